@@ -1,0 +1,172 @@
+"""The wheel, the source archive and the editable install all carry the package and its data."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+DATA_FOLDERS = ("models", "scenarios", "calibration")
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Run a command away from the checkout and give its output."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command} gave {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def files_below(root: Path, folder: str) -> set[str]:
+    return {
+        path.relative_to(root).as_posix()
+        for path in (root / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+    }
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment with hcasim in it, and an empty folder to work in."""
+
+    home: Path
+    work: Path
+
+    def python(self, code: str) -> str:
+        return run(self.home / "bin" / "python", "-c", code, cwd=self.work).strip()
+
+    def hcasim(self, *arguments: str) -> str:
+        return run(self.home / "bin" / "hcasim", *arguments, cwd=self.work)
+
+
+def install(home: Path, *what: str | Path) -> Environment:
+    """Make a virtual environment and install hcasim alone; its dependencies are borrowed.
+
+    The borrowed folder is named in a .pth file: Python then ignores the .pth files inside it, so
+    an hcasim that is installed there in editable mode stays out of sight.
+    """
+    venv.create(home, with_pip=False)
+    pip = [sys.executable, "-m", "pip", "--python", home / "bin" / "python"]
+    flags = ["--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]
+    work = home / "work"
+    work.mkdir()
+    run(*pip, "install", *flags, "--no-build-isolation", *what, cwd=work)
+    site = Path(run(home / "bin" / "python", "-c", SITE, cwd=work).strip())
+    borrowed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    (site / "borrowed.pth").write_text("\n".join(sorted(borrowed)) + "\n")
+    return Environment(home, work)
+
+
+SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"
+
+
+@pytest.fixture(scope="module")
+def archives(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the source archive, and the wheel that was built from that archive."""
+    folder = tmp_path_factory.mktemp("archives")
+    run(
+        *(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, root),
+        cwd=folder,
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(archives: Path) -> Path:
+    (path,) = archives.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def from_wheel(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return install(tmp_path_factory.mktemp("from-wheel"), wheel)
+
+
+@pytest.fixture(scope="module")
+def editable(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return install(tmp_path_factory.mktemp("editable"), "--editable", root)
+
+
+def test_the_wheel_has_hcasim_as_its_only_top_level_name(wheel: Path) -> None:
+    tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"hcasim"}
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_its_data(root: Path, wheel: Path) -> None:
+    expected = files_below(root, "hcasim")
+    for folder in DATA_FOLDERS:
+        expected |= {f"hcasim/_data/{name}" for name in files_below(root, folder)}
+    found = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert found == expected
+
+
+def test_the_wheel_is_marked_as_typed_and_carries_the_licence(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "hcasim/py.typed" in names
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+
+
+def test_the_source_archive_can_build_test_and_explain_itself(root: Path, archives: Path) -> None:
+    (path,) = archives.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        found = {name.split("/", 1)[1] for name in archive.getnames()}
+    expected = {"pyproject.toml", "README.md", "CONTRIBUTING.md", "LICENSE", "Makefile", ".ci/run"}
+    for folder in ("hcasim", *DATA_FOLDERS, "tests", "notebooks"):
+        expected |= files_below(root, folder)
+    assert expected - found == set()
+
+
+def test_an_installed_wheel_uses_its_own_code_and_data(from_wheel: Environment) -> None:
+    package = Path(from_wheel.python("import hcasim; print(hcasim.__file__)"))
+    assert package.is_relative_to(from_wheel.home)
+    models = from_wheel.python("from hcasim.catalog import data_path; print(data_path('models'))")
+    assert Path(models) == package.parent / "_data" / "models"
+
+
+def test_an_editable_install_uses_the_checkout(root: Path, editable: Environment) -> None:
+    assert editable.python("import hcasim; print(hcasim.__file__)") == str(
+        root / "hcasim" / "__init__.py"
+    )
+    models = editable.python("from hcasim.catalog import data_path; print(data_path('models'))")
+    assert Path(models) == root / "models"
+
+
+def test_the_installed_version_is_the_one_in_the_package(from_wheel: Environment) -> None:
+    stated, written = from_wheel.python(
+        "from importlib.metadata import version; import hcasim;"
+        "print(version('hcasim'), hcasim.__version__)"
+    ).split()
+    assert stated == written
+
+
+def test_wheel_and_checkout_list_the_same_things(
+    from_wheel: Environment, editable: Environment
+) -> None:
+    listed = json.loads(from_wheel.hcasim("list", "--json"))
+    assert "liu2004" in json.dumps(listed)
+    assert listed == json.loads(editable.hcasim("list", "--json"))
+
+
+def test_an_installed_wheel_runs_a_benchmark(from_wheel: Environment) -> None:
+    command = "bench write_lat --testbed liu2004 --size 8 --format json"
+    result = json.loads(from_wheel.hcasim(*command.split()))
+    assert (result["workload"], result["testbed"]) == ("write_lat", "liu2004")
+    (row,) = result["rows"]
+    assert row["size"] == 8
+    assert row["latency_us"] > 0
