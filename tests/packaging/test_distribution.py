@@ -16,6 +16,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 DATA_FOLDERS = ("models", "scenarios", "calibration")
+SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -71,9 +72,6 @@ def install(home: Path, *what: str | Path) -> Environment:
     borrowed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     (site / "borrowed.pth").write_text("\n".join(sorted(borrowed)) + "\n")
     return Environment(home, work)
-
-
-SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,146 @@
+"""Every command and example in the documents works, and shows what it says it shows.
+
+A ``console`` block holds commands after ``$`` with, optionally, their output; a ``python`` block
+may be followed by a ``text`` block with its output. ``...`` stands for anything.
+"""
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+# These replay or fit whole papers.
+LONG = ("reproduce", "calibrate")
+# These fetch or change what a test must leave alone; the tests in packaging/ install for real.
+NOT_RUN = ("git", "cd", "pip", ".venv/bin/pip", "pytest")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A piece of a document that can be run, and what the document says it prints."""
+
+    place: str
+    code: str
+    expected: str
+
+    def check(self, output: str) -> None:
+        def stripped(text: str) -> str:
+            return "\n".join(line.rstrip() for line in text.strip().splitlines()) + "\n"
+
+        if self.expected.strip():
+            checker = doctest.OutputChecker()
+            want, got = stripped(self.expected), stripped(output)
+            assert checker.check_output(want, got, doctest.ELLIPSIS), f"{self.place} printed\n{got}"
+
+
+def blocks() -> Iterator[tuple[str, str, str]]:
+    for document in DOCUMENTS:
+        text = (ROOT / document).read_text(encoding="utf-8")
+        for match in FENCE.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{document}:{line}", match[1], match[2]
+
+
+def commands() -> Iterator[Example]:
+    for place, language, body in blocks():
+        if language == "console":
+            for part in re.split(r"^\$ ", body.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
+                command, _, output = part.partition("\n")
+                yield Example(place, command, output)
+
+
+def python_examples() -> Iterator[Example]:
+    found = list(blocks())
+    for (place, language, body), (_, following, output) in zip(
+        found, [*found[1:], ("", "", "")], strict=True
+    ):
+        if language == "python":
+            yield Example(place, body, output if following == "text" else "")
+
+
+def parameters(examples: Iterator[Example]) -> list[object]:
+    return [
+        pytest.param(
+            example,
+            id=f"{example.place} {example.code.splitlines()[0]}",
+            marks=[pytest.mark.slow] if set(LONG) & set(example.code.split()) else [],
+        )
+        for example in examples
+    ]
+
+
+def environment(bin_folder: Path) -> dict[str, str]:
+    return os.environ | {
+        "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+@pytest.fixture(scope="module")
+def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose hcasim is the one under test, whether or not it is installed."""
+    folder = tmp_path_factory.mktemp("bin")
+    script = folder / "hcasim"
+    script.write_text(
+        f"#!{sys.executable}\nfrom hcasim.cli import main\nmain(prog_name='hcasim')\n"
+    )
+    script.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("example", parameters(commands()))
+def test_the_command_works(example: Example, bin_folder: Path, tmp_path: Path) -> None:
+    program, *arguments = shlex.split(example.code)
+    if program in NOT_RUN:
+        pytest.skip(f"{program} would reach beyond the test")
+    if program == "make":
+        # Running it would run this test again.
+        done = subprocess.run(
+            ["make", "--dry-run", *arguments], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return
+    if program == ".ci/run":
+        assert os.access(ROOT / program, os.X_OK)
+        return
+    assert program == "hcasim", f"{example.place} uses {program}, which this test does not know"
+    done = subprocess.run(
+        ["bash", "-c", example.code],
+        cwd=tmp_path,
+        env=environment(bin_folder),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    example.check(done.stdout)
+
+
+@pytest.mark.parametrize("example", parameters(python_examples()))
+def test_the_python_example_works(example: Example, bin_folder: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", example.code],
+        cwd=tmp_path,
+        env=environment(bin_folder),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    example.check(done.stdout)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_each_link_to_a_file_leads_somewhere(document: str) -> None:
+    links = LINK.findall((ROOT / document).read_text(encoding="utf-8"))
+    missing = [link for link in links if "://" not in link and not (ROOT / link).exists()]
+    assert missing == []
