@@ -1,0 +1,56 @@
+"""The catalogue of hardware and experiments: from ids to frozen, validated descriptions."""
+
+from hcasim.catalog.adapter import Adapter, Cache, PcieBus, PcixBus
+from hcasim.catalog.errors import CatalogError, nearest, one_of
+from hcasim.catalog.files import KINDS, MODELS, list_ids, load_fit, read_toml
+from hcasim.catalog.fits import Fit, FittedValue, fit_path, render_fit
+from hcasim.catalog.host import Host
+from hcasim.catalog.loader import Loaded, find_kind, load
+from hcasim.catalog.machine import Machine
+from hcasim.catalog.paths import data_path
+from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter
+from hcasim.catalog.resolve import resolve
+from hcasim.catalog.schema import file_schema
+from hcasim.catalog.stack import Stack
+from hcasim.catalog.switch import Switch
+from hcasim.catalog.testbed import Link, Testbed
+from hcasim.catalog.units import UnitError, format_size, format_time, parse_size, parse_time
+
+__all__ = [
+    "EVIDENCE",
+    "KINDS",
+    "MODELS",
+    "Adapter",
+    "Cache",
+    "CatalogError",
+    "Evidence",
+    "Fit",
+    "FittedValue",
+    "Host",
+    "Link",
+    "Loaded",
+    "Machine",
+    "Parameter",
+    "PcieBus",
+    "PcixBus",
+    "Stack",
+    "Switch",
+    "Testbed",
+    "UnitError",
+    "data_path",
+    "file_schema",
+    "find_kind",
+    "fit_path",
+    "format_size",
+    "format_time",
+    "list_ids",
+    "load",
+    "load_fit",
+    "nearest",
+    "one_of",
+    "parse_size",
+    "parse_time",
+    "read_toml",
+    "render_fit",
+    "resolve",
+]

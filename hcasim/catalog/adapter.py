@@ -1,0 +1,202 @@
+"""An RDMA adapter: its bus interface, its engines and its caches."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from hcasim.catalog.description import PLAIN, Count, Description, Latency, Section, Size
+from hcasim.catalog.errors import one_of
+from hcasim.catalog.units import FREQUENCY, SIZE
+
+_Payload = Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE]
+
+
+class PcieBus(Section):
+    """The adapter's side of a PCI Express link (PCI Express Base Specification 1.0a to 5.0)."""
+
+    kind: Annotated[Literal["pcie"], PLAIN] = "pcie"
+    generation: Literal[1, 2, 3, 4, 5] = Field(description="lane rate, by generation")
+    lanes: Literal[1, 2, 4, 8, 12, 16] = Field(description="width of the link")
+    max_payload: _Payload = Field(description="longest write or completion payload (MPS)")
+    max_read_request: _Payload = Field(description="longest read request (MRRS)")
+    read_tags: Annotated[int, Field(ge=1, le=1024)] = Field(
+        description="read requests that may be outstanding"
+    )
+    address_bits: Literal[32, 64] = Field(description="address width of requests to memory")
+    dllp_tlps_per_ack: Annotated[int, Field(ge=1, le=1024)] = Field(
+        description="packets acknowledged by one Ack DLLP"
+    )
+    dllp_tlps_per_update: Annotated[int, Field(ge=1, le=1024)] = Field(
+        description="packets covered by one UpdateFC DLLP"
+    )
+
+
+class PcixBus(Section):
+    """The adapter's side of a PCI-X bus (PCI-X Addendum 1.0b)."""
+
+    kind: Annotated[Literal["pcix"], PLAIN] = "pcix"
+    width_bits: Literal[32, 64] = Field(description="data width")
+    clock: Annotated[int, FREQUENCY, Field(ge=10**6, le=133_333_334)] = Field(
+        description="bus clock"
+    )
+    mmrbc: Annotated[Literal[512, 1024, 2048, 4096], SIZE] = Field(
+        description="maximum memory read byte count of one request"
+    )
+    outstanding_splits: Literal[1, 2, 3, 4, 8, 12, 16, 32] = Field(
+        description="split transactions that may be outstanding"
+    )
+    write_burst: Annotated[int, SIZE, Field(ge=128, le=4096, multiple_of=128)] = Field(
+        description="longest burst of one memory write"
+    )
+
+
+Bus = Annotated[PcieBus | PcixBus, Field(discriminator="kind")]
+
+
+class Doorbell(Section):
+    """The register that software writes to announce work."""
+
+    latency: Latency = Field(description="doorbell received to queue pair scheduled")
+
+
+class Scheduler(Section):
+    """The round robin over queue pairs with work."""
+
+    queues: Annotated[int, Field(ge=1, le=65536)] = Field(
+        description="schedule queues; a queue pair belongs to one by its number"
+    )
+
+
+class Send(Section):
+    """The transmit pipeline."""
+
+    wqe_service: Latency = Field(description="occupancy of the pipeline per work request")
+    packet_service: Latency = Field(description="occupancy of the pipeline per packet")
+    latency: Latency = Field(description="delay of a packet through the pipeline")
+    port_buffer: Annotated[int, Field(ge=1, le=1024)] = Field(
+        description="packets that may wait in front of each port"
+    )
+
+
+class Receive(Section):
+    """The receive pipeline."""
+
+    packet_service: Latency = Field(description="occupancy of the pipeline per packet")
+    latency: Latency = Field(description="delay of a packet through the pipeline")
+    buffer: Size = Field(description="link receive buffer of each port")
+
+
+class Completion(Section):
+    """The writer of completion queue entries."""
+
+    latency: Latency = Field(
+        description="last packet or acknowledgement accepted to entry handed to the bus"
+    )
+
+
+class ReceiveQueue(Section):
+    """The consumer of receive work requests."""
+
+    latency: Latency = Field(
+        description="time to consume a receive work request, beyond fetching it"
+    )
+
+
+class Responder(Section):
+    """The server of RDMA reads and atomics."""
+
+    latency: Latency = Field(description="request accepted to first access of host memory")
+    outstanding: Annotated[int, Field(ge=1, le=128)] = Field(
+        description="requests accepted at once per queue pair"
+    )
+
+
+class Requester(Section):
+    """The initiator of RDMA reads and atomics."""
+
+    outstanding: Annotated[int, Field(ge=1, le=128)] = Field(
+        description="requests outstanding at once per queue pair"
+    )
+
+
+class Ack(Section):
+    """When and how fast requests are acknowledged."""
+
+    interval: Annotated[int, Field(ge=1, le=65536)] = Field(
+        description="packets between two acknowledgement requests inside a message"
+    )
+    latency: Latency = Field(description="request accepted to acknowledgement sent")
+
+
+class Cache(Section):
+    """A set-associative cache of table entries that live in the adapter's or the host's memory."""
+
+    entries: Count = Field(description="entries that the cache holds")
+    entry: Size = Field(description="size of one entry")
+    ways: Count = Field(description="associativity; divides the number of entries")
+    policy: Literal["lru", "random", "fifo"] = Field(description="which entry of a set is replaced")
+    miss_latency: Latency = Field(description="time to fetch an entry")
+
+    @model_validator(mode="after")
+    def _ways_divide_entries(self) -> Cache:
+        if self.entries % self.ways:
+            divisors = [str(n) for n in range(1, self.entries + 1) if self.entries % n == 0]
+            raise ValueError(
+                f"found {self.ways} ways, which do not divide {self.entries} entries; "
+                f"allowed ways: {one_of(divisors)}"
+            )
+        return self
+
+
+class Limits(Section):
+    """What the adapter refuses to exceed."""
+
+    max_qp: Count = Field(description="queue pairs")
+    max_inline: Annotated[int, SIZE, Field(ge=0, le=2**16)] = Field(
+        description="payload inside a work request"
+    )
+    max_sge: Annotated[int, Field(ge=1, le=1024)] = Field(
+        description="scatter/gather elements of a work request"
+    )
+    max_wr: Count = Field(description="work requests of a queue")
+
+
+class Wqe(Section):
+    """Work queue entries."""
+
+    stride: Annotated[Literal[16, 32, 64, 128, 256, 512, 1024], SIZE] = Field(
+        description="distance of two entries"
+    )
+
+
+class Cqe(Section):
+    """Completion queue entries."""
+
+    size: Annotated[Literal[16, 32, 64, 128], SIZE] = Field(description="size of one entry")
+
+
+class Adapter(Description):
+    """An RDMA adapter."""
+
+    ports: Annotated[int, Field(ge=1, le=8)] = Field(description="network ports")
+    firmware_mode: str = Field(description="the interface that the firmware offers")
+    bus: Bus
+    doorbell: Doorbell
+    scheduler: Scheduler
+    send: Send
+    receive: Receive
+    completion: Completion
+    receive_queue: ReceiveQueue
+    responder: Responder
+    requester: Requester
+    ack: Ack
+    sqpc: Cache = Field(description="contexts of send queues")
+    rqpc: Cache = Field(description="contexts of receive queues")
+    cqc: Cache = Field(description="contexts of completion queues")
+    mpt: Cache = Field(description="memory protection table")
+    mtt: Cache = Field(description="memory translation table")
+    limits: Limits
+    wqe: Wqe
+    cqe: Cqe

@@ -1,0 +1,37 @@
+"""What all descriptions share: frozen, strict, and made of leaves, sections and plain keys."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hcasim.catalog.units import Bytes, Picoseconds
+
+
+class Plain:
+    """Marks a key that names or explains and therefore needs no evidence."""
+
+
+PLAIN = Plain()
+
+Name = Annotated[str, Field(min_length=1), PLAIN]
+Names = Annotated[tuple[str, ...], PLAIN]
+Latency = Annotated[Picoseconds, Field(ge=0, le=10**12)]
+Size = Annotated[Bytes, Field(ge=1, le=2**30)]
+Count = Annotated[int, Field(ge=1, le=2**24)]
+
+
+class Section(BaseModel):
+    """A group of parameters that belong to one block of hardware."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Description(Section):
+    """One catalogue entry."""
+
+    id: Name = Field(description="the file name without its suffix")
+    title: Name = Field(description="the product or installation in plain words")
+    notes: Annotated[str, PLAIN] = Field(default="", description="what a reader should know")
+    references: Names = Field(default=(), description="further reading")

@@ -1,0 +1,204 @@
+"""What each key of a description may hold, read from the description's own model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal, get_args, get_origin
+
+import annotated_types
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from hcasim.catalog.description import Plain
+from hcasim.catalog.errors import nearest, one_of
+from hcasim.catalog.provenance import Value
+from hcasim.catalog.units import Unit, UnitError
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One parameter: its type, unit and range.
+
+    Parameters:
+        base: int, str or bool.
+        unit: the dimension of a quantity.
+        choices: the only values allowed, if they can be listed.
+        low: smallest value allowed.
+        high: largest value allowed.
+        step: what the value must be a multiple of.
+    """
+
+    base: type
+    unit: Unit | None
+    choices: tuple[Value, ...]
+    low: int | None
+    high: int | None
+    step: int | None
+
+    def format(self, value: Value) -> str:
+        """Write a value as a file would hold it, without quotes."""
+        if self.unit is not None and isinstance(value, int):
+            return self.unit.format(value)
+        if isinstance(value, bool):
+            return str(value).lower()
+        return str(value)
+
+    @property
+    def allowed(self) -> str:
+        """The list or range of values, for messages."""
+        if self.choices:
+            return one_of([self.format(choice) for choice in self.choices])
+        if self.base is bool:
+            return "true or false"
+        if self.base is str:
+            return "a word"
+        text = "whole numbers" if self.unit is None else "values"
+        if self.step is not None:
+            text = f"multiples of {self.format(self.step)}"
+        if self.low is not None:
+            text += f" from {self.format(self.low)}"
+        if self.high is not None:
+            text += f" to {self.format(self.high)}"
+        return text
+
+    def read(self, raw: object) -> Value:
+        """Check a value from a file.
+
+        Parameters:
+            raw: what TOML holds: text with a unit for a quantity, else a number, word or boolean.
+
+        Returns:
+            The value in base units.
+
+        Raises:
+            UnitError: a wrong type, unit or value; the message says what was found and allowed.
+        """
+        if self.unit is not None:
+            if not isinstance(raw, str):
+                example = f'"{raw} {self.unit.zero}"' if type(raw) in (int, float) else "text"
+                raise UnitError(
+                    f"found {_show(raw)} without a unit; {self.unit.hint}, such as {example}"
+                )
+            return self._check(self.unit.parse(raw), raw)
+        if type(raw) is not self.base:
+            raise UnitError(f"found {_show(raw)}; allowed: {self.allowed}")
+        assert isinstance(raw, int | str | bool)
+        return self._check(raw, raw)
+
+    def read_argument(self, text: str) -> Value:
+        """Check a value from the command line, where everything is text.
+
+        Parameters:
+            text: the value; "4K" and a bare number of bytes are understood for sizes.
+
+        Returns:
+            The value in base units.
+
+        Raises:
+            UnitError: as for `read`.
+        """
+        if self.unit is not None:
+            return self._check(self.unit.parse_argument(text), text)
+        raw: object = text
+        if self.base is bool:
+            raw = {"true": True, "false": False}.get(text.strip().lower(), text)
+        elif self.base is int:
+            digits = text.strip().removeprefix("-")
+            raw = int(text) if digits.isascii() and digits.isdigit() else text
+        return self.read(raw)
+
+    def _check(self, value: Value, raw: object) -> Value:
+        if self.choices:
+            if value not in self.choices:
+                close = nearest(value, map(str, self.choices)) if isinstance(value, str) else ""
+                raise UnitError(f"found {_show(raw)}; allowed: {self.allowed}{close}")
+        elif isinstance(value, int):
+            outside = (self.low is not None and value < self.low) or (
+                self.high is not None and value > self.high
+            )
+            if outside or (self.step is not None and value % self.step):
+                raise UnitError(f"found {_show(raw)}; allowed: {self.allowed}")
+        elif not value.strip():
+            raise UnitError(f"found {_show(raw)}; allowed: {self.allowed}")
+        return value
+
+
+@dataclass(frozen=True)
+class PlainKey:
+    """A key that needs no evidence.
+
+    Parameters:
+        many: it holds a list of words.
+        choices: the only words allowed, if they can be listed.
+        required: a file must hold it.
+    """
+
+    many: bool
+    choices: tuple[str, ...]
+    required: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    """A section, or several of which the key `kind` chooses one."""
+
+    models: Mapping[str, type[BaseModel]]
+    """By kind; a section without kinds has the single key ""."""
+
+
+Key = Leaf | PlainKey | Table
+
+
+@cache
+def keys_of(model: type[BaseModel]) -> Mapping[str, Key]:
+    """Return what each key of a description or section holds, in the order of the model."""
+    return MappingProxyType({name: _key(info) for name, info in model.model_fields.items()})
+
+
+def _key(info: FieldInfo) -> Key:
+    models = [kind for kind in (get_args(info.annotation) or (info.annotation,)) if _section(kind)]
+    if models:
+        return Table(MappingProxyType({_kind(model): model for model in models}))
+    choices = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
+    if any(isinstance(mark, Plain) for mark in info.metadata):
+        many = get_origin(info.annotation) is tuple
+        return PlainKey(many=many, choices=choices, required=info.is_required() or bool(choices))
+    base: Any = type(choices[0]) if choices else info.annotation
+    return Leaf(
+        base=base,
+        unit=next((mark for mark in info.metadata if isinstance(mark, Unit)), None),
+        choices=choices,
+        low=_bound(info, annotated_types.Ge, "ge"),
+        high=_bound(info, annotated_types.Le, "le"),
+        step=_bound(info, annotated_types.MultipleOf, "multiple_of"),
+    )
+
+
+def _section(candidate: object) -> bool:
+    return isinstance(candidate, type) and issubclass(candidate, BaseModel)
+
+
+def _kind(model: type[BaseModel]) -> str:
+    kind = model.model_fields.get("kind")
+    return str(get_args(kind.annotation)[0]) if kind is not None else ""
+
+
+def _bound(info: FieldInfo, mark: type, name: str) -> int | None:
+    for item in info.metadata:
+        if isinstance(item, mark):
+            bound: int = getattr(item, name)
+            return bound
+    return None
+
+
+def _show(raw: object) -> str:
+    if isinstance(raw, bool):
+        return str(raw).lower()
+    if isinstance(raw, dict):
+        return "a table"
+    if isinstance(raw, list):
+        return "a list"
+    return repr(raw)

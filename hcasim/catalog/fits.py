@@ -1,0 +1,183 @@
+"""Fitted values: the files below calibration/fits/ that fill the leaves marked `fitted`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hcasim.catalog.errors import CatalogError, nearest, one_of
+from hcasim.catalog.paths import data_path, display
+
+_ENTRY_KEYS = ("value", "tied_to", "interval", "claims", "note")
+_FILE_KEYS = ("id", "title", "notes")
+
+
+@dataclass(frozen=True)
+class FittedValue:
+    """One entry of a fit, still as text.
+
+    Parameters:
+        value: the value with its unit.
+        interval: lowest and highest plausible value with units, if it is known.
+        claims: what determined the value.
+        note: what a reader should know, such as that it is not identifiable.
+        tied_to: path of the entry that this one follows.
+    """
+
+    value: object
+    interval: tuple[object, object] | None = None
+    claims: tuple[str, ...] = ()
+    note: str = ""
+    tied_to: str = ""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The result of one calibration.
+
+    Parameters:
+        id: the file name without its suffix.
+        title: what was fitted, in plain words.
+        notes: method and caveats.
+        file: where it was read from.
+        entries: by path, such as "adapters.mt25208.send.latency".
+    """
+
+    id: str
+    title: str
+    notes: str
+    file: Path
+    entries: Mapping[str, FittedValue]
+
+
+def fit_path(identifier: str) -> Path:
+    """Return the file of a fit, which need not exist."""
+    return data_path("calibration", "fits", f"{identifier}.toml")
+
+
+def parse_fit(identifier: str, file: Path, table: Mapping[str, Any]) -> Fit:
+    """Build a fit from the contents of its file.
+
+    Parameters:
+        identifier: the id that was asked for.
+        file: where the contents come from, for messages.
+        table: the contents.
+
+    Returns:
+        The fit, with ties resolved.
+
+    Raises:
+        CatalogError: with every fault of the file.
+    """
+    where = display(file)
+    faults: list[str] = []
+    if table.get("id") != identifier:
+        faults.append(f"{where}: id: found {table.get('id')!r}; allowed: {identifier!r}")
+    for key in ("title", "notes"):
+        if not isinstance(table.get(key, ""), str):
+            faults.append(f"{where}: {key}: found {table[key]!r}; allowed: text")
+    found: dict[str, Mapping[str, Any]] = {}
+    for key, value in table.items():
+        if key not in _FILE_KEYS:
+            _collect(where, key, value, found, faults)
+    entries: dict[str, FittedValue] = {}
+    for path, raw in found.items():
+        origin = raw
+        target = raw.get("tied_to")
+        if target is not None:
+            origin = found.get(target, {}) if isinstance(target, str) else {}
+            if "value" not in origin:
+                names = [name for name, item in found.items() if "value" in item]
+                faults.append(
+                    f"{where}: {path}.tied_to: found {target!r}; allowed: an entry with a value"
+                    f"{nearest(str(target), names)}"
+                )
+                continue
+        interval = origin.get("interval")
+        entries[path] = FittedValue(
+            value=origin["value"],
+            interval=None if interval is None else (interval[0], interval[1]),
+            claims=tuple(origin.get("claims", ())),
+            note=raw.get("note", ""),
+            tied_to=target or "",
+        )
+    if faults:
+        raise CatalogError(faults)
+    return Fit(identifier, table.get("title", ""), table.get("notes", ""), file, entries)
+
+
+def _collect(
+    where: str, path: str, value: object, found: dict[str, Mapping[str, Any]], faults: list[str]
+) -> None:
+    if not isinstance(value, dict):
+        faults.append(
+            f"{where}: {path}: found {value!r}; allowed: a table with value or tied_to, "
+            f"or one of the keys {one_of(_FILE_KEYS)}"
+        )
+        return
+    if not ("value" in value or "tied_to" in value):
+        for key, child in value.items():
+            _collect(where, f"{path}.{key}", child, found, faults)
+        return
+    before = len(faults)
+    for key in value:
+        if key not in _ENTRY_KEYS:
+            faults.append(
+                f"{where}: {path}.{key}: unknown key; allowed: {one_of(_ENTRY_KEYS)}"
+                f"{nearest(key, _ENTRY_KEYS)}"
+            )
+    if "value" in value and "tied_to" in value:
+        faults.append(f"{where}: {path}: found value and tied_to; allowed: one of them")
+    interval = value.get("interval")
+    if interval is not None and not (isinstance(interval, list) and len(interval) == 2):
+        faults.append(f"{where}: {path}.interval: found {interval!r}; allowed: [lowest, highest]")
+    claims = value.get("claims", [])
+    if not (isinstance(claims, list) and all(isinstance(claim, str) for claim in claims)):
+        faults.append(f"{where}: {path}.claims: found {claims!r}; allowed: a list of claim ids")
+    if not isinstance(value.get("note", ""), str):
+        faults.append(f"{where}: {path}.note: found {value['note']!r}; allowed: text")
+    if len(faults) == before:
+        found[path] = value
+
+
+def render_fit(fit: Fit) -> str:
+    """Write a fit in the form that `load_fit` reads.
+
+    Parameters:
+        fit: the fit; its `file` is ignored.
+
+    Returns:
+        TOML text, the same for the same fit.
+    """
+    lines = [f"id = {_toml(fit.id)}", f"title = {_toml(fit.title)}", f"notes = {_toml(fit.notes)}"]
+    section = ""
+    for path, entry in fit.entries.items():
+        head, _, name = path.rpartition(".")
+        if head != section:
+            section = head
+            lines += ["", f"[{head}]"]
+        items: dict[str, object] = {"value": entry.value}
+        if entry.tied_to:
+            items = {"tied_to": entry.tied_to}
+        elif entry.interval is not None:
+            items["interval"] = list(entry.interval)
+        if entry.claims and not entry.tied_to:
+            items["claims"] = list(entry.claims)
+        if entry.note:
+            items["note"] = entry.note
+        inner = ", ".join(f"{key} = {_toml(value)}" for key, value in items.items())
+        lines.append(f"{name} = {{ {inner} }}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c >= " " else f"\\u{ord(c):04x}" for c in escaped) + '"'

@@ -1,0 +1,58 @@
+"""A host: processors, memory and the chipset between them and the adapter."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hcasim.catalog.description import Description, Latency, Section
+from hcasim.catalog.units import RATE, SIZE
+
+
+class Memory(Section):
+    """Main memory as the root port sees it."""
+
+    read_latency: Latency = Field(description="read at the root port to first data leaving it")
+    write_latency: Latency = Field(
+        description="last byte at the root port to visible for a polling processor"
+    )
+    bandwidth: Annotated[int, RATE, Field(ge=10**6, le=10**13)] = Field(
+        description="sustained by all memory channels together"
+    )
+
+
+class Chipset(Section):
+    """The root complex."""
+
+    completion: Annotated[Literal[64, 128, 256, 512, 1024, 2048, 4096], SIZE] = Field(
+        description="payload of one read completion"
+    )
+    mmio_latency: Latency = Field(description="processor's store to leaving the root port")
+    posted_header_credits: Annotated[int, Field(ge=1, le=127)] = Field(
+        description="posted requests that the root port can hold"
+    )
+    posted_data_credits: Annotated[int, Field(ge=8, le=2047)] = Field(
+        description="posted data that the root port can hold, in units of 16 bytes"
+    )
+    nonposted_header_credits: Annotated[int, Field(ge=1, le=127)] = Field(
+        description="non-posted requests that the root port can hold"
+    )
+
+
+class PcixBridge(Section):
+    """The bridge that carries a PCI-X bus behind the chipset."""
+
+    latency: Latency = Field(description="added each way")
+    completion_burst: Annotated[int, SIZE, Field(ge=128, le=4096, multiple_of=128)] = Field(
+        description="longest split completion that the bridge returns in one burst"
+    )
+
+
+class Host(Description):
+    """A host."""
+
+    cpus: Annotated[int, Field(ge=1, le=4096)] = Field(description="processors")
+    memory: Memory
+    chipset: Chipset
+    pcix_bridge: PcixBridge

@@ -1,0 +1,40 @@
+"""Where a value comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Evidence = Literal["spec", "datasheet", "driver", "fitted", "assumed"]
+"""spec: a published specification. datasheet: the maker's or the machine's own description, or
+what the device reports of itself. driver: the source of a driver for it. fitted: determined from
+measurements. assumed: plausible, and no public source gives it."""
+
+EVIDENCE: tuple[str, ...] = get_args(Evidence)
+
+Value = int | str | bool
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One value of a description, with its origin.
+
+    Parameters:
+        path: dotted name, such as "adapter.bus.lanes".
+        value: the value in base units.
+        text: the value as it is written, such as "25 ns".
+        unit: the base unit of `value`, or nothing for a plain number or a word.
+        evidence: kind of origin.
+        source: the origin itself.
+        interval: lowest and highest plausible value of a fitted parameter, in base units.
+        claims: what determined a fitted parameter.
+    """
+
+    path: str
+    value: Value
+    text: str
+    unit: str
+    evidence: Evidence
+    source: str
+    interval: tuple[int, int] | None = None
+    claims: tuple[str, ...] = ()

@@ -1,0 +1,17 @@
+"""An InfiniBand switch."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hcasim.catalog.description import Description, Latency, Size
+
+
+class Switch(Description):
+    """A cut-through switch."""
+
+    ports: Annotated[int, Field(ge=2, le=4096)] = Field(description="external ports")
+    latency: Latency = Field(description="first byte in to first byte out, without contention")
+    buffer: Size = Field(description="receive buffer of each port")
