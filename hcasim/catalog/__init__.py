@@ -1,6 +1,6 @@
 """The catalogue of hardware and experiments: from ids to frozen, validated descriptions."""
 
-from hcasim.catalog.adapter import Adapter, Cache, PcieBus, PcixBus
+from hcasim.catalog.adapter import Adapter, Cache, PcieDevice, PcixDevice
 from hcasim.catalog.errors import CatalogError, nearest, one_of
 from hcasim.catalog.files import KINDS, MODELS, list_ids, load_fit, read_toml
 from hcasim.catalog.fits import Fit, FittedValue, fit_path, render_fit
@@ -31,8 +31,8 @@ __all__ = [
     "Loaded",
     "Machine",
     "Parameter",
-    "PcieBus",
-    "PcixBus",
+    "PcieDevice",
+    "PcixDevice",
     "Stack",
     "Switch",
     "Testbed",

@@ -13,7 +13,7 @@ from hcasim.catalog.units import FREQUENCY, SIZE
 _Payload = Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE]
 
 
-class PcieBus(Section):
+class PcieDevice(Section):
     """The adapter's side of a PCI Express link (PCI Express Base Specification 1.0a to 5.0)."""
 
     kind: Annotated[Literal["pcie"], PLAIN] = "pcie"
@@ -33,7 +33,7 @@ class PcieBus(Section):
     )
 
 
-class PcixBus(Section):
+class PcixDevice(Section):
     """The adapter's side of a PCI-X bus (PCI-X Addendum 1.0b)."""
 
     kind: Annotated[Literal["pcix"], PLAIN] = "pcix"
@@ -52,7 +52,7 @@ class PcixBus(Section):
     )
 
 
-Bus = Annotated[PcieBus | PcixBus, Field(discriminator="kind")]
+Bus = Annotated[PcieDevice | PcixDevice, Field(discriminator="kind")]
 
 
 class Doorbell(Section):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,8 @@ from hcasim.catalog.description import Plain
 from hcasim.catalog.errors import nearest, one_of
 from hcasim.catalog.provenance import Value
 from hcasim.catalog.units import Unit, UnitError
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -106,8 +109,7 @@ class Leaf:
         if self.base is bool:
             raw = {"true": True, "false": False}.get(text.strip().lower(), text)
         elif self.base is int:
-            digits = text.strip().removeprefix("-")
-            raw = int(text) if digits.isascii() and digits.isdigit() else text
+            raw = int(text) if _INTEGER.fullmatch(text.strip()) else text
         return self.read(raw)
 
     def _check(self, value: Value, raw: object) -> Value:
@@ -156,6 +158,25 @@ Key = Leaf | PlainKey | Table
 def keys_of(model: type[BaseModel]) -> Mapping[str, Key]:
     """Return what each key of a description or section holds, in the order of the model."""
     return MappingProxyType({name: _key(info) for name, info in model.model_fields.items()})
+
+
+def leaf_paths(model: type[BaseModel], kinds: Mapping[str, str] | None = None) -> dict[str, Leaf]:
+    """Return the leaves of a description by dotted path.
+
+    Parameters:
+        model: the description.
+        kinds: which kind each section with kinds has; without it, the leaves of all kinds.
+    """
+    leaves: dict[str, Leaf] = {}
+    for name, key in keys_of(model).items():
+        if isinstance(key, Leaf):
+            leaves[name] = key
+        elif isinstance(key, Table):
+            for kind, child in key.models.items():
+                if kinds is None or kinds.get(name, kind) == kind:
+                    for path, leaf in leaf_paths(child).items():
+                        leaves[f"{name}.{path}"] = leaf
+    return leaves
 
 
 def _key(info: FieldInfo) -> Key:

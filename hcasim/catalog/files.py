@@ -93,17 +93,15 @@ def read_toml(file: Path) -> dict[str, Any]:
         return _read(file, stat.st_mtime_ns, stat.st_size)
     except FileNotFoundError:
         beside = sorted(path.name for path in file.parent.glob("*.toml"))
+        close = nearest(file.name, beside)
         raise CatalogError(
-            [
-                f"{display(file)}: no such file; its folder holds {one_of(beside)}"
-                f"{nearest(file.name, beside)}"
-            ]
+            [f"{display(file)}: no such file; its folder holds {one_of(beside)}{close}"]
         ) from None
     except OSError as error:
         raise CatalogError([f"{display(file)}: cannot be read: {error.strerror}"]) from None
     except UnicodeDecodeError as error:
         raise CatalogError([f"{display(file)}: not UTF-8 text at byte {error.start}"]) from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise CatalogError([f"{display(file)}: not valid TOML: {error}"]) from None
 
 

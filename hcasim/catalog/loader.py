@@ -1,36 +1,23 @@
-"""From TOML to validated descriptions, each value with its provenance."""
+"""From an id to a validated description, each value with its provenance."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.description import Description
 from hcasim.catalog.errors import CatalogError, nearest, one_of
-from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of
-from hcasim.catalog.files import (
-    MODELS,
-    list_ids,
-    load_fit,
-    model_path,
-    read_toml,
-    unknown_id,
-)
-from hcasim.catalog.fits import Fit
+from hcasim.catalog.files import MODELS, list_ids, model_path, unknown_id
 from hcasim.catalog.host import Host
-from hcasim.catalog.paths import display
-from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter
+from hcasim.catalog.provenance import Parameter
+from hcasim.catalog.reader import Reader
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
-from hcasim.catalog.units import UnitError
-
-M = TypeVar("M", bound=BaseModel)
+from hcasim.catalog.validate import build
 
 CLASSES: Mapping[str, type[Description]] = {
     "adapters": Adapter,
@@ -39,8 +26,6 @@ CLASSES: Mapping[str, type[Description]] = {
     "stacks": Stack,
     "testbeds": Testbed,
 }
-
-_LEAF_KEYS = ("value", "evidence", "source", "fit")
 
 
 @dataclass(frozen=True)
@@ -77,7 +62,37 @@ def load(identifier: str, kind: str | None = None) -> Loaded:
     """
     if kind is None:
         kind = find_kind(identifier)
-    return _Reader(kind, identifier).read()
+    elif kind not in CLASSES:
+        raise CatalogError(
+            [f"kind: found {kind!r}; allowed: {one_of(MODELS)}{nearest(kind, MODELS)}"]
+        )
+    reader = Reader(kind, CLASSES[kind], model_path(kind, identifier))
+    values = reader.read()
+    if kind == "testbeds":
+        _check_parts(reader, values)
+    if reader.faults:
+        raise CatalogError(reader.faults)
+    model, faults = build(CLASSES[kind], values)
+    if model is None:
+        raise CatalogError([f"{reader.where}: {fault}" for fault in faults])
+    return Loaded(kind, reader.file, model, values, tuple(reader.parameters))
+
+
+def _check_parts(reader: Reader, values: Mapping[str, Any]) -> None:
+    """The parts that a testbed names must exist."""
+    for key, kind in (("host", "hosts"), ("switch", "switches"), ("stack", "stacks")):
+        if key in values and values[key] not in list_ids(kind):
+            reader.fault((key,), unknown_id(kind, values[key]))
+    adapters = values.get("adapters", ())
+    for name in adapters:
+        if name not in list_ids("adapters"):
+            reader.fault(("adapters",), unknown_id("adapters", name))
+    default = values.get("default_adapter")
+    if default is not None and adapters and default not in adapters:
+        reader.fault(
+            ("default_adapter",),
+            f"found {default!r}; allowed: {one_of(adapters)}{nearest(default, adapters)}",
+        )
 
 
 def find_kind(identifier: str) -> str:
@@ -89,303 +104,3 @@ def find_kind(identifier: str) -> str:
     raise CatalogError(
         [f"models: found no {identifier!r}; allowed: {one_of(known)}{nearest(identifier, known)}"]
     )
-
-
-class _Reader:
-    """Reads one file and gathers its faults."""
-
-    def __init__(self, kind: str, identifier: str) -> None:
-        self.kind = kind
-        self.identifier = identifier
-        self.file = model_path(kind, identifier)
-        self.where = display(self.file)
-        self.faults: list[str] = []
-        self.parameters: list[Parameter] = []
-        self.fits: dict[str, Fit | None] = {}
-
-    def read(self) -> Loaded:
-        model_class = CLASSES[self.kind]
-        values = self.section(model_class, read_toml(self.file), ())
-        if values.get("id", self.identifier) != self.identifier:
-            self.fault(("id",), f"found {values['id']!r}; allowed: {self.identifier!r}")
-        self.check_references(values)
-        self.check_fits(model_class)
-        if self.faults:
-            self.check_sections(model_class, values, ())
-            raise CatalogError(self.faults)
-        model, faults = build(model_class, values)
-        if model is None:
-            raise CatalogError([f"{self.where}: {fault}" for fault in faults])
-        return Loaded(self.kind, self.file, model, values, tuple(self.parameters))
-
-    def fault(self, path: Sequence[str], text: str) -> None:
-        self.faults.append(f"{self.where}: {'.'.join(path)}: {text}")
-
-    def section(
-        self, model: type[BaseModel], table: Mapping[str, Any], path: tuple[str, ...]
-    ) -> dict[str, Any]:
-        keys = keys_of(model)
-        values: dict[str, Any] = {}
-        for name in table:
-            if name not in keys:
-                self.fault(
-                    (*path, name),
-                    f"unknown key; allowed: {one_of(list(keys))}{nearest(name, keys)}",
-                )
-        for name, key in keys.items():
-            here = (*path, name)
-            if name not in table:
-                if not (isinstance(key, PlainKey) and not key.required):
-                    self.fault(here, f"missing; {_wanted(key)}")
-                continue
-            raw = table[name]
-            if isinstance(key, Table):
-                self.table(key, raw, here, values)
-            elif isinstance(key, PlainKey):
-                self.plain(key, raw, here, values)
-            else:
-                self.leaf(key, raw, here, values)
-        return values
-
-    def table(self, key: Table, raw: object, path: tuple[str, ...], values: dict[str, Any]) -> None:
-        if not isinstance(raw, dict):
-            self.fault(path, f"found {raw!r}; allowed: a table [{'.'.join(path)}]")
-            return
-        kinds = list(key.models)
-        kind = raw.get("kind", "") if kinds != [""] else ""
-        if kind not in key.models:
-            found = f"found {kind!r}" if kind else "missing"
-            self.fault(
-                (*path, "kind"), f"{found}; allowed: {one_of(kinds)}{nearest(str(kind), kinds)}"
-            )
-            return
-        values[path[-1]] = self.section(key.models[kind], raw, path)
-
-    def plain(
-        self, key: PlainKey, raw: object, path: tuple[str, ...], values: dict[str, Any]
-    ) -> None:
-        if key.many:
-            if not (isinstance(raw, list) and all(isinstance(item, str) for item in raw)):
-                self.fault(path, f"found {raw!r}; allowed: a list of words")
-                return
-            values[path[-1]] = tuple(raw)
-        elif not isinstance(raw, str) or (key.required and not raw.strip()):
-            self.fault(path, f"found {raw!r}; allowed: {_wanted(key)}")
-        else:
-            values[path[-1]] = raw
-
-    def leaf(self, key: Leaf, raw: object, path: tuple[str, ...], values: dict[str, Any]) -> None:
-        if not isinstance(raw, dict):
-            self.fault(
-                path,
-                f"found {raw!r} without evidence; allowed: "
-                "{ value = ..., evidence = ..., source = ... }",
-            )
-            return
-        before = len(self.faults)
-        for name in raw:
-            if name not in _LEAF_KEYS:
-                self.fault(
-                    (*path, name),
-                    f"unknown key; allowed: {one_of(_LEAF_KEYS)}{nearest(name, _LEAF_KEYS)}",
-                )
-        evidence = raw.get("evidence")
-        if evidence not in EVIDENCE:
-            found = "missing" if evidence is None else f"found {evidence!r}"
-            close = nearest(str(evidence), EVIDENCE) if evidence is not None else ""
-            self.fault((*path, "evidence"), f"{found}; allowed: {one_of(EVIDENCE)}{close}")
-        source = raw.get("source")
-        if not isinstance(source, str) or not source.strip():
-            found = "missing" if source is None else f"found {source!r}"
-            self.fault((*path, "source"), f"{found}; allowed: where the value comes from")
-        if evidence == "fitted":
-            parameter = self.fitted(key, raw, path)
-        else:
-            parameter = self.given(key, raw, path)
-        if parameter is not None and len(self.faults) == before:
-            self.parameters.append(parameter)
-            values[path[-1]] = parameter.value
-
-    def given(self, key: Leaf, raw: Mapping[str, Any], path: tuple[str, ...]) -> Parameter | None:
-        if "fit" in raw:
-            self.fault((*path, "fit"), 'found, but only evidence = "fitted" has a fit')
-        if "value" not in raw:
-            self.fault((*path, "value"), f"missing; {_wanted(key)}")
-            return None
-        try:
-            value = key.read(raw["value"])
-        except UnitError as error:
-            self.fault(path, str(error))
-            return None
-        return Parameter(
-            path=".".join(path),
-            value=value,
-            text=key.format(value),
-            unit=key.unit.base if key.unit else "",
-            evidence=cast(Evidence, raw.get("evidence")),
-            source=str(raw.get("source")),
-        )
-
-    def fitted(self, key: Leaf, raw: Mapping[str, Any], path: tuple[str, ...]) -> Parameter | None:
-        if "value" in raw:
-            self.fault((*path, "value"), "found, but a fitted value stands in its fit only")
-        name = raw.get("fit")
-        if not isinstance(name, str):
-            self.fault((*path, "fit"), f"missing; allowed: {one_of(list_ids('calibrations'))}")
-            return None
-        fit = self.fit(name, path)
-        if fit is None:
-            return None
-        entry = fit.entries.get(self.fit_key(path))
-        if entry is None:
-            self.faults.append(
-                f"{display(fit.file)}: {self.fit_key(path)}: missing, but {self.where} says that "
-                f"it is fitted here{nearest(self.fit_key(path), fit.entries)}"
-            )
-            return None
-        try:
-            value = key.read(entry.value)
-            interval = None
-            if entry.interval is not None:
-                low, high = (key.read(bound) for bound in entry.interval)
-                assert isinstance(low, int) and isinstance(high, int) and isinstance(value, int)
-                if not low <= value <= high:
-                    raise UnitError(
-                        f"found an interval from {key.format(low)} to {key.format(high)}, "
-                        f"which does not hold the value {key.format(value)}"
-                    )
-                interval = (low, high)
-        except UnitError as error:
-            self.faults.append(f"{display(fit.file)}: {self.fit_key(path)}: {error}")
-            return None
-        tie = f", tied to {entry.tied_to}" if entry.tied_to else ""
-        note = f" ({entry.note})" if entry.note else ""
-        return Parameter(
-            path=".".join(path),
-            value=value,
-            text=key.format(value),
-            unit=key.unit.base if key.unit else "",
-            evidence="fitted",
-            source=f"{raw.get('source')}; fit {fit.id}{tie}{note}",
-            interval=interval,
-            claims=entry.claims,
-        )
-
-    def fit_key(self, path: Sequence[str]) -> str:
-        return ".".join((self.kind, self.identifier, *path))
-
-    def fit(self, name: str, path: tuple[str, ...]) -> Fit | None:
-        if name not in self.fits:
-            self.fits[name] = None
-            if name not in list_ids("calibrations"):
-                self.fault((*path, "fit"), unknown_id("calibrations", name))
-            else:
-                try:
-                    self.fits[name] = load_fit(name)
-                except CatalogError as error:
-                    self.faults.extend(error.faults)
-        return self.fits[name]
-
-    def check_references(self, values: Mapping[str, Any]) -> None:
-        """The parts that a testbed names must exist."""
-        if self.kind != "testbeds":
-            return
-        for key, kind in (("host", "hosts"), ("switch", "switches"), ("stack", "stacks")):
-            if key in values and values[key] not in list_ids(kind):
-                self.fault((key,), unknown_id(kind, values[key]))
-        adapters = values.get("adapters", ())
-        for name in adapters:
-            if name not in list_ids("adapters"):
-                self.fault(("adapters",), unknown_id("adapters", name))
-        default = values.get("default_adapter")
-        if default is not None and adapters and default not in adapters:
-            self.fault(
-                ("default_adapter",),
-                f"found {default!r}; allowed: {one_of(adapters)}{nearest(default, adapters)}",
-            )
-
-    def check_fits(self, model: type[BaseModel]) -> None:
-        """A fit's entries for this description must name leaves of it."""
-        prefix = self.fit_key(()) + "."
-        known = leaf_paths(model)
-        for fit in self.fits.values():
-            for name in fit.entries if fit else ():
-                path = name.removeprefix(prefix)
-                if name.startswith(prefix) and path not in known:
-                    assert fit is not None
-                    self.faults.append(
-                        f"{display(fit.file)}: {name}: unknown parameter"
-                        f"{nearest(name, [prefix + leaf for leaf in known])}"
-                    )
-
-    def check_sections(
-        self, model: type[BaseModel], values: Mapping[str, Any], path: tuple[str, ...]
-    ) -> None:
-        """Check the complete sections of a faulty file against their own rules."""
-        for name, key in keys_of(model).items():
-            table = values.get(name)
-            if not isinstance(key, Table) or table is None:
-                continue
-            child = key.models[table.get("kind", "")]
-            if all(name in table for name, key in keys_of(child).items() if _needed(key)):
-                _, faults = build(child, table)
-                self.faults += [f"{self.where}: {'.'.join((*path, name))}.{f}" for f in faults]
-            else:
-                self.check_sections(child, table, (*path, name))
-
-
-def build(model: type[M], values: Mapping[str, Any]) -> tuple[M | None, list[str]]:
-    """Validate values that have been read leaf by leaf.
-
-    Parameters:
-        model: the description or section.
-        values: nested tables of values in base units.
-
-    Returns:
-        The description and no faults, or None and a line `key path: fault` for each rule broken.
-    """
-    try:
-        return model.model_validate(dict(values)), []
-    except ValidationError as error:
-        return None, [_rule(item["loc"], item["msg"], values) for item in error.errors()]
-
-
-def _rule(location: tuple[int | str, ...], message: str, values: Mapping[str, Any]) -> str:
-    names: list[str] = []
-    table: Any = values
-    for part in location:
-        if isinstance(table, Mapping) and part in table:
-            names.append(str(part))
-            table = table[part]
-    return f"{'.'.join(names)}: {message.removeprefix('Value error, ')}"
-
-
-def leaf_paths(model: type[BaseModel], kinds: Mapping[str, str] | None = None) -> dict[str, Leaf]:
-    """Return the leaves of a description by dotted path.
-
-    Parameters:
-        model: the description.
-        kinds: which kind each section with kinds has; without it, the leaves of all kinds.
-    """
-    leaves: dict[str, Leaf] = {}
-    for name, key in keys_of(model).items():
-        if isinstance(key, Leaf):
-            leaves[name] = key
-        elif isinstance(key, Table):
-            for kind, child in key.models.items():
-                if kinds is None or kinds.get(name, kind) == kind:
-                    for path, leaf in leaf_paths(child).items():
-                        leaves[f"{name}.{path}"] = leaf
-    return leaves
-
-
-def _needed(key: Leaf | PlainKey | Table) -> bool:
-    return not isinstance(key, PlainKey) or key.required
-
-
-def _wanted(key: Leaf | PlainKey | Table) -> str:
-    if isinstance(key, Table):
-        return "allowed: a table"
-    if isinstance(key, PlainKey):
-        return f"allowed: {one_of(key.choices)}" if key.choices else "a word or sentence"
-    return f"allowed: {key.allowed}"

@@ -1,0 +1,50 @@
+"""Values that are each legal and cannot work together."""
+
+from __future__ import annotations
+
+from hcasim.catalog.adapter import PcieDevice
+from hcasim.catalog.machine import Machine
+from hcasim.catalog.units import format_size
+
+HEADROOM = 128
+"""Bytes that a packet may have beyond its payload: all InfiniBand headers and checks fit."""
+
+
+def contradictions(machine: Machine) -> list[str]:
+    """Return a line for each pair of values that could not work together."""
+    faults: list[str] = []
+    adapter, host = machine.adapter, machine.host
+    bus = adapter.bus
+    if isinstance(bus, PcieDevice):
+        if host.chipset.completion > bus.max_payload:
+            faults.append(
+                f"host.chipset.completion: found {format_size(host.chipset.completion)}; allowed: "
+                f"up to adapter.bus.max_payload, {format_size(bus.max_payload)}"
+            )
+        if 16 * host.chipset.posted_data_credits < bus.max_payload:
+            faults.append(
+                f"host.chipset.posted_data_credits: found {host.chipset.posted_data_credits}; "
+                f"allowed: from {bus.max_payload // 16}, to hold one write of "
+                f"adapter.bus.max_payload, {format_size(bus.max_payload)}"
+            )
+    need = machine.mtu + HEADROOM + machine.link.credit_update
+    buffers = {"adapter.receive.buffer": adapter.receive.buffer}
+    if machine.switch is not None:
+        buffers["switch.buffer"] = machine.switch.buffer
+        if machine.nodes > machine.switch.ports:
+            faults.append(
+                f"nodes: found {machine.nodes}; allowed: up to switch.ports, {machine.switch.ports}"
+            )
+    for path, size in buffers.items():
+        if size < need:
+            faults.append(
+                f"{path}: found {format_size(size)}; allowed: from {format_size(need)}, to hold a "
+                f"packet of MTU {machine.mtu} beside link.credit_update, "
+                f"{format_size(machine.link.credit_update)}"
+            )
+    if machine.stack.max_inline > adapter.limits.max_inline:
+        faults.append(
+            f"stack.max_inline: found {format_size(machine.stack.max_inline)}; allowed: up to "
+            f"adapter.limits.max_inline, {format_size(adapter.limits.max_inline)}"
+        )
+    return faults

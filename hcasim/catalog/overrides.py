@@ -1,0 +1,116 @@
+"""What-if settings: values given by path, such as `adapter.bus.lanes=4`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from hcasim.catalog.errors import nearest, one_of
+from hcasim.catalog.fields import Leaf, leaf_paths
+from hcasim.catalog.provenance import Parameter
+from hcasim.catalog.units import UnitError
+
+PREFIXES = ("adapter", "host", "switch", "link", "stack")
+
+
+@dataclass
+class Part:
+    """One description while it is being put together.
+
+    Parameters:
+        model: its class.
+        values: nested tables of values in base units, which settings change.
+        parameters: the same with provenance, by full path.
+        set_paths: paths that settings have changed.
+    """
+
+    model: type[BaseModel]
+    values: dict[str, Any]
+    parameters: dict[str, Parameter]
+    set_paths: list[str]
+
+    @property
+    def leaves(self) -> dict[str, Leaf]:
+        kinds = {
+            name: table["kind"]
+            for name, table in self.values.items()
+            if isinstance(table, dict) and "kind" in table
+        }
+        return leaf_paths(self.model, kinds)
+
+
+def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> str | None:
+    """Apply one setting; return the fault if there is one."""
+    prefix, _, inner = path.partition(".")
+    if prefix == "switch" and not switch:
+        return f"--set {path}: there is no switch between two hosts back to back"
+    if prefix in PREFIXES and prefix not in parts:
+        return None  # its file is faulty and already reported
+    leaves = {
+        f"{name}.{leaf}": key for name, part in parts.items() for leaf, key in part.leaves.items()
+    }
+    if path not in leaves:
+        return f"--set {path}: {_unknown(path, leaves, parts)}"
+    part = parts[prefix]
+    leaf = leaves[path]
+    try:
+        value = leaf.read_argument(text)
+    except UnitError as error:
+        return f"--set {path}: {error}"
+    table = part.values
+    *sections, name = inner.split(".")
+    for section in sections:
+        table = table[section]
+    table[name] = value
+    part.set_paths.append(path)
+    part.parameters[path] = replace(
+        part.parameters[path],
+        value=value,
+        text=leaf.format(value),
+        evidence="assumed",
+        source="--set",
+        interval=None,
+        claims=(),
+    )
+    return None
+
+
+def _unknown(path: str, leaves: Mapping[str, Leaf], parts: Mapping[str, Part]) -> str:
+    """Say why a path cannot be set and which ones can."""
+    prefix, _, inner = path.partition(".")
+    if path == "mtu":
+        return "found no such parameter; the MTU is chosen with --mtu"
+    if path == "adapter.bus.kind":
+        return "the kind of bus comes with the adapter and cannot be set; choose another adapter"
+    if prefix not in PREFIXES:
+        hint = nearest(path, leaves) or nearest(prefix, PREFIXES)
+        suffix = [leaf for leaf in leaves if leaf.endswith(f".{path}")]
+        if suffix:
+            hint = f"; did you mean {one_of([repr(leaf) for leaf in suffix])}?"
+        starts = one_of([f"{name}." for name in PREFIXES])
+        return f"unknown parameter; allowed: paths that start with {starts}{hint}"
+    if inner in leaf_paths(parts[prefix].model):
+        section = inner.partition(".")[0]
+        kind = parts[prefix].values[section]["kind"]
+        return f"no parameter of this {section}, which is of kind {kind}; " + _inside(
+            f"{prefix}.{section}", leaves
+        )
+    section = path
+    while not any(leaf.startswith(f"{section}.") for leaf in leaves):
+        section = section.rpartition(".")[0]
+    if section == path:
+        return f"a group of parameters; {_inside(section, leaves)}"
+    return f"unknown parameter; {_inside(section, leaves)}{nearest(path, leaves)}"
+
+
+def _inside(section: str, leaves: Mapping[str, Leaf]) -> str:
+    """List what a section holds: its parameters, and its own sections as `name.*`."""
+    names: dict[str, None] = {}
+    for leaf in leaves:
+        if leaf.startswith(f"{section}."):
+            name, dot, _ = leaf.removeprefix(f"{section}.").partition(".")
+            names[f"{section}.{name}{'.*' if dot else ''}"] = None
+    return f"allowed: {one_of(list(names))}"

@@ -1,0 +1,36 @@
+"""Checking whole sections and descriptions once their values have been read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def build(model: type[M], values: Mapping[str, Any]) -> tuple[M | None, list[str]]:
+    """Validate values that have been read leaf by leaf.
+
+    Parameters:
+        model: the description or section.
+        values: nested tables of values in base units.
+
+    Returns:
+        The description and no faults, or None and a line `key path: fault` for each rule broken.
+    """
+    try:
+        return model.model_validate(dict(values)), []
+    except ValidationError as error:
+        return None, [_rule(item["loc"], item["msg"], values) for item in error.errors()]
+
+
+def _rule(location: tuple[int | str, ...], message: str, values: Mapping[str, Any]) -> str:
+    names: list[str] = []
+    table: Any = values
+    for part in location:
+        if isinstance(table, Mapping) and part in table:
+            names.append(str(part))
+            table = table[part]
+    return f"{'.'.join(names)}: {message.removeprefix('Value error, ')}"
