@@ -10,11 +10,12 @@ class CatalogError(Exception):
     """Every fault found in one pass over the descriptions.
 
     Parameters:
-        faults: one line each: file and key path, what was found, what is allowed.
+        faults: one line each: file and key path, what was found, what is allowed. A line that
+            comes twice is kept once.
     """
 
     def __init__(self, faults: Iterable[str]) -> None:
-        self.faults: list[str] = list(faults)
+        self.faults: list[str] = list(dict.fromkeys(faults))
         super().__init__(self.faults)
 
     def __str__(self) -> str:

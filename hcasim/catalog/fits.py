@@ -152,24 +152,27 @@ def render_fit(fit: Fit) -> str:
         TOML text, the same for the same fit.
     """
     lines = [f"id = {_toml(fit.id)}", f"title = {_toml(fit.title)}", f"notes = {_toml(fit.notes)}"]
-    section = ""
+    sections: dict[str, list[str]] = {}
     for path, entry in fit.entries.items():
         head, _, name = path.rpartition(".")
-        if head != section:
-            section = head
-            lines += ["", f"[{head}]"]
-        items: dict[str, object] = {"value": entry.value}
-        if entry.tied_to:
-            items = {"tied_to": entry.tied_to}
-        elif entry.interval is not None:
-            items["interval"] = list(entry.interval)
-        if entry.claims and not entry.tied_to:
-            items["claims"] = list(entry.claims)
-        if entry.note:
-            items["note"] = entry.note
-        inner = ", ".join(f"{key} = {_toml(value)}" for key, value in items.items())
-        lines.append(f"{name} = {{ {inner} }}")
+        sections.setdefault(head, []).append(f"{name} = {_entry(entry)}")
+    for head, entries in sections.items():
+        lines += ["", f"[{head}]", *entries]
     return "\n".join(lines) + "\n"
+
+
+def _entry(entry: FittedValue) -> str:
+    items: dict[str, object] = {"value": entry.value}
+    if entry.tied_to:
+        items = {"tied_to": entry.tied_to}
+    else:
+        if entry.interval is not None:
+            items["interval"] = list(entry.interval)
+        if entry.claims:
+            items["claims"] = list(entry.claims)
+    if entry.note:
+        items["note"] = entry.note
+    return f"{{ {', '.join(f'{key} = {_toml(value)}' for key, value in items.items())} }}"
 
 
 def _toml(value: object) -> str:
@@ -180,4 +183,8 @@ def _toml(value: object) -> str:
     if isinstance(value, int):
         return str(value)
     escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c >= " " else f"\\u{ord(c):04x}" for c in escaped) + '"'
+    return '"' + "".join(f"\\u{ord(c):04x}" if _control(c) else c for c in escaped) + '"'
+
+
+def _control(character: str) -> bool:
+    return character < " " or character == "\x7f"

@@ -98,7 +98,7 @@ class Reader:
                 return
             values[path[-1]] = tuple(raw)
         elif not isinstance(raw, str) or (key.required and not raw.strip()):
-            self.fault(path, f"found {raw!r}; allowed: {_wanted(key)}")
+            self.fault(path, f"found {raw!r}; {_wanted(key)}")
         else:
             values[path[-1]] = raw
 
@@ -229,8 +229,8 @@ class Reader:
                 continue
             child = key.models[table.get("kind", "")]
             if all(name in table for name, key in keys_of(child).items() if _needed(key)):
-                _, faults = build(child, table)
-                self.faults += [f"{self.where}: {'.'.join((*path, name))}.{f}" for f in faults]
+                _, faults = build(child, table, (*path, name))
+                self.faults += [f"{self.where}: {fault}" for fault in faults]
             else:
                 self.check_sections(child, table, (*path, name))
 

@@ -96,8 +96,8 @@ def resolve(
             faults.append(fault)
     built: dict[str, BaseModel] = {}
     for name, part in parts.items():
-        model, broken = build(part.model, part.values)
-        faults += [f"--set {', '.join(part.set_paths)}: {name}.{fault}" for fault in broken]
+        model, broken = build(part.model, part.values, (name,))
+        faults += [f"--set {', '.join(part.set_paths)}: {fault}" for fault in broken]
         if model is not None:
             built[name] = model
     if faults:

@@ -1,0 +1,183 @@
+"""Every fault of a file is reported, all at once, each with its place and what is allowed."""
+
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hcasim.catalog import CatalogError, list_ids, load, load_fit, read_toml
+
+Edit = Callable[[str, str, str], None]
+FaultsOf = Callable[..., list[str]]
+
+PCIE = "models/adapters/mt25208.toml"
+PCIX = "models/adapters/mt23108.toml"
+BED = "models/testbeds/liu2004.toml"
+FIT = "calibration/fits/liu2004.toml"
+
+LANES = 'lanes = { value = 8, evidence = "datasheet",'
+SEND = 'latency = { value = "600 ns" }'
+
+
+pytestmark = pytest.mark.usefixtures("data")
+
+CASES = tomllib.loads(Path(__file__).with_name("faults.toml").read_text())
+
+
+def says(lines: list[str], file: str, fault: str) -> bool:
+    """One of the lines is this fault of this file; … stands for anything."""
+    pattern = ".*".join(re.escape(part) for part in f"{file}: {fault}".split("…"))
+    return any(re.match(pattern, line) for line in lines)
+
+
+@pytest.mark.parametrize("case", CASES["description"], ids=lambda case: case["fault"][:40])
+def test_a_fault_names_its_place_and_what_is_allowed(
+    edit: Edit, faults_of: FaultsOf, case: dict[str, str]
+) -> None:
+    file = Path(case["file"])
+    edit(case["file"], case["old"], case["new"])
+    faults = faults_of(file.stem, file.parent.name)
+    assert says(faults, case["file"], case["fault"]), faults
+
+
+@pytest.mark.parametrize("case", CASES["fit"], ids=lambda case: case["fault"][:60])
+def test_a_fault_of_a_fit_names_the_fit(
+    edit: Edit, faults_of: FaultsOf, case: dict[str, str]
+) -> None:
+    edit(FIT, case["old"], case["new"])
+    faults = faults_of("mt25208")
+    assert says(faults, FIT, case["fault"]), faults
+
+
+def test_a_fitted_leaf_has_a_fit_and_no_value(data: Path, edit: Edit, faults_of: FaultsOf) -> None:
+    path = data / PCIE
+    leaf = r'\{ evidence = "fitted", fit = "liu2004", source = "[^"]*" \}'
+    head, *rest = re.split(leaf, path.read_text())
+    wrong = [
+        '{ evidence = "fitted", fit = "liu2004", value = "1 ns", source = "unpublished" }',
+        '{ evidence = "fitted", source = "unpublished" }',
+        '{ evidence = "fitted", fit = "lui2004", source = "unpublished" }',
+        '{ evidence = "fitted", fit = "liu2004" }',
+    ]
+    path.write_text(head + "".join(new + text for new, text in zip(wrong, rest, strict=True)))
+    assert faults_of("mt25208") == [
+        f"{PCIE}: send.latency.value: found, but a fitted value stands in its fit only",
+        f"{PCIE}: receive.latency.fit: missing; allowed: liu2004",
+        (
+            f"{PCIE}: receive_queue.latency.fit: calibration/fits: found no calibration 'lui2004'"
+            "; allowed: liu2004; did you mean 'liu2004'?"
+        ),
+        f"{PCIE}: responder.latency.source: missing; allowed: where the value comes from",
+    ]
+
+
+def test_all_faults_of_a_file_come_at_once(data: Path, edit: Edit, faults_of: FaultsOf) -> None:
+    edit(PCIE, LANES, LANES.replace("8", "3"))
+    edit(PCIE, "[sqpc]\nentries = { value = 64", "[sqpc]\nentries = { value = 65")
+    edit(PCIE, "[limits]\nmax_qp", "[limits]\nmaxqp")
+    edit(FIT, '"2500 ns"', '"2500"')
+    faults = faults_of("mt25208")
+    places = [fault.split(": ")[1] for fault in faults]
+    assert places == [
+        "bus.lanes",
+        "adapters.mt25208.responder.latency",
+        "limits.maxqp",
+        "limits.max_qp",
+        "sqpc",
+    ]
+
+
+def test_ways_must_divide_entries(edit: Edit, faults_of: FaultsOf) -> None:
+    edit(PCIE, "[mtt]\nentries = { value = 512", "[mtt]\nentries = { value = 6")
+    assert faults_of("mt25208") == [
+        f"{PCIE}: mtt: found 4 ways, which do not divide 6 entries; allowed ways: 1, 2, 3 or 6"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"id = x", "not valid TOML: .*line 1, column 6"),
+        (b"id = 'a'\nid = 'b'\n", "not valid TOML: .*line 2"),
+        (b"id = '\xff'", "not UTF-8 text at byte 6"),
+        (b"id = " + b"9" * 5000, "not valid TOML: "),
+        (b"id = " + b"[" * 100_000, "not valid TOML: "),
+        (b"", "id: missing"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    data: Path, faults_of: FaultsOf, content: bytes, fault: str
+) -> None:
+    (data / PCIE).write_bytes(content)
+    assert re.match(f"{re.escape(PCIE)}: {fault}", faults_of("mt25208")[0])
+
+
+def test_a_missing_file_is_named_with_what_is_beside_it(data: Path) -> None:
+    with pytest.raises(CatalogError) as caught:
+        read_toml(data / "models" / "adapters" / "mt2520.toml")
+    assert caught.value.faults == [
+        (
+            "models/adapters/mt2520.toml: no such file; its folder holds mt23108.toml "
+            "or mt25208.toml; did you mean 'mt25208.toml'?"
+        )
+    ]
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(data: Path, faults_of: FaultsOf) -> None:
+    (data / PCIE).unlink()
+    (data / PCIE).mkdir()
+    assert faults_of("mt25208") == [f"{PCIE}: cannot be read: Is a directory"]
+
+
+def test_an_unknown_id_lists_the_known_ones(data: Path, faults_of: FaultsOf) -> None:
+    assert faults_of("mt2528", "adapters") == [
+        (
+            "models/adapters: found no adapter 'mt2528'; allowed: mt23108 or mt25208"
+            "; did you mean 'mt25208'?"
+        )
+    ]
+    assert faults_of("../hosts/xeon-e7520", "adapters")[0].startswith("models/adapters: found no")
+    assert faults_of("infiniscal")[0].endswith("did you mean 'infiniscale'?")
+
+
+def test_an_unknown_kind_lists_the_known_ones(faults_of: FaultsOf) -> None:
+    fault = "kind: found 'adapter'; allowed: adapters, hosts, switches, stacks"
+    assert faults_of("mt25208", "adapter")[0].startswith(fault)
+    with pytest.raises(CatalogError, match=r"or calibrations; did you mean 'scenarios'\?"):
+        list_ids("scenario")
+    with pytest.raises(CatalogError, match="found no calibration 'liu2005'; allowed: liu2004"):
+        load_fit("liu2005")
+
+
+def test_ids_are_the_names_of_the_files(data: Path) -> None:
+    assert list_ids("adapters") == ["mt23108", "mt25208"]
+    assert list_ids("scenarios") == ["liu2004/fig03"]
+    assert list_ids("calibrations") == ["liu2004"]
+
+
+def test_a_changed_file_is_read_again(data: Path, edit: Edit) -> None:
+    assert load("mt25208").values["bus"]["lanes"] == 8
+    edit(PCIE, LANES, LANES.replace("8", "16"))
+    assert load("mt25208").values["bus"]["lanes"] == 16
+
+
+def test_a_fitted_leaf_takes_value_interval_and_claims_from_its_fit(data: Path) -> None:
+    parameters = {p.path: p for p in load("mt25208").parameters}
+    queue = parameters["receive_queue.latency"]
+    assert (queue.value, queue.text, queue.unit) == (100_000, "100 ns", "ps")
+    assert (queue.evidence, queue.interval, queue.claims) == (
+        "fitted",
+        (50_000, 200_000),
+        ("LIU-038",),
+    )
+
+
+def test_a_tied_leaf_follows_its_leader_and_says_so(data: Path, edit: Edit) -> None:
+    edit(FIT, SEND, 'latency = { value = "700 ns", interval = ["1 ns", "2 us"], claims = ["A"] }')
+    tied = {p.path: p for p in load("mt25208").parameters}["receive.latency"]
+    assert (tied.value, tied.interval, tied.claims) == (700_000, (1_000, 2_000_000), ("A",))
+    assert tied.source.endswith(
+        "; fit liu2004, tied to adapters.mt25208.send.latency (only the sum counts)"
+    )

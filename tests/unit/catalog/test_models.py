@@ -1,0 +1,185 @@
+"""What the shipped files must hold."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from hcasim.catalog import (
+    EVIDENCE,
+    MODELS,
+    Adapter,
+    Cache,
+    data_path,
+    file_schema,
+    list_ids,
+    load,
+    load_fit,
+    resolve,
+)
+from hcasim.catalog.fields import Leaf, leaf_paths
+from hcasim.catalog.loader import CLASSES
+
+ALL = [(kind, identifier) for kind in MODELS for identifier in list_ids(kind)]
+
+
+def kinds_of(values: Any) -> dict[str, str]:
+    return {
+        name: table["kind"]
+        for name, table in values.items()
+        if isinstance(table, dict) and "kind" in table
+    }
+
+
+@pytest.mark.parametrize(("kind", "identifier"), ALL)
+def test_each_parameter_has_evidence_and_a_source(kind: str, identifier: str) -> None:
+    loaded = load(identifier, kind)
+    expected = leaf_paths(CLASSES[kind], kinds_of(loaded.values))
+    assert [p.path for p in loaded.parameters] == list(expected)
+    for p in loaded.parameters:
+        assert p.evidence in EVIDENCE
+        assert len(p.source) > 8, p.path
+        unit = expected[p.path].unit
+        assert p.unit == (unit.base if unit else ""), p.path
+
+
+@pytest.mark.parametrize(("kind", "identifier"), ALL)
+def test_each_text_reads_back_as_its_value(kind: str, identifier: str) -> None:
+    loaded = load(identifier, kind)
+    leaves = leaf_paths(CLASSES[kind], kinds_of(loaded.values))
+    for p in loaded.parameters:
+        assert leaves[p.path].read_argument(p.text) == p.value, p.path
+
+
+@pytest.mark.parametrize(("kind", "identifier"), ALL)
+def test_sources_are_public(kind: str, identifier: str) -> None:
+    text = data_path("models", kind, f"{identifier}.toml").read_text()
+    assert not re.search(r"hardware_constants|published_numbers|C\d{3}\b", text)
+
+
+@pytest.mark.parametrize("identifier", list_ids("calibrations"))
+def test_each_entry_of_a_fit_fills_a_leaf_that_says_so(identifier: str) -> None:
+    for path in load_fit(identifier).entries:
+        kind, model, leaf = path.split(".", 2)
+        parameter = {p.path: p for p in load(model, kind).parameters}[leaf]
+        assert parameter.evidence == "fitted", path
+        assert f"fit {identifier}" in parameter.source
+
+
+def test_there_are_no_stray_files() -> None:
+    known = {data_path("models", kind, f"{name}.toml") for kind, name in ALL}
+    assert {path for path in data_path("models").rglob("*") if path.is_file()} == known
+
+
+def test_both_generations_are_one_chip_but_for_the_bus() -> None:
+    """The firmware of the newer one emulates the older, so only interface and fits may differ."""
+    older, newer = ({p.path: p for p in load(name).parameters} for name in ("mt23108", "mt25208"))
+    common = [path for path in older if path in newer and older[path].evidence != "fitted"]
+    assert len(common) > 30
+    assert {path for path in common if older[path].value != newer[path].value} == set()
+
+
+def conforms(schema: dict[str, Any], value: Any) -> bool:
+    """The little of JSON Schema that `file_schema` uses."""
+    if "oneOf" in schema:
+        return sum(conforms(option, value) for option in schema["oneOf"]) == 1
+    if "enum" in schema:
+        return value in schema["enum"]
+    if "const" in schema:
+        return bool(value == schema["const"])
+    match schema["type"]:
+        case "object":
+            return (
+                isinstance(value, dict)
+                and set(schema["required"]) <= set(value) <= set(schema["properties"])
+                and all(conforms(schema["properties"][key], value[key]) for key in value)
+            )
+        case "array":
+            return isinstance(value, list) and all(conforms(schema["items"], v) for v in value)
+        case "string":
+            return isinstance(value, str) and bool(re.search(schema.get("pattern", ""), value))
+        case "integer":
+            low, high = schema.get("minimum", value), schema.get("maximum", value)
+            return type(value) is int and low <= value <= high
+        case "boolean":
+            return isinstance(value, bool)
+    raise AssertionError(schema)
+
+
+@pytest.mark.parametrize(("kind", "identifier"), ALL)
+def test_the_schema_for_editors_accepts_each_file(kind: str, identifier: str) -> None:
+    table = tomllib.loads(data_path("models", kind, f"{identifier}.toml").read_text())
+    schema = file_schema(kind)
+    assert conforms(schema, table)
+    assert not conforms(schema, {**table, "extra": 1})
+    assert not conforms(schema, {key: table[key] for key in table if key != "id"})
+    leaf = next(key for key, value in leaf_paths(CLASSES[kind]).items() if "." not in key)
+    assert not conforms(schema, {**table, leaf: table[leaf].get("value", "8")})
+    assert not conforms(schema, {**table, leaf: {**table[leaf], "evidence": "guess"}})
+
+
+def test_every_parameter_is_described() -> None:
+    def check(model: type[BaseModel]) -> None:
+        for name, info in model.model_fields.items():
+            if name not in ("kind", "host", "switch", "stack", "default_adapter"):
+                annotation = info.annotation
+                nested = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+                assert nested or name == "bus" or info.description, (model, name)
+
+    check(Cache)
+    for model in CLASSES.values():
+        check(model)
+
+
+def test_a_description_made_in_python_is_checked_too() -> None:
+    cache = Cache(entries=64, entry=256, ways=4, policy="lru", miss_latency=500_000)
+    assert cache.entries // cache.ways == 16
+    with pytest.raises(ValidationError, match="which do not divide 64 entries"):
+        Cache(entries=64, entry=256, ways=5, policy="lru", miss_latency=0)
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
+        Cache(entries=0, entry=256, ways=1, policy="lru", miss_latency=0)
+    with pytest.raises(ValidationError, match="valid integer"):
+        Cache(entries=True, entry=256, ways=1, policy="lru", miss_latency=0)
+    text = {"entries": 1, "entry": "256 B", "ways": 1, "policy": "lru", "miss_latency": "0.5 us"}
+    assert Cache.model_validate(text).miss_latency == 500_000
+
+
+def test_a_list_of_choices_is_a_leaf_of_its_own_type() -> None:
+    leaves = leaf_paths(Adapter)
+    assert leaves["bus.lanes"] == Leaf(int, None, (1, 2, 4, 8, 12, 16), None, None, None)
+    assert leaves["sqpc.policy"].base is str
+    assert leaves["send.latency"].unit is not None
+
+
+def test_data_is_beside_the_package_in_a_checkout() -> None:
+    root = Path(__file__).resolve().parents[3]
+    assert data_path("models", "adapters") == root / "models" / "adapters"
+    assert data_path("models", "adapters", "none.toml") == root / "models/adapters/none.toml"
+
+
+@pytest.mark.parametrize("testbed", list_ids("testbeds"))
+@pytest.mark.parametrize("adapter", list_ids("adapters"))
+def test_each_parameter_is_where_its_path_says(testbed: str, adapter: str) -> None:
+    machine = resolve(testbed, adapter=adapter)
+    paths = [p.path for p in machine.parameters]
+    assert len(paths) == len(set(paths))
+    for p in machine.parameters:
+        assert attrgetter(p.path)(machine) == p.value, p.path
+
+
+def test_the_digest_is_the_same_in_another_process() -> None:
+    script = "from hcasim.catalog import resolve; print(resolve('liu2004').digest)"
+    output = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).resolve().parents[3],
+    ).stdout
+    assert output.strip() == resolve("liu2004").digest

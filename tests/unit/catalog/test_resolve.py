@@ -1,0 +1,245 @@
+"""A machine is put together from ids and what-if settings, once, and then frozen."""
+
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from hcasim.catalog import (
+    CatalogError,
+    Machine,
+    Parameter,
+    PcieDevice,
+    PcixDevice,
+    resolve,
+)
+
+Edit = Callable[[str, str, str], None]
+
+pytestmark = pytest.mark.usefixtures("data")
+
+
+def faults(**request: object) -> list[str]:
+    with pytest.raises(CatalogError) as caught:
+        resolve("liu2004", **request)  # type: ignore[arg-type]
+    return caught.value.faults
+
+
+def parameter(machine: Machine, path: str) -> Parameter:
+    return next(p for p in machine.parameters if p.path == path)
+
+
+def value_at(machine: Machine, path: str) -> object:
+    found: object = machine
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def test_a_testbed_has_a_default_adapter() -> None:
+    machine = resolve("liu2004")
+    assert machine.adapter.id == "mt25208"
+    assert isinstance(machine.adapter.bus, PcieDevice)
+    assert (machine.adapter.bus.lanes, machine.mtu, machine.nodes) == (8, 1024, 4)
+
+
+def test_another_adapter_may_be_chosen() -> None:
+    bus = resolve("liu2004", adapter="mt23108").adapter.bus
+    assert isinstance(bus, PcixDevice)
+    assert (bus.clock, bus.mmrbc) == (133_333_333, 512)
+
+
+def test_an_adapter_that_was_not_measured_there_is_a_what_if(edit: Edit) -> None:
+    edit("models/testbeds/liu2004.toml", '["mt23108", "mt25208"]', '["mt25208"]')
+    assert resolve("liu2004", adapter="mt23108").adapter.id == "mt23108"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "value", "shown"),
+    [
+        ("adapter.bus.lanes", "4", 4, "4"),
+        ("adapter.bus.max_read_request", "4096", 4096, "4096 B"),
+        ("adapter.bus.max_read_request", "4K", 4096, "4096 B"),
+        ("adapter.bus.max_read_request", "1 KiB", 1024, "1024 B"),
+        ("adapter.sqpc.policy", "random", "random", "random"),
+        ("adapter.send.latency", "0.5us", 500_000, "500 ns"),
+        ("host.memory.bandwidth", "5.3 GB/s", 5_300_000_000, "5.3 GB/s"),
+        ("switch.latency", "140 ns", 140_000, "140 ns"),
+        ("link.speed", "DDR", "DDR", "DDR"),
+        ("link.cable_length", "10 m", 10_000, "10 m"),
+        ("stack.cq_doorbell", "false", False, "false"),
+    ],
+)
+def test_a_setting_changes_one_value_and_its_evidence(
+    path: str, text: str, value: object, shown: str
+) -> None:
+    plain, changed = resolve("liu2004"), resolve("liu2004", overrides={path: text})
+    assert value_at(changed, path) == value
+    what = parameter(changed, path)
+    assert (what.value, what.text, what.evidence, what.source) == (value, shown, "assumed", "--set")
+    assert (what.interval, what.claims) == (None, ())
+    assert changed.overrides == {path: text}
+    others = [p for p in changed.parameters if p.path != path]
+    assert others == [p for p in plain.parameters if p.path != path]
+
+
+def test_a_setting_may_reach_the_other_kind_of_bus_with_its_adapter() -> None:
+    machine = resolve("liu2004", adapter="mt23108", overrides={"adapter.bus.clock": "66 MHz"})
+    assert value_at(machine, "adapter.bus.clock") == 66_000_000
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "fault"),
+    [
+        ("adapter.bus.lanes", "3", "found 3; allowed: 1, 2, 4, 8, 12 or 16"),
+        ("adapter.bus.lanes", "four", "found 'four'; allowed: 1, 2, 4, 8, 12 or 16"),
+        ("adapter.bus.lanes", "4.0", "found '4.0'; allowed: 1, 2"),
+        ("adapter.bus.lanes", "", "found ''; allowed: 1, 2"),
+        ("adapter.bus.lanes", "9" * 5000, "found '999"),
+        ("adapter.bus.max_payload", "192", "found '192'; allowed: 128 B, 256 B"),
+        ("adapter.bus.max_payload", "128 ns", "found '128 ns' with the unit 'ns'; a size"),
+        ("adapter.send.latency", "600", "found '600' with no unit; a time is allowed"),
+        ("adapter.send.latency", "-1 ns", "found '-1 ns'; allowed: values from 0 ns to 1 s"),
+        ("adapter.sqpc.policy", "LRU", "found 'LRU'; allowed: lru, .* did you mean 'lru'?"),
+        ("adapter.firmware_mode", " ", "found ' '; allowed: a word"),
+        ("stack.cq_doorbell", "yes", "found 'yes'; allowed: true or false"),
+        ("adapter.sqpc.ways", "3", "adapter.sqpc: found 3 ways, which do not divide 64 entries"),
+        ("adapter.bus.lane", "4", "unknown parameter; .* did you mean 'adapter.bus.lanes'?"),
+        ("adapter.sqcp.ways", "4", "unknown parameter; .* did you mean 'adapter.sqpc.ways'?"),
+        ("adapter.bus", "pcie", "a group of parameters; allowed: adapter.bus.generation,"),
+        ("adapter.bus.kind", "pcix", "the kind of bus comes with the adapter"),
+        ("adapter.bus.mmrbc", "512", "no parameter of this bus, which is of kind pcie; allowed:"),
+        ("bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
+        ("adaptr.bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
+        ("mtu", "2048", "found no such parameter; the MTU is chosen with --mtu"),
+        ("nodes", "2", "unknown parameter; allowed: paths that start with adapter., host."),
+        ("", "2", "unknown parameter; allowed: paths that start with adapter., host."),
+    ],
+)  # fmt: skip
+def test_a_wrong_setting_says_what_is_allowed(path: str, text: str, fault: str) -> None:
+    pattern = re.escape(f"--set {path}: {fault}").replace(r"\.\*", ".*").replace("\\ ", " ")
+    lines = faults(overrides={path: text})
+    assert len(lines) == 1
+    assert re.match(pattern, lines[0]), lines
+
+
+def test_all_faults_of_a_request_come_at_once(data: Path) -> None:
+    lines = faults(
+        adapter="mt2520",
+        mtu=1500,
+        overrides={"host.cpu": "4", "link.speed": "XDR", "adapter.bus.lanes": "3"},
+    )
+    assert [line.split(": ")[0] for line in lines] == [
+        "models/adapters",
+        "--set host.cpu",
+        "--set link.speed",
+        "mtu",
+    ]
+
+
+def test_an_unknown_testbed_and_adapter_are_both_reported(data: Path) -> None:
+    with pytest.raises(CatalogError) as caught:
+        resolve("liu2040", adapter="mt2520")
+    assert caught.value.faults == [
+        "models/testbeds: found no testbed 'liu2040'; allowed: liu2004; did you mean 'liu2004'?",
+        (
+            "models/adapters: found no adapter 'mt2520'; allowed: mt23108 or mt25208"
+            "; did you mean 'mt25208'?"
+        ),
+    ]
+
+
+def test_faults_of_all_files_come_at_once_and_each_once(data: Path, edit: Edit) -> None:
+    (data / "calibration/fits/liu2004.toml").write_text("id = 'x'\n")
+    edit("models/hosts/xeon-e7520.toml", "cpus = ", "cpu = ")
+    lines = faults()
+    assert lines.count("calibration/fits/liu2004.toml: id: found 'x'; allowed: 'liu2004'") == 1
+    assert "models/hosts/xeon-e7520.toml: cpus: missing; allowed: whole numbers from 1 to 4096" in (
+        lines
+    )
+
+
+@pytest.mark.parametrize("mtu", [256, 512, 1024, 2048, 4096])
+def test_the_mtu_may_be_chosen(mtu: int) -> None:
+    machine = resolve("liu2004", mtu=mtu)
+    assert machine.mtu == mtu
+    chosen = parameter(machine, "mtu")
+    assert (chosen.value, chosen.evidence, chosen.source) == (mtu, "assumed", "chosen for this run")
+
+
+@pytest.mark.parametrize("mtu", [0, 1, 1000, 8192, True])
+def test_an_odd_mtu_lists_the_legal_ones(mtu: int) -> None:
+    assert faults(mtu=mtu) == [
+        f"mtu: found {mtu!r}; allowed: 256 B, 512 B, 1024 B, 2048 B or 4096 B"
+    ]
+
+
+def test_without_a_switch_two_hosts_are_back_to_back() -> None:
+    machine = resolve("liu2004", switch=False)
+    assert (machine.switch, machine.nodes) == (None, 2)
+    assert not [p for p in machine.parameters if p.path.startswith("switch.")]
+    assert parameter(machine, "nodes").source == "two hosts back to back"
+    assert faults(switch=False, overrides={"switch.ports": "8"}) == [
+        "--set switch.ports: there is no switch between two hosts back to back"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "place"),
+    [
+        (
+            {"host.chipset.completion": "256"},
+            "host.chipset.completion: found 256 B; allowed: up to",
+        ),
+        (
+            {"host.chipset.posted_data_credits": "8", "adapter.bus.max_payload": "256"},
+            "host.chipset.posted_data_credits: found 8; allowed: from 16",
+        ),
+        ({"adapter.receive.buffer": "1K"}, "adapter.receive.buffer: found 1024 B; allowed: from"),
+        ({"switch.buffer": "1K"}, "switch.buffer: found 1024 B; allowed: from"),
+        ({"switch.ports": "3"}, "nodes: found 4; allowed: up to switch.ports, 3"),
+        ({"stack.max_inline": "60K"}, "stack.max_inline: found 60 KiB; allowed: up to"),
+    ],
+)
+def test_values_that_cannot_work_together_are_refused(
+    overrides: dict[str, str], place: str
+) -> None:
+    lines = faults(overrides=overrides)
+    assert len(lines) == 1
+    assert lines[0].startswith(f"liu2004: {place}")
+
+
+def test_a_machine_is_frozen() -> None:
+    machine = resolve("liu2004")
+    with pytest.raises(ValidationError, match="frozen"):
+        machine.mtu = 2048  # type: ignore[misc]
+    with pytest.raises(ValidationError, match="frozen"):
+        machine.adapter.sqpc.entries = 1  # type: ignore[misc]
+
+
+def test_a_machine_survives_pickling() -> None:
+    machine = resolve("liu2004", overrides={"adapter.bus.lanes": "4"})
+    digest = machine.digest
+    copy = pickle.loads(pickle.dumps(machine))
+    assert copy == machine
+    assert (copy.digest, hash(copy)) == (digest, hash(machine))
+
+
+def test_equal_machines_are_equal_and_others_differ() -> None:
+    machine = resolve("liu2004")
+    assert machine == resolve("liu2004")
+    assert len({machine, resolve("liu2004"), resolve("liu2004", mtu=2048)}) == 2
+
+
+def test_the_digest_depends_on_values_and_on_nothing_else(edit: Edit) -> None:
+    machine = resolve("liu2004")
+    same = resolve("liu2004", overrides={"adapter.bus.lanes": "8"})
+    assert same.digest == machine.digest
+    edit("models/testbeds/liu2004.toml", 'title = "Four', 'title = "4')
+    assert resolve("liu2004").digest == machine.digest
+    for path in ("adapter.bus.lanes", "host.cpus", "switch.ports", "link.width"):
+        other = resolve("liu2004", overrides={path: "12"})
+        assert other.digest != machine.digest, path
