@@ -1,0 +1,159 @@
+"""`hcasim bench`: one benchmark on one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hcasim.cli.command import Command, Faults, jobs_option
+from hcasim.cli.output import note, progress_bar
+
+if TYPE_CHECKING:
+    from hcasim.study import Benchmark
+    from hcasim.study.points import Job
+
+FORMATS = ("text", "json", "csv", "perftest", "osu")
+
+
+# Values are taken as text, so that all that is wrong can be said at once.
+@click.command("bench", cls=Command)
+@click.argument("workload")
+@click.option("--testbed", required=True, metavar="ID", help="The machine, such as liu2004.")
+@click.option("--adapter", metavar="ID", help="An adapter instead of the testbed's default.")
+@click.option("--size", metavar="N,N..M", help="Bytes of a message: 8, 4K,64K or 4..1M.")
+@click.option("--qps", metavar="N", help="Queue pairs of each process.")
+@click.option("--window", metavar="N", help="Messages sent back to back before a reply.")
+@click.option("--ports", metavar="N", help="Ports of each adapter.")
+@click.option("--mode", metavar="MODE", help="single, striping or binding.")
+@click.option("--processes", metavar="N", help="Processes on each node.")
+@click.option("--mtu", metavar="N", help="Payload of a packet: 256, 512, 1K, 2K or 4K.")
+@click.option("--op", metavar="OP", help="Atomic operation: fetch_add or cmp_swap.")
+@click.option("--iters", metavar="N", help="Iterations that are timed.")
+@click.option("--warmup", metavar="N", help="Iterations before them.")
+@click.option("--inline/--no-inline", default=None, help="Send payload inside the work request.")
+@click.option("--no-switch", is_flag=True, help="Two hosts back to back.")
+@click.option("--exact", is_flag=True, help="Run every iteration instead of detecting a period.")
+@click.option(
+    "--set",
+    "settings",
+    metavar="PATH=VALUE",
+    multiple=True,
+    help="What if: a parameter by the path that show prints. Repeatable.",
+)
+@click.option("--explain", is_flag=True, help="Also say where the time goes or what binds.")
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write each event of one size, a line each.",
+)
+@click.option("--format", "form", metavar="FORMAT", default="text", help=", ".join(FORMATS) + ".")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@jobs_option
+def command(form: str, as_json: bool, trace: Path | None, jobs: int | None, **given: Any) -> None:
+    """Run a benchmark, such as write_lat, and print what it measures.
+
+    Sizes take K, M and G as powers of 1024; bandwidths are in 10^6 bytes per second.
+    """
+    from hcasim.cli.formats import format_faults, print_benchmark
+    from hcasim.study import run_benchmark
+
+    form = "json" if as_json else form
+    prepared, faults = _prepare(given)
+    faults += format_faults(form, given["workload"])
+    if trace is not None:
+        faults += _trace_faults(trace, prepared)
+    if faults:
+        raise Faults(faults)
+    if trace is not None:
+        result = _run_traced(prepared[0], trace)
+    else:
+        with progress_bar("Simulating") as progress:
+            result = run_benchmark(prepared, jobs=jobs, progress=progress)
+    print_benchmark(result, form)
+
+
+def _trace_faults(file: Path, prepared: list[Job]) -> Iterator[str]:
+    if not file.parent.is_dir():
+        yield f"--trace: found {str(file)!r}; there is no folder {file.parent}"
+    if len(prepared) > 1:
+        yield f"--trace: records one size, found {len(prepared)}"
+
+
+def _run_traced(job: Job, file: Path) -> Benchmark:
+    """Run one point and write a line for each event: time in ps, block, event, details."""
+    from hcasim.study import run_benchmark, write_atomically
+
+    lines = ["time_ps\tblock\tevent\tdetails\n"]
+
+    def log(time_ps: int, block: str, event: str, details: str) -> None:
+        lines.append(f"{time_ps}\t{block}\t{event}\t{details}\n")
+
+    result = run_benchmark([job], log=log)
+    write_atomically(file, "".join(lines))
+    note(f"Wrote {len(lines) - 1} events to {file}")
+    return result
+
+
+def _prepare(given: dict[str, Any]) -> tuple[list[Job], list[str]]:
+    """Turn the arguments into points, or find every fault."""
+    from hcasim.catalog import CatalogError
+    from hcasim.study import prepare
+
+    faults: list[str] = []
+    options: dict[str, Any] = {}
+    for name in ("qps", "window", "ports", "processes", "iters", "warmup"):
+        if given[name] is not None:
+            _read_count(name, given[name], options, faults)
+    mtu = None if given["mtu"] is None else _read_size("mtu", given["mtu"], faults)
+    options |= {n: given[n] for n in ("mode", "op", "inline") if given[n] is not None}
+    if given["exact"]:
+        options["exact"] = True
+    try:
+        prepared = prepare(
+            given["workload"],
+            given["testbed"],
+            sizes=given["size"],
+            adapter=given["adapter"],
+            overrides=_overrides(given["settings"], faults),
+            mtu=mtu,
+            switch=not given["no_switch"],
+            explain=given["explain"],
+            options=options,
+        )
+    except CatalogError as error:
+        return [], faults + error.faults
+    return prepared, faults
+
+
+def _read_count(name: str, text: str, options: dict[str, Any], faults: list[str]) -> None:
+    try:
+        options[name] = int(text)
+    except ValueError:
+        faults.append(f"{name}: found {text!r}; allowed: a whole number")
+
+
+def _read_size(name: str, text: str, faults: list[str]) -> int | None:
+    from hcasim.catalog import UnitError, parse_size
+
+    try:
+        return parse_size(text)
+    except UnitError as error:
+        faults.append(f"{name}: {error}")
+        return None
+
+
+def _overrides(settings: tuple[str, ...], faults: list[str]) -> dict[str, str]:
+    overrides: dict[str, str] = {}
+    for setting in settings:
+        path, equals, value = (part.strip() for part in setting.partition("="))
+        if not (path and equals and value):
+            faults.append(f"--set: found {setting!r}; allowed: PATH=VALUE")
+        elif overrides.get(path, value) != value:
+            faults.append(f"--set: found {path} twice, as {overrides[path]} and {value}")
+        else:
+            overrides[path] = value
+    return overrides

@@ -1,0 +1,47 @@
+"""What all commands share: how they report faults, and how they are interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+
+class Faults(click.ClickException):
+    """Bad input, with every fault on a line of its own.
+
+    Parameters:
+        faults: one line each.
+    """
+
+    exit_code = 2
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = list(faults)
+        super().__init__("\n".join(self.faults))
+
+    def show(self, file: Any = None) -> None:
+        """Write the faults to standard error."""
+        for fault in self.faults:
+            click.echo(f"Error: {fault}", err=True)
+
+
+class Command(click.Command):
+    """A command whose bad input becomes a message instead of a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from hcasim.catalog import CatalogError
+        from hcasim.study.files import FileError
+
+        try:
+            return super().invoke(ctx)
+        except CatalogError as error:
+            raise Faults(error.faults) from None
+        except FileError as error:
+            raise Faults([str(error)]) from None
+
+
+jobs_option = click.option(
+    "-j", "--jobs", type=click.IntRange(min=1), help="Processes to use (default: all processors)."
+)

@@ -1,0 +1,36 @@
+"""Writing the figures of replays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hcasim.study import Replay
+
+
+def plot_fault(file: Path) -> str | None:
+    """Say why a figure cannot be written to this file, before anything is simulated."""
+    from hcasim.study.plots import FORMATS
+
+    if file.suffix.lower().removeprefix(".") not in FORMATS:
+        allowed = ", ".join(f".{form}" for form in FORMATS)
+        return f"--plot: found {str(file)!r}; allowed endings: {allowed}"
+    if not file.parent.is_dir():
+        return f"--plot: found {str(file)!r}; there is no folder {file.parent}"
+    return None
+
+
+def write_figure(replay: Replay, *files: Path) -> None:
+    """Draw a replay and write it to files; each name's ending says the format."""
+    from hcasim.study import write_atomically
+    from hcasim.study.plots import render
+
+    figure = replay.plot()
+    for file in files:
+        write_atomically(file, render(figure, file.suffix.lower().removeprefix(".")))
+
+
+def stem(replay: Replay) -> str:
+    """Return the name of a scenario's files: liu2004-fig03."""
+    return replay.scenario.id.replace("/", "-")

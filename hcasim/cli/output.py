@@ -1,0 +1,123 @@
+"""The one printer of tables, and of data for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from hcasim.study.points import Progress
+
+_STYLES = {"pass": "green", "fail": "bold red", "deviation": "yellow"}
+
+
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Collection[str] = (),
+) -> None:
+    """Print a table: drawn on a terminal, aligned text elsewhere.
+
+    Parameters:
+        title: a line above it.
+        columns: their names.
+        rows: the cells as text.
+        right: names of the columns that are aligned to the right.
+    """
+    rows = list(rows)
+    if sys.stdout.isatty():
+        _print_drawn(title, columns, rows, right)
+    else:
+        click.echo(plain_table(title, columns, rows, right), nl=False)
+
+
+def plain_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
+) -> str:
+    """Return a table as aligned text; the parameters are those of `print_table`."""
+    lines = [list(columns), *(list(row) for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    text = [title] if title else []
+    for line in lines:
+        cells = (
+            cell.rjust(width) if name in right else cell.ljust(width)
+            for cell, width, name in zip(line, widths, columns, strict=True)
+        )
+        text.append("  ".join(cells).rstrip())
+    return "\n".join(text) + "\n"
+
+
+def _print_drawn(
+    title: str, columns: Sequence[str], rows: list[Sequence[str]], right: Collection[str]
+) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left")
+    for row in rows:
+        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    Console().print(table)
+
+
+def print_json(data: object) -> None:
+    """Print one JSON document."""
+    click.echo(to_json(data), nl=False)
+
+
+def to_json(data: object) -> str:
+    """Return a JSON document as text."""
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as CSV; the columns are all keys in the order in which they first appear."""
+    rows = list(rows)
+    columns = dict.fromkeys(key for row in rows for key in row)
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def note(text: str) -> None:
+    """Tell the user something that is not data."""
+    click.echo(text, err=True)
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Progress | None]:
+    """Show a progress bar while standard error is a terminal.
+
+    Parameters:
+        label: what is being done.
+
+    Yields:
+        A function that takes the points done and all points, or None without a terminal.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield show

@@ -1,0 +1,75 @@
+"""`hcasim reproduce`: replay papers and compare them with their claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hcasim.cli.command import Command, jobs_option
+from hcasim.cli.figures import stem, write_figure
+from hcasim.cli.output import note, plain_table, print_json, print_table, progress_bar, to_json
+
+if TYPE_CHECKING:
+    from hcasim.study import Report
+
+TITLE = "Published and simulated"
+_RIGHT = ("published", "simulated", "error")
+
+
+@click.command("reproduce", cls=Command)
+@click.argument("names", metavar="[PAPER|SCENARIO]...", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the statements of context.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write figures, reproduce.json and the table into this folder.",
+)
+@jobs_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    names: tuple[str, ...],
+    as_json: bool,
+    output: Path | None,
+    jobs: int | None,
+) -> None:
+    """Replay papers, such as liu2004, or scenarios, and judge each published statement.
+
+    Without a name, all papers. The exit code is 1 if a claim is missed and no deviation is
+    documented for it.
+    """
+    from hcasim.study import make_folder, reproduce
+    from hcasim.study.report import COLUMNS
+
+    if output is not None:
+        make_folder(output)
+    with progress_bar("Simulating") as progress:
+        report = reproduce(names, jobs=jobs, progress=progress)
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        print_table(TITLE, COLUMNS, report.rows(), right=_RIGHT)
+        click.echo()
+        for line in report.closing_lines():
+            click.echo(line)
+    if output is not None:
+        _write(report, output)
+        note(f"Wrote {len(report.replays)} figures, reproduce.json and reproduce.txt into {output}")
+    if not report.ok:
+        ctx.exit(1)
+
+
+def _write(report: Report, folder: Path) -> None:
+    from hcasim.study import write_atomically
+    from hcasim.study.report import COLUMNS
+
+    for replay in report.replays:
+        name = stem(replay)
+        write_figure(replay, folder / f"{name}.png", folder / f"{name}.svg")
+    write_atomically(folder / "reproduce.json", to_json(report.to_dict()))
+    table = plain_table(TITLE, COLUMNS, report.rows(), right=_RIGHT)
+    closing = "".join(f"{line}\n" for line in report.closing_lines())
+    write_atomically(folder / "reproduce.txt", f"{table}\n{closing}")

@@ -1,0 +1,129 @@
+"""`hcasim run`: simulate published figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hcasim.cli.command import Command, Faults, jobs_option
+from hcasim.cli.figures import plot_fault, stem, write_figure
+from hcasim.cli.output import note, print_json, print_table, progress_bar, to_csv, to_json
+
+if TYPE_CHECKING:
+    from hcasim.study import Curve, Replay
+
+
+@click.command("run", cls=Command)
+@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw one scenario: .png, .svg, .pdf."
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a line for each series and size.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write figures, CSV and JSON into this folder.",
+)
+@jobs_option
+def command(
+    scenarios: tuple[str, ...],
+    plot: Path | None,
+    as_csv: bool,
+    as_json: bool,
+    output: Path | None,
+    jobs: int | None,
+) -> None:
+    """Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper."""
+    from hcasim.study import load_scenarios, make_folder
+    from hcasim.study.replays import replay_all
+
+    loaded = load_scenarios(scenarios)
+    faults = [] if plot is None else [plot_fault(plot)]
+    if plot is not None and len(loaded) > 1:
+        faults.append("--plot: draws one scenario; for several use -o FOLDER")
+    if as_csv and as_json:
+        faults.append("--csv: contradicts --json; choose one")
+    if any(faults):
+        raise Faults(fault for fault in faults if fault)
+    if output is not None:
+        make_folder(output)
+    with progress_bar("Simulating") as progress:
+        replays = replay_all(loaded, jobs=jobs, progress=progress)
+    if as_json:
+        print_json([_to_dict(one) for one in replays])
+    elif as_csv:
+        click.echo(to_csv(row for one in replays for row in _rows(one)), nl=False)
+    else:
+        _print_tables(replays)
+    if plot is not None:
+        write_figure(replays[0], plot)
+        note(f"Wrote {plot}")
+    if output is not None:
+        for one in replays:
+            _write(one, output)
+        note(f"Wrote {len(replays)} scenarios into {output}")
+
+
+def _to_dict(replay: Replay) -> dict[str, Any]:
+    return {
+        "scenario": replay.scenario.id,
+        "title": replay.scenario.title,
+        "testbed": replay.scenario.testbed,
+        "workload": replay.scenario.workload,
+        "series": [
+            {
+                "name": curve.name,
+                "label": curve.label,
+                **curve.settings,
+                "rows": [dict(row) for row in curve.rows],
+            }
+            for curve in replay.curves.values()
+        ],
+        "wall_seconds": round(replay.wall_seconds, 3),
+    }
+
+
+def _rows(replay: Replay) -> list[dict[str, Any]]:
+    return [
+        {"scenario": replay.scenario.id, "series": curve.name, **curve.settings, **row}
+        for curve in replay.curves.values()
+        for row in curve.rows
+    ]
+
+
+def _print_tables(replays: list[Replay]) -> None:
+    from hcasim.study import axis_label
+    from hcasim.study.curve import TITLES
+
+    for number, replay in enumerate(replays):
+        if number:
+            click.echo()
+        field = replay.scenario.axes.field
+        curves = list(replay.curves.values())
+        names = [f"{curve.label} {curve.group}".strip() for curve in curves]
+        print_table(
+            f"{replay.scenario.id}: {replay.scenario.title}, {TITLES[field]}",
+            ("Size", *names),
+            (
+                (axis_label(size), *(_cell(curve, size, field) for curve in curves))
+                for size in replay.scenario.options.sizes
+            ),
+            right=("Size", *names),
+        )
+
+
+def _cell(curve: Curve, size: int, field: str) -> str:
+    return next(f"{row[field]:.2f}" for row in curve.rows if row["size"] == size)
+
+
+def _write(replay: Replay, folder: Path) -> None:
+    from hcasim.study import write_atomically
+
+    name = stem(replay)
+    write_atomically(folder / f"{name}.csv", to_csv(_rows(replay)))
+    write_atomically(folder / f"{name}.json", to_json(_to_dict(replay)))
+    write_figure(replay, folder / f"{name}.png", folder / f"{name}.svg")

@@ -1,0 +1,124 @@
+"""`hcasim show`: one thing, resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hcasim.cli.command import Command
+from hcasim.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from hcasim.catalog import Parameter
+
+# The first word of the paths that --set takes.
+_PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "stacks": "stack."}
+
+
+@click.command("show", cls=Command)
+@click.argument("identifier", metavar="ID")
+@click.option("--adapter", metavar="ID", help="Of a testbed: with this adapter.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(identifier: str, adapter: str | None, as_json: bool) -> None:
+    """Show a model, testbed or scenario: each value with its evidence and source.
+
+    The paths are those that bench --set takes.
+    """
+    if "/" in identifier:
+        _show_scenario(identifier, as_json)
+    else:
+        _show_model(identifier, adapter, as_json)
+
+
+def _show_model(identifier: str, adapter: str | None, as_json: bool) -> None:
+    from hcasim.catalog import find_kind, load, resolve
+
+    kind = find_kind(identifier)
+    if kind == "testbeds":
+        machine = resolve(identifier, adapter=adapter)
+        title, parameters = machine.title, machine.parameters
+        extra = {"adapter": machine.adapter.id, "host": machine.host.id, "stack": machine.stack.id}
+        if machine.switch is not None:
+            extra["switch"] = machine.switch.id
+    elif adapter is not None:
+        raise click.UsageError(f"--adapter is for testbeds; {identifier} is one of the {kind}")
+    else:
+        loaded = load(identifier, kind)
+        title, parameters, extra = loaded.model.title, loaded.parameters, {}
+    rows = [_parameter(one, _PREFIXES.get(kind, "")) for one in parameters]
+    if as_json:
+        print_json({"id": identifier, "kind": kind, "title": title, **extra, "parameters": rows})
+        return
+    parts = ", ".join(f"{name} {part}" for name, part in extra.items())
+    print_table(
+        f"{identifier}: {title}" + (f" ({parts})" if parts else ""),
+        ("path", "value", "evidence", "source"),
+        ((row["path"], _value(row), row["evidence"], row["source"]) for row in rows),
+    )
+
+
+def _parameter(parameter: Parameter, prefix: str) -> dict[str, Any]:
+    return {
+        "path": prefix + parameter.path,
+        "value": parameter.value,
+        "text": parameter.text,
+        "unit": parameter.unit,
+        "evidence": parameter.evidence,
+        "source": parameter.source,
+        "interval": None if parameter.interval is None else list(parameter.interval),
+        "claims": list(parameter.claims),
+    }
+
+
+def _value(row: dict[str, Any]) -> str:
+    from hcasim.catalog.units import TIME
+
+    if row["interval"] is None:
+        return str(row["text"])
+    low, high = row["interval"]
+    ends = (TIME.format(low), TIME.format(high)) if row["unit"] == TIME.base else (low, high)
+    return f"{row['text']} ({ends[0]} to {ends[1]})"
+
+
+def _show_scenario(identifier: str, as_json: bool) -> None:
+    from hcasim.study.scenario import load_scenario
+    from hcasim.study.sizes import axis_label
+
+    scenario = load_scenario(identifier)
+    if as_json:
+        print_json(scenario.model_dump(mode="json", exclude_none=True))
+        return
+    options: dict[str, Any] = scenario.options.model_dump(exclude_none=True)
+    options["sizes"] = " ".join(axis_label(size) for size in scenario.options.sizes)
+    options = {"testbed": scenario.testbed, "workload": scenario.workload, **options}
+    title = f"{scenario.id}: {scenario.title} ({scenario.paper}, Figure {scenario.figure})"
+    print_table(title, ("option", "value"), ((name, str(one)) for name, one in options.items()))
+    click.echo()
+    series = {name: one.model_dump(exclude_none=True) for name, one in scenario.series.items()}
+    columns = list(dict.fromkeys(key for one in series.values() for key in one if one[key] != ""))
+    print_table(
+        "Series",
+        ("series", *columns),
+        ((name, *(str(one.get(key, "")) for key in columns)) for name, one in series.items()),
+    )
+    click.echo()
+    claims: Iterable[tuple[str, ...]] = (
+        (
+            claim.id,
+            claim.role,
+            claim.system,
+            claim.statement,
+            _published(claim.published),
+            claim.unit,
+        )
+        for claim in scenario.claims
+    )
+    print_table("Claims", ("claim", "role", "system", "statement", "published", "unit"), claims)
+
+
+def _published(published: object) -> str:
+    if isinstance(published, tuple):
+        return f"{published[0]:g} to {published[1]:g}"
+    return f"{published:g}" if isinstance(published, float) else str(published)

@@ -1,0 +1,157 @@
+"""Figures in the papers' axes: simulated curves, published values marked."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from hcasim.study.claims import Claim
+from hcasim.study.curve import Curve
+from hcasim.study.sizes import axis_label
+from hcasim.study.verdict import BEST, FIELDS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from hcasim.study.replays import Replay
+
+FORMATS = ("png", "svg", "pdf")
+_MARKERS = "osD^vP"
+# Nothing in a file may depend on when or by which release it was drawn.
+_METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+def draw(replay: Replay) -> Figure:
+    """Draw a scenario in the axes of the published figure.
+
+    Parameters:
+        replay: its simulated curves.
+
+    Returns:
+        A figure that belongs to no window system.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    scenario = replay.scenario
+    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    if scenario.axes.kind == "bars":
+        _bars(axes, replay)
+    else:
+        _lines(axes, replay)
+    axes.set_xlabel(scenario.axes.x)
+    axes.set_ylabel(scenario.axes.y)
+    axes.set_ylim(bottom=0)
+    if scenario.axes.ymax is not None and axes.get_ylim()[1] < scenario.axes.ymax:
+        axes.set_ylim(top=scenario.axes.ymax)
+    axes.set_title(f"{scenario.paper}, Figure {scenario.figure}: {scenario.title}", fontsize=10)
+    axes.legend(fontsize=8)
+    return figure
+
+
+def render(figure: Figure, form: str) -> bytes:
+    """Return a figure as a file: the same bytes for the same figure.
+
+    Parameters:
+        figure: what to write.
+        form: one of FORMATS.
+    """
+    import matplotlib as mpl
+
+    buffer = BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "hcasim", "svg.fonttype": "path"}):
+        figure.savefig(buffer, format=form, dpi=150, metadata=_METADATA[form])
+    return buffer.getvalue()
+
+
+def _lines(axes: Axes, replay: Replay) -> None:
+    field = replay.scenario.axes.field
+    sizes: set[int] = set()
+    for number, (name, curve) in enumerate(replay.curves.items()):
+        marker = _MARKERS[number % len(_MARKERS)]
+        (line,) = axes.plot(
+            curve.sizes, curve[field], marker=marker, markersize=4, label=curve.label
+        )
+        _mark_published(axes, replay, name, curve, str(line.get_color()))
+        sizes.update(int(size) for size in curve.sizes)
+    axes.set_xscale("log", base=2)
+    ticks = _ticks(sorted(sizes))
+    axes.set_xticks(ticks, [axis_label(size) for size in ticks])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+
+
+def _ticks(sizes: list[int]) -> list[int]:
+    """Powers of four, as in the papers, if the sizes reach far enough; else all sizes."""
+    powers = [size for size in sizes if size & (size - 1) == 0 and size.bit_length() % 2 == 1]
+    return powers if len(powers) >= 4 else sizes
+
+
+def _bars(axes: Axes, replay: Replay) -> None:
+    field = replay.scenario.axes.field
+    groups = list(dict.fromkeys(curve.group for curve in replay.curves.values()))
+    labels = list(dict.fromkeys(curve.label for curve in replay.curves.values()))
+    width = 0.8 / len(labels)
+    for number, label in enumerate(labels):
+        bars = [curve for curve in replay.curves.values() if curve.label == label]
+        middle = (number - (len(labels) - 1) / 2) * width
+        drawn = axes.bar(
+            [groups.index(curve.group) + middle for curve in bars],
+            [float(curve[field][0]) for curve in bars],
+            width,
+            label=label,
+        )
+        axes.bar_label(drawn, fmt="%.1f", fontsize=8)
+    axes.set_xticks(range(len(groups)), groups)
+
+
+def _mark_published(axes: Axes, replay: Replay, name: str, curve: Curve, color: str) -> None:
+    """Put the published numbers about one series where they were read off."""
+    if replay.overrides:
+        return
+    seen = set()
+    for claim in replay.scenario.claims:
+        at = _place(claim, name, curve)
+        published = claim.published
+        if at is None or isinstance(published, str) or (at, published) in seen:
+            continue
+        seen.add((at, published))
+        low, high = published if isinstance(published, tuple) else (published, published)
+        middle = (low + high) / 2
+        axes.errorbar(
+            [at],
+            [middle],
+            yerr=[[middle - low], [high - middle]],
+            marker="*",
+            markersize=13,
+            capsize=4,
+            linestyle="none",
+            color=color,
+            markeredgecolor="black",
+            label=f"{curve.label}, published",
+            zorder=3,
+        )
+
+
+def _place(claim: Claim, name: str, curve: Curve) -> int | None:
+    """The size at which a claim reads one value of this series, if it does."""
+    if claim.kind != "value":
+        return None
+    field, best = FIELDS[claim.quantity], BEST[claim.quantity]
+    for measure in claim.measure:
+        if name not in measure.series:
+            continue
+        rows = sorted(curve.rows, key=lambda row: int(row["size"]))
+        if measure.select == "smallest":
+            return int(rows[0]["size"])
+        if measure.select == "largest":
+            return int(rows[-1]["size"])
+        return int(best(rows, key=lambda row: float(row[field]))["size"])
+    return None

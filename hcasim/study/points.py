@@ -1,0 +1,131 @@
+"""Running the points of a study: each once, in parallel, and stopped cleanly."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+from typing import TYPE_CHECKING
+
+from hcasim.catalog import Machine
+
+if TYPE_CHECKING:
+    from hcasim.workloads import Options, Point
+
+Progress = Callable[[int, int], None]
+"""Called with the number of points done and of all points."""
+Log = Callable[[int, str, str, str], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One point to simulate.
+
+    Parameters:
+        workload: name of the benchmark.
+        machine: what it runs on.
+        options: message size and the other settings.
+    """
+
+    workload: str
+    machine: Machine
+    options: Options
+
+    @property
+    def weight(self) -> int:
+        """A guess of the effort, to start long points first."""
+        options = self.options
+        return options.size * options.window * options.processes * options.qps
+
+
+def run_job(job: Job, log: Log | None = None) -> Point:
+    """Simulate one point in this process.
+
+    Parameters:
+        job: the point.
+        log: is told each event, as (time in ps, block, event, details).
+    """
+    from hcasim.workloads import run_point
+
+    return run_point(job.workload, job.machine, job.options, log)
+
+
+def run_jobs(
+    jobs: Iterable[Job], *, workers: int | None = None, progress: Progress | None = None
+) -> dict[Job, Point]:
+    """Simulate points, equal ones only once.
+
+    Parameters:
+        jobs: the points.
+        workers: processes to use; all processors without it, this process alone if 1.
+        progress: is told how many points are done.
+
+    Returns:
+        The result of each point.
+
+    Raises:
+        KeyboardInterrupt: after the worker processes have ended.
+    """
+    # Imported before the workers start, which inherit it.
+    import hcasim.workloads  # noqa: F401
+
+    unique = sorted(dict.fromkeys(jobs), key=lambda job: job.weight, reverse=True)
+    count = min(workers or os.cpu_count() or 1, len(unique))
+    report = progress or (lambda done, total: None)
+    report(0, len(unique))
+    if count <= 1:
+        points = {}
+        for job in unique:
+            points[job] = run_job(job)
+            report(len(points), len(unique))
+        return points
+    return _run_in_pool(unique, count, report)
+
+
+def _run_in_pool(jobs: list[Job], count: int, report: Progress) -> dict[Job, Point]:
+    before = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(count, mp_context=_context(), initializer=_start_worker)
+    workers: set[BaseProcess] = set()
+    try:
+        with _quiet_fork():
+            futures = {pool.submit(run_job, job): job for job in jobs}
+        workers = set(multiprocessing.active_children()) - before
+        points = {}
+        for future in as_completed(futures):
+            points[futures[future]] = future.result()
+            report(len(points), len(jobs))
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown()
+    return points
+
+
+def _start_worker() -> None:
+    # The parent alone answers Ctrl-C; it ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _quiet_fork() -> Iterator[None]:
+    # Python 3.12 and later warn of a fork beside other threads, such as those of a notebook or a
+    # linear algebra library. The workers only simulate and take none of their locks.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
+        yield
+
+
+def _context() -> BaseContext:
+    # A fork starts at once and, unlike the other methods, asks nothing of the user's script.
+    return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
