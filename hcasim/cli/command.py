@@ -43,5 +43,9 @@ class Command(click.Command):
 
 
 jobs_option = click.option(
-    "-j", "--jobs", type=click.IntRange(min=1), help="Processes to use (default: all processors)."
+    "-j",
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Processes to use (default: all processors).",
 )

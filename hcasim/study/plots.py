@@ -79,7 +79,7 @@ def _lines(axes: Axes, replay: Replay) -> None:
         (line,) = axes.plot(
             curve.sizes, curve[field], marker=marker, markersize=4, label=curve.label
         )
-        _mark_published(axes, replay, name, curve, str(line.get_color()))
+        _mark_published(axes, replay, name, curve, line.get_color())
         sizes.update(int(size) for size in curve.sizes)
     axes.set_xscale("log", base=2)
     ticks = _ticks(sorted(sizes))
@@ -112,7 +112,7 @@ def _bars(axes: Axes, replay: Replay) -> None:
     axes.set_xticks(range(len(groups)), groups)
 
 
-def _mark_published(axes: Axes, replay: Replay, name: str, curve: Curve, color: str) -> None:
+def _mark_published(axes: Axes, replay: Replay, name: str, curve: Curve, color: Any) -> None:
     """Put the published numbers about one series where they were read off."""
     if replay.overrides:
         return
