@@ -92,9 +92,7 @@ def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose hcasim is the one under test, whether or not it is installed."""
     folder = tmp_path_factory.mktemp("bin")
     script = folder / "hcasim"
-    script.write_text(
-        f"#!{sys.executable}\nfrom hcasim.cli import main\nmain(prog_name='hcasim')\n"
-    )
+    script.write_text(f"#!{sys.executable}\nfrom hcasim.cli import main\nmain()\n")
     script.chmod(0o755)
     return folder
 

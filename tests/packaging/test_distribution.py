@@ -63,14 +63,16 @@ def install(home: Path, *what: str | Path) -> Environment:
     an hcasim that is installed there in editable mode stays out of sight.
     """
     venv.create(home, with_pip=False)
-    pip = [sys.executable, "-m", "pip", "--python", home / "bin" / "python"]
-    flags = ["--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]
+    python = home / "bin" / "python"
     work = home / "work"
     work.mkdir()
-    run(*pip, "install", *flags, "--no-build-isolation", *what, cwd=work)
-    site = Path(run(home / "bin" / "python", "-c", SITE, cwd=work).strip())
+    site = Path(run(python, "-c", SITE, cwd=work).strip())
     borrowed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     (site / "borrowed.pth").write_text("\n".join(sorted(borrowed)) + "\n")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
+    # pip must neither be content with an hcasim in the borrowed folder nor remove it.
+    flags = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--ignore-installed"]
+    run(*pip, "install", *flags, *what, cwd=work)
     return Environment(home, work)
 
 
