@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -68,16 +69,23 @@ def app() -> None:
     """
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0, 1 (a claim is missed), 2 (bad input) or 130 (Ctrl-C)."""
-    sys.exit(_run(arguments))
+def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoReturn:
+    """Run the command line and exit.
+
+    The exit code is 0, 1 if a claim is missed, 2 after bad input, or 130 after Ctrl-C.
+
+    Parameters:
+        args: the words after the program's name; those of this process without it.
+        prog_name: the program's name in messages.
+    """
+    sys.exit(_run(args, prog_name))
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(args: Sequence[str] | None, prog_name: str) -> int:
     try:
         code = app.main(
-            args=None if arguments is None else list(arguments),
-            prog_name="hcasim",
+            args=None if args is None else list(args),
+            prog_name=prog_name,
             standalone_mode=False,
         )
         sys.stdout.flush()
@@ -85,6 +93,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
+        # An impatient second Ctrl-C must not turn the end into a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     except BrokenPipeError:

@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -23,6 +23,9 @@ def print_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[str]],
     right: Collection[str] = (),
+    *,
+    wrap: Collection[str] = (),
+    spare: Collection[str] = (),
 ) -> None:
     """Print a table: drawn on a terminal, aligned text elsewhere.
 
@@ -31,10 +34,12 @@ def print_table(
         columns: their names.
         rows: the cells as text.
         right: names of the columns that are aligned to the right.
+        wrap: columns whose cells may take several lines of a terminal; the last one without it.
+        spare: columns that a terminal narrower than 120 characters does without.
     """
     rows = list(rows)
     if sys.stdout.isatty():
-        _print_drawn(title, columns, rows, right)
+        _print_drawn(title, columns, rows, right, wrap or columns[-1:], spare)
     else:
         click.echo(plain_table(title, columns, rows, right), nl=False)
 
@@ -56,19 +61,28 @@ def plain_table(
 
 
 def _print_drawn(
-    title: str, columns: Sequence[str], rows: list[Sequence[str]], right: Collection[str]
+    title: str,
+    columns: Sequence[str],
+    rows: list[Sequence[str]],
+    right: Collection[str],
+    wrap: Collection[str],
+    spare: Collection[str],
 ) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for name in columns:
-        table.add_column(name, justify="right" if name in right else "left")
+    console = Console()
+    dropped = set(spare) if console.width < 120 else set()
+    shown = [number for number, name in enumerate(columns) if name not in dropped]
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in (columns[number] for number in shown):
+        justify: Literal["left", "right"] = "right" if name in right else "left"
+        table.add_column(name, justify=justify, no_wrap=name not in wrap)
     for row in rows:
-        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
-    Console().print(table)
+        table.add_row(*(Text(row[n], style=_STYLES.get(row[n], "")) for n in shown))
+    console.print(table)
 
 
 def print_json(data: object) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TITLE = "Published and simulated"
 _RIGHT = ("published", "simulated", "error")
+_WRAP = ("system", "statement", "published")
 
 
 @click.command("reproduce", cls=Command)
@@ -51,7 +52,9 @@ def command(
     if as_json:
         print_json(report.to_dict())
     else:
-        print_table(TITLE, COLUMNS, report.rows(), right=_RIGHT)
+        print_table(
+            TITLE, COLUMNS, report.rows(), right=_RIGHT, wrap=_WRAP, spare=("scenario", "role")
+        )
         click.echo()
         for line in report.closing_lines():
             click.echo(line)

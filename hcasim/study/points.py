@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -103,13 +104,26 @@ def _run_in_pool(jobs: list[Job], count: int, report: Progress) -> dict[Job, Poi
             points[futures[future]] = future.result()
             report(len(points), len(jobs))
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for worker in workers:
-            worker.terminate()
+        with _uninterrupted():
+            for worker in workers:
+                worker.terminate()
+            pool.shutdown(cancel_futures=True)
         raise
-    finally:
-        pool.shutdown()
+    pool.shutdown()
     return points
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let no further Ctrl-C stop the cleaning up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _start_worker() -> None:

@@ -1,0 +1,45 @@
+"""Results are arrays, tables and something to look at in a notebook."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from hcasim.study import Curve
+
+Make = Callable[[str, dict[int, float]], Curve]
+
+
+def test_a_curve_gives_arrays_over_the_size(curve: Make) -> None:
+    one = curve("one", {4: 1.5, 8: 2.5})
+    assert one.fields == ("latency_us",)
+    assert one.sizes.dtype == np.int64
+    assert one.sizes.tolist() == [4, 8]
+    assert one.latency_us.tolist() == [1.5, 2.5]
+    assert one["latency_us"].dtype == np.float64
+
+
+def test_what_was_not_measured_is_not_there(curve: Make) -> None:
+    with pytest.raises(KeyError):
+        _ = curve("one", {4: 1.5}).bandwidth_MBps
+
+
+def test_a_curve_becomes_a_table(curve: Make) -> None:
+    frame = curve("one", {4: 1.5, 8: 2.5}).to_pandas()
+    assert list(frame.columns) == ["series", "size", "qps", "latency_us"]
+    assert frame["latency_us"].tolist() == [1.5, 2.5]
+
+
+def test_without_pandas_the_message_says_what_to_install(
+    curve: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        curve("one", {4: 1.5}).to_pandas()
+
+
+def test_a_notebook_shows_a_table_with_escaped_labels() -> None:
+    rows = ({"size": 4096, "qps": 1, "latency_us": 1.234},)
+    html = Curve("one", "<one>", rows)._repr_html_()
+    assert "&lt;one&gt;" in html
+    assert "<th>4K</th><td>1.23</td>" in html

@@ -1,0 +1,105 @@
+"""Scenario files are read strictly, and all their faults are said at once."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hcasim.catalog import CatalogError
+from hcasim.study import list_papers, list_scenarios, load_context, load_scenario, load_scenarios
+
+Edit = Callable[[str, str], None]
+
+
+def faults_of(*identifiers: str) -> list[str]:
+    with pytest.raises(CatalogError) as caught:
+        load_scenarios(identifiers)
+    return caught.value.faults
+
+
+def test_the_papers_and_their_scenarios_are_listed() -> None:
+    assert "liu2004" in list_papers()
+    assert list_scenarios("liu2004") == [f"liu2004/fig{number:02d}" for number in range(2, 12)]
+
+
+def test_a_paper_stands_for_its_scenarios_and_each_is_loaded_once() -> None:
+    loaded = load_scenarios(["liu2004/fig05", "liu2004", "liu2004/fig03"])
+    assert loaded[0].id == "liu2004/fig05"
+    assert sorted(one.id for one in loaded) == list_scenarios("liu2004")
+
+
+def test_sizes_are_written_as_on_the_axis() -> None:
+    sizes = load_scenario("liu2004/fig06").options.sizes
+    assert sizes[0] == 4
+    assert sizes[-1] == 2**20
+
+
+def test_a_paper_without_a_context_file_has_no_context() -> None:
+    assert load_context("nobody1999") == ()
+
+
+def test_unknown_names_are_answered_with_the_nearest() -> None:
+    first, second = faults_of("liu2044", "liu2004/fig3")
+    assert "found no scenario 'liu2044'" in first
+    assert "did you mean 'liu2004'?" in first
+    assert "did you mean 'liu2004/fig03'?" in second
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('title = "RDMA write latency"\n', "", "title: missing"),
+        ("warmup = 1000", "warmpu = 1000", "options.warmpu: unknown key; allowed: sizes, "),
+        ("warmup = 1000", "warmpu = 1000", "did you mean 'warmup'?"),
+        ("warmup = 1000", "warmup = -1", "options.warmup: found -1; "),
+        ("warmup = 1000", 'warmup = "many"', "options.warmup: found 'many'; "),
+        ('sizes = ["4", ', 'sizes = ["4 ns", ', "options.sizes[1]: found '4 ns'; allowed"),
+        ('adapter = "mt25208"', 'adapter = "mt25280"', "series.pcie.adapter: found 'mt25280'"),
+        ('adapter = "mt25208"', 'adapter = "mt25280"', "did you mean 'mt25208'?"),
+        ('testbed = "liu2004"', 'testbed = "liu2005"', "testbed: found 'liu2005'; allowed: "),
+        ('paper = "liu2004"', 'paper = "liu2005"', "paper: found 'liu2005'"),
+        ('field = "latency_us"', 'field = "latency"', "axes.field: found 'latency'; allowed: "),
+        ('kind = "value"', 'kind = "valve"', "claims[1].kind: found 'valve'; allowed: "),
+        ('kind = "value"', 'kind = "valve"', "did you mean 'value'?"),
+        ('series = "pcie"', 'series = "pice"', "claims[1].measure: found no series 'pice'"),
+        ("liu2004/fig02:pcie", "liu2004/fig02:pice", "found no series 'liu2004/fig02:pice'"),
+        ("liu2004/fig02:pcie", "liu2004/fig20:pcie", "found no scenario 'liu2004/fig20'"),
+        ('"LIU-042"', '"LIU-041"', "claims: found 'LIU-041' twice"),
+        ("published = 3.8", 'published = "some"', "published must be a number, found 'some'"),
+        ("published = 3.8", "published = [4.0, 3.0]", "published must be [low, high]"),
+        ("published = 3.8", "published = [3.0, 4.0]", "a range needs a contradiction"),
+        ('relation = "="', 'relation = "<"', "claims[1]: relation must be one of = ~ <= >="),
+        ('change = "reduction"\n', "", "change belongs to kind percent, and is needed there"),
+        (', against = "pcix"', "", "against is needed here"),
+        (
+            '{ series = "pcie", select = "smallest" }',
+            '{ series = "pcie", against = "pcix", select = "smallest" }',
+            "against is not allowed here",
+        ),
+        ("[options]", "[adapter]\nports = 1\n\n[options]", "adapter: unknown key; allowed: "),
+    ],
+)
+def test_a_fault_says_where_what_and_what_is_allowed(
+    edit: Edit, old: str, new: str, fault: str
+) -> None:
+    edit(old, new)
+    faults = faults_of("liu2004/fig03")
+    assert all(line.startswith("scenarios/liu2004/fig03.toml: ") for line in faults)
+    assert any(fault in line for line in faults), faults
+
+
+def test_all_faults_of_a_file_are_said_at_once(edit: Edit) -> None:
+    edit("warmup = 1000", "warmpu = 1000")
+    edit('kind = "value"', 'kind = "valve"')
+    edit('title = "RDMA write latency"\n', "")
+    assert len(faults_of("liu2004/fig03")) == 3
+
+
+def test_text_that_is_not_toml_is_placed(edit: Edit) -> None:
+    edit("warmup = 1000", "warmup = = 1000")
+    assert "not valid TOML" in faults_of("liu2004/fig03")[0]
+
+
+def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
+    allowed = {"sizes", "window", "warmup", "iters", "qps", "mtu"}
+    for name in list_scenarios():
+        assert set(load_scenario(name).options.model_fields_set) <= allowed

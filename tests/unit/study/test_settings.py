@@ -1,0 +1,81 @@
+"""Settings that make no sense, or contradict each other, are refused in a sentence."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import CatalogError
+from hcasim.study import prepare
+
+
+def faults_of(workload: str = "write_bw", testbed: str = "liu2004", **request: Any) -> list[str]:
+    with pytest.raises(CatalogError) as caught:
+        prepare(workload, testbed, **request)
+    return caught.value.faults
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"mode": "striping", "ports": 1}, "ports: found 1 with mode striping, which needs 2"),
+        ({"mode": "binding", "ports": 1}, "ports: found 1 with mode binding, which needs 2"),
+        ({"ports": 2}, "ports: found 2 with mode single, which uses 1; choose mode"),
+        ({"mode": "striping", "ports": 3}, "ports: found 3; allowed: up to 2, as mt25208 has"),
+        ({"mode": "stripping"}, "mode: found 'stripping'; allowed: single, striping or binding"),
+        ({"mode": "stripping"}, "did you mean 'striping'?"),
+        ({"processes": 3}, "processes: found 3; allowed: up to 2, one for each processor"),
+        ({"qps": 0}, "qps: found 0; allowed: 1 or more"),
+        ({"qps": 10**6}, "in all 1000000 queue pairs; allowed: up to 65536, as mt25208 has"),
+        ({"window": -1}, "window: found -1; allowed: 1 or more"),
+        ({"window": 10**6}, "window: found 1000000; allowed: up to 65535"),
+        ({"iters": 0}, "iters: found 0; allowed: 1 or more"),
+        ({"warmup": -1}, "warmup: found -1; allowed: 0 or more"),
+        ({"op": "fetch_add"}, "op: write_bw has no such option; it has "),
+        ({"widnow": 1}, "did you mean 'window'?"),
+    ],
+)
+def test_an_option_out_of_range_or_in_contradiction_is_named(
+    options: dict[str, Any], fault: str
+) -> None:
+    (found,) = faults_of(options=options)
+    assert fault in found
+
+
+@pytest.mark.parametrize("size", [0, -1, 2**31 + 1])
+def test_a_size_that_no_message_can_have_is_refused(size: int) -> None:
+    assert faults_of(sizes=size) == [f"size: found {size}; allowed: 1 B to 2 GiB"]
+
+
+def test_an_atomic_has_eight_bytes() -> None:
+    assert "allowed: 8" in faults_of("atomic_lat", sizes="8,16")[0]
+    assert "found 16" in faults_of("atomic_lat", sizes="8,16")[0]
+
+
+def test_too_much_inline_data_is_refused() -> None:
+    (fault,) = faults_of("write_lat", sizes="8,64K", options={"inline": True})
+    assert fault.startswith("inline: found with size 65536; allowed: up to ")
+
+
+def test_all_faults_of_a_request_are_said_at_once() -> None:
+    faults = faults_of(
+        "wirte_bw", "liu204", sizes="0,x", adapter="mt2520", overrides={"adapter.bus.lanez": "4"}
+    )
+    assert "did you mean 'write_bw'?" in faults[0]
+    assert [line.partition(":")[0] for line in faults[1:3]] == ["size", "size"]
+    assert "did you mean 'liu2004'?" in faults[3]
+    assert "did you mean 'mt25208'?" in faults[4]
+
+
+def test_a_wrong_override_does_not_hide_a_wrong_option() -> None:
+    faults = faults_of(overrides={"adapter.bus.lanez": "4"}, options={"processes": 9})
+    assert len(faults) == 2
+
+
+def test_striping_and_binding_use_both_ports_unless_told_otherwise() -> None:
+    (job,) = prepare("write_bw", "liu2004", options={"mode": "striping"})
+    assert job.options.ports == 2
+
+
+def test_what_is_not_given_is_the_workload_s_own_default() -> None:
+    (job,) = prepare("write_bw", "liu2004", options={"window": 3})
+    assert (job.options.window, job.options.iters, job.options.size) == (3, 100, 65536)

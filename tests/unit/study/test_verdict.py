@@ -1,0 +1,202 @@
+"""Each kind of claim is judged by what was measured, and can fail."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hcasim.study import Curve, Scenario, Verdict, judge
+from hcasim.study.claims import Claim
+from hcasim.study.scenario import load_scenario
+
+ONE = {"series": "one", "select": "smallest"}
+PAIR = {"series": "one", "against": "two", "select": "smallest"}
+
+
+def a_claim(**fields: Any) -> Claim:
+    given_fields = {
+        "id": "X-1",
+        "section": "I",
+        "system": "a machine",
+        "statement": "a statement",
+        "quantity": "latency",
+        "kind": "value",
+        "published": 4.0,
+        "unit": "us",
+        "relation": "=",
+        "role": "predicted",
+        "measure": ONE,
+    }
+    return Claim.model_validate(given_fields | fields)
+
+
+def a_scenario() -> Scenario:
+    return load_scenario("liu2004/fig03")
+
+
+def curves(**values: Mapping[int, float]) -> dict[str, Curve]:
+    return {
+        f"liu2004/fig03:{name}": Curve(
+            name,
+            name,
+            tuple(
+                {"size": size, "qps": 1, "latency_us": one, "bandwidth_MBps": one}
+                for size, one in points.items()
+            ),
+        )
+        for name, points in values.items()
+    }
+
+
+def verdict(claim: Claim, **values: Mapping[int, float]) -> Verdict:
+    return judge(claim, a_scenario(), curves(**values))
+
+
+@given(st.floats(min_value=-0.5, max_value=0.5).filter(lambda x: abs(abs(x) - 0.05) > 1e-6))
+def test_a_latency_passes_within_five_percent_only(perturbation: float) -> None:
+    found = verdict(a_claim(), one={4: 4.0 * (1 + perturbation)})
+    assert found.status == ("pass" if abs(perturbation) < 0.05 else "fail")
+    assert found.error == pytest.approx(perturbation, abs=1e-12)
+    assert found.tolerance == 0.05
+
+
+@given(st.floats(min_value=-0.5, max_value=0.5).filter(lambda x: abs(abs(x) - 0.03) > 1e-6))
+def test_a_bandwidth_passes_within_three_percent_only(perturbation: float) -> None:
+    claim = a_claim(quantity="bandwidth", published=972, measure=ONE | {"select": "peak"})
+    found = verdict(claim, one={4: 1.0, 8: 972 * (1 + perturbation)})
+    assert found.status == ("pass" if abs(perturbation) < 0.03 else "fail")
+
+
+def test_the_smallest_size_the_largest_and_the_peak_are_told_apart() -> None:
+    values = {8: 2.0, 4: 5.0, 16: 3.0}
+
+    def read(quantity: str, select: str) -> float | None:
+        claim = a_claim(quantity=quantity, measure=ONE | {"select": select})
+        return verdict(claim, one=values).simulated
+
+    assert read("latency", "smallest") == 5.0
+    assert read("latency", "largest") == 3.0
+    assert read("latency", "peak") == 2.0
+    assert read("bandwidth", "peak") == 5.0
+
+
+def test_of_several_series_the_best_counts() -> None:
+    measure = {"series": ["one", "two"], "select": "peak"}
+    values = {"one": {4: 3.0, 8: 1.0}, "two": {4: 2.0, 8: 7.0}}
+    claim = a_claim(quantity="bandwidth", measure=measure)
+    assert verdict(claim, **values).simulated == 7.0
+    assert verdict(a_claim(measure=measure), **values).simulated == 1.0
+
+
+def test_of_several_readings_the_worst_is_reported_and_all_must_pass() -> None:
+    claim = a_claim(measure=[ONE, ONE | {"series": "two"}])
+    found = verdict(claim, one={4: 4.0}, two={4: 5.0})
+    assert (found.status, found.simulated) == ("fail", 5.0)
+    assert "one 4 us; two 5 us" in found.note
+
+
+def test_a_published_range_passes_inside_and_just_beside_it() -> None:
+    claim = a_claim(published=[4.0, 5.0], contradiction="both")
+    assert verdict(claim, one={4: 4.5}).error == 0
+    assert verdict(claim, one={4: 5.2}).status == "pass"
+    assert verdict(claim, one={4: 5.3}).status == "fail"
+    assert verdict(claim, one={4: 3.7}).status == "fail"
+
+
+def test_a_ratio_divides_the_first_series_by_the_second() -> None:
+    claim = a_claim(kind="ratio", published=2.0, unit="x", measure=PAIR)
+    found = verdict(claim, one={4: 6.0}, two={4: 3.0})
+    assert (found.status, found.simulated, found.tolerance) == ("pass", 2.0, 0.03)
+    assert verdict(claim, one={4: 3.0}, two={4: 6.0}).status == "fail"
+
+
+def test_a_gain_is_compared_as_the_ratio_that_it_states() -> None:
+    claim = a_claim(kind="percent", change="gain", published=24, unit="%", measure=PAIR)
+    found = verdict(claim, one={4: 1.27}, two={4: 1.0})
+    assert found.status == "pass"
+    assert found.simulated == pytest.approx(27)
+    assert found.error == pytest.approx(1.27 / 1.24 - 1)
+    assert verdict(claim, one={4: 1.28}, two={4: 1.0}).status == "fail"
+    assert verdict(claim, one={4: 0.76}, two={4: 1.0}).status == "fail"
+
+
+def test_a_reduction_says_less() -> None:
+    claim = a_claim(kind="percent", change="reduction", published=[20, 30], measure=PAIR)
+    found = verdict(claim, one={4: 0.75}, two={4: 1.0})
+    assert (found.status, found.simulated, found.error) == ("pass", 25.0, 0.0)
+    assert verdict(claim, one={4: 1.25}, two={4: 1.0}).status == "fail"
+    assert verdict(claim, one={4: 0.66}, two={4: 1.0}).status == "fail"
+
+
+def test_an_order_must_hold_at_each_size_that_both_have() -> None:
+    claim = a_claim(kind="ordering", published="a", relation="<", measure=PAIR | {"select": "all"})
+    assert verdict(claim, one={4: 1.0, 8: 2.0}, two={4: 2.0, 8: 3.0, 16: 0.1}).status == "pass"
+    found = verdict(claim, one={4: 1.0, 8: 3.0}, two={4: 2.0, 8: 3.0})
+    assert (found.status, found.simulated, found.error) == ("fail", 1.0, None)
+
+
+def test_an_order_may_hold_below_a_size_only() -> None:
+    measure = PAIR | {"select": "all", "below": "8"}
+    claim = a_claim(kind="ordering", published="a", relation=">", measure=measure)
+    assert verdict(claim, one={4: 2.0, 8: 1.0}, two={4: 1.0, 8: 1.0}).status == "pass"
+
+
+def test_an_order_may_hold_against_a_multiple() -> None:
+    claim = a_claim(kind="ordering", published="a", relation="<", measure=PAIR | {"factor": 2.0})
+    assert verdict(claim, one={4: 1.9}, two={4: 1.0}).status == "pass"
+    assert verdict(claim, one={4: 2.1}, two={4: 1.0}).status == "fail"
+
+
+def test_series_without_a_common_size_have_no_order() -> None:
+    claim = a_claim(kind="ordering", published="a", relation="<", measure=PAIR | {"select": "all"})
+    with pytest.raises(ValueError, match="share no size"):
+        verdict(claim, one={4: 1.0}, two={8: 1.0})
+
+
+@pytest.mark.parametrize(("value", "status"), [(0.96, "pass"), (1.04, "pass"), (1.06, "fail")])
+def test_alike_means_within_the_tolerance_of_the_quantity(value: float, status: str) -> None:
+    claim = a_claim(kind="ordering", published="a", relation="~", measure=PAIR)
+    assert verdict(claim, one={4: value}, two={4: 1.0}).status == status
+
+
+def test_a_limit_holds_exactly() -> None:
+    claim = a_claim(kind="threshold", published=14, relation="<=")
+    assert verdict(claim, one={4: 14.0}).status == "pass"
+    assert verdict(claim, one={4: 14.001}).status == "fail"
+
+
+@pytest.mark.parametrize(("step", "status"), [(8, "fail"), (16, "pass"), (32, "fail")])
+def test_two_curves_part_exactly_where_the_threshold_lies(step: int, status: str) -> None:
+    claim = a_claim(
+        kind="threshold",
+        quantity="bandwidth",
+        published=8,
+        measure=PAIR | {"select": "agreement"},
+    )
+    sizes = (4, 8, 16, 32)
+    parted = {size: 100.0 * (1.5 if size >= step else 1) for size in sizes}
+    found = verdict(claim, one=parted, two=dict.fromkeys(sizes, 100.0))
+    assert found.status == status
+    assert found.simulated == step / 2
+
+
+DEVIATION = {"reason": "too slow", "mechanism": "nobody knows"}
+
+
+def test_a_documented_miss_is_a_deviation_with_its_mechanism() -> None:
+    found = verdict(a_claim(deviation=DEVIATION), one={4: 8.0})
+    assert (found.status, found.error, found.stale) == ("deviation", 1.0, False)
+    assert found.note == "too slow; nobody knows"
+
+
+def test_a_deviation_that_is_none_is_stale() -> None:
+    found = verdict(a_claim(deviation=DEVIATION), one={4: 4.0})
+    assert (found.status, found.stale) == ("pass", True)
+
+
+def test_a_verdict_becomes_plain_data() -> None:
+    data = verdict(a_claim(published=[4.0, 5.0], contradiction="both"), one={4: 4.0}).to_dict()
+    assert data["published"] == [4.0, 5.0]
+    assert data["id"] == "X-1"
