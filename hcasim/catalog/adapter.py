@@ -75,8 +75,8 @@ class Send(Section):
     wqe_service: Latency = Field(description="occupancy of the pipeline per work request")
     packet_service: Latency = Field(description="occupancy of the pipeline per packet")
     latency: Latency = Field(description="delay of a packet through the pipeline")
-    port_buffer: Annotated[int, Field(ge=1, le=1024)] = Field(
-        description="packets that may wait in front of each port"
+    port_buffer: Size = Field(
+        description="data staged in front of each port, in slots of one MTU"
     )
 
 

@@ -7,13 +7,11 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing.context import BaseContext
-from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING
 
 from hcasim.catalog import Machine
@@ -92,20 +90,18 @@ def run_jobs(
 
 
 def _run_in_pool(jobs: list[Job], count: int, report: Progress) -> dict[Job, Point]:
-    before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(count, mp_context=_context(), initializer=_start_worker)
-    workers: set[BaseProcess] = set()
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(count, mp_context=_context())
+    points = {}
     try:
-        with _quiet_fork():
+        with _interruption_held_back(), _quiet_fork():
             futures = {pool.submit(run_job, job): job for job in jobs}
-        workers = set(multiprocessing.active_children()) - before
-        points = {}
         for future in as_completed(futures):
             points[futures[future]] = future.result()
             report(len(points), len(jobs))
     except BaseException:
-        with _uninterrupted():
-            for worker in workers:
+        with _interruption_held_back():
+            for worker in set(multiprocessing.active_children()) - others:
                 worker.terminate()
             pool.shutdown(cancel_futures=True)
         raise
@@ -114,21 +110,16 @@ def _run_in_pool(jobs: list[Job], count: int, report: Progress) -> dict[Job, Poi
 
 
 @contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let no further Ctrl-C stop the cleaning up."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _interruption_held_back() -> Iterator[None]:
+    """Let Ctrl-C wait until the end of the block.
+
+    Processes that are started inside never see it: this one alone answers, and ends them.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _start_worker() -> None:
-    # The parent alone answers Ctrl-C; it ends its workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,91 @@
+"""What the adapter and the processor may ask of a bus, whatever its kind."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+
+
+class Bus(ABC):
+    """Connects one adapter to host memory and to the processor.
+
+    ``read`` and ``write`` are the adapter's DMA; ``mmio_write`` and ``mmio_read`` are the
+    processor's accesses to the adapter's registers. Writes become visible in the order in
+    which they were made, and a read never overtakes an earlier write.
+    """
+
+    name: str
+
+    @abstractmethod
+    def read(
+        self, address: int, size: int, on_data: Callable[..., None], *args: object
+    ) -> None:
+        """Read ``size`` bytes of host memory; call ``on_data(*args)`` when the last one is here."""
+
+    @abstractmethod
+    def write(
+        self,
+        address: int,
+        size: int,
+        on_sent: Callable[[], None] | None = None,
+        on_visible: Callable[[], None] | None = None,
+    ) -> None:
+        """Write ``size`` bytes to host memory.
+
+        ``on_sent`` is called when the adapter need not keep the data any more, ``on_visible`` when a
+        polling processor can see it.
+        """
+
+    @abstractmethod
+    def mmio_write(self, size: int, on_arrival: Callable[..., None], *args: object) -> None:
+        """Write ``size`` bytes to a register; call ``on_arrival(*args)`` at the adapter."""
+
+    @abstractmethod
+    def mmio_read(self, size: int, on_data: Callable[..., None], *args: object) -> None:
+        """Read ``size`` bytes of a register; call ``on_data(*args)`` back at the processor."""
+
+    @abstractmethod
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that each serial resource of the bus was in use so far, by name."""
+
+    @abstractmethod
+    def waiting_ps(self) -> dict[str, int]:
+        """Time in ps that requests waited for each pool of credits or tags so far, by name."""
+
+    @abstractmethod
+    def counters(self) -> dict[str, int]:
+        """Transactions and bytes so far, by name."""
+
+
+def split(address: int, size: int, limit: int) -> Iterator[tuple[int, int]]:
+    """Cut a transfer at each multiple of ``limit`` in the address space.
+
+    Yields:
+        pairs of address and size in bytes, in order.
+    """
+    end = address + size
+    while address < end:
+        piece = min(limit - address % limit, end - address)
+        yield address, piece
+        address += piece
+
+
+def pieces(address: int, size: int, limit: int) -> int:
+    """How many pieces :func:`split` would make."""
+    return (address + size - 1) // limit - address // limit + 1
+
+
+class Gather:
+    """Counts the parts of one transfer and calls back when the last one is done."""
+
+    __slots__ = ("_args", "_missing", "_on_all")
+
+    def __init__(self, parts: int, on_all: Callable[..., None], args: tuple[object, ...]) -> None:
+        self._missing = parts
+        self._on_all = on_all
+        self._args = args
+
+    def arrived(self) -> None:
+        self._missing -= 1
+        if not self._missing:
+            self._on_all(*self._args)

@@ -1,0 +1,308 @@
+"""PCI Express: two unidirectional links of TLPs, with DLLPs on the way back.
+
+Sizes and rates are formulas of the PCI Express Base Specification: a TLP carries 8 bytes of link
+overhead (framing 2, sequence number 2, LCRC 4) and a header of 3 or 4 double words; a DLLP is 8
+bytes. Lanes use 8b/10b up to generation 2 and 128b/130b from generation 3 on, and lose 4 symbols
+in 1538 to skip ordered sets (8b/10b).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from hcasim.bus.base import Bus, Gather, pieces, split
+from hcasim.catalog import Host, PcieDevice
+from hcasim.engine import CreditPool, Rate, SerialServer, Simulator
+from hcasim.host import HostMemory
+
+TLP_LINK_OVERHEAD = 8
+COMPLETION_HEADER = 12
+DLLP_SIZE = 8
+DATA_CREDIT = 16
+PAGE = 4096
+PROPAGATION_PS = 1000
+_GIGATRANSFERS = {1: Fraction(5, 2), 2: Fraction(5), 3: Fraction(8), 4: Fraction(16), 5: Fraction(32)}
+
+
+def memory_header(address_bits: int) -> int:
+    """Bytes of a memory request header: 3 double words for 32-bit addresses, 4 for 64-bit."""
+    return 12 if address_bits == 32 else 16
+
+
+def ps_per_byte(generation: int, lanes: int) -> Fraction:
+    """Time per byte of one direction in ps, line coding and skip ordered sets included.
+
+    Source: PCI Express Base Specification, physical layer: 2.5, 5, 8, 16 and 32 GT/s a lane.
+    """
+    gigatransfers = _GIGATRANSFERS[generation]
+    if generation <= 2:
+        coding = Fraction(10, 8) * Fraction(1538 + 4, 1538)
+    else:
+        coding = Fraction(130, 128)
+    return Fraction(8000) * coding / (gigatransfers * lanes)
+
+
+class PcieLink(SerialServer):
+    """One direction of the link: TLPs in order, and the DLLPs that answer the other direction."""
+
+    __slots__ = ("_acks_due", "_rate", "_updates_due", "dllps", "tlp_bytes", "tlps")
+
+    def __init__(self, sim: Simulator, name: str, rate: Rate) -> None:
+        super().__init__(sim, name)
+        self._rate = rate
+        self._acks_due = 0
+        self._updates_due = 0
+        self.dllps = 0
+        self.tlps = 0
+        self.tlp_bytes = 0
+
+    def send(self, tlps: int, wire_bytes: int) -> int:
+        """Send TLPs back to back; return the time in ps at which the last byte has arrived."""
+        self.tlps += tlps
+        self.tlp_bytes += wire_bytes
+        return self.reserve(self._rate.time(wire_bytes)) + PROPAGATION_PS
+
+    def acknowledge(self, tlps: int, per_ack: int, updated: int, per_update: int) -> None:
+        """Carry the Ack and UpdateFC DLLPs for TLPs that arrived from the other direction.
+
+        Args:
+            tlps: TLPs received.
+            per_ack: TLPs that one Ack covers.
+            updated: those of them that freed finite credits.
+            per_update: TLPs that one UpdateFC covers.
+        """
+        acks, self._acks_due = divmod(self._acks_due + tlps, per_ack)
+        updates, self._updates_due = divmod(self._updates_due + updated, per_update)
+        dllps = acks + updates
+        if dllps:
+            self.dllps += dllps
+            self.reserve(self._rate.time(dllps * DLLP_SIZE))
+
+
+class PcieBus(Bus):
+    """An adapter on a PCI Express link straight to the memory controller.
+
+    Args:
+        device: the adapter's side of the link.
+        host: chipset and memory.
+    """
+
+    def __init__(self, sim: Simulator, device: PcieDevice, host: Host, name: str) -> None:
+        self.sim = sim
+        self.name = name
+        self.device = device
+        rate = Rate(ps_per_byte(device.generation, device.lanes))
+        self.upstream = PcieLink(sim, f"{name}.upstream", rate)
+        self.downstream = PcieLink(sim, f"{name}.downstream", rate)
+        self.memory = HostMemory(sim, host, name)
+        self.tags = CreditPool(sim, f"{name}.read_tags", device.read_tags)
+        chipset = host.chipset
+        self.nonposted = CreditPool(sim, f"{name}.nonposted", chipset.nonposted_header_credits)
+        self.posted_headers = CreditPool(sim, f"{name}.posted", chipset.posted_header_credits)
+        self.posted_data = CreditPool(sim, f"{name}.posted_data", chipset.posted_data_credits)
+        self._completion = min(chipset.completion, device.max_payload)
+        self._mmio_latency = chipset.mmio_latency
+        self._header = memory_header(device.address_bits) + TLP_LINK_OVERHEAD
+        self._burst = max(
+            device.max_payload,
+            min(
+                8 * device.max_payload,
+                chipset.posted_header_credits * device.max_payload,
+                chipset.posted_data_credits * DATA_CREDIT,
+            ) // device.max_payload * device.max_payload,
+        )
+        self.reads = self.read_bytes = self.writes = self.write_bytes = self.mmio_writes = 0
+
+    # DMA reads: request upstream, completions downstream.
+
+    def read(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
+        limit = self.device.max_read_request
+        if address % limit + size <= limit:
+            self._read_request(address, size, on_data, args)
+            return
+        whole = Gather(pieces(address, size, limit), on_data, args)
+        for start, piece in split(address, size, limit):
+            self._read_request(start, piece, whole.arrived, ())
+
+    def _read_request(
+        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
+    ) -> None:
+        self.reads += 1
+        self.read_bytes += size
+        self.tags.acquire(1, self._tag_held, address, size, on_data, args)
+
+    def _tag_held(
+        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
+    ) -> None:
+        self.nonposted.acquire(1, self._behind_headers, address, size, on_data, args)
+
+    # A read may not pass a posted write that still waits for credits: it takes none, in turn.
+
+    def _behind_headers(
+        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
+    ) -> None:
+        if self.posted_headers.blocked:
+            self.posted_headers.acquire(0, self._behind_data, address, size, on_data, args)
+        else:
+            self._behind_data(address, size, on_data, args)
+
+    def _behind_data(
+        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
+    ) -> None:
+        if self.posted_data.blocked:
+            self.posted_data.acquire(0, self._send_request, address, size, on_data, args)
+        else:
+            self._send_request(address, size, on_data, args)
+
+    def _send_request(
+        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
+    ) -> None:
+        arrival = self.upstream.send(1, self._header)
+        self.sim.call_at(
+            arrival + self.memory.read_latency_ps, self._complete, address, size, on_data, args
+        )
+
+    def _complete(
+        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
+    ) -> None:
+        device = self.device
+        self.nonposted.release(1)
+        self.downstream.acknowledge(1, device.dllp_tlps_per_ack, 1, device.dllp_tlps_per_update)
+        tlps = pieces(address, size, self._completion)
+        fetched = self.memory.transfer(size)
+        arrival = self.downstream.send(
+            tlps, size + tlps * (COMPLETION_HEADER + TLP_LINK_OVERHEAD)
+        )
+        self.sim.call_at(max(arrival, fetched), self._completed, tlps, on_data, args)
+
+    def _completed(self, tlps: int, on_data: Callable[..., None], args: tuple[object, ...]) -> None:
+        # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
+        self.upstream.acknowledge(tlps, self.device.dllp_tlps_per_ack, 0, 1)
+        self.tags.release(1)
+        on_data(*args)
+
+    # DMA writes: posted, in order, as many at a time as the credits allow.
+
+    def write(
+        self,
+        address: int,
+        size: int,
+        on_sent: Callable[[], None] | None = None,
+        on_visible: Callable[[], None] | None = None,
+    ) -> None:
+        self.writes += 1
+        self.write_bytes += size
+        last = address + size
+        for start, piece in split(address, size, self._burst):
+            tlps = pieces(start, piece, self.device.max_payload)
+            final = start + piece == last
+            self.posted_headers.acquire(
+                tlps,
+                self._headers_held,
+                tlps,
+                piece,
+                on_sent if final else None,
+                on_visible if final else None,
+            )
+
+    def _headers_held(
+        self,
+        tlps: int,
+        size: int,
+        on_sent: Callable[[], None] | None,
+        on_visible: Callable[[], None] | None,
+    ) -> None:
+        units = -(-size // DATA_CREDIT)
+        self.posted_data.acquire(units, self._send_write, tlps, units, size, on_sent, on_visible)
+
+    def _send_write(
+        self,
+        tlps: int,
+        units: int,
+        size: int,
+        on_sent: Callable[[], None] | None,
+        on_visible: Callable[[], None] | None,
+    ) -> None:
+        arrival = self.upstream.send(tlps, size + tlps * self._header)
+        self.sim.call_at(arrival, self._written, tlps, units, size, on_sent, on_visible)
+
+    def _written(
+        self,
+        tlps: int,
+        units: int,
+        size: int,
+        on_sent: Callable[[], None] | None,
+        on_visible: Callable[[], None] | None,
+    ) -> None:
+        device = self.device
+        self.downstream.acknowledge(
+            tlps, device.dllp_tlps_per_ack, tlps, device.dllp_tlps_per_update
+        )
+        stored = self.memory.transfer(size)
+        self.posted_headers.release_at(stored + PROPAGATION_PS, tlps)
+        self.posted_data.release_at(stored + PROPAGATION_PS, units)
+        if on_visible is not None:
+            self.sim.call_at(
+                max(stored, int(self.sim.now) + self.memory.write_latency_ps), on_visible
+            )
+        if on_sent is not None:
+            on_sent()
+
+    # The processor's accesses.
+
+    def mmio_write(self, size: int, on_arrival: Callable[..., None], *args: object) -> None:
+        self.mmio_writes += 1
+        self.sim.call_after(self._mmio_latency, self._mmio_send, size, on_arrival, args)
+
+    def _mmio_send(
+        self, size: int, on_arrival: Callable[..., None], args: tuple[object, ...]
+    ) -> None:
+        self.sim.call_at(
+            self.downstream.send(1, size + self._header), self._mmio_arrived, on_arrival, args
+        )
+
+    def _mmio_arrived(self, on_arrival: Callable[..., None], args: tuple[object, ...]) -> None:
+        device = self.device
+        self.upstream.acknowledge(1, device.dllp_tlps_per_ack, 1, device.dllp_tlps_per_update)
+        on_arrival(*args)
+
+    def mmio_read(self, size: int, on_data: Callable[..., None], *args: object) -> None:
+        self.sim.call_after(self._mmio_latency, self._mmio_read_send, size, on_data, args)
+
+    def _mmio_read_send(
+        self, size: int, on_data: Callable[..., None], args: tuple[object, ...]
+    ) -> None:
+        self.sim.call_at(
+            self.downstream.send(1, self._header), self._mmio_answer, size, on_data, args
+        )
+
+    def _mmio_answer(
+        self, size: int, on_data: Callable[..., None], args: tuple[object, ...]
+    ) -> None:
+        arrival = self.upstream.send(1, size + COMPLETION_HEADER + TLP_LINK_OVERHEAD)
+        self.sim.call_at(arrival + self._mmio_latency, on_data, *args)
+
+    # What was used.
+
+    def busy_ps(self) -> dict[str, int]:
+        return {link.name: link.busy_ps for link in (self.upstream, self.downstream)} | {
+            self.memory.controller.name: self.memory.controller.busy_ps
+        }
+
+    def waiting_ps(self) -> dict[str, int]:
+        pools = (self.tags, self.nonposted, self.posted_headers, self.posted_data)
+        return {pool.name: pool.wait_ps for pool in pools}
+
+    def counters(self) -> dict[str, int]:
+        return {
+            "bus_read_requests": self.reads,
+            "bus_read_bytes": self.read_bytes,
+            "bus_writes": self.writes,
+            "bus_write_bytes": self.write_bytes,
+            "bus_mmio_writes": self.mmio_writes,
+            "pcie_upstream_tlps": self.upstream.tlps,
+            "pcie_downstream_tlps": self.downstream.tlps,
+            "pcie_upstream_dllps": self.upstream.dllps,
+            "pcie_downstream_dllps": self.downstream.dllps,
+        }

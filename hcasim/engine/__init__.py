@@ -1,0 +1,18 @@
+"""The parts every hardware block is made of: clock, servers, arbiters, credits, caches, steady state."""
+
+from hcasim.engine.arbiter import Arbiter
+from hcasim.engine.cache import SetAssociativeCache
+from hcasim.engine.clock import Simulator
+from hcasim.engine.credits import CreditPool
+from hcasim.engine.server import Rate, SerialServer
+from hcasim.engine.steady import find_period
+
+__all__ = [
+    "Arbiter",
+    "CreditPool",
+    "Rate",
+    "SerialServer",
+    "SetAssociativeCache",
+    "Simulator",
+    "find_period",
+]

@@ -1,0 +1,71 @@
+"""A set-associative cache of keys with a named replacement policy."""
+
+from __future__ import annotations
+
+import random
+from typing import Literal
+
+Replacement = Literal["lru", "fifo", "random"]
+
+
+class SetAssociativeCache:
+    """Which keys are held on chip; it stores no data and knows no time.
+
+    A key belongs to the set ``key % sets``.
+
+    Args:
+        entries: capacity in entries.
+        ways: entries per set; must divide ``entries``. ``ways == entries`` is fully associative.
+        replacement: ``lru`` evicts the entry used longest ago, ``fifo`` the one filled longest
+            ago, ``random`` any of the set.
+        seed: of the random replacement, so that a run can be repeated.
+
+    Raises:
+        ValueError: if a capacity is not positive or the ways do not divide it.
+    """
+
+    def __init__(
+        self, entries: int, ways: int, replacement: Replacement = "lru", seed: int = 0
+    ) -> None:
+        if entries < 1 or ways < 1:
+            raise ValueError(f"a cache needs positive entries and ways, not {entries} and {ways}")
+        if entries % ways:
+            raise ValueError(f"{ways} ways do not divide {entries} entries")
+        self.entries = entries
+        self.ways = ways
+        self.sets = entries // ways
+        self.replacement = replacement
+        # Dicts keep insertion order: the first key of a set is the next to go.
+        self._sets: list[dict[int, None]] = [{} for _ in range(self.sets)]
+        self._random = random.Random(seed)
+
+    def __len__(self) -> int:
+        return sum(len(held) for held in self._sets)
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._sets[key % self.sets]
+
+    def touch(self, key: int) -> bool:
+        """Look ``key`` up; return whether it is held, and note the use for the policy."""
+        held = self._sets[key % self.sets]
+        if key not in held:
+            return False
+        if self.replacement == "lru":
+            del held[key]
+            held[key] = None
+        return True
+
+    def fill(self, key: int) -> int | None:
+        """Bring ``key`` in; return the key that had to leave, or None."""
+        held = self._sets[key % self.sets]
+        if key in held:
+            return None
+        victim: int | None = None
+        if len(held) >= self.ways:
+            if self.replacement == "random":
+                victim = self._random.choice(list(held))
+            else:
+                victim = next(iter(held))
+            del held[victim]
+        held[key] = None
+        return victim

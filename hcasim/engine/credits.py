@@ -1,0 +1,101 @@
+"""A pool of credits: buffer space, tags, or header slots that a sender must hold."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any
+
+from hcasim.engine.clock import Simulator
+
+
+class CreditPool:
+    """Credits taken in order of request and given back when the far end has freed them.
+
+    Args:
+        capacity: credits in the pool, at least 1.
+
+    Attributes:
+        available: credits free now; never negative and never above the capacity.
+        wait_ps: time during which at least one request had to wait, in ps.
+    """
+
+    def __init__(self, sim: Simulator, name: str, capacity: int) -> None:
+        if capacity < 1:
+            raise ValueError(f"{name}: a credit pool needs at least one credit, not {capacity}")
+        self.sim = sim
+        self.name = name
+        self.capacity = capacity
+        self.available = capacity
+        self.wait_ps = 0
+        self._waiting: deque[tuple[int, Callable[..., None], tuple[Any, ...]]] = deque()
+        self._returning: list[tuple[int, int]] = []
+        self._waiting_since = 0
+        self._alarm_at: int | None = None
+
+    @property
+    def blocked(self) -> bool:
+        """Whether a request is waiting for credits."""
+        return bool(self._waiting)
+
+    def acquire(self, count: int, action: Callable[..., None], *args: Any) -> None:
+        """Call ``action(*args)`` as soon as ``count`` credits are held, at once if possible.
+
+        Raises:
+            ValueError: if more credits are asked for than the pool will ever have.
+        """
+        if count > self.capacity:
+            raise ValueError(f"{self.name}: {count} credits asked of a pool of {self.capacity}")
+        if self._returning:
+            self._collect()
+        if not self._waiting and count <= self.available:
+            self.available -= count
+            action(*args)
+            return
+        if not self._waiting:
+            self._waiting_since = int(self.sim.now)
+        self._waiting.append((count, action, args))
+        self._arm()
+
+    def release(self, count: int) -> None:
+        """Give ``count`` credits back now."""
+        self.available += count
+        if self.available > self.capacity:
+            raise ValueError(f"{self.name}: more credits given back than were taken")
+        if self._waiting:
+            self._serve()
+
+    def release_at(self, time_ps: int, count: int) -> None:
+        """Give ``count`` credits back at ``time_ps``; no event is spent unless somebody waits."""
+        heappush(self._returning, (time_ps, count))
+        if self._waiting:
+            self._arm()
+
+    def _collect(self) -> None:
+        now = self.sim.now
+        returning = self._returning
+        while returning and returning[0][0] <= now:
+            self.available += heappop(returning)[1]
+
+    def _arm(self) -> None:
+        if self._returning and self._alarm_at is None:
+            self._alarm_at = max(self._returning[0][0], int(self.sim.now))
+            self.sim.call_at(self._alarm_at, self._alarm)
+
+    def _alarm(self) -> None:
+        self._alarm_at = None
+        self._collect()
+        if self._waiting:
+            self._serve()
+        if self._waiting:
+            self._arm()
+
+    def _serve(self) -> None:
+        waiting = self._waiting
+        while waiting and waiting[0][0] <= self.available:
+            count, action, args = waiting.popleft()
+            self.available -= count
+            if not waiting:
+                self.wait_ps += int(self.sim.now) - self._waiting_since
+            action(*args)

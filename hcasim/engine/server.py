@@ -1,0 +1,64 @@
+"""A resource that serves one thing at a time, in order, by arithmetic alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hcasim.engine.clock import Simulator
+
+
+class Rate:
+    """Time to move bytes at an exact rational speed, rounded to whole picoseconds.
+
+    Args:
+        ps_per_byte: picoseconds per byte, an exact fraction.
+    """
+
+    __slots__ = ("_denominator", "_half", "_numerator", "ps_per_byte")
+
+    def __init__(self, ps_per_byte: Fraction) -> None:
+        if ps_per_byte <= 0:
+            raise ValueError(f"a rate needs a positive time per byte, not {ps_per_byte}")
+        self.ps_per_byte = ps_per_byte
+        self._numerator = ps_per_byte.numerator
+        self._denominator = ps_per_byte.denominator
+        self._half = self._denominator // 2
+
+    @classmethod
+    def from_bandwidth(cls, bytes_per_second: int) -> Rate:
+        """The rate of a resource that moves so many bytes per second."""
+        return cls(Fraction(10**12, bytes_per_second))
+
+    def time(self, size_bytes: int) -> int:
+        """Picoseconds to move ``size_bytes``."""
+        return (size_bytes * self._numerator + self._half) // self._denominator
+
+
+class SerialServer:
+    """Serves requests one after the other, first come first served.
+
+    A reservation costs no event: it starts at the later of now and the end of the one before.
+
+    Attributes:
+        free_at: when the last reservation ends, in ps.
+        busy_ps: time spent serving so far, in ps.
+    """
+
+    __slots__ = ("busy_ps", "free_at", "name", "sim")
+
+    def __init__(self, sim: Simulator, name: str) -> None:
+        self.sim = sim
+        self.name = name
+        self.free_at = 0
+        self.busy_ps = 0
+
+    def reserve(self, duration_ps: int) -> int:
+        """Take the server for ``duration_ps`` as soon as it is free; return the end time in ps."""
+        if duration_ps < 0:
+            raise ValueError(f"{self.name}: a service time cannot be negative: {duration_ps} ps")
+        start = self.sim.now
+        if self.free_at > start:
+            start = self.free_at
+        self.free_at = end = int(start) + duration_ps
+        self.busy_ps += duration_ps
+        return end

@@ -1,0 +1,38 @@
+"""Finding the steady state of a deterministic model, which is periodic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def find_period(
+    intervals_ps: Sequence[int], *, longest: int = 8, repeats: int = 3, slack: float = 0.0
+) -> int | None:
+    """The shortest period with which a sequence of intervals ends, or None.
+
+    The last ``repeats * period`` intervals must be ``repeats`` copies of each other, to the
+    picosecond, or, with ``slack``, each copy must last the same to that relative precision.
+
+    Args:
+        intervals_ps: times between successive events of one kind, in ps, oldest first.
+        longest: longest period to look for, in intervals.
+        repeats: copies that must be seen.
+        slack: relative difference allowed between the copies' lengths.
+
+    Returns:
+        The period in intervals.
+    """
+    count = len(intervals_ps)
+    for period in range(1, longest + 1):
+        needed = period * repeats
+        if needed > count:
+            return None
+        tail = intervals_ps[count - needed :]
+        if slack == 0.0:
+            if all(tail[i] == tail[i - period] for i in range(period, needed)):
+                return period
+            continue
+        lengths = [sum(tail[k * period : (k + 1) * period]) for k in range(repeats)]
+        if max(lengths) - min(lengths) <= slack * max(lengths):
+            return period
+    return None

@@ -1,0 +1,245 @@
+"""One direction of an InfiniBand link: lanes, line coding, and credits per virtual lane.
+
+Sources: InfiniBand Architecture Specification volume 1 section 7.9 (flow control in blocks of 64
+bytes) and volume 2 chapter 5 (8b/10b up to QDR, 64b/66b from FDR10 on; a skip ordered set of 4
+symbols on each lane every 4352 to 4608 symbols).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Protocol
+
+from hcasim.catalog import Link
+from hcasim.engine import CreditPool, Rate, Simulator
+from hcasim.fabric.packet import FLOW_CONTROL_PACKET, FRAME_DELIMITERS, Packet
+
+CREDIT_BLOCK = 64
+SKIP_SYMBOLS = 4
+SKIP_INTERVAL = 4480
+_LANE_GIGABITS = {
+    "SDR": Fraction(5, 2),
+    "DDR": Fraction(5),
+    "QDR": Fraction(10),
+    "FDR10": Fraction("10.3125"),
+    "FDR": Fraction("14.0625"),
+    "EDR": Fraction("25.78125"),
+    "HDR": Fraction("53.125"),
+}
+
+
+def ps_per_byte(speed: str, width: int) -> Fraction:
+    """Time per byte of a link in ps, line coding and skip ordered sets included.
+
+    Args:
+        speed: SDR, DDR, QDR, FDR10, FDR, EDR or HDR.
+        width: lanes.
+    """
+    coding = Fraction(10, 8) if speed in ("SDR", "DDR", "QDR") else Fraction(66, 64)
+    skips = Fraction(SKIP_INTERVAL + SKIP_SYMBOLS, SKIP_INTERVAL)
+    return Fraction(8000) * coding * skips / (_LANE_GIGABITS[speed] * width)
+
+
+def blocks(size_bytes: int) -> int:
+    """Flow-control blocks that a packet of ``size_bytes`` takes in a receive buffer."""
+    return -(-size_bytes // CREDIT_BLOCK)
+
+
+class Receiver(Protocol):
+    """What a transmitter delivers to.
+
+    A cut-through receiver is told of a packet when its first bytes are here, any other when
+    the whole packet is.
+    """
+
+    cut_through: bool
+
+    def receive(self, packet: Packet, tail_at: int) -> None:
+        """Take a packet whose last byte arrives at ``tail_at`` ps."""
+
+
+class Transmitter:
+    """Sends packets of several sources over one direction of a link, taking turns.
+
+    A packet waits until the receive buffer at the far end has room for it.
+
+    Args:
+        link: description of the link.
+        sources: number of queues that compete; they are served round robin, except that queues
+            below ``urgent`` go first.
+
+    Attributes:
+        busy_ps: time the link carried packets or flow control so far, in ps.
+    """
+
+    def __init__(
+        self, sim: Simulator, name: str, link: Link, sources: int, *, urgent: int = 0
+    ) -> None:
+        self.sim = sim
+        self.name = name
+        self._rate = Rate(ps_per_byte(link.speed, link.width))
+        self._propagation = link.cable_length * link.propagation // 1000
+        self._fcp_time = self._rate.time(FLOW_CONTROL_PACKET)
+        self._credit_update = link.credit_update
+        self._queues: list[deque[tuple[Packet, int, Callable[[int], None] | None]]] = [
+            deque() for _ in range(sources)
+        ]
+        self._waiting = 0
+        self._urgent = urgent
+        self._next = urgent
+        self._free_at = 0
+        self._arbitrating = False
+        self._flow_control_debt = 0
+        self._freed = 0
+        self.busy_ps = 0
+        self.packets = 0
+        self.payload_bytes = 0
+        self.wire_bytes = 0
+        self.flow_control_packets = 0
+        self.receiver: Receiver | None = None
+        self.credits: CreditPool | None = None
+
+    def attach(self, receiver: Receiver, buffer_bytes: int) -> None:
+        """Connect the far end, which has a receive buffer of ``buffer_bytes``."""
+        self.receiver = receiver
+        self.credits = CreditPool(
+            self.sim, f"{self.name}.credits", max(1, buffer_bytes // CREDIT_BLOCK)
+        )
+
+    def send(
+        self,
+        source: int,
+        packet: Packet,
+        not_before: int = 0,
+        on_start: Callable[[int], None] | None = None,
+    ) -> None:
+        """Queue a packet of one source.
+
+        Args:
+            not_before: earliest time in ps at which its first byte may leave.
+            on_start: called with the time in ps at which its last byte leaves, once that is known.
+        """
+        self._queues[source].append((packet, not_before, on_start))
+        self._waiting += 1
+        if not self._arbitrating:
+            self._arbitrating = True
+            if self._free_at > self.sim.now:
+                self.sim.call_at(self._free_at, self._arbitrate)
+            else:
+                self._arbitrate()
+
+    def backlog(self, source: int) -> int:
+        """Packets of one source that wait."""
+        return len(self._queues[source])
+
+    def owe_flow_control(self, freed_bytes: int) -> None:
+        """Announce room freed in the receive buffer at this end to the other end.
+
+        A flow control packet goes out for every ``credit_update`` bytes freed.
+        """
+        self._freed += freed_bytes
+        if self._freed >= self._credit_update:
+            packets, self._freed = divmod(self._freed, self._credit_update)
+            self.flow_control_packets += packets
+            self._flow_control_debt += packets * self._fcp_time
+
+    def _arbitrate(self) -> None:
+        queues = self._queues
+        source = self._choose()
+        entry = queues[source].popleft()
+        self._waiting -= 1
+        assert self.credits is not None
+        self.credits.acquire(blocks(entry[0].size), self._transmit, entry)
+
+    def _choose(self) -> int:
+        """The source whose turn it is; one of them has a packet."""
+        queues, urgent, count = self._queues, self._urgent, len(self._queues)
+        for source in range(urgent):
+            if queues[source]:
+                return source
+        source = self._next
+        while not queues[source]:
+            source = source + 1 if source + 1 < count else urgent
+        self._next = source + 1 if source + 1 < count else urgent
+        return source
+
+    def _transmit(self, entry: tuple[Packet, int, Callable[[int], None] | None]) -> None:
+        packet, not_before, on_start = entry
+        now = int(self.sim.now)
+        wire = packet.size + FRAME_DELIMITERS
+        duration = self._rate.time(wire)
+        start = now + self._flow_control_debt
+        self.busy_ps += duration + self._flow_control_debt
+        self._flow_control_debt = 0
+        if not_before > start:
+            start = not_before
+        end = start + duration
+        self.packets += 1
+        self.payload_bytes += packet.payload
+        self.wire_bytes += wire
+        if on_start is not None:
+            on_start(end)
+        receiver = self.receiver
+        assert receiver is not None
+        tail = end + self._propagation
+        head = start + self._propagation
+        self.sim.call_at(head if receiver.cut_through else tail, self._deliver, packet, tail)
+        self._free_at = end
+        if self._waiting:
+            self.sim.call_at(end, self._arbitrate)
+        else:
+            self._arbitrating = False
+
+    def _deliver(self, packet: Packet, tail: int) -> None:
+        if packet.trace is not None:
+            packet.trace.append((int(self.sim.now), self.name))
+        if self.sim.log is not None:
+            self.sim.log(int(self.sim.now), self.name, "deliver", repr(packet))
+        self.receiver.receive(packet, tail)  # type: ignore[union-attr]  # attached before use
+
+    @property
+    def propagation_ps(self) -> int:
+        """Time of flight over the cable in ps."""
+        return self._propagation
+
+    def serialisation(self, packet: Packet) -> int:
+        """Time in ps that ``packet`` takes on this link."""
+        return self._rate.time(packet.size + FRAME_DELIMITERS)
+
+
+def connect_ports(
+    a: Transmitter, a_receiver: Receiver, a_buffer: int, b: Transmitter, b_receiver: Receiver, b_buffer: int
+) -> None:
+    """Make a link of two transmitters: each delivers into the receiver at the other end.
+
+    Args:
+        a_buffer: receive buffer in bytes at the end where ``a`` transmits.
+        b_buffer: likewise for ``b``.
+    """
+    a.attach(b_receiver, b_buffer)
+    b.attach(a_receiver, a_buffer)
+
+
+class ReceiveBuffer:
+    """The accounting of one receive buffer: what is freed becomes credits at the other end.
+
+    Args:
+        incoming: transmitter at the other end, whose packets fill this buffer.
+        outgoing: transmitter at this end, which carries the flow control packets.
+    """
+
+    __slots__ = ("_credits", "_delay", "_incoming", "_outgoing")
+
+    def __init__(self, incoming: Transmitter, outgoing: Transmitter) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._delay = outgoing.propagation_ps
+        assert incoming.credits is not None
+        self._credits = incoming.credits
+
+    def free(self, packet: Packet, at_ps: int) -> None:
+        """Free the room of ``packet`` at the time ``at_ps``."""
+        self._outgoing.owe_flow_control(packet.payload or packet.size)
+        self._credits.release_at(at_ps + self._delay, blocks(packet.size))

@@ -1,0 +1,133 @@
+"""InfiniBand packets and what they weigh on the wire.
+
+Header sizes: InfiniBand Architecture Specification volume 1, chapters 7 and 9.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Any
+
+LRH = 8
+BTH = 12
+RETH = 16
+AETH = 4
+ATOMIC_ETH = 28
+ATOMIC_ACK_ETH = 8
+IMMDT = 4
+ICRC = 4
+VCRC = 2
+FRAME_DELIMITERS = 2
+FLOW_CONTROL_PACKET = 6 + FRAME_DELIMITERS
+MTUS = (256, 512, 1024, 2048, 4096)
+
+BASE = LRH + BTH + ICRC + VCRC
+
+
+class Opcode(Enum):
+    """Operation of a packet of the reliable connection service."""
+
+    SEND = auto()
+    RDMA_WRITE = auto()
+    RDMA_READ_REQUEST = auto()
+    RDMA_READ_RESPONSE = auto()
+    ACKNOWLEDGE = auto()
+    NAK = auto()
+    COMPARE_SWAP = auto()
+    FETCH_ADD = auto()
+    ATOMIC_ACKNOWLEDGE = auto()
+
+
+_EXTENDED = {
+    Opcode.SEND: 0,
+    Opcode.RDMA_WRITE: 0,
+    Opcode.RDMA_READ_REQUEST: RETH,
+    Opcode.RDMA_READ_RESPONSE: 0,
+    Opcode.ACKNOWLEDGE: AETH,
+    Opcode.NAK: AETH,
+    Opcode.COMPARE_SWAP: ATOMIC_ETH,
+    Opcode.FETCH_ADD: ATOMIC_ETH,
+    Opcode.ATOMIC_ACKNOWLEDGE: AETH + ATOMIC_ACK_ETH,
+}
+_ON_FIRST = {Opcode.RDMA_WRITE: RETH}
+_ON_EDGES = {Opcode.RDMA_READ_RESPONSE: AETH}
+
+
+def packet_size(opcode: Opcode, payload: int, *, first: bool = True, last: bool = True) -> int:
+    """Bytes of a packet from the LRH to the VCRC, its payload padded to 4 bytes.
+
+    Args:
+        payload: bytes of data.
+        first: whether it is the first (or only) packet of its message.
+        last: whether it is the last (or only) packet of its message.
+    """
+    size = BASE + _EXTENDED[opcode] + (payload + 3) // 4 * 4
+    if first:
+        size += _ON_FIRST.get(opcode, 0)
+    if first or last:
+        size += _ON_EDGES.get(opcode, 0)
+    return size
+
+
+class Packet:
+    """One packet on its way.
+
+    Attributes:
+        lid: local identifier of the port it goes to.
+        qpn: queue pair it goes to.
+        payload: bytes of data it carries.
+        size: bytes on the link from LRH to VCRC.
+        offset: place of its first byte in the message.
+        message: the work request it belongs to, at the requester.
+        content: what the extended headers say, for the opcodes that have one.
+        trace: list of (time in ps, stage) that follows one operation, or None.
+    """
+
+    __slots__ = (
+        "ack_request",
+        "content",
+        "first",
+        "last",
+        "lid",
+        "message",
+        "offset",
+        "opcode",
+        "payload",
+        "psn",
+        "qpn",
+        "size",
+        "trace",
+    )
+
+    def __init__(
+        self,
+        opcode: Opcode,
+        lid: int,
+        qpn: int,
+        psn: int,
+        payload: int = 0,
+        *,
+        first: bool = True,
+        last: bool = True,
+        offset: int = 0,
+        ack_request: bool = False,
+        message: Any = None,
+        content: Any = None,
+        trace: list[tuple[int, str]] | None = None,
+    ) -> None:
+        self.opcode = opcode
+        self.lid = lid
+        self.qpn = qpn
+        self.psn = psn
+        self.payload = payload
+        self.size = packet_size(opcode, payload, first=first, last=last)
+        self.first = first
+        self.last = last
+        self.offset = offset
+        self.ack_request = ack_request
+        self.message = message
+        self.content = content
+        self.trace = trace
+
+    def __repr__(self) -> str:
+        return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn}"

@@ -1,0 +1,26 @@
+"""The adapter, block by block: doorbell, context caches, translation, DMA, requester, responder."""
+
+from hcasim.hca.adapter import HostChannelAdapter
+from hcasim.hca.translation import Access, Region
+from hcasim.hca.work_queue import (
+    Completion,
+    CompletionQueue,
+    QueuePair,
+    ReceiveEntry,
+    SendEntry,
+    State,
+    Status,
+)
+
+__all__ = [
+    "Access",
+    "Completion",
+    "CompletionQueue",
+    "HostChannelAdapter",
+    "QueuePair",
+    "ReceiveEntry",
+    "Region",
+    "SendEntry",
+    "State",
+    "Status",
+]

@@ -1,0 +1,138 @@
+"""The adapter: its blocks and how they are wired."""
+
+from __future__ import annotations
+
+from hcasim.bus import Bus
+from hcasim.catalog import Adapter, Link
+from hcasim.engine import Simulator
+from hcasim.fabric.packet import Opcode, Packet
+from hcasim.hca.completion import CompletionEngine
+from hcasim.hca.dma import DmaEngine
+from hcasim.hca.doorbell import Doorbell
+from hcasim.hca.port import Port
+from hcasim.hca.requester import Requester
+from hcasim.hca.responder import Responder
+from hcasim.hca.translation import TranslationTables
+from hcasim.hca.work_queue import CompletionQueue, QueuePair
+
+_TO_REQUESTER = {
+    Opcode.ACKNOWLEDGE: Requester.acknowledged,
+    Opcode.NAK: Requester.refused,
+    Opcode.RDMA_READ_RESPONSE: Requester.response,
+    Opcode.ATOMIC_ACKNOWLEDGE: Requester.response,
+}
+
+
+class HostChannelAdapter:
+    """An RDMA adapter with its ports.
+
+    Args:
+        description: what the adapter is.
+        bus: its connection to the host.
+        link: the links on its ports.
+        mtu: path MTU in bytes.
+        first_lid: local identifier of its first port; the others follow.
+    """
+
+    def __init__(
+        self,
+        sim: Simulator,
+        name: str,
+        description: Adapter,
+        bus: Bus,
+        link: Link,
+        mtu: int,
+        first_lid: int,
+    ) -> None:
+        self.sim = sim
+        self.name = name
+        self.description = description
+        self.bus = bus
+        self.mtu = mtu
+        self.ports = [
+            Port(sim, f"{name}.port{index + 1}", first_lid + index, description, link, mtu)
+            for index in range(description.ports)
+        ]
+        self.doorbell = Doorbell(sim, description.doorbell.latency)
+        self.tables = TranslationTables(sim, description)
+        self.dma = DmaEngine(sim, bus, self.tables)
+        self.completions = CompletionEngine(sim, description, bus)
+        self.requester = Requester(
+            sim, name, description, bus, self.tables, self.dma, self.completions, self.ports
+        )
+        self.responder = Responder(
+            sim, name, description, bus, self.tables, self.dma, self.completions, self.ports
+        )
+        self._queue_pairs: dict[int, QueuePair] = {}
+        self._completion_queues = 0
+        for port in self.ports:
+            port.process = self._dispatch
+
+    def create_cq(self, depth: int) -> CompletionQueue:
+        """A new completion queue of ``depth`` entries."""
+        self._completion_queues += 1
+        return CompletionQueue(self._completion_queues, depth)
+
+    def create_qp(
+        self, pd: int, port: int, send_cq: CompletionQueue, receive_cq: CompletionQueue
+    ) -> QueuePair:
+        """A new queue pair on a port (numbered from 0)."""
+        qp = QueuePair(len(self._queue_pairs) + 1, pd, port, send_cq, receive_cq)
+        self._queue_pairs[qp.qpn] = qp
+        return qp
+
+    def _dispatch(self, port: Port, packet: Packet) -> None:
+        qp = self._queue_pairs[packet.qpn]
+        handler = _TO_REQUESTER.get(packet.opcode)
+        if handler is None:
+            self.responder.rqpc.access(qp.qpn, self.responder.request, port, qp, packet)
+            return
+        if packet.opcode in (Opcode.ACKNOWLEDGE, Opcode.NAK):
+            port.free(packet)
+        self.requester.sqpc.access(qp.qpn, handler, self.requester, port, qp, packet)
+
+    def counters(self) -> dict[str, int]:
+        """Everything the adapter and its bus have counted so far, by name."""
+        found = {
+            "doorbells": self.doorbell.rung,
+            "wqes_fetched": self.requester.wqes_fetched,
+            "receive_wqes_fetched": self.responder.receive_wqes_fetched,
+            "cqes_written": self.completions.written,
+            "acknowledgements": self.responder.acknowledgements,
+            "naks": self.responder.naks,
+            "out_of_sequence": self.responder.out_of_sequence,
+            "retransmissions": self.requester.retransmissions,
+            "port_xmit_packets": sum(p.transmitter.packets for p in self.ports),
+            "port_xmit_data": sum(p.transmitter.payload_bytes for p in self.ports),
+            "port_rcv_packets": sum(p.packets_received for p in self.ports),
+            "port_rcv_data": sum(p.payload_received for p in self.ports),
+            "flow_control_packets": sum(p.transmitter.flow_control_packets for p in self.ports),
+        }
+        for cache in (
+            self.requester.sqpc,
+            self.responder.rqpc,
+            self.completions.cqc,
+            self.tables.mpt,
+            self.tables.mtt,
+        ):
+            found |= cache.counters()
+        return found | self.bus.counters()
+
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that each serial resource was in use so far, by name."""
+        engine = self.requester.engine
+        found = {engine.name: engine.busy_ps} | self.bus.busy_ps()
+        for port in self.ports:
+            found |= port.busy_ps()
+        return found
+
+    def waiting_ps(self) -> dict[str, int]:
+        """Time in ps that work waited for tags, credits or buffers so far, by name."""
+        found = dict(self.bus.waiting_ps())
+        for port in self.ports:
+            for buffer in (port.requests, port.responses):
+                found[buffer.slots.name] = buffer.slots.wait_ps
+            credits = port.transmitter.credits
+            if credits is not None:
+                found[credits.name] = credits.wait_ps
+        return found

@@ -1,0 +1,27 @@
+"""Doorbells: the register writes by which the processor tells the adapter of new work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hcasim.engine import Simulator
+
+DOORBELL_SIZE = 8
+
+
+class Doorbell:
+    """Decodes doorbells and tells the block concerned.
+
+    Args:
+        latency_ps: from the arrival of the register write to the start of the work.
+    """
+
+    def __init__(self, sim: Simulator, latency_ps: int) -> None:
+        self.sim = sim
+        self._latency = latency_ps
+        self.rung = 0
+
+    def ring(self, action: Callable[..., None], *args: object) -> None:
+        """Take a doorbell that has just arrived over the bus; then call ``action(*args)``."""
+        self.rung += 1
+        self.sim.call_after(self._latency, action, *args)

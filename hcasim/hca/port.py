@@ -1,0 +1,151 @@
+"""A port of the adapter: staging buffers towards the link and the receive pipeline behind it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from hcasim.catalog import Adapter, Link
+from hcasim.engine import CreditPool, SerialServer, Simulator
+from hcasim.fabric.link import ReceiveBuffer, Transmitter
+from hcasim.fabric.packet import Packet
+from hcasim.hca.scheduler import Scheduler
+
+ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
+
+
+class StagedPacket:
+    """A packet that waits for its data; it leaves when all before it have left."""
+
+    __slots__ = ("packet", "ready")
+
+    def __init__(self, packet: Packet) -> None:
+        self.packet = packet
+        self.ready = False
+
+
+class StagingBuffer:
+    """Packets being gathered, in the order in which they go onto the link.
+
+    Args:
+        slots: packets that fit, each of one MTU.
+        latency_ps: from the last byte gathered to the packet offered to the link.
+        source: queue of the port's transmitter that it feeds.
+    """
+
+    def __init__(
+        self,
+        sim: Simulator,
+        name: str,
+        transmitter: Transmitter,
+        source: int,
+        slots: int,
+        latency_ps: int,
+    ) -> None:
+        self.sim = sim
+        self.slots = CreditPool(sim, name, slots)
+        self._transmitter = transmitter
+        self._source = source
+        self._latency = latency_ps
+        self._packets: deque[StagedPacket] = deque()
+
+    def stage(self, packet: Packet) -> StagedPacket:
+        """Put a packet in line; its slot must be held."""
+        staged = StagedPacket(packet)
+        self._packets.append(staged)
+        return staged
+
+    def complete(self, staged: StagedPacket) -> None:
+        """Note that a packet's data is here, and send on what has become first in line."""
+        staged.ready = True
+        packet = staged.packet
+        if packet.trace is not None:
+            packet.trace.append((int(self.sim.now), "gather data"))
+        packets = self._packets
+        while packets and packets[0].ready:
+            self.sim.call_after(self._latency, self._offer, packets.popleft().packet)
+
+    def _offer(self, packet: Packet) -> None:
+        if packet.trace is not None:
+            packet.trace.append((int(self.sim.now), "send pipeline"))
+        self._transmitter.send(self._source, packet, 0, self._leaves)
+
+    def _leaves(self, end_ps: int) -> None:
+        self.slots.release_at(end_ps, 1)
+
+
+class Port:
+    """One port: a transmitter with three sources, and a receive pipeline that works in order.
+
+    Acknowledgements go first; requests and responses take turns.
+
+    Attributes:
+        lid: local identifier.
+        scheduler: queue pairs of this port that are ready to send.
+    """
+
+    cut_through = False
+
+    def __init__(
+        self, sim: Simulator, name: str, lid: int, adapter: Adapter, link: Link, mtu: int
+    ) -> None:
+        self.sim = sim
+        self.name = name
+        self.lid = lid
+        self.buffer_bytes = adapter.receive.buffer
+        self.buffer: ReceiveBuffer | None = None
+        self.transmitter = Transmitter(sim, f"{name}.link", link, 3, urgent=1)
+        slots = max(1, adapter.send.port_buffer // mtu)
+        self.requests, self.responses = (
+            StagingBuffer(sim, f"{name}.{what}", self.transmitter, source, slots, adapter.send.latency)
+            for what, source in (("requests", REQUESTS), ("responses", RESPONSES))
+        )
+        self.scheduler = Scheduler(adapter.scheduler.queues)
+        self.pumping = False
+        self.packets_received = 0
+        self.payload_received = 0
+        self._latency = adapter.receive.latency
+        self._service = adapter.receive.packet_service
+        self._pipeline = SerialServer(sim, f"{name}.receive_pipeline")
+        self._arrived: deque[Packet] = deque()
+        self._occupied = False
+        self.process: Callable[[Port, Packet], None] | None = None
+
+    def acknowledge(self, packet: Packet) -> None:
+        """Send an acknowledgement ahead of data."""
+        self.transmitter.send(ACKNOWLEDGEMENTS, packet)
+
+    def receive(self, packet: Packet, tail_at: int) -> None:
+        """Take a whole packet from the link."""
+        self.packets_received += 1
+        self.payload_received += packet.payload
+        self.sim.call_at(
+            self._pipeline.reserve(self._service) + self._latency, self._through, packet
+        )
+
+    def _through(self, packet: Packet) -> None:
+        if packet.trace is not None:
+            packet.trace.append((int(self.sim.now), "receive pipeline"))
+        if self._occupied:
+            self._arrived.append(packet)
+            return
+        self._occupied = True
+        self.process(self, packet)  # type: ignore[misc]  # set by the adapter
+
+    def done(self) -> None:
+        """The packet in hand has been dealt with; take the next."""
+        if self._arrived:
+            self.process(self, self._arrived.popleft())  # type: ignore[misc]
+        else:
+            self._occupied = False
+
+    def free(self, packet: Packet) -> None:
+        """Free the receive buffer of a packet whose data has left for the bus."""
+        self.buffer.free(packet, int(self.sim.now))  # type: ignore[union-attr]  # set by the fabric
+
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that the pipeline and the link were in use, by name."""
+        return {
+            self._pipeline.name: self._pipeline.busy_ps,
+            self.transmitter.name: self.transmitter.busy_ps,
+        }

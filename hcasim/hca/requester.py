@@ -1,0 +1,375 @@
+"""The requester: fetches WQEs, cuts messages into packets, and completes them when answered."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from hcasim.bus import Bus
+from hcasim.catalog import Adapter
+from hcasim.engine import SerialServer, Simulator
+from hcasim.fabric.packet import Opcode, Packet
+from hcasim.hca.completion import CompletionEngine
+from hcasim.hca.context_cache import ContextCache
+from hcasim.hca.dma import DmaEngine
+from hcasim.hca.port import Port, StagedPacket
+from hcasim.hca.translation import Access, Region, TranslationTables
+from hcasim.hca.work_queue import (
+    PSN_MODULUS,
+    Completion,
+    QueuePair,
+    SendEntry,
+    State,
+    Status,
+)
+
+
+class Requester:
+    """The sending half of the adapter, shared by its ports.
+
+    A queue pair fetches one WQE at a time: the next when all packets of the last have been
+    handed to the port. Ports take turns at the send engine packet by packet, and within a
+    port the ready queue pairs do.
+    """
+
+    def __init__(
+        self,
+        sim: Simulator,
+        name: str,
+        adapter: Adapter,
+        bus: Bus,
+        tables: TranslationTables,
+        dma: DmaEngine,
+        completions: CompletionEngine,
+        ports: list[Port],
+    ) -> None:
+        self.sim = sim
+        self.name = name
+        self.adapter = adapter
+        self.sqpc = ContextCache(sim, "sqpc", adapter.sqpc)
+        self.engine = SerialServer(sim, f"{name}.send_engine")
+        self.wqes_fetched = 0
+        self.retransmissions = 0
+        self._bus = bus
+        self._tables = tables
+        self._dma = dma
+        self._completions = completions
+        self._ports = ports
+
+    # From the doorbell to a WQE in the adapter.
+
+    def doorbell(self, qp: QueuePair, entry: SendEntry) -> None:
+        """Learn of one more entry in the send queue of ``qp``."""
+        if self.sim.log is not None:
+            self.sim.log(int(self.sim.now), self.name, "doorbell", f"qp {qp.qpn}")
+        if entry.trace is not None:
+            entry.trace.append((int(self.sim.now), "doorbell"))
+        qp.send_queue.append(entry)
+        self._fetch_next(qp)
+        if qp.state is State.ERR:
+            self.flush(qp)
+
+    def _fetch_next(self, qp: QueuePair) -> None:
+        if qp.fetching or qp.current is not None or not qp.send_queue or qp.rnr_waiting:
+            return
+        if qp.state is not State.RTS:
+            return
+        qp.fetching = True
+        self.sqpc.access(qp.qpn, self._fetch, qp)
+
+    def _fetch(self, qp: QueuePair) -> None:
+        if not qp.send_queue:
+            qp.fetching = False
+            return
+        entry = qp.send_queue[0]
+        self._bus.read(0, entry.size(self.adapter.wqe.stride), self._fetched, qp)
+
+    def _fetched(self, qp: QueuePair) -> None:
+        qp.fetching = False
+        self.wqes_fetched += 1
+        if not qp.send_queue or qp.state is not State.RTS or qp.rnr_waiting:
+            return
+        entry = qp.send_queue.popleft()
+        if entry.trace is not None:
+            entry.trace.append((int(self.sim.now), "WQE fetch"))
+        if self.sim.log is not None:
+            self.sim.log(int(self.sim.now), self.name, "wqe", f"{entry.opcode.name} qp {qp.qpn}")
+        qp.current = entry
+        self._make_ready(qp)
+
+    def _make_ready(self, qp: QueuePair) -> None:
+        entry = qp.current
+        if entry is None:
+            return
+        if (
+            entry.awaits_response
+            and entry.sent == 0
+            and qp.outstanding_reads >= self.adapter.requester.outstanding
+        ):
+            return
+        port = self._ports[qp.port]
+        port.scheduler.add(qp)
+        self._pump(port)
+
+    # From the schedule queues to the port, one packet at a time.
+
+    def _pump(self, port: Port) -> None:
+        if not port.pumping and port.scheduler:
+            port.pumping = True
+            port.requests.slots.acquire(1, self._slot_held, port)
+
+    def _slot_held(self, port: Port) -> None:
+        if not port.scheduler:
+            port.pumping = False
+            port.requests.slots.release(1)
+            return
+        qp = port.scheduler.take()
+        entry = qp.current
+        send = self.adapter.send
+        service = send.packet_service
+        if entry is not None and entry.sent == 0:
+            service += send.wqe_service
+        self.sim.call_at(self.engine.reserve(service), self._execute, port, qp)
+
+    def _execute(self, port: Port, qp: QueuePair) -> None:
+        port.pumping = False
+        entry = qp.current
+        if entry is None or qp.state is not State.RTS:
+            port.requests.slots.release(1)
+        else:
+            self._send_packet(port, qp, entry)
+        self._pump(port)
+
+    def _send_packet(self, port: Port, qp: QueuePair, entry: SendEntry) -> None:
+        region: Region | None = None
+        if not entry.inline and entry.length:
+            needed = Access.LOCAL_WRITE if entry.awaits_response else Access(0)
+            region = self._tables.find(entry.key, qp.pd, entry.address, entry.length, needed)
+            if region is None:
+                port.requests.slots.release(1)
+                qp.current = None
+                self._fail(qp, entry, Status.LOC_PROT_ERR)
+                return
+        if entry.sent == 0:
+            self._begin(qp, entry)
+        packet = self._segment(qp, entry)
+        staged = port.requests.stage(packet)
+        if self.sim.log is not None:
+            self.sim.log(int(self.sim.now), self.name, "packet", repr(packet))
+        if entry.sent == entry.request_packets:
+            qp.current = None
+            self._fetch_next(qp)
+        else:
+            port.scheduler.add(qp)
+        self._gather(port, entry, region, packet, staged)
+
+    def _begin(self, qp: QueuePair, entry: SendEntry) -> None:
+        if entry.first_psn < 0:
+            entry.first_psn = qp.next_psn
+            entry.packets = 1 if entry.is_atomic else qp.packets(entry.length)
+            qp.next_psn = (qp.next_psn + entry.packets) % PSN_MODULUS
+        qp.unacknowledged.append(entry)
+        if entry.awaits_response:
+            qp.outstanding_reads += 1
+
+    def _segment(self, qp: QueuePair, entry: SendEntry) -> Packet:
+        index = entry.sent
+        entry.sent += 1
+        last = entry.sent == entry.request_packets
+        if entry.awaits_response:
+            return Packet(
+                entry.opcode,
+                qp.remote_lid,
+                qp.remote_qpn,
+                entry.first_psn,
+                message=entry,
+                trace=entry.trace,
+            )
+        offset = index * qp.mtu
+        payload = entry.length - offset if last else qp.mtu
+        qp.since_ack_request += 1
+        ask = last or qp.since_ack_request >= self.adapter.ack.interval
+        if ask:
+            qp.since_ack_request = 0
+        return Packet(
+            entry.opcode,
+            qp.remote_lid,
+            qp.remote_qpn,
+            (entry.first_psn + index) % PSN_MODULUS,
+            payload,
+            first=index == 0,
+            last=last,
+            offset=offset,
+            ack_request=ask,
+            message=entry,
+            trace=entry.trace if last else None,
+        )
+
+    def _gather(
+        self,
+        port: Port,
+        entry: SendEntry,
+        region: Region | None,
+        packet: Packet,
+        staged: StagedPacket,
+    ) -> None:
+        if packet.trace is not None:
+            packet.trace.append((int(self.sim.now), "send engine"))
+        if region is None or packet.payload == 0:
+            port.requests.complete(staged)
+        else:
+            self._dma.gather(
+                region,
+                entry.address + packet.offset,
+                packet.payload,
+                port.requests.complete,
+                staged,
+            )
+
+    # From the answer to the completion.
+
+    def acknowledged(self, port: Port, qp: QueuePair, packet: Packet) -> None:
+        """An acknowledgement has arrived: everything up to its PSN has been received."""
+        for entry in qp.unacknowledged:
+            if entry.awaits_response:
+                continue
+            if _behind(packet.psn, entry.first_psn + entry.packets - 1):
+                break
+            entry.responded = True
+        qp.rnr_tries = 0
+        self._retire(qp)
+        port.done()
+
+    def response(self, port: Port, qp: QueuePair, packet: Packet) -> None:
+        """A packet of a read response or an atomic response has arrived."""
+        entry: SendEntry = packet.message
+        region = None
+        if qp.state is State.RTS:
+            region = self._tables.find(
+                entry.key, qp.pd, entry.address, entry.length, Access.LOCAL_WRITE
+            )
+        if region is None:
+            port.free(packet)
+            if qp.state is State.RTS:
+                self._fail(qp, entry, Status.LOC_PROT_ERR)
+            port.done()
+            return
+        if entry.is_atomic:
+            region.words[entry.address] = packet.content
+        self._dma.place(
+            port,
+            packet,
+            region,
+            entry.address + packet.offset,
+            partial(self._placed, port, qp, entry),
+        )
+
+    def _placed(self, port: Port, qp: QueuePair, entry: SendEntry) -> None:
+        entry.received += 1
+        if entry.received == entry.packets:
+            entry.responded = True
+            qp.outstanding_reads -= 1
+            self._retire(qp)
+            self._make_ready(qp)
+        port.done()
+
+    def _retire(self, qp: QueuePair) -> None:
+        while qp.unacknowledged and qp.unacknowledged[0].responded:
+            entry = qp.unacknowledged.popleft()
+            if entry.signaled:
+                trace = entry.trace if entry.awaits_response else None
+                self._report(qp, entry, Status.SUCCESS, trace)
+
+    def _report(
+        self,
+        qp: QueuePair,
+        entry: SendEntry,
+        status: Status,
+        trace: list[tuple[int, str]] | None = None,
+    ) -> None:
+        self._completions.complete(
+            qp.send_cq, Completion(entry.wr_id, status, qp.qpn, entry.length, False), trace
+        )
+
+    # When things go wrong.
+
+    def refused(self, port: Port, qp: QueuePair, packet: Packet) -> None:
+        """A negative acknowledgement has arrived."""
+        status: Status = packet.content
+        port.done()
+        entry = next(
+            (e for e in qp.unacknowledged if not _behind(e.first_psn + e.packets - 1, packet.psn)),
+            None,
+        )
+        if entry is None or qp.state is not State.RTS:
+            return
+        for earlier in qp.unacknowledged:
+            if earlier is entry:
+                break
+            if not earlier.awaits_response:
+                earlier.responded = True
+        self._retire(qp)
+        if status is not Status.RNR_RETRY_EXC_ERR:
+            self._fail(qp, entry, status)
+        elif qp.rnr_retry < 7 and qp.rnr_tries >= qp.rnr_retry:
+            self._fail(qp, entry, status)
+        else:
+            qp.rnr_tries += 1
+            self._rewind(qp, entry)
+
+    def _rewind(self, qp: QueuePair, entry: SendEntry) -> None:
+        """Take back ``entry`` and all after it, to send them again after the RNR timer."""
+        again = []
+        while qp.unacknowledged:
+            last = qp.unacknowledged.pop()
+            again.append(last)
+            if last is entry:
+                break
+        for taken in again:
+            if taken.awaits_response:
+                qp.outstanding_reads -= 1
+        if qp.current is not None and qp.current not in again:
+            qp.send_queue.appendleft(qp.current)
+        qp.current = None
+        for taken in again:
+            taken.sent = taken.received = 0
+            taken.responded = False
+            self.retransmissions += 1
+        qp.send_queue.extendleft(again)
+        qp.since_ack_request = 0
+        qp.rnr_waiting = True
+        self.sim.call_after(qp.rnr_timer_ps, self._resume, qp)
+
+    def _resume(self, qp: QueuePair) -> None:
+        qp.rnr_waiting = False
+        self._fetch_next(qp)
+
+    def _fail(self, qp: QueuePair, entry: SendEntry, status: Status) -> None:
+        """Complete ``entry`` in error, put the queue pair into the error state, flush the rest."""
+        qp.state = State.ERR
+        if entry in qp.unacknowledged:
+            while qp.unacknowledged[0] is not entry:
+                self._report(qp, qp.unacknowledged.popleft(), Status.WR_FLUSH_ERR)
+            qp.unacknowledged.popleft()
+        self._report(qp, entry, status)
+        self.flush(qp)
+
+    def flush(self, qp: QueuePair) -> None:
+        """Complete everything still queued on ``qp`` with a flush error."""
+        if qp.current is not None and qp.current not in qp.unacknowledged:
+            qp.unacknowledged.append(qp.current)
+        qp.current = None
+        for entry in [*qp.unacknowledged, *qp.send_queue]:
+            self._report(qp, entry, Status.WR_FLUSH_ERR)
+        qp.unacknowledged.clear()
+        qp.send_queue.clear()
+        qp.outstanding_reads = 0
+        for receive in qp.receive_queue:
+            self._completions.complete(
+                qp.receive_cq, Completion(receive.wr_id, Status.WR_FLUSH_ERR, qp.qpn, 0, True)
+            )
+        qp.receive_queue.clear()
+
+
+def _behind(psn: int, other: int) -> bool:
+    """Whether ``psn`` comes before ``other`` on the circle of sequence numbers."""
+    return (psn - other) % PSN_MODULUS >= PSN_MODULUS // 2

@@ -1,0 +1,257 @@
+"""Work queue entries, queue pairs and completion queues as the adapter holds them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from hcasim.fabric.packet import Opcode
+from hcasim.hca.translation import Region
+
+NEXT_SEGMENT = 8
+CONTROL_SEGMENT = 8
+REMOTE_ADDRESS_SEGMENT = 16
+DATA_SEGMENT = 16
+ATOMIC_SEGMENT = 16
+INLINE_HEADER = 4
+PSN_MODULUS = 1 << 24
+
+
+class Status(Enum):
+    """Completion status; the names are those of libibverbs."""
+
+    SUCCESS = auto()
+    LOC_LEN_ERR = auto()
+    LOC_PROT_ERR = auto()
+    WR_FLUSH_ERR = auto()
+    REM_INV_REQ_ERR = auto()
+    REM_ACCESS_ERR = auto()
+    RNR_RETRY_EXC_ERR = auto()
+
+
+@dataclass(slots=True)
+class Completion:
+    """What a completion queue entry says.
+
+    Attributes:
+        wr_id: the application's name of the work request.
+        byte_len: bytes received, for a receive.
+        is_receive: whether a receive request has completed.
+        timestamp_ps: when the entry became visible.
+    """
+
+    wr_id: int
+    status: Status
+    qpn: int
+    byte_len: int
+    is_receive: bool
+    timestamp_ps: int = 0
+
+
+class CompletionQueue:
+    """A completion queue in host memory; an entry is visible once its write has landed.
+
+    Attributes:
+        depth: entries it can hold.
+        entries: what the application has not polled yet.
+        overrun: whether an entry was lost because the queue was full.
+    """
+
+    def __init__(self, number: int, depth: int) -> None:
+        self.number = number
+        self.depth = depth
+        self.entries: deque[Completion] = deque()
+        self.overrun = False
+        self.on_entry: Callable[[], None] | None = None
+
+    def push(self, completion: Completion, now_ps: int) -> None:
+        """Make an entry visible to the application."""
+        if len(self.entries) >= self.depth:
+            self.overrun = True
+            return
+        completion.timestamp_ps = now_ps
+        self.entries.append(completion)
+        if self.on_entry is not None:
+            self.on_entry()
+
+
+class SendEntry:
+    """A WQE of a send queue, and how far the adapter has got with it.
+
+    Attributes:
+        length: bytes of the message.
+        first_psn: sequence number of its first packet, once execution has begun.
+        packets: packets of the request (of the response, for a read).
+        sent: packets of the request handed to the port so far.
+    """
+
+    __slots__ = (
+        "address",
+        "compare_add",
+        "first_psn",
+        "inline",
+        "key",
+        "length",
+        "opcode",
+        "packets",
+        "received",
+        "remote_address",
+        "remote_key",
+        "responded",
+        "sent",
+        "signaled",
+        "swap",
+        "trace",
+        "wr_id",
+    )
+
+    def __init__(
+        self,
+        opcode: Opcode,
+        wr_id: int,
+        length: int,
+        *,
+        address: int = 0,
+        key: int = 0,
+        remote_address: int = 0,
+        remote_key: int = 0,
+        inline: bool = False,
+        signaled: bool = True,
+        compare_add: int = 0,
+        swap: int = 0,
+        trace: list[tuple[int, str]] | None = None,
+    ) -> None:
+        self.opcode = opcode
+        self.wr_id = wr_id
+        self.length = length
+        self.address = address
+        self.key = key
+        self.remote_address = remote_address
+        self.remote_key = remote_key
+        self.inline = inline
+        self.signaled = signaled
+        self.compare_add = compare_add
+        self.swap = swap
+        self.trace = trace
+        self.first_psn = -1
+        self.packets = 1
+        self.sent = 0
+        self.received = 0
+        self.responded = False
+
+    @property
+    def is_atomic(self) -> bool:
+        """Whether it is a fetch-and-add or a compare-and-swap."""
+        return self.opcode in (Opcode.FETCH_ADD, Opcode.COMPARE_SWAP)
+
+    @property
+    def awaits_response(self) -> bool:
+        """Whether it completes with a response that carries data."""
+        return self.opcode is Opcode.RDMA_READ_REQUEST or self.is_atomic
+
+    @property
+    def request_packets(self) -> int:
+        """Packets that the requester sends for it."""
+        return 1 if self.awaits_response else self.packets
+
+    def size(self, stride: int) -> int:
+        """Bytes of the entry, rounded up to the stride of the work queue."""
+        size = NEXT_SEGMENT + CONTROL_SEGMENT
+        if self.opcode is not Opcode.SEND:
+            size += REMOTE_ADDRESS_SEGMENT
+        if self.is_atomic:
+            size += ATOMIC_SEGMENT
+        size += INLINE_HEADER + self.length if self.inline else DATA_SEGMENT
+        return -(-size // stride) * stride
+
+
+@dataclass(slots=True)
+class ReceiveEntry:
+    """A WQE of a receive queue.
+
+    Attributes:
+        length: bytes of the buffer.
+        region: the buffer's region once the adapter has looked it up.
+    """
+
+    wr_id: int
+    address: int
+    length: int
+    key: int
+    region: Region | None = None
+    received: int = 0
+
+
+class State(Enum):
+    """State of a queue pair."""
+
+    RESET = auto()
+    RTS = auto()
+    ERR = auto()
+
+
+class QueuePair:
+    """The context of a queue pair: what the adapter must know to send and to receive.
+
+    Attributes:
+        port: index of the adapter port it uses.
+        send_queue: entries the adapter has been told of by a doorbell and has not fetched.
+        current: the entry being executed.
+        unacknowledged: entries sent, oldest first, whose completion is still due.
+        receive_queue: receive entries the adapter has been told of.
+    """
+
+    def __init__(
+        self,
+        qpn: int,
+        pd: int,
+        port: int,
+        send_cq: CompletionQueue,
+        receive_cq: CompletionQueue,
+        *,
+        rnr_retry: int = 7,
+        rnr_timer_ps: int = 10_000_000,
+    ) -> None:
+        self.qpn = qpn
+        self.pd = pd
+        self.port = port
+        self.send_cq = send_cq
+        self.receive_cq = receive_cq
+        self.rnr_retry = rnr_retry
+        self.rnr_timer_ps = rnr_timer_ps
+        self.state = State.RESET
+        self.mtu = 0
+        self.remote_lid = 0
+        self.remote_qpn = 0
+        # requester
+        self.send_queue: deque[SendEntry] = deque()
+        self.current: SendEntry | None = None
+        self.fetching = False
+        self.scheduled = False
+        self.unacknowledged: deque[SendEntry] = deque()
+        self.next_psn = 0
+        self.since_ack_request = 0
+        self.outstanding_reads = 0
+        self.rnr_tries = 0
+        self.rnr_waiting = False
+        # responder
+        self.receive_queue: deque[ReceiveEntry] = deque()
+        self.expected_psn = 0
+        self.nak_sent = False
+        self.write_region: Region | None = None
+        self.write_address = 0
+        self.receiving: ReceiveEntry | None = None
+        self.jobs: deque[Callable[[], None]] = deque()
+
+    def connect(self, mtu: int, remote_lid: int, remote_qpn: int) -> None:
+        """Make it ready to send to and receive from a remote queue pair."""
+        self.mtu = mtu
+        self.remote_lid = remote_lid
+        self.remote_qpn = remote_qpn
+        self.state = State.RTS
+
+    def packets(self, length: int) -> int:
+        """Packets that a message of ``length`` bytes is cut into."""
+        return max(1, -(-length // self.mtu))

@@ -1,0 +1,24 @@
+"""Main memory as an I/O device sees it: latencies of the chipset path and a shared bandwidth."""
+
+from __future__ import annotations
+
+from hcasim.catalog import Host
+from hcasim.engine import Rate, SerialServer, Simulator
+
+
+class HostMemory:
+    """Memory behind the memory controller.
+
+    Args:
+        host: description of the machine; latencies in ps, bandwidth in B/s.
+    """
+
+    def __init__(self, sim: Simulator, host: Host, name: str) -> None:
+        self.read_latency_ps = host.memory.read_latency
+        self.write_latency_ps = host.memory.write_latency
+        self.controller = SerialServer(sim, f"{name}.memory")
+        self._rate = Rate.from_bandwidth(host.memory.bandwidth)
+
+    def transfer(self, size_bytes: int) -> int:
+        """Move ``size_bytes`` over the memory channels; return the time in ps of the last byte."""
+        return self.controller.reserve(self._rate.time(size_bytes))

@@ -1,0 +1,28 @@
+"""The verbs an application calls, with the names of libibverbs; calls take simulated time.
+
+Calls that take time are generators for use in a SimPy process: ``yield from qp.post_send(wr)``.
+"""
+
+from hcasim.hca import Access, Completion, Status
+from hcasim.verbs.context import Context
+from hcasim.verbs.cq import CQ
+from hcasim.verbs.errors import VerbsError
+from hcasim.verbs.memory import MR, PD
+from hcasim.verbs.qp import QP
+from hcasim.verbs.requests import SGE, RecvWR, SendWR, WROpcode
+
+__all__ = [
+    "CQ",
+    "MR",
+    "PD",
+    "QP",
+    "SGE",
+    "Access",
+    "Completion",
+    "Context",
+    "RecvWR",
+    "SendWR",
+    "Status",
+    "VerbsError",
+    "WROpcode",
+]

@@ -1,0 +1,62 @@
+"""Completion queues."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from simpy.events import Event
+
+from hcasim.hca import Completion, CompletionQueue
+from hcasim.hca.doorbell import DOORBELL_SIZE
+
+if TYPE_CHECKING:
+    from hcasim.verbs.context import Context
+    from hcasim.verbs.qp import QP
+
+
+class CQ:
+    """A completion queue as a process sees it."""
+
+    def __init__(self, context: Context, queue: CompletionQueue) -> None:
+        self.context = context
+        self.queue = queue
+        self.qps: dict[int, QP] = {}
+        self._event: Event | None = None
+        queue.on_entry = self._entry
+
+    def _entry(self) -> None:
+        if self._event is not None:
+            event, self._event = self._event, None
+            event.succeed()
+
+    def poll(self, num_entries: int = 1) -> Generator[Event, object, list[Completion]]:
+        """Take up to ``num_entries`` completions; an empty list if there are none."""
+        context = self.context
+        entries: deque[Completion] = self.queue.entries
+        found: list[Completion] = []
+        while True:
+            yield context.core.work(context.stack.poll_cq)
+            if not entries:
+                break
+            completion = entries.popleft()
+            self.qps[completion.qpn].retire(completion)
+            found.append(completion)
+            if context.stack.cq_doorbell:
+                bus = context.node.bus
+                bus.mmio_write(DOORBELL_SIZE, context.adapter.doorbell.ring, _consumed)
+            if len(found) == num_entries:
+                break
+        return found
+
+    def wait(self) -> Generator[Event, object, Completion]:
+        """Poll until there is a completion, and return it."""
+        while not self.queue.entries:
+            self._event = self.context.sim.event()
+            yield self._event
+        return (yield from self.poll(1))[0]
+
+
+def _consumed() -> None:
+    """The adapter notes the new consumer index."""

@@ -1,0 +1,15 @@
+"""What a verbs call itself can refuse, before the adapter hears of it."""
+
+from __future__ import annotations
+
+
+class VerbsError(Exception):
+    """A verbs call failed.
+
+    Attributes:
+        errno: name of the error that the C call would return, such as ``ENOMEM``.
+    """
+
+    def __init__(self, errno: str, message: str) -> None:
+        super().__init__(f"{errno}: {message}")
+        self.errno = errno

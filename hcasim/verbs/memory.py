@@ -1,0 +1,132 @@
+"""Protection domains and memory regions."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from simpy.events import Event
+
+from hcasim.hca import Access, Region
+from hcasim.verbs.errors import VerbsError
+
+if TYPE_CHECKING:
+    from hcasim.verbs.context import Context
+    from hcasim.verbs.cq import CQ
+    from hcasim.verbs.qp import QP
+
+
+class PD:
+    """A protection domain: regions and queue pairs that may be used together."""
+
+    def __init__(self, context: Context, handle: int) -> None:
+        self.context = context
+        self.handle = handle
+
+    def reg_mr(self, length: int, access: Access = Access.LOCAL_WRITE) -> MR:
+        """Register ``length`` bytes of fresh memory.
+
+        Raises:
+            VerbsError: ``EINVAL`` if there is nothing to register, or if remote write or atomic
+                access is asked for without local write.
+        """
+        if length < 1:
+            raise VerbsError("EINVAL", f"a memory region needs at least 1 byte, not {length}")
+        if access & (Access.REMOTE_WRITE | Access.REMOTE_ATOMIC) and not (
+            access & Access.LOCAL_WRITE
+        ):
+            raise VerbsError("EINVAL", "remote write or atomic access needs local write access")
+        address = self.context.allocate(length)
+        region = self.context.adapter.tables.register(self.handle, address, length, access)
+        return MR(self, region)
+
+    def create_qp(
+        self,
+        send_cq: CQ,
+        recv_cq: CQ,
+        *,
+        max_send_wr: int = 128,
+        max_recv_wr: int = 128,
+        max_inline_data: int = 0,
+        port_num: int = 1,
+    ) -> QP:
+        """A new queue pair of the reliable connection service.
+
+        Args:
+            max_send_wr: entries of the send queue.
+            max_recv_wr: entries of the receive queue.
+            max_inline_data: bytes that a request may carry inline.
+            port_num: port it uses, from 1.
+
+        Raises:
+            VerbsError: ``EINVAL`` for a limit of the adapter, ``ENOMEM`` if it has no more queue
+                pairs.
+        """
+        from hcasim.verbs.qp import QP
+
+        return QP(
+            self, send_cq, recv_cq, max_send_wr, max_recv_wr, max_inline_data, port_num
+        )
+
+
+class MR:
+    """A memory region.
+
+    Attributes:
+        addr: first byte.
+        length: bytes.
+        lkey: local key.
+        rkey: remote key.
+    """
+
+    def __init__(self, pd: PD, region: Region) -> None:
+        self.pd = pd
+        self._region = region
+        self.addr = region.address
+        self.length = region.length
+        self.lkey = self.rkey = region.key
+
+    def dereg(self) -> None:
+        """Take the region out of the adapter's tables."""
+        self.pd.context.adapter.tables.deregister(self._region)
+
+    def word(self, address: int) -> int:
+        """Value of the 64-bit word at ``address``, which only atomics change."""
+        return self._region.words.get(address, 0)
+
+    def set_word(self, address: int, value: int) -> None:
+        """Store a 64-bit word by the processor."""
+        self._region.words[address] = value % (1 << 64)
+
+    def watch(self, address: int) -> Watch:
+        """A poll loop on the byte at ``address``."""
+        return Watch(self.pd.context, self._region, address)
+
+
+class Watch:
+    """A process that spins on one byte of memory.
+
+    Attributes:
+        count: how often the byte has been written by the adapter so far.
+    """
+
+    def __init__(self, context: Context, region: Region, address: int) -> None:
+        self._context = context
+        self._event: Event | None = None
+        self._target = 0
+        self.count = 0
+        region.watches[address] = self._written
+
+    def _written(self) -> None:
+        self.count += 1
+        if self._event is not None and self.count >= self._target:
+            event, self._event = self._event, None
+            event.succeed()
+
+    def poll(self, count: int) -> Generator[Event, object, None]:
+        """Spin until the byte has been written ``count`` times in all, and notice it."""
+        if self.count < count:
+            self._target = count
+            self._event = self._context.sim.event()
+            yield self._event
+        yield self._context.core.work(self._context.stack.poll_memory)

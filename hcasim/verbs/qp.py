@@ -1,0 +1,176 @@
+"""Queue pairs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+
+from simpy.events import Event
+
+from hcasim.fabric.packet import MTUS
+from hcasim.hca import Completion, ReceiveEntry, SendEntry, State, Status
+from hcasim.hca.doorbell import DOORBELL_SIZE
+from hcasim.verbs.cq import CQ
+from hcasim.verbs.errors import VerbsError
+from hcasim.verbs.memory import PD
+from hcasim.verbs.requests import RecvWR, SendWR, WROpcode
+
+ATOMIC_SIZE = 8
+MAX_MESSAGE = 1 << 31
+_ATOMICS = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
+_INLINE = (WROpcode.RDMA_WRITE, WROpcode.SEND)
+
+
+class QP:
+    """A queue pair; create it with :meth:`hcasim.verbs.PD.create_qp`."""
+
+    def __init__(
+        self,
+        pd: PD,
+        send_cq: CQ,
+        recv_cq: CQ,
+        max_send_wr: int,
+        max_recv_wr: int,
+        max_inline_data: int,
+        port_num: int,
+    ) -> None:
+        self.context = pd.context
+        adapter = self.context.adapter
+        limits = adapter.description.limits
+        inline = min(limits.max_inline, self.context.stack.max_inline)
+        for what, value, low, high in (
+            ("max_send_wr", max_send_wr, 1, limits.max_wr),
+            ("max_recv_wr", max_recv_wr, 1, limits.max_wr),
+            ("max_inline_data", max_inline_data, 0, inline),
+            ("port_num", port_num, 1, adapter.description.ports),
+        ):
+            if not low <= value <= high:
+                raise VerbsError("EINVAL", f"{what} is {value}; allowed: {low} to {high}")
+        self._max_send_wr = max_send_wr
+        self._max_recv_wr = max_recv_wr
+        self._max_inline = max_inline_data
+        self._posted_sends: deque[bool] = deque()
+        self._posted_receives = 0
+        self._qp = adapter.create_qp(pd.handle, port_num - 1, send_cq.queue, recv_cq.queue)
+        self.qp_num = self._qp.qpn
+        self.lid = adapter.ports[port_num - 1].lid
+        send_cq.qps[self.qp_num] = self
+        recv_cq.qps[self.qp_num] = self
+
+    @property
+    def state(self) -> State:
+        """State of the queue pair."""
+        return self._qp.state
+
+    def connect(
+        self,
+        remote: QP,
+        *,
+        path_mtu: int | None = None,
+        rnr_retry: int = 7,
+        min_rnr_timer_ps: int = 10_000_000,
+    ) -> None:
+        """Bring this end to ready-to-send, connected to ``remote``.
+
+        Args:
+            path_mtu: bytes; the machine's MTU by default.
+            rnr_retry: how often to try again when the receiver is not ready; 7 is for ever.
+            min_rnr_timer_ps: pause before each try in ps.
+
+        Raises:
+            VerbsError: ``EINVAL`` for an MTU that InfiniBand does not have.
+        """
+        mtu = self.context.adapter.mtu if path_mtu is None else path_mtu
+        if mtu not in MTUS:
+            raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {', '.join(map(str, MTUS))}")
+        self._qp.rnr_retry = rnr_retry
+        self._qp.rnr_timer_ps = min_rnr_timer_ps
+        self._qp.connect(mtu, remote.lid, remote.qp_num)
+
+    def post_send(self, wr: SendWR) -> Generator[Event, object, None]:
+        """Post a request to the send queue and ring the doorbell.
+
+        Raises:
+            VerbsError: ``ENOMEM`` if the queue is full, ``EINVAL`` if the queue pair is not
+                connected or the request is not one that the adapter can take.
+        """
+        self._check_send(wr)
+        context = self.context
+        self._posted_sends.append(wr.signaled)
+        yield context.core.work(context.stack.post_send)
+        sge = wr.sge
+        if wr.trace is not None:
+            wr.trace.append((int(context.sim.now), "post_send"))
+        entry = SendEntry(
+            wr.opcode.value,
+            wr.wr_id,
+            0 if sge is None else sge.length,
+            address=0 if sge is None else sge.addr,
+            key=0 if sge is None else sge.lkey,
+            remote_address=wr.remote_addr,
+            remote_key=wr.rkey,
+            inline=wr.inline,
+            signaled=wr.signaled,
+            compare_add=wr.compare_add,
+            swap=wr.swap,
+            trace=wr.trace,
+        )
+        adapter = context.adapter
+        context.node.bus.mmio_write(
+            DOORBELL_SIZE, adapter.doorbell.ring, adapter.requester.doorbell, self._qp, entry
+        )
+
+    def _check_send(self, wr: SendWR) -> None:
+        length = 0 if wr.sge is None else wr.sge.length
+        if self._qp.state is State.RESET:
+            raise VerbsError("EINVAL", "the queue pair is not connected")
+        if len(self._posted_sends) >= self._max_send_wr:
+            raise VerbsError(
+                "ENOMEM", f"the send queue is full: {self._max_send_wr} requests are outstanding"
+            )
+        if length < 0 or length > MAX_MESSAGE:
+            raise VerbsError("EINVAL", f"a message of {length} bytes; allowed: 0 to {MAX_MESSAGE}")
+        if wr.opcode in _ATOMICS and length != ATOMIC_SIZE:
+            raise VerbsError("EINVAL", f"an atomic works on {ATOMIC_SIZE} bytes, not {length}")
+        if wr.inline and wr.opcode not in _INLINE:
+            raise VerbsError("EINVAL", f"{wr.opcode.name} cannot carry data inline")
+        if wr.inline and length > self._max_inline:
+            raise VerbsError(
+                "EINVAL", f"{length} bytes inline; this queue pair allows {self._max_inline}"
+            )
+
+    def post_recv(self, wr: RecvWR) -> Generator[Event, object, None]:
+        """Post a request to the receive queue and ring the doorbell.
+
+        Raises:
+            VerbsError: ``ENOMEM`` if the queue is full.
+        """
+        if self._posted_receives >= self._max_recv_wr:
+            raise VerbsError(
+                "ENOMEM", f"the receive queue is full: {self._max_recv_wr} requests are outstanding"
+            )
+        context = self.context
+        self._posted_receives += 1
+        yield context.core.work(context.stack.post_recv)
+        sge = wr.sge
+        entry = ReceiveEntry(
+            wr.wr_id,
+            0 if sge is None else sge.addr,
+            0 if sge is None else sge.length,
+            0 if sge is None else sge.lkey,
+        )
+        adapter = context.adapter
+        context.node.bus.mmio_write(
+            DOORBELL_SIZE, adapter.doorbell.ring, adapter.responder.post_receive, self._qp, entry
+        )
+
+    def retire(self, completion: Completion) -> None:
+        """Free the queue entries that a polled completion stands for."""
+        if completion.is_receive:
+            self._posted_receives -= 1
+            return
+        # A completion also frees the unsignaled requests before it.
+        while self._posted_sends:
+            signaled = self._posted_sends.popleft()
+            if signaled or completion.status is not Status.SUCCESS:
+                break

@@ -1,0 +1,62 @@
+"""Work requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from hcasim.fabric.packet import Opcode
+
+
+class WROpcode(Enum):
+    """Operation of a work request; the names are those of libibverbs."""
+
+    RDMA_WRITE = Opcode.RDMA_WRITE
+    SEND = Opcode.SEND
+    RDMA_READ = Opcode.RDMA_READ_REQUEST
+    ATOMIC_CMP_AND_SWP = Opcode.COMPARE_SWAP
+    ATOMIC_FETCH_AND_ADD = Opcode.FETCH_ADD
+
+
+@dataclass(frozen=True, slots=True)
+class SGE:
+    """A piece of local memory: address, length in bytes, and the local key of its region."""
+
+    addr: int
+    length: int
+    lkey: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendWR:
+    """A request for the send queue.
+
+    Attributes:
+        sge: local memory; None for a message without data.
+        remote_addr: address in the remote region, for RDMA and atomics.
+        rkey: key of the remote region, likewise.
+        inline: whether the data goes into the work queue entry itself.
+        signaled: whether a completion is wanted.
+        compare_add: operand of an atomic: what to compare with, or what to add.
+        swap: second operand of a compare-and-swap.
+        trace: list that collects (time in ps, stage) of this operation, or None.
+    """
+
+    opcode: WROpcode
+    sge: SGE | None = None
+    wr_id: int = 0
+    remote_addr: int = 0
+    rkey: int = 0
+    inline: bool = False
+    signaled: bool = True
+    compare_add: int = 0
+    swap: int = 0
+    trace: list[tuple[int, str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecvWR:
+    """A request for the receive queue; ``sge`` is None for messages without data."""
+
+    sge: SGE | None = None
+    wr_id: int = 0

@@ -1,0 +1,374 @@
+"""Windows of messages: one way, both ways, over one port or two, by one process a node or two.
+
+The method is that of liu2004 sections IV.B.2 and IV.B.3: the sender issues a window of
+back-to-back messages, the receiver waits for all of them and sends a small reply. In striping
+mode each message longer than a threshold is divided evenly over the ports, and every piece is
+followed by a control message on its port, for which the receiver polls its completion queue. In
+binding mode messages stay whole and each process and direction has a port of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from simpy.events import Event
+
+from hcasim.catalog import Machine
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator, find_period
+from hcasim.verbs import MR, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs.memory import Watch
+from hcasim.workloads.explain import Utilisation
+from hcasim.workloads.laps import Laps
+from hcasim.workloads.options import Options
+from hcasim.workloads.result import Result
+
+REPLY_SIZE = 4
+CONTROL_SIZE = 4
+SHORTEST_WINDOW = 6
+EXACT_PACKETS = 2048
+SLACK = 1e-3
+Steps = Generator[Event, Any, None]
+_REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
+
+
+class NotPeriodic(Exception):
+    """The messages of a shortened window did not arrive at a steady pace."""
+
+
+@dataclass
+class Lane:
+    """A queue pair that carries messages, and where they go."""
+
+    qp: QP
+    target: MR
+
+
+class Process:
+    """One process of a pair: it sends windows, or receives them, or both."""
+
+    def __init__(
+        self, sim: Simulator, cluster: Cluster, node: int, core: int, options: Options, opcode: WROpcode
+    ) -> None:
+        self.sim = sim
+        self.options = options
+        self.opcode = opcode
+        self.context = Context(sim, cluster.nodes[node], core)
+        self.pd = self.context.alloc_pd()
+        self.depth = 2 * options.window * max(1, options.ports) + 16
+        self.cq = self.context.create_cq(8 * self.depth * options.qps)
+        self.source = self.pd.reg_mr(max(options.size, CONTROL_SIZE), _REMOTE)
+        self.lanes_out: list[Lane] = []
+        self.incoming: list[MR] = []
+        self.control = self.pd.reg_mr(CONTROL_SIZE)
+        self.reply_qp: QP | None = None
+        self.sends = False
+        self.receives = False
+        self.laps = Laps(
+            options.warmup, options.iters, options.exact, repeats=2, slack=SLACK
+        )
+        self.finished = sim.event()
+        self.on_first_lap: Callable[[], None] = lambda: None
+        self._watches: list[Watch] = []
+        self._arrived: dict[int, int] = {}
+        self._notices = 0
+        self._replies = 0
+        self._completions: list[int] = []
+        self._posted = 0
+        self._turn = 0
+        self._data_qps: set[int] = set()
+
+    @property
+    def striped(self) -> bool:
+        """Whether control messages announce the data."""
+        return self.options.mode == "striping"
+
+    @property
+    def notified(self) -> bool:
+        """Whether the receiver learns of messages from its completion queue."""
+        return self.striped or self.opcode is WROpcode.SEND
+
+    def new_qp(self, port: int) -> QP:
+        """A queue pair on a port, numbered from 0."""
+        inline = self.options.size if self.options.inline else 0
+        return self.pd.create_qp(
+            self.cq,
+            self.cq,
+            max_send_wr=self.depth,
+            max_recv_wr=self.depth,
+            max_inline_data=inline,
+            port_num=port + 1,
+        )
+
+    def new_buffer(self) -> MR:
+        """A buffer for the messages of one lane."""
+        mr = self.pd.reg_mr(max(self.options.size, CONTROL_SIZE), _REMOTE)
+        self.incoming.append(mr)
+        self._watches.append(mr.watch(mr.addr + self.options.size - 1))
+        return mr
+
+    # Sending.
+
+    def message_parts(self) -> list[tuple[Lane, int, int]]:
+        """Lane, offset and bytes of each part of the next message."""
+        size = self.options.size
+        if self.striped:
+            lanes = self.lanes_out[: self.options.ports]
+            if size <= self.options.threshold:
+                return [(lanes[0], 0, size)]
+            share = -(-size // len(lanes))
+            cuts = [min(size, index * share) for index in range(len(lanes) + 1)]
+            return [
+                (lane, cuts[index], cuts[index + 1] - cuts[index])
+                for index, lane in enumerate(lanes)
+            ]
+        lane = self.lanes_out[self._turn % len(self.lanes_out)]
+        self._turn += 1
+        return [(lane, 0, size)]
+
+    def post_message(self) -> Steps:
+        """Post one message and what announces it."""
+        for lane, offset, length in self.message_parts():
+            yield from lane.qp.post_send(
+                SendWR(
+                    self.opcode,
+                    SGE(self.source.addr + offset, length, self.source.lkey),
+                    remote_addr=lane.target.addr + offset,
+                    rkey=lane.target.rkey,
+                    inline=self.options.inline,
+                )
+            )
+            self._posted += 1
+            if self.striped:
+                yield from lane.qp.post_send(
+                    SendWR(WROpcode.SEND, SGE(self.source.addr, CONTROL_SIZE, self.source.lkey))
+                )
+                self._posted += 1
+
+    # Receiving.
+
+    def prepare(self) -> Steps:
+        """Post the receives that the first window needs."""
+        assert self.reply_qp is not None
+        for _ in range(2):
+            yield from self._post_receive(self.reply_qp)
+        if self.notified and self.receives:
+            for qpn in sorted(self._data_qps):
+                for _ in range(self.options.window + 8):
+                    yield from self._post_receive(self.cq.qps[qpn])
+
+    def expect_on(self, qp: QP) -> None:
+        """Receive messages on this queue pair."""
+        self._data_qps.add(qp.qp_num)
+
+    def _post_receive(self, qp: QP) -> Steps:
+        data = qp.qp_num in self._data_qps and self.opcode is WROpcode.SEND
+        buffer = self.incoming[0] if data else self.control
+        yield from qp.post_recv(RecvWR(SGE(buffer.addr, buffer.length, buffer.lkey)))
+
+    def _progress(self) -> Steps:
+        completion: Completion = yield from self.cq.wait()
+        qp = self.cq.qps[completion.qpn]
+        if completion.is_receive:
+            if qp is self.reply_qp:
+                self._replies += 1
+            else:
+                self._notices += 1
+            yield from self._post_receive(qp)
+        elif qp is not self.reply_qp:
+            self._completions.append(completion.timestamp_ps)
+
+    def await_messages(self, count: int) -> Steps:
+        """Wait until ``count`` more messages have come in."""
+        if self.notified:
+            parts = 1
+            if self.striped and self.options.size > self.options.threshold:
+                parts = self.options.ports
+            self._notices -= count * parts
+            while self._notices < 0:
+                yield from self._progress()
+            return
+        share, more = divmod(count, len(self._watches))
+        for index, watch in enumerate(self._watches):
+            self._arrived[index] = self._arrived.get(index, 0) + share + (index < more)
+            yield from watch.poll(self._arrived[index])
+
+    # Windows.
+
+    def window(self, length: int) -> Steps:
+        """One window: send, receive and reply, await the reply and the completions."""
+        assert self.reply_qp is not None
+        self._turn = 0
+        if self.sends:
+            for _ in range(length):
+                yield from self.post_message()
+        if self.receives:
+            yield from self.await_messages(length)
+            yield from self.reply_qp.post_send(
+                SendWR(WROpcode.SEND, SGE(self.source.addr, REPLY_SIZE, self.source.lkey))
+            )
+        if self.sends:
+            self._replies -= 1
+            while self._replies < 0 or len(self._completions) < self._posted:
+                yield from self._progress()
+
+    def run(self, length: int) -> Steps:
+        """Windows for ever, timed at the sender."""
+        full = self.options.window
+        while True:
+            begin = int(self.sim.now)
+            self._completions.clear()
+            self._posted = 0
+            yield from self.window(length)
+            if not self.sends:
+                continue
+            rest = 0
+            if length < full:
+                rest = (full - length) * self._pace(length) // 1
+            self.laps.lap(int(self.sim.now) - begin + rest)
+            if len(self.laps.durations_ps) == 1:
+                self.on_first_lap()
+            if self.laps.done and not self.finished.triggered:
+                self.finished.succeed()
+
+    def _pace(self, length: int) -> int:
+        """Time in ps between messages in the middle of the window."""
+        parts = len(self._completions) // length
+        finished = sorted(self._completions)[parts - 1 :: parts]
+        intervals = [b - a for a, b in zip(finished, finished[1:], strict=False)][1:-1]
+        period = find_period(intervals, longest=4, repeats=3, slack=SLACK)
+        if period is None:
+            raise NotPeriodic
+        return sum(intervals[-period:]) // period
+
+
+class ReadProcess(Process):
+    """A process that fetches its messages itself, so nobody has to reply."""
+
+    def window(self, length: int) -> Steps:
+        self._turn = 0
+        for _ in range(length):
+            yield from self.post_message()
+        while len(self._completions) < self._posted:
+            yield from self._progress()
+
+
+def _connect(a: Process, b: Process, port_a: int, port_b: int) -> tuple[QP, QP]:
+    qp_a, qp_b = a.new_qp(port_a), b.new_qp(port_b)
+    qp_a.connect(qp_b)
+    qp_b.connect(qp_a)
+    return qp_a, qp_b
+
+
+def _send_on(sender: Process, receiver: Process, pairs: list[tuple[QP, QP]]) -> None:
+    sender.sends = receiver.receives = True
+    shared = receiver.new_buffer() if sender.striped else None
+    for mine, theirs in pairs:
+        sender.lanes_out.append(Lane(mine, shared or receiver.new_buffer()))
+        receiver.expect_on(theirs)
+
+
+def _pair(a: Process, b: Process, index: int, options: Options, both_ways: bool) -> None:
+    """Connect two processes as the mode says; ``index`` numbers the pair on its nodes."""
+    if options.mode == "binding":
+        there, back = index % options.ports, (index + 1) % options.ports
+        forward = [_connect(a, b, there, back) for _ in range(options.qps)]
+        _send_on(a, b, forward)
+        if both_ways:
+            backward = [_connect(b, a, there, back) for _ in range(options.qps)]
+            _send_on(b, a, backward)
+        home = there
+    else:
+        home = 0
+        pairs = [
+            _connect(a, b, port, port) for _ in range(options.qps) for port in range(options.ports)
+        ]
+        _send_on(a, b, pairs)
+        if both_ways:
+            _send_on(b, a, [(theirs, mine) for mine, theirs in pairs])
+    a.reply_qp, b.reply_qp = _connect(a, b, home, home)
+
+
+def _measure(
+    machine: Machine,
+    options: Options,
+    opcode: WROpcode,
+    both_ways: bool,
+    length: int,
+    sim: Simulator,
+) -> Result:
+    cluster = Cluster(sim, machine, 2)
+    kind = ReadProcess if opcode is WROpcode.RDMA_READ else Process
+    processes: list[Process] = []
+    for index in range(options.processes):
+        a, b = (kind(sim, cluster, node, index, options, opcode) for node in range(2))
+        _pair(a, b, index, options, both_ways)
+        processes += [a, b]
+    for process in processes:
+        sim.run(until=sim.process(process.prepare()))
+    sim.run()
+    senders = [process for process in processes if process.sends]
+    for process in processes:
+        if process.sends or opcode is not WROpcode.RDMA_READ:
+            sim.process(process.run(length))
+    usage = Utilisation(cluster)
+    senders[0].on_first_lap = usage.mark
+    sim.run(until=sim.all_of([process.finished for process in senders]))
+    per_second = sum(options.window / (process.laps.mean_ps() / 1e12) for process in senders)
+    row = {
+        "size": options.size,
+        "qps": options.qps,
+        "bandwidth_MBps": per_second * options.size / 1e6,
+        "rate_Mps": per_second / 1e6,
+    }
+    return Result(row, cluster.counters(), usage.report() if options.explain else {})
+
+
+def _window_length(machine: Machine, options: Options) -> int:
+    """Messages of a window to run before its pace is taken as known."""
+    if options.exact:
+        return options.window
+    packets = -(-options.size // machine.mtu)
+    return min(options.window, max(SHORTEST_WINDOW, EXACT_PACKETS // packets))
+
+
+def _stream(
+    sim: Simulator, machine: Machine, options: Options, opcode: WROpcode, both_ways: bool
+) -> Result:
+    length = _window_length(machine, options)
+    log = sim.log
+    while length < options.window:
+        try:
+            return _measure(machine, options, opcode, both_ways, length, sim)
+        except NotPeriodic:
+            length *= 2
+            sim = Simulator()
+            sim.log = log
+    return _measure(machine, options, opcode, both_ways, options.window, sim)
+
+
+def write_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """One-way bandwidth of RDMA writes."""
+    return _stream(sim, machine, options, WROpcode.RDMA_WRITE, both_ways=False)
+
+
+def write_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Two-way bandwidth of RDMA writes, both directions added up."""
+    return _stream(sim, machine, options, WROpcode.RDMA_WRITE, both_ways=True)
+
+
+def send_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """One-way bandwidth of sends."""
+    return _stream(sim, machine, options, WROpcode.SEND, both_ways=False)
+
+
+def send_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Two-way bandwidth of sends, both directions added up."""
+    return _stream(sim, machine, options, WROpcode.SEND, both_ways=True)
+
+
+def read_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Bandwidth of RDMA reads by one initiator."""
+    return _stream(sim, machine, options, WROpcode.RDMA_READ, both_ways=False)

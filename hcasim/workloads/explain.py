@@ -1,0 +1,66 @@
+"""Where the time of an operation goes, and which resource limits a stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hcasim.cluster import Cluster
+
+SATURATED = 0.97
+
+
+def stages(trace: list[tuple[int, str]], start_ps: int) -> dict[str, Any]:
+    """The stages of one operation, adding up to its duration.
+
+    Args:
+        trace: (time in ps, stage that ends then), in order of time.
+        start_ps: when the operation began.
+    """
+    found, before = [], start_ps
+    for time_ps, stage in sorted(trace, key=lambda mark: mark[0]):
+        found.append({"stage": stage, "us": (time_ps - before) / 1e6})
+        before = time_ps
+    return {"stages": found, "total_us": (before - start_ps) / 1e6}
+
+
+class Utilisation:
+    """How busy the resources of a cluster are between two moments.
+
+    Args:
+        cluster: its resources are read at both moments.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.mark()
+
+    def mark(self) -> None:
+        """Begin here."""
+        self._since = int(self._cluster.sim.now)
+        self._busy = self._cluster.busy_ps()
+        self._waiting = self._cluster.waiting_ps()
+
+    def report(self) -> dict[str, Any]:
+        """Shares of the time since the mark, and what binds.
+
+        A resource that is busy all the time binds; if none is, the pool of tags or credits
+        that work waited for longest does.
+        """
+        elapsed = max(1, int(self._cluster.sim.now) - self._since)
+        busy = {
+            name: min(1.0, (value - self._busy.get(name, 0)) / elapsed)
+            for name, value in self._cluster.busy_ps().items()
+        }
+        waiting = {
+            name: min(1.0, (value - self._waiting.get(name, 0)) / elapsed)
+            for name, value in self._cluster.waiting_ps().items()
+        }
+        binds = max(busy, key=lambda name: busy[name])
+        # Staging slots only wait for what is behind them.
+        pools = {name: share for name, share in waiting.items() if ".requests" not in name}
+        worst = max(pools, key=lambda name: pools[name], default="")
+        if busy[binds] < SATURATED and worst and pools[worst] > busy[binds]:
+            binds = worst
+        resources = [{"name": n, "busy": b} for n, b in busy.items() if b > 0]
+        resources += [{"name": n, "waited": w} for n, w in waiting.items() if w > 0]
+        return {"binds": binds, "resources": resources}

@@ -1,0 +1,64 @@
+"""Timing of iterations, cut short once they repeat."""
+
+from __future__ import annotations
+
+from hcasim.engine import find_period
+
+
+class Laps:
+    """Durations of the iterations of one process.
+
+    The average is taken over the timed iterations only. Once the durations repeat, the rest
+    are known without running them.
+
+    Args:
+        warmup: iterations that are not averaged.
+        iters: iterations that are.
+        exact: whether every iteration has to be run.
+        repeats: how often the pattern must be seen before it is believed.
+        slack: relative difference between repetitions that is still a repetition.
+    """
+
+    def __init__(
+        self, warmup: int, iters: int, exact: bool, *, repeats: int = 3, slack: float = 0.0
+    ) -> None:
+        self.durations_ps: list[int] = []
+        self._warmup = warmup
+        self._iters = iters
+        self._exact = exact
+        self._repeats = repeats
+        self._slack = slack
+        self._period: int | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether the average is known."""
+        return self._period is not None or len(self.durations_ps) >= self._warmup + self._iters
+
+    def lap(self, duration_ps: int) -> None:
+        """Note the duration of one more iteration."""
+        self.durations_ps.append(duration_ps)
+        if not self._exact and self._period is None:
+            # The first iteration starts cold and is never part of the pattern.
+            self._period = find_period(
+                self.durations_ps[1:], repeats=self._repeats, slack=self._slack
+            )
+
+    def total_ps(self) -> int:
+        """Time of all timed iterations in ps, run or repeated."""
+        run = self.durations_ps
+        timed = run[self._warmup : self._warmup + self._iters]
+        total, missing = sum(timed), self._iters - len(timed)
+        if not missing:
+            return total
+        assert self._period is not None
+        pattern = run[-self._period :]
+        # Repetitions that fall into the warm-up only shift where the pattern starts.
+        shift = max(0, self._warmup - len(run)) % self._period
+        pattern = pattern[shift:] + pattern[:shift]
+        whole, part = divmod(missing, self._period)
+        return total + whole * sum(pattern) + sum(pattern[:part])
+
+    def mean_ps(self) -> float:
+        """Mean duration of a timed iteration in ps."""
+        return self.total_ps() / self._iters

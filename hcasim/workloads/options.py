@@ -1,0 +1,45 @@
+"""What the author of a benchmark chooses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Mode = Literal["single", "striping", "binding"]
+AtomicOp = Literal["fetch_add", "cmp_swap"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of one measured point.
+
+    Attributes:
+        size: bytes of a message.
+        qps: queue pairs that each process uses in turn.
+        window: messages sent back to back before the receiver's reply.
+        ports: ports of each adapter in use.
+        mode: how several ports are used: ``striping`` divides each message, ``binding`` gives
+            each process and direction a port of its own.
+        processes: processes on each node.
+        iters: iterations that are averaged.
+        warmup: iterations before them that are not.
+        inline: whether small messages travel inside the work queue entry.
+        exact: run every iteration instead of stopping when the model has become periodic.
+        op: the atomic operation.
+        threshold: longest message in bytes that striping leaves whole.
+        explain: also report where the time goes.
+    """
+
+    size: int = 8
+    qps: int = 1
+    window: int = 64
+    ports: int = 1
+    mode: Mode = "single"
+    processes: int = 1
+    iters: int = 1000
+    warmup: int = 100
+    inline: bool = False
+    exact: bool = False
+    op: AtomicOp = "fetch_add"
+    threshold: int = 8192
+    explain: bool = False

@@ -1,0 +1,145 @@
+"""The benchmarks by name, and how to run one point of one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hcasim.catalog import Machine
+from hcasim.engine import Simulator
+from hcasim.workloads import bandwidth, bus, latency
+from hcasim.workloads.options import Options
+from hcasim.workloads.result import Result
+
+Run = Callable[[Simulator, Machine, Options], Result]
+Log = Callable[[int, str, str, str], None]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A benchmark.
+
+    Attributes:
+        name: as users know it from perftest or pcie-bench.
+        title: one line for a list.
+        fields: columns of numbers that it measures.
+        options: names of the options that mean something to it.
+        defaults: options unless the user says otherwise.
+    """
+
+    name: str
+    title: str
+    fields: tuple[str, ...]
+    options: frozenset[str]
+    defaults: Options
+    run: Run
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measured point and what it cost to simulate.
+
+    Attributes:
+        row: the numbers, by column.
+        counters: what the hardware counted, by name.
+        breakdown: where the time went, if asked for.
+        wall_seconds: time the simulation took.
+    """
+
+    row: dict[str, Any]
+    counters: dict[str, int]
+    breakdown: dict[str, Any]
+    wall_seconds: float
+
+
+_COMMON = {"size", "iters", "warmup", "exact", "explain"}
+_LATENCY = frozenset(_COMMON | {"qps"})
+_INLINE = _LATENCY | {"inline"}
+_STREAM = frozenset(_COMMON | {"qps", "window"})
+_PORTS = _STREAM | {"ports", "mode", "processes", "inline"}
+_BUS = frozenset(_COMMON | {"window"})
+_LAT = Options(iters=10_000, warmup=1000)
+_BW = Options(size=65536, iters=100, warmup=10)
+_LATENCY_FIELDS = ("latency_us",)
+_STREAM_FIELDS = ("bandwidth_MBps", "rate_Mps")
+
+WORKLOADS: dict[str, Workload] = {
+    workload.name: workload
+    for workload in (
+        Workload(
+            "write_lat", "RDMA write ping-pong, memory polled", _LATENCY_FIELDS, _INLINE, _LAT,
+            latency.write_lat,
+        ),
+        Workload(
+            "send_lat", "send/receive ping-pong, CQ polled", _LATENCY_FIELDS, _INLINE, _LAT,
+            latency.send_lat,
+        ),
+        Workload(
+            "read_lat", "RDMA read round trip", _LATENCY_FIELDS, _LATENCY, _LAT, latency.read_lat
+        ),
+        Workload(
+            "atomic_lat", "atomic round trip", _LATENCY_FIELDS, _LATENCY | {"op"}, _LAT,
+            latency.atomic_lat,
+        ),
+        Workload(
+            "write_bw", "one-way RDMA write windows", _STREAM_FIELDS, _PORTS, _BW,
+            bandwidth.write_bw,
+        ),
+        Workload(
+            "write_bibw", "two-way RDMA write windows", _STREAM_FIELDS, _PORTS, _BW,
+            bandwidth.write_bibw,
+        ),
+        Workload(
+            "send_bw", "one-way send windows", _STREAM_FIELDS, _STREAM | {"processes", "inline"},
+            _BW, bandwidth.send_bw,
+        ),
+        Workload(
+            "send_bibw", "two-way send windows", _STREAM_FIELDS,
+            _STREAM | {"processes", "inline"}, _BW, bandwidth.send_bibw,
+        ),
+        Workload(
+            "read_bw", "RDMA read windows", _STREAM_FIELDS, _STREAM, _BW, bandwidth.read_bw
+        ),
+        Workload(
+            "bw_rd", "DMA reads by the adapter, bus alone", _STREAM_FIELDS, _BUS, _BW, bus.bw_rd
+        ),
+        Workload(
+            "bw_wr", "DMA writes by the adapter, bus alone", _STREAM_FIELDS, _BUS, _BW, bus.bw_wr
+        ),
+        Workload(
+            "bw_rdwr", "DMA reads and writes together, bus alone", _STREAM_FIELDS, _BUS, _BW,
+            bus.bw_rdwr,
+        ),
+        Workload(
+            "lat_rd", "one DMA read, bus alone", _LATENCY_FIELDS, frozenset(_COMMON), _LAT,
+            bus.lat_rd,
+        ),
+        Workload(
+            "lat_wrrd", "a DMA write and a read behind it, bus alone", _LATENCY_FIELDS,
+            frozenset(_COMMON), _LAT, bus.lat_wrrd,
+        ),
+    )
+}
+
+
+def run_point(name: str, machine: Machine, options: Options, log: Log | None = None) -> Point:
+    """Run one benchmark once on a fresh machine.
+
+    Args:
+        name: a key of :data:`WORKLOADS`.
+        machine: a resolved machine.
+        log: called with (time in ps, block, event, details) for each logged event.
+
+    Raises:
+        KeyError: for an unknown name.
+    """
+    workload = WORKLOADS[name]
+    began = time.perf_counter()
+    sim = Simulator()
+    sim.log = log
+    result = workload.run(sim, machine, options)
+    return Point(
+        result.row, result.counters, result.breakdown, time.perf_counter() - began
+    )
