@@ -9,9 +9,10 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.context import BaseContext
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from hcasim.catalog import Machine
@@ -92,11 +93,19 @@ def run_jobs(
 def _run_in_pool(jobs: list[Job], count: int, report: Progress) -> dict[Job, Point]:
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(count, mp_context=_context())
-    points = {}
+    points: dict[Job, Point] = {}
+    done: SimpleQueue[Future[Point]] = SimpleQueue()
     try:
         with _interruption_held_back(), _quiet_fork():
             futures = {pool.submit(run_job, job): job for job in jobs}
-        for future in as_completed(futures):
+        for future in futures:
+            future.add_done_callback(done.put)
+        while len(points) < len(jobs):
+            # A Ctrl-C that comes just before the wait does not end it: wait only so long.
+            try:
+                future = done.get(timeout=0.2)
+            except Empty:
+                continue
             points[futures[future]] = future.result()
             report(len(points), len(jobs))
     except BaseException:

@@ -1,0 +1,87 @@
+"""The command line as a user meets it: a process with output, messages and an exit code."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hcasim.workloads
+from hcasim.catalog import Machine
+from hcasim.cli import main
+from hcasim.workloads import Options, Point
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command printed and how it ended."""
+
+    code: int
+    output: str
+    messages: str
+
+    @property
+    def faults(self) -> list[str]:
+        """The messages of a refused command, without the word Error."""
+        assert self.code == 2
+        assert self.output == ""
+        assert "Traceback" not in self.messages
+        return [line.removeprefix("Error: ") for line in self.messages.splitlines()]
+
+
+Hcasim = Callable[..., Outcome]
+
+
+@pytest.fixture
+def hcasim_(capfd: pytest.CaptureFixture[str]) -> Hcasim:
+    """Run a command in this process."""
+
+    def run(*words: str) -> Outcome:
+        with pytest.raises(SystemExit) as caught:
+            main(words)
+        printed = capfd.readouterr()
+        assert isinstance(caught.value.code, int)
+        return Outcome(caught.value.code, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def process(root: Path) -> Hcasim:
+    """Run a command in a process of its own."""
+
+    def run(*words: str) -> Outcome:
+        done = subprocess.run(
+            [sys.executable, "-m", "hcasim", *words],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def invented(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the simulation by constant results."""
+
+    def run(name: str, machine: Machine, options: Options, log: Any = None) -> Point:
+        if log is not None:
+            log(1000, "node0.hca", "doorbell", "qp 1")
+        fields = hcasim.workloads.WORKLOADS[name].fields
+        values = {"latency_us": 4.0, "bandwidth_MBps": 1048.576, "rate_Mps": 0.5}
+        row = {"size": options.size, "qps": options.qps, **{f: values[f] for f in fields}}
+        breakdown: dict[str, Any] = {}
+        if options.explain and "latency_us" in fields:
+            breakdown = {"stages": [{"stage": "post_send", "us": 4.0}], "total_us": 4.0}
+        elif options.explain:
+            busy = [{"name": "bus", "busy": 1.0}, {"name": "tags", "waited": 0.25}]
+            breakdown = {"binds": "bus", "resources": busy}
+        return Point(row, {"sqpc_miss_cnt": 1}, breakdown, 0.0)
+
+    monkeypatch.setattr(hcasim.workloads, "run_point", run)

@@ -1,0 +1,113 @@
+"""The command answers at once, and ends without a traceback however it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from hcasim import __version__
+from hcasim.cli.app import COMMANDS, app
+
+Hcasim = Callable[..., Any]
+
+HEAVY = {"matplotlib", "numpy", "pandas", "pydantic", "rich", "scipy", "simpy"}
+
+
+@pytest.mark.parametrize("words", [(), ("bench",), ("reproduce",)], ids=["hcasim", "bench", "rep"])
+def test_help_imports_nothing_heavy(root: Path, words: tuple[str, ...]) -> None:
+    code = (
+        "import atexit, sys; from hcasim.cli import main;"
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr));"
+        f"main([*{words!r}, '--help'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("Usage: hcasim")
+    assert HEAVY & set(done.stderr.split()) == set()
+
+
+def test_each_command_has_a_line_in_the_help_and_a_help_of_its_own(hcasim_: Hcasim) -> None:
+    listing = hcasim_("--help").output
+    context = click.Context(app)
+    for name in COMMANDS:
+        command = app.get_command(context, name)
+        assert command is not None
+        assert command.name == name
+        assert command.get_short_help_str(limit=200) in " ".join(listing.split())
+        assert hcasim_(name, "-h").code == 0
+
+
+def test_the_version_is_that_of_the_package(hcasim_: Hcasim) -> None:
+    assert hcasim_("--version").output == f"hcasim {__version__}\n"
+
+
+def test_a_misspelt_command_is_answered_with_the_nearest(hcasim_: Hcasim) -> None:
+    assert "found no command 'shwo'" in hcasim_("shwo").messages
+    assert "did you mean 'show'?" in hcasim_("shwo").messages
+    assert hcasim_("shwo").code == 2
+
+
+def test_a_misspelt_option_is_answered_with_the_nearest(hcasim_: Hcasim) -> None:
+    found = hcasim_("bench", "write_lat", "--testbed", "liu2004", "--sizes", "8")
+    assert found.code == 2
+    assert "--size" in found.messages
+
+
+def test_the_module_is_the_command(process: Hcasim) -> None:
+    assert process("--version").output == f"hcasim {__version__}\n"
+
+
+def test_a_reader_that_leaves_ends_the_command_quietly(root: Path) -> None:
+    command = f"{sys.executable} -m hcasim show liu2004 --json | head -c 1"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("{", "")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, times: int) -> None:
+    words = ("reproduce", "liu2004", "-o", str(tmp_path / "out"))
+    child = subprocess.Popen(
+        [sys.executable, "-c", SLOW, *words],
+        cwd=root,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline().startswith("started")
+    for _ in range(times):
+        os.killpg(child.pid, signal.SIGINT)
+        time.sleep(0.05)
+    output, errors = child.communicate(timeout=30)
+    assert (child.returncode, errors.strip()) == (130, "Interrupted.")
+    assert output.replace("started", "").split() == []
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+SLOW = """
+import sys, time
+import hcasim.workloads
+
+def sleep(*arguments):
+    print("started", flush=True)
+    time.sleep(60)
+
+hcasim.workloads.run_point = sleep
+from hcasim.cli import main
+main(sys.argv[1:])
+"""

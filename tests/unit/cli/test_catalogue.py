@@ -1,0 +1,74 @@
+"""list and show tell what there is and where each value comes from."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import MODELS, list_ids, resolve
+from hcasim.study import list_scenarios
+from hcasim.workloads import WORKLOADS
+
+Hcasim = Callable[..., Any]
+
+
+def test_list_names_everything(hcasim_: Hcasim) -> None:
+    found = json.loads(hcasim_("list", "--json").output)
+    assert {row["id"] for row in found["models"]} == {i for kind in MODELS for i in list_ids(kind)}
+    assert [row["id"] for row in found["scenarios"]] == list_scenarios()
+    assert [row["id"] for row in found["workloads"]] == list(WORKLOADS)
+    assert [row["id"] for row in found["calibrations"]] == list_ids("calibrations")
+    assert all(row["title"] for rows in found.values() for row in rows)
+
+
+def test_list_may_be_asked_for_one_section(hcasim_: Hcasim) -> None:
+    output = hcasim_("list", "workloads").output
+    assert "write_lat" in output
+    assert "mt25208" not in output
+    assert hcasim_("list", "workloadz").code == 2
+
+
+def test_show_prints_each_parameter_with_evidence_and_source(hcasim_: Hcasim) -> None:
+    rows = json.loads(hcasim_("show", "liu2004", "--json").output)["parameters"]
+    assert {row["path"] for row in rows} == {p.path for p in resolve("liu2004").parameters}
+    assert all(row["evidence"] and row["source"] for row in rows)
+    assert "adapter.bus.lanes" in hcasim_("show", "liu2004").output
+
+
+@pytest.mark.parametrize(
+    ("identifier", "prefix"),
+    [
+        ("mt23108", "adapter."),
+        ("xeon-e7520", "host."),
+        ("infiniscale", "switch."),
+        ("vapi", "stack."),
+    ],
+)
+def test_show_prints_the_paths_that_set_takes(
+    hcasim_: Hcasim, identifier: str, prefix: str
+) -> None:
+    rows = json.loads(hcasim_("show", identifier, "--json").output)["parameters"]
+    assert rows
+    for row in rows:
+        assert row["path"].startswith(prefix)
+        resolve("liu2004", adapter="mt23108", overrides={row["path"]: row["text"]})
+
+
+def test_show_takes_another_adapter_for_a_testbed(hcasim_: Hcasim) -> None:
+    assert "adapter.bus.mmrbc" in hcasim_("show", "liu2004", "--adapter", "mt23108").output
+    assert hcasim_("show", "vapi", "--adapter", "mt23108").code == 2
+
+
+def test_show_prints_a_scenario_with_its_claims(hcasim_: Hcasim) -> None:
+    output = hcasim_("show", "liu2004/fig03").output
+    assert "LIU-041" in output
+    assert "4 8 16 32" in output
+    assert json.loads(hcasim_("show", "liu2004/fig03", "--json").output)["figure"] == "3"
+
+
+@pytest.mark.parametrize(("name", "near"), [("mt25280", "mt25208"), ("liu2004/fig3", "fig03")])
+def test_an_unknown_id_is_answered_with_the_nearest(hcasim_: Hcasim, name: str, near: str) -> None:
+    (fault,) = hcasim_("show", name).faults
+    assert "did you mean" in fault
+    assert near in fault

@@ -1,0 +1,138 @@
+"""reproduce and run print tables and data, write files, and say how it went."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Hcasim = Callable[..., Any]
+
+pytestmark = pytest.mark.usefixtures("invented")
+
+
+def test_a_missed_claim_gives_exit_code_one_and_an_explanation(hcasim_: Hcasim) -> None:
+    found = hcasim_("reproduce", "liu2004/fig02", "-j", "1")
+    assert found.code == 1
+    assert found.messages == ""
+    assert "LIU-039: missed, and no deviation is documented" in found.output
+    assert "statements of context are not replayed" in found.output
+
+
+def test_met_claims_give_exit_code_zero(hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hcasim.study.report.judge", lambda claim, *_: passing(claim.id))
+    assert hcasim_("reproduce", "liu2004/fig02", "-j", "1").code == 0
+
+
+def passing(identifier: str) -> Any:
+    from hcasim.study import Verdict
+
+    return Verdict(
+        id=identifier,
+        scenario="liu2004/fig02",
+        section="I",
+        system="a machine",
+        statement="a statement",
+        quantity="latency",
+        kind="value",
+        published=4.0,
+        unit="us",
+        relation="=",
+        simulated=4.0,
+        error=0.0,
+        tolerance=0.05,
+        role="predicted",
+        status="pass",
+        note="",
+    )
+
+
+def test_json_is_all_that_is_printed(hcasim_: Hcasim) -> None:
+    found = hcasim_("reproduce", "liu2004", "--json")
+    data = json.loads(found.output)
+    assert found.messages == ""
+    assert len(data["claims"]) == 105
+    assert sum(data["summary"].values()) == 105
+
+
+def test_a_folder_receives_figures_data_and_the_table(hcasim_: Hcasim, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "out"
+    found = hcasim_("reproduce", "liu2004/fig02", "liu2004/fig05", "-j", "1", "-o", str(out))
+    assert found.messages == f"Wrote 2 figures, reproduce.json and reproduce.txt into {out}\n"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "liu2004-fig02.png",
+        "liu2004-fig02.svg",
+        "liu2004-fig05.png",
+        "liu2004-fig05.svg",
+        "reproduce.json",
+        "reproduce.txt",
+    ]
+    assert (out / "reproduce.txt").read_text() == found.output
+    assert (out / "liu2004-fig02.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((out / "reproduce.json").read_text())["claims"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_a_fault(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("kept")
+    (fault,) = hcasim_("reproduce", "liu2004/fig02", "-o", str(file)).faults
+    assert "cannot be created" in fault
+    assert file.read_text() == "kept"
+
+
+@pytest.mark.parametrize("command", ["reproduce", "run"])
+def test_an_unknown_scenario_is_answered_with_the_nearest(hcasim_: Hcasim, command: str) -> None:
+    faults = hcasim_(command, "liu2004/fig3", "liu2005").faults
+    assert len(faults) == 2
+    assert "did you mean 'liu2004/fig03'?" in faults[0]
+
+
+def test_run_prints_the_curves_side_by_side(hcasim_: Hcasim) -> None:
+    lines = hcasim_("run", "liu2004/fig03", "-j", "1").output.splitlines()
+    assert lines[0] == "liu2004/fig03: RDMA write latency, Latency (us)"
+    assert lines[1].split() == ["Size", "PCI-Express", "PCI-X"]
+    assert lines[2].split() == ["4", "4.00", "4.00"]
+    assert len(lines) == 2 + 11
+
+
+def test_run_prints_csv_and_json_for_programs(hcasim_: Hcasim) -> None:
+    words = ("run", "liu2004/fig03", "liu2004/fig05", "-j", "1")
+    rows = list(csv.DictReader(io.StringIO(hcasim_(*words, "--csv").output)))
+    assert len(rows) == 2 * 11 + 4
+    assert rows[0]["scenario"] == "liu2004/fig03"
+    data = json.loads(hcasim_(*words, "--json").output)
+    assert [one["scenario"] for one in data] == ["liu2004/fig03", "liu2004/fig05"]
+    assert len(data[0]["series"][0]["rows"]) == 11
+
+
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+def test_run_draws_one_figure(hcasim_: Hcasim, tmp_path: Path, form: str) -> None:
+    file = tmp_path / f"fig03.{form}"
+    found = hcasim_("run", "liu2004/fig03", "-j", "1", "--plot", str(file))
+    assert found.messages == f"Wrote {file}\n"
+    assert file.stat().st_size > 1000
+
+
+def test_run_writes_figures_and_data(hcasim_: Hcasim, tmp_path: Path) -> None:
+    hcasim_("run", "liu2004/fig03", "-j", "1", "-o", str(tmp_path))
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [f"liu2004-fig03.{form}" for form in ("csv", "json", "png", "svg")]
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("liu2004/fig03", "--plot", "fig.gif"), "--plot: found 'fig.gif'; allowed endings: .png"),
+        (("liu2004/fig03", "--plot", "/nowhere/fig.png"), "there is no folder /nowhere"),
+        (("liu2004", "--plot", "fig.png"), "--plot: draws one scenario"),
+        (("liu2004/fig03", "--csv", "--json"), "--csv: contradicts --json"),
+    ],
+)
+def test_run_refuses_before_it_simulates(
+    hcasim_: Hcasim, words: tuple[str, ...], fault: str
+) -> None:
+    (found,) = hcasim_("run", *words).faults
+    assert fault in found
