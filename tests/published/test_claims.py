@@ -1,0 +1,45 @@
+"""Every claim of every paper, replayed."""
+
+import os
+
+import pytest
+
+from hcasim.study import Report, Scenario, load_scenarios, reproduce
+from hcasim.study.claims import Claim
+
+pytestmark = pytest.mark.slow
+
+SCENARIOS = load_scenarios(["liu2004"])
+CLAIMS = [
+    pytest.param(claim, scenario, id=f"{claim.id} {scenario.id}")
+    for scenario in SCENARIOS
+    for claim in scenario.claims
+]
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """The papers, replayed once."""
+    beside = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    return reproduce(["liu2004"], jobs=max(1, (os.cpu_count() or 1) // beside))
+
+
+@pytest.mark.parametrize(("claim", "scenario"), CLAIMS)
+def test_the_replay_agrees_with_the_paper(report: Report, claim: Claim, scenario: Scenario) -> None:
+    verdict = next(v for v in report.verdicts if v.id == claim.id)
+    assert verdict.scenario == scenario.id
+    said = f"{claim.statement}: published {verdict.published}, simulated {verdict.simulated}"
+    if claim.deviation is None:
+        assert verdict.status == "pass", f"{said} ({verdict.note})"
+    else:
+        assert verdict.status == "deviation", f"{said}: the documented deviation is none; remove it"
+
+
+def test_nine_of_ten_claims_pass_outright(report: Report) -> None:
+    assert report.summary["pass"] >= 0.9 * len(CLAIMS)
+
+
+def test_predicted_numbers_are_off_by_two_percent_in_the_median_at_most(report: Report) -> None:
+    error = report.median_error("predicted")
+    assert error is not None
+    assert error <= 0.02
