@@ -46,11 +46,12 @@ def ps_per_byte(generation: int, lanes: int) -> Fraction:
 class PcieLink(SerialServer):
     """One direction of the link: TLPs in order, and the DLLPs that answer the other direction."""
 
-    __slots__ = ("_acks_due", "_rate", "_updates_due", "dllps", "tlp_bytes", "tlps")
+    __slots__ = ("_acks_due", "_dllp_time", "_rate", "_updates_due", "dllps", "tlp_bytes", "tlps")
 
     def __init__(self, sim: Simulator, name: str, rate: Rate) -> None:
         super().__init__(sim, name)
         self._rate = rate
+        self._dllp_time = rate.time(DLLP_SIZE)
         self._acks_due = 0
         self._updates_due = 0
         self.dllps = 0
@@ -72,12 +73,15 @@ class PcieLink(SerialServer):
             updated: those of them that freed finite credits.
             per_update: TLPs that one UpdateFC covers.
         """
-        acks, self._acks_due = divmod(self._acks_due + tlps, per_ack)
-        updates, self._updates_due = divmod(self._updates_due + updated, per_update)
-        dllps = acks + updates
+        if per_ack == per_update == 1:
+            dllps = tlps + updated
+        else:
+            acks, self._acks_due = divmod(self._acks_due + tlps, per_ack)
+            updates, self._updates_due = divmod(self._updates_due + updated, per_update)
+            dllps = acks + updates
         if dllps:
             self.dllps += dllps
-            self.reserve(self._rate.time(dllps * DLLP_SIZE))
+            self.reserve(dllps * self._dllp_time)
 
 
 class PcieBus(Bus):
@@ -98,7 +102,10 @@ class PcieBus(Bus):
         self.memory = HostMemory(sim, host, name)
         self.tags = CreditPool(sim, f"{name}.read_tags", device.read_tags)
         chipset = host.chipset
-        self.nonposted = CreditPool(sim, f"{name}.nonposted", chipset.nonposted_header_credits)
+        # A request holds its tag for longer than its credit, so enough credits never bind.
+        self.nonposted = None
+        if chipset.nonposted_header_credits < device.read_tags:
+            self.nonposted = CreditPool(sim, f"{name}.nonposted", chipset.nonposted_header_credits)
         self.posted_headers = CreditPool(sim, f"{name}.posted", chipset.posted_header_credits)
         self.posted_data = CreditPool(sim, f"{name}.posted_data", chipset.posted_data_credits)
         self._completion = min(chipset.completion, device.max_payload)
@@ -135,23 +142,19 @@ class PcieBus(Bus):
     def _tag_held(
         self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
     ) -> None:
-        self.nonposted.acquire(1, self._behind_headers, address, size, on_data, args)
-
-    # A read may not pass a posted write that still waits for credits: it takes none, in turn.
-
-    def _behind_headers(
-        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
-    ) -> None:
-        if self.posted_headers.blocked:
-            self.posted_headers.acquire(0, self._behind_data, address, size, on_data, args)
+        if self.nonposted is None:
+            self._push_writes(address, size, on_data, args)
         else:
-            self._behind_data(address, size, on_data, args)
+            self.nonposted.acquire(1, self._push_writes, address, size, on_data, args)
 
-    def _behind_data(
+    def _push_writes(
         self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
     ) -> None:
+        # A read may not pass a posted write that still waits for credits: it takes none, in turn.
         if self.posted_data.blocked:
             self.posted_data.acquire(0, self._send_request, address, size, on_data, args)
+        elif self.posted_headers.blocked:
+            self.posted_headers.acquire(0, self._send_request, address, size, on_data, args)
         else:
             self._send_request(address, size, on_data, args)
 
@@ -167,7 +170,8 @@ class PcieBus(Bus):
         self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
     ) -> None:
         device = self.device
-        self.nonposted.release(1)
+        if self.nonposted is not None:
+            self.nonposted.release(1)
         self.downstream.acknowledge(1, device.dllp_tlps_per_ack, 1, device.dllp_tlps_per_update)
         tlps = pieces(address, size, self._completion)
         fetched = self.memory.transfer(size)
@@ -193,6 +197,12 @@ class PcieBus(Bus):
     ) -> None:
         self.writes += 1
         self.write_bytes += size
+        if address % self._burst + size <= self._burst:
+            tlps = pieces(address, size, self.device.max_payload)
+            self.posted_headers.acquire(
+                tlps, self._headers_held, tlps, size, on_sent, on_visible
+            )
+            return
         last = address + size
         for start, piece in split(address, size, self._burst):
             tlps = pieces(start, piece, self.device.max_payload)
@@ -291,7 +301,9 @@ class PcieBus(Bus):
         }
 
     def waiting_ps(self) -> dict[str, int]:
-        pools = (self.tags, self.nonposted, self.posted_headers, self.posted_data)
+        pools = [self.tags, self.posted_headers, self.posted_data]
+        if self.nonposted is not None:
+            pools.append(self.nonposted)
         return {pool.name: pool.wait_ps for pool in pools}
 
     def counters(self) -> dict[str, int]:

@@ -5,7 +5,7 @@ from hcasim.engine.cache import SetAssociativeCache
 from hcasim.engine.clock import Simulator
 from hcasim.engine.credits import CreditPool
 from hcasim.engine.server import Rate, SerialServer
-from hcasim.engine.steady import find_period
+from hcasim.engine.steady import bounded_mean, find_period
 
 __all__ = [
     "Arbiter",
@@ -14,5 +14,6 @@ __all__ = [
     "SerialServer",
     "SetAssociativeCache",
     "Simulator",
+    "bounded_mean",
     "find_period",
 ]

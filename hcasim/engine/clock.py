@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import Any
 
 from simpy.core import Environment
-from simpy.events import NORMAL, Event
+from simpy.events import NORMAL
 
 
-def _invoke(event: Any) -> None:
-    event.action(*event.args)
+class Call:
+    """One call of a function at one time: the unit of work of a hardware block.
 
-
-_CALLBACKS = (_invoke,)
-
-
-class Call(Event):
-    """An event that calls one function once: the unit of work of a hardware block.
-
-    It is created triggered and scheduled, so nothing can wait for it or cancel it.
+    It stands in SimPy's queue beside SimPy's own events, but nothing can wait for it or cancel
+    it, which makes it several times cheaper.
     """
 
-    def __init__(self, sim: Simulator, action: Callable[..., None], args: tuple[Any, ...]) -> None:
-        self.env = sim
-        self.callbacks = _CALLBACKS  # type: ignore[assignment]  # read once by SimPy, never changed
-        self._value = None
-        self._ok = True
+    __slots__ = ("action", "args")
+
+    def __init__(self, action: Callable[..., None], args: tuple[Any, ...]) -> None:
         self.action = action
         self.args = args
 
@@ -43,6 +36,8 @@ class Simulator(Environment):
 
     def __init__(self) -> None:
         super().__init__(initial_time=0)
+        # SimPy's own queue, under a type that admits calls beside events.
+        self._calls: list[Any] = self._queue
         self.log: Callable[[int, str, str, str], None] | None = None
 
     def call_after(self, delay_ps: int, action: Callable[..., None], *args: Any) -> None:
@@ -53,7 +48,8 @@ class Simulator(Environment):
         """
         if delay_ps < 0:
             raise ValueError(f"a delay cannot be negative: {delay_ps} ps")
-        self.schedule(Call(self, action, args), NORMAL, delay_ps)
+        time_ps = self._now + delay_ps
+        heappush(self._calls, (time_ps, NORMAL, next(self._eid), Call(action, args)))
 
     def call_at(self, time_ps: int, action: Callable[..., None], *args: Any) -> None:
         """Call ``action(*args)`` at the absolute time ``time_ps``.
@@ -61,7 +57,23 @@ class Simulator(Environment):
         Raises:
             ValueError: if that time has passed.
         """
-        delay_ps = time_ps - self._now
-        if delay_ps < 0:
+        if time_ps < self._now:
             raise ValueError(f"{time_ps} ps has passed: it is {self._now} ps")
-        self.schedule(Call(self, action, args), NORMAL, delay_ps)
+        heappush(self._calls, (time_ps, NORMAL, next(self._eid), Call(action, args)))
+
+    def step(self) -> None:
+        """Make all calls that come before the next SimPy event, then process that event.
+
+        Raises:
+            EmptySchedule: if there is nothing left to do.
+        """
+        queue = self._calls
+        while queue:
+            entry = queue[0]
+            event = entry[3]
+            if type(event) is not Call:
+                break
+            heappop(queue)
+            self._now = entry[0]
+            event.action(*event.args)
+        super().step()

@@ -56,9 +56,20 @@ class SerialServer:
         """Take the server for ``duration_ps`` as soon as it is free; return the end time in ps."""
         if duration_ps < 0:
             raise ValueError(f"{self.name}: a service time cannot be negative: {duration_ps} ps")
-        start = self.sim.now
+        start: int = self.sim.now  # type: ignore[assignment]  # whole picoseconds here
         if self.free_at > start:
             start = self.free_at
-        self.free_at = end = int(start) + duration_ps
+        self.free_at = end = start + duration_ps
+        self.busy_ps += duration_ps
+        return end
+
+    def reserve_from(self, arrival_ps: int, duration_ps: int) -> int:
+        """Likewise for a request that arrives at ``arrival_ps``, in order of arrival."""
+        if duration_ps < 0:
+            raise ValueError(f"{self.name}: a service time cannot be negative: {duration_ps} ps")
+        start = self.free_at
+        if arrival_ps > start:
+            start = arrival_ps
+        self.free_at = end = start + duration_ps
         self.busy_ps += duration_ps
         return end

@@ -36,3 +36,20 @@ def find_period(
         if max(lengths) - min(lengths) <= slack * max(lengths):
             return period
     return None
+
+
+def bounded_mean(intervals_ps: Sequence[int], *, enough: int, error: float) -> int | None:
+    """Mean of irregular intervals in ps, or None if it is not known to the relative ``error``.
+
+    Whatever limits a stream is always busy, so early and late events make up for each other: the
+    error of the mean falls with the number of intervals, not with its root.
+
+    Args:
+        enough: intervals that there must be at least.
+    """
+    count = len(intervals_ps)
+    if count < enough:
+        return None
+    mean = sum(intervals_ps) / count
+    jitter = max(intervals_ps) - min(intervals_ps)
+    return round(mean) if jitter <= error * mean * count else None

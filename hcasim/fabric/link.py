@@ -16,6 +16,8 @@ from hcasim.catalog import Link
 from hcasim.engine import CreditPool, Rate, Simulator
 from hcasim.fabric.packet import FLOW_CONTROL_PACKET, FRAME_DELIMITERS, Packet
 
+_Entry = tuple[Packet, Callable[[int], None] | None]
+
 CREDIT_BLOCK = 64
 SKIP_SYMBOLS = 4
 SKIP_INTERVAL = 4480
@@ -48,16 +50,15 @@ def blocks(size_bytes: int) -> int:
 
 
 class Receiver(Protocol):
-    """What a transmitter delivers to.
+    """What a transmitter delivers to."""
 
-    A cut-through receiver is told of a packet when its first bytes are here, any other when
-    the whole packet is.
-    """
+    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
+        """Expect a packet, in order of arrival.
 
-    cut_through: bool
-
-    def receive(self, packet: Packet, tail_at: int) -> None:
-        """Take a packet whose last byte arrives at ``tail_at`` ps."""
+        Args:
+            head_at: time in ps at which its first byte arrives.
+            tail_at: time in ps at which its last byte does.
+        """
 
 
 class Transmitter:
@@ -83,7 +84,7 @@ class Transmitter:
         self._propagation = link.cable_length * link.propagation // 1000
         self._fcp_time = self._rate.time(FLOW_CONTROL_PACKET)
         self._credit_update = link.credit_update
-        self._queues: list[deque[tuple[Packet, int, Callable[[int], None] | None]]] = [
+        self._queues: list[deque[_Entry]] = [
             deque() for _ in range(sources)
         ]
         self._waiting = 0
@@ -112,16 +113,14 @@ class Transmitter:
         self,
         source: int,
         packet: Packet,
-        not_before: int = 0,
         on_start: Callable[[int], None] | None = None,
     ) -> None:
         """Queue a packet of one source.
 
         Args:
-            not_before: earliest time in ps at which its first byte may leave.
             on_start: called with the time in ps at which its last byte leaves, once that is known.
         """
-        self._queues[source].append((packet, not_before, on_start))
+        self._queues[source].append((packet, on_start))
         self._waiting += 1
         if not self._arbitrating:
             self._arbitrating = True
@@ -146,9 +145,7 @@ class Transmitter:
             self._flow_control_debt += packets * self._fcp_time
 
     def _arbitrate(self) -> None:
-        queues = self._queues
-        source = self._choose()
-        entry = queues[source].popleft()
+        entry = self._queues[self._choose()].popleft()
         self._waiting -= 1
         assert self.credits is not None
         self.credits.acquire(blocks(entry[0].size), self._transmit, entry)
@@ -165,16 +162,14 @@ class Transmitter:
         self._next = source + 1 if source + 1 < count else urgent
         return source
 
-    def _transmit(self, entry: tuple[Packet, int, Callable[[int], None] | None]) -> None:
-        packet, not_before, on_start = entry
+    def _transmit(self, entry: _Entry) -> None:
+        packet, on_start = entry
         now = int(self.sim.now)
         wire = packet.size + FRAME_DELIMITERS
         duration = self._rate.time(wire)
         start = now + self._flow_control_debt
         self.busy_ps += duration + self._flow_control_debt
         self._flow_control_debt = 0
-        if not_before > start:
-            start = not_before
         end = start + duration
         self.packets += 1
         self.payload_bytes += packet.payload
@@ -183,21 +178,12 @@ class Transmitter:
             on_start(end)
         receiver = self.receiver
         assert receiver is not None
-        tail = end + self._propagation
-        head = start + self._propagation
-        self.sim.call_at(head if receiver.cut_through else tail, self._deliver, packet, tail)
+        receiver.receive(packet, start + self._propagation, end + self._propagation)
         self._free_at = end
         if self._waiting:
             self.sim.call_at(end, self._arbitrate)
         else:
             self._arbitrating = False
-
-    def _deliver(self, packet: Packet, tail: int) -> None:
-        if packet.trace is not None:
-            packet.trace.append((int(self.sim.now), self.name))
-        if self.sim.log is not None:
-            self.sim.log(int(self.sim.now), self.name, "deliver", repr(packet))
-        self.receiver.receive(packet, tail)  # type: ignore[union-attr]  # attached before use
 
     @property
     def propagation_ps(self) -> int:

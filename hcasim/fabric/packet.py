@@ -13,7 +13,6 @@ BTH = 12
 RETH = 16
 AETH = 4
 ATOMIC_ETH = 28
-ATOMIC_ACK_ETH = 8
 IMMDT = 4
 ICRC = 4
 VCRC = 2
@@ -38,19 +37,19 @@ class Opcode(Enum):
     ATOMIC_ACKNOWLEDGE = auto()
 
 
-_EXTENDED = {
-    Opcode.SEND: 0,
-    Opcode.RDMA_WRITE: 0,
+_ON_FIRST = dict.fromkeys(Opcode, 0) | {
+    Opcode.RDMA_WRITE: RETH,
     Opcode.RDMA_READ_REQUEST: RETH,
-    Opcode.RDMA_READ_RESPONSE: 0,
-    Opcode.ACKNOWLEDGE: AETH,
-    Opcode.NAK: AETH,
     Opcode.COMPARE_SWAP: ATOMIC_ETH,
     Opcode.FETCH_ADD: ATOMIC_ETH,
-    Opcode.ATOMIC_ACKNOWLEDGE: AETH + ATOMIC_ACK_ETH,
 }
-_ON_FIRST = {Opcode.RDMA_WRITE: RETH}
-_ON_EDGES = {Opcode.RDMA_READ_RESPONSE: AETH}
+_ON_EDGES = dict.fromkeys(Opcode, 0) | {
+    Opcode.RDMA_READ_RESPONSE: AETH,
+    Opcode.ACKNOWLEDGE: AETH,
+    Opcode.NAK: AETH,
+    # The AtomicAckETH is the original value, which counts as payload here.
+    Opcode.ATOMIC_ACKNOWLEDGE: AETH,
+}
 
 
 def packet_size(opcode: Opcode, payload: int, *, first: bool = True, last: bool = True) -> int:
@@ -61,11 +60,11 @@ def packet_size(opcode: Opcode, payload: int, *, first: bool = True, last: bool 
         first: whether it is the first (or only) packet of its message.
         last: whether it is the last (or only) packet of its message.
     """
-    size = BASE + _EXTENDED[opcode] + (payload + 3) // 4 * 4
+    size = BASE + (payload + 3) // 4 * 4
     if first:
-        size += _ON_FIRST.get(opcode, 0)
+        size += _ON_FIRST[opcode]
     if first or last:
-        size += _ON_EDGES.get(opcode, 0)
+        size += _ON_EDGES[opcode]
     return size
 
 

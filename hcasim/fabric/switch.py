@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hcasim.catalog import Link
 from hcasim.catalog import Switch as SwitchDescription
 from hcasim.engine import Simulator
@@ -12,24 +14,24 @@ from hcasim.fabric.packet import Packet
 class SwitchInput:
     """One input port: it looks the destination up and hands the packet to the output's arbiter."""
 
-    cut_through = True
-
     def __init__(self, switch: Switch, port: int) -> None:
         self._switch = switch
         self._port = port
         self.buffer: ReceiveBuffer | None = None
 
-    def receive(self, packet: Packet, tail_at: int) -> None:
-        """Forward a packet whose first bytes are here, ``latency`` later at the earliest."""
+    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
+        """Forward a packet ``latency`` after its first byte at the earliest."""
         switch = self._switch
         output = switch.outputs[switch.routes[packet.lid]]
-        now = int(switch.sim.now)
         # The output may not run dry when it is faster than the input.
-        start = max(now, tail_at - output.serialisation(packet)) + switch.latency_ps
+        start = max(head_at, tail_at - output.serialisation(packet)) + switch.latency_ps
+        if packet.trace is not None:
+            packet.trace.append((head_at, "link"))
+            packet.trace.append((start, "switch"))
         buffer = self.buffer
         assert buffer is not None
         switch.sim.call_at(
-            start, output.send, self._port, packet, start, lambda end: buffer.free(packet, end)
+            start, output.send, self._port, packet, partial(buffer.free, packet)
         )
 
 

@@ -32,6 +32,13 @@ class ContextCache:
         )
         self._fetching: dict[int, list[tuple[Callable[..., None], tuple[object, ...]]]] = {}
 
+    def held(self, key: int) -> bool:
+        """Look ``key`` up if that needs no fetch; return whether it did not."""
+        if self._cache.touch(key):
+            self.accesses += 1
+            return True
+        return False
+
     def access(self, key: int, action: Callable[..., None], *args: object) -> None:
         """Call ``action(*args)`` once the entry ``key`` is on chip, at once if it is."""
         self.accesses += 1

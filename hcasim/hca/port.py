@@ -68,7 +68,7 @@ class StagingBuffer:
     def _offer(self, packet: Packet) -> None:
         if packet.trace is not None:
             packet.trace.append((int(self.sim.now), "send pipeline"))
-        self._transmitter.send(self._source, packet, 0, self._leaves)
+        self._transmitter.send(self._source, packet, self._leaves)
 
     def _leaves(self, end_ps: int) -> None:
         self.slots.release_at(end_ps, 1)
@@ -83,8 +83,6 @@ class Port:
         lid: local identifier.
         scheduler: queue pairs of this port that are ready to send.
     """
-
-    cut_through = False
 
     def __init__(
         self, sim: Simulator, name: str, lid: int, adapter: Adapter, link: Link, mtu: int
@@ -115,17 +113,20 @@ class Port:
         """Send an acknowledgement ahead of data."""
         self.transmitter.send(ACKNOWLEDGEMENTS, packet)
 
-    def receive(self, packet: Packet, tail_at: int) -> None:
-        """Take a whole packet from the link."""
-        self.packets_received += 1
-        self.payload_received += packet.payload
-        self.sim.call_at(
-            self._pipeline.reserve(self._service) + self._latency, self._through, packet
-        )
+    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
+        """Take a packet once the whole of it is here."""
+        if packet.trace is not None:
+            packet.trace.append((tail_at, "link"))
+        through = self._pipeline.reserve_from(tail_at, self._service) + self._latency
+        self.sim.call_at(through, self._through, packet)
 
     def _through(self, packet: Packet) -> None:
+        self.packets_received += 1
+        self.payload_received += packet.payload
         if packet.trace is not None:
             packet.trace.append((int(self.sim.now), "receive pipeline"))
+        if self.sim.log is not None:
+            self.sim.log(int(self.sim.now), self.name, "received", repr(packet))
         if self._occupied:
             self._arrived.append(packet)
             return

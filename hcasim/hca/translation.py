@@ -110,6 +110,9 @@ class TranslationTables:
         """Call ``action(*args)`` once the MPT entry and the MTT entries of the range are on chip."""
         first = (address - region.address) // region.page_size
         last = (address + max(length, 1) - 1 - region.address) // region.page_size
+        if first == last and self.mpt.held(region.key):
+            self.mtt.access(region.first_mtt + first, action, *args)
+            return
         self.mpt.access(
             region.key, self._pages, region.first_mtt + first, region.first_mtt + last, action, args
         )

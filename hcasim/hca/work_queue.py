@@ -85,13 +85,17 @@ class SendEntry:
         first_psn: sequence number of its first packet, once execution has begun.
         packets: packets of the request (of the response, for a read).
         sent: packets of the request handed to the port so far.
+        is_atomic: whether it is a fetch-and-add or a compare-and-swap.
+        awaits_response: whether it completes with a response that carries data.
     """
 
     __slots__ = (
         "address",
+        "awaits_response",
         "compare_add",
         "first_psn",
         "inline",
+        "is_atomic",
         "key",
         "length",
         "opcode",
@@ -135,21 +139,13 @@ class SendEntry:
         self.compare_add = compare_add
         self.swap = swap
         self.trace = trace
+        self.is_atomic = opcode in (Opcode.FETCH_ADD, Opcode.COMPARE_SWAP)
+        self.awaits_response = self.is_atomic or opcode is Opcode.RDMA_READ_REQUEST
         self.first_psn = -1
         self.packets = 1
         self.sent = 0
         self.received = 0
         self.responded = False
-
-    @property
-    def is_atomic(self) -> bool:
-        """Whether it is a fetch-and-add or a compare-and-swap."""
-        return self.opcode in (Opcode.FETCH_ADD, Opcode.COMPARE_SWAP)
-
-    @property
-    def awaits_response(self) -> bool:
-        """Whether it completes with a response that carries data."""
-        return self.opcode is Opcode.RDMA_READ_REQUEST or self.is_atomic
 
     @property
     def request_packets(self) -> int:

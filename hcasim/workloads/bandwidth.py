@@ -11,31 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from simpy.events import Event
 
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator, find_period
+from hcasim.engine import Simulator
 from hcasim.verbs import MR, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
+from hcasim.workloads.windows import WindowPlan, pace
 
 REPLY_SIZE = 4
 CONTROL_SIZE = 4
-SHORTEST_WINDOW = 6
-EXACT_PACKETS = 2048
 SLACK = 1e-3
+ERROR = 4e-3
 Steps = Generator[Event, Any, None]
 _REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
-
-
-class NotPeriodic(Exception):
-    """The messages of a shortened window did not arrive at a steady pace."""
 
 
 @dataclass
@@ -67,7 +64,7 @@ class Process:
         self.sends = False
         self.receives = False
         self.laps = Laps(
-            options.warmup, options.iters, options.exact, repeats=2, slack=SLACK
+            options.warmup, options.iters, options.exact, repeats=2, slack=SLACK, error=ERROR
         )
         self.finished = sim.event()
         self.on_first_lap: Callable[[], None] = lambda: None
@@ -180,17 +177,17 @@ class Process:
         elif qp is not self.reply_qp:
             self._completions.append(completion.timestamp_ps)
 
-    def await_messages(self, count: int) -> Steps:
-        """Wait until ``count`` more messages have come in."""
+    def await_messages(self, number: int) -> Steps:
+        """Wait until ``number`` more messages have come in."""
         if self.notified:
             parts = 1
             if self.striped and self.options.size > self.options.threshold:
                 parts = self.options.ports
-            self._notices -= count * parts
+            self._notices -= number * parts
             while self._notices < 0:
                 yield from self._progress()
             return
-        share, more = divmod(count, len(self._watches))
+        share, more = divmod(number, len(self._watches))
         for index, watch in enumerate(self._watches):
             self._arrived[index] = self._arrived.get(index, 0) + share + (index < more)
             yield from watch.poll(self._arrived[index])
@@ -214,34 +211,31 @@ class Process:
             while self._replies < 0 or len(self._completions) < self._posted:
                 yield from self._progress()
 
-    def run(self, length: int) -> Steps:
+    def run(self, plan: WindowPlan) -> Steps:
         """Windows for ever, timed at the sender."""
-        full = self.options.window
-        while True:
+        for index in count():
+            length = plan.length(index)
             begin = int(self.sim.now)
             self._completions.clear()
             self._posted = 0
             yield from self.window(length)
-            if not self.sends:
-                continue
-            rest = 0
-            if length < full:
-                rest = (full - length) * self._pace(length) // 1
-            self.laps.lap(int(self.sim.now) - begin + rest)
-            if len(self.laps.durations_ps) == 1:
-                self.on_first_lap()
-            if self.laps.done and not self.finished.triggered:
-                self.finished.succeed()
+            if self.sends and not self.finished.triggered:
+                self._note(index, length, int(self.sim.now) - begin, plan)
 
-    def _pace(self, length: int) -> int:
-        """Time in ps between messages in the middle of the window."""
-        parts = len(self._completions) // length
-        finished = sorted(self._completions)[parts - 1 :: parts]
-        intervals = [b - a for a, b in zip(finished, finished[1:], strict=False)][1:-1]
-        period = find_period(intervals, longest=4, repeats=3, slack=SLACK)
-        if period is None:
-            raise NotPeriodic
-        return sum(intervals[-period:]) // period
+    def _note(self, index: int, length: int, duration: int, plan: WindowPlan) -> None:
+        if length == plan.full:
+            self.laps.lap(duration)
+        elif index > 0:
+            parts = len(self._completions) // length
+            step = pace(sorted(self._completions)[parts - 1 :: parts])
+            if step is None:
+                plan.lengthen(length)
+            else:
+                self.laps.settle(duration + (plan.full - length) * step)
+        if index == 0:
+            self.on_first_lap()
+        if self.laps.done:
+            self.finished.succeed()
 
 
 class ReadProcess(Process):
@@ -291,13 +285,8 @@ def _pair(a: Process, b: Process, index: int, options: Options, both_ways: bool)
     a.reply_qp, b.reply_qp = _connect(a, b, home, home)
 
 
-def _measure(
-    machine: Machine,
-    options: Options,
-    opcode: WROpcode,
-    both_ways: bool,
-    length: int,
-    sim: Simulator,
+def _stream(
+    sim: Simulator, machine: Machine, options: Options, opcode: WROpcode, both_ways: bool
 ) -> Result:
     cluster = Cluster(sim, machine, 2)
     kind = ReadProcess if opcode is WROpcode.RDMA_READ else Process
@@ -309,10 +298,11 @@ def _measure(
     for process in processes:
         sim.run(until=sim.process(process.prepare()))
     sim.run()
+    plan = WindowPlan(options.window, -(-options.size // machine.mtu), options.exact)
     senders = [process for process in processes if process.sends]
     for process in processes:
         if process.sends or opcode is not WROpcode.RDMA_READ:
-            sim.process(process.run(length))
+            sim.process(process.run(plan))
     usage = Utilisation(cluster)
     senders[0].on_first_lap = usage.mark
     sim.run(until=sim.all_of([process.finished for process in senders]))
@@ -324,29 +314,6 @@ def _measure(
         "rate_Mps": per_second / 1e6,
     }
     return Result(row, cluster.counters(), usage.report() if options.explain else {})
-
-
-def _window_length(machine: Machine, options: Options) -> int:
-    """Messages of a window to run before its pace is taken as known."""
-    if options.exact:
-        return options.window
-    packets = -(-options.size // machine.mtu)
-    return min(options.window, max(SHORTEST_WINDOW, EXACT_PACKETS // packets))
-
-
-def _stream(
-    sim: Simulator, machine: Machine, options: Options, opcode: WROpcode, both_ways: bool
-) -> Result:
-    length = _window_length(machine, options)
-    log = sim.log
-    while length < options.window:
-        try:
-            return _measure(machine, options, opcode, both_ways, length, sim)
-        except NotPeriodic:
-            length *= 2
-            sim = Simulator()
-            sim.log = log
-    return _measure(machine, options, opcode, both_ways, options.window, sim)
 
 
 def write_bw(sim: Simulator, machine: Machine, options: Options) -> Result:

@@ -20,6 +20,7 @@ class _Stream:
     def __init__(self, sim: Simulator, start: Callable[[Callable[[], None]], None], options: Options):
         self.sim = sim
         self.laps = Laps(options.warmup, options.iters, options.exact, repeats=2, slack=1e-6)
+        self.settled = sim.event()
         self._start = start
         self._window = options.window
         self._finished = 0
@@ -36,6 +37,8 @@ class _Stream:
             now = int(self.sim.now)
             self.laps.lap(now - self._since)
             self._finished, self._since = 0, now
+            if self.laps.done and not self.settled.triggered:
+                self.settled.succeed()
         self._start(self._done)
 
 
@@ -48,8 +51,7 @@ def _bandwidth(sim: Simulator, machine: Machine, options: Options, kinds: str) -
     streams = [_Stream(sim, starts[kind], options) for kind in kinds]
     for stream in streams:
         stream.begin()
-    while not all(stream.laps.done for stream in streams):
-        sim.step()
+    sim.run(until=sim.all_of([stream.settled for stream in streams]))
     size, window = options.size, options.window
     per_second = sum(window / (stream.laps.mean_ps() / 1e12) for stream in streams)
     row = {

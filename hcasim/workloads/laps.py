@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hcasim.engine import find_period
+from hcasim.engine import bounded_mean, find_period
+
+ENOUGH = 3
 
 
 class Laps:
@@ -17,10 +19,13 @@ class Laps:
         exact: whether every iteration has to be run.
         repeats: how often the pattern must be seen before it is believed.
         slack: relative difference between repetitions that is still a repetition.
+        error: relative error to which the mean of durations that do not repeat must be known;
+            with 0 they have to repeat.
     """
 
     def __init__(
-        self, warmup: int, iters: int, exact: bool, *, repeats: int = 3, slack: float = 0.0
+        self, warmup: int, iters: int, exact: bool, *, repeats: int = 3, slack: float = 0.0,
+        error: float = 0.0,
     ) -> None:
         self.durations_ps: list[int] = []
         self._warmup = warmup
@@ -28,6 +33,7 @@ class Laps:
         self._exact = exact
         self._repeats = repeats
         self._slack = slack
+        self._error = error
         self._period: int | None = None
 
     @property
@@ -38,11 +44,20 @@ class Laps:
     def lap(self, duration_ps: int) -> None:
         """Note the duration of one more iteration."""
         self.durations_ps.append(duration_ps)
-        if not self._exact and self._period is None:
-            # The first iteration starts cold and is never part of the pattern.
-            self._period = find_period(
-                self.durations_ps[1:], repeats=self._repeats, slack=self._slack
-            )
+        if self._exact or self._period is not None:
+            return
+        # The first iteration starts cold and is never part of the pattern.
+        warm = self.durations_ps[1:]
+        self._period = find_period(warm, repeats=self._repeats, slack=self._slack)
+        if self._period is None and bounded_mean(
+            warm, enough=ENOUGH, error=self._error
+        ):
+            self._period = len(warm)
+
+    def settle(self, duration_ps: int) -> None:
+        """Note the duration of an iteration that all others are known to repeat."""
+        self.durations_ps.append(duration_ps)
+        self._period = 1
 
     def total_ps(self) -> int:
         """Time of all timed iterations in ps, run or repeated."""

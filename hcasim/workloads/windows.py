@@ -1,0 +1,59 @@
+"""How many messages of a window have to be run before the rest of it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hcasim.engine import bounded_mean, find_period
+
+COLD = 2
+SHORTEST = 6
+PACKETS = 768
+PERIOD_SLACK = 1e-4
+ERROR = 4e-3
+ENOUGH = 6
+
+
+def pace(finished_ps: Sequence[int]) -> int | None:
+    """Time between messages in the middle of a window, in ps, or None if it is not steady.
+
+    It is exact if the messages follow each other periodically. If they do not, which happens
+    when several streams compete out of step, it is their mean, provided that it is known within
+    0.4 percent.
+
+    Args:
+        finished_ps: when each message was complete, in order.
+    """
+    intervals = [b - a for a, b in zip(finished_ps, finished_ps[1:], strict=False)][1:-1]
+    period = find_period(intervals, longest=4, repeats=3, slack=PERIOD_SLACK)
+    if period is not None:
+        return sum(intervals[-period:]) // period
+    return bounded_mean(intervals[len(intervals) // 4 :], enough=ENOUGH, error=ERROR)
+
+
+class WindowPlan:
+    """The lengths of the windows that all processes of a run agree on.
+
+    A window of many packets is cut short: in the middle of it one message is like the other,
+    so its full duration is that of the short one and the pace for each message left out. The
+    first window only warms the caches and is shorter still.
+
+    Args:
+        full: messages of a whole window.
+        packets: packets of a message.
+        exact: whether every window has to be run in full.
+    """
+
+    def __init__(self, full: int, packets: int, exact: bool) -> None:
+        self.full = full
+        self._next = full if exact else min(full, max(SHORTEST, PACKETS // packets))
+        self._lengths: list[int] = [COLD] if self._next < full else []
+
+    def length(self, index: int) -> int:
+        """Messages of the window ``index``, the same for everybody who asks."""
+        while len(self._lengths) <= index:
+            self._lengths.append(self._next)
+        return self._lengths[index]
+
+    def lengthen(self, tried: int) -> None:
+        """Make the windows that nobody has begun twice as long as ``tried``."""
+        self._next = max(self._next, min(self.full, 2 * tried))
