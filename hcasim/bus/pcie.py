@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from hcasim.bus.base import Bus, Gather, pieces, split
+from hcasim.bus.base import Bus, pieces, split
 from hcasim.catalog import Host, PcieDevice
 from hcasim.engine import CreditPool, Rate, SerialServer, Simulator
 from hcasim.host import HostMemory
@@ -84,6 +84,17 @@ class PcieLink(SerialServer):
             self.reserve(dllps * self._dllp_time)
 
 
+class _Read:
+    """A DMA read on its way: what to call at the end, and the completion TLPs so far."""
+
+    __slots__ = ("args", "on_data", "tlps")
+
+    def __init__(self, on_data: Callable[..., None], args: tuple[object, ...]) -> None:
+        self.on_data = on_data
+        self.args = args
+        self.tlps = 0
+
+
 class PcieBus(Bus):
     """An adapter on a PCI Express link straight to the memory controller.
 
@@ -125,66 +136,61 @@ class PcieBus(Bus):
 
     def read(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
         limit = self.device.max_read_request
+        transfer = _Read(on_data, args)
         if address % limit + size <= limit:
-            self._read_request(address, size, on_data, args)
+            self._request(transfer, address, size, True)
             return
-        whole = Gather(pieces(address, size, limit), on_data, args)
+        last = address + size
         for start, piece in split(address, size, limit):
-            self._read_request(start, piece, whole.arrived, ())
+            self._request(transfer, start, piece, start + piece == last)
 
-    def _read_request(
-        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
-    ) -> None:
+    def _request(self, transfer: _Read, address: int, size: int, last: bool) -> None:
         self.reads += 1
         self.read_bytes += size
-        self.tags.acquire(1, self._tag_held, address, size, on_data, args)
+        self.tags.acquire(1, self._tag_held, transfer, address, size, last)
 
-    def _tag_held(
-        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
-    ) -> None:
+    def _tag_held(self, transfer: _Read, address: int, size: int, last: bool) -> None:
         if self.nonposted is None:
-            self._push_writes(address, size, on_data, args)
+            self._push_writes(transfer, address, size, last)
         else:
-            self.nonposted.acquire(1, self._push_writes, address, size, on_data, args)
+            self.nonposted.acquire(1, self._push_writes, transfer, address, size, last)
 
-    def _push_writes(
-        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
-    ) -> None:
+    def _push_writes(self, transfer: _Read, address: int, size: int, last: bool) -> None:
         # A read may not pass a posted write that still waits for credits: it takes none, in turn.
         if self.posted_data.blocked:
-            self.posted_data.acquire(0, self._send_request, address, size, on_data, args)
+            self.posted_data.acquire(0, self._send_request, transfer, address, size, last)
         elif self.posted_headers.blocked:
-            self.posted_headers.acquire(0, self._send_request, address, size, on_data, args)
+            self.posted_headers.acquire(0, self._send_request, transfer, address, size, last)
         else:
-            self._send_request(address, size, on_data, args)
+            self._send_request(transfer, address, size, last)
 
-    def _send_request(
-        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
-    ) -> None:
+    def _send_request(self, transfer: _Read, address: int, size: int, last: bool) -> None:
         arrival = self.upstream.send(1, self._header)
         self.sim.call_at(
-            arrival + self.memory.read_latency_ps, self._complete, address, size, on_data, args
+            arrival + self.memory.read_latency_ps, self._complete, transfer, address, size, last
         )
 
-    def _complete(
-        self, address: int, size: int, on_data: Callable[..., None], args: tuple[object, ...]
-    ) -> None:
+    def _complete(self, transfer: _Read, address: int, size: int, last: bool) -> None:
         device = self.device
         if self.nonposted is not None:
             self.nonposted.release(1)
         self.downstream.acknowledge(1, device.dllp_tlps_per_ack, 1, device.dllp_tlps_per_update)
         tlps = pieces(address, size, self._completion)
         fetched = self.memory.transfer(size)
-        arrival = self.downstream.send(
-            tlps, size + tlps * (COMPLETION_HEADER + TLP_LINK_OVERHEAD)
-        )
-        self.sim.call_at(max(arrival, fetched), self._completed, tlps, on_data, args)
+        arrival = self.downstream.send(tlps, size + tlps * (COMPLETION_HEADER + TLP_LINK_OVERHEAD))
+        transfer.tlps += tlps
+        if fetched > arrival:
+            arrival = fetched
+        if last:
+            self.sim.call_at(arrival, self._completed, transfer)
+        else:
+            self.tags.release_at(arrival, 1)
 
-    def _completed(self, tlps: int, on_data: Callable[..., None], args: tuple[object, ...]) -> None:
+    def _completed(self, transfer: _Read) -> None:
         # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
-        self.upstream.acknowledge(tlps, self.device.dllp_tlps_per_ack, 0, 1)
+        self.upstream.acknowledge(transfer.tlps, self.device.dllp_tlps_per_ack, 0, 1)
         self.tags.release(1)
-        on_data(*args)
+        transfer.on_data(*transfer.args)
 
     # DMA writes: posted, in order, as many at a time as the credits allow.
 

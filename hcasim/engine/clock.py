@@ -10,18 +10,9 @@ from simpy.core import Environment
 from simpy.events import NORMAL
 
 
-class Call:
-    """One call of a function at one time: the unit of work of a hardware block.
-
-    It stands in SimPy's queue beside SimPy's own events, but nothing can wait for it or cancel
-    it, which makes it several times cheaper.
-    """
-
-    __slots__ = ("action", "args")
-
-    def __init__(self, action: Callable[..., None], args: tuple[Any, ...]) -> None:
-        self.action = action
-        self.args = args
+# SimPy queues tuples of time, priority, serial number and event. A call has its function and
+# arguments in place of the event: nothing can wait for it or cancel it, so it needs no object.
+_CALL_FIELDS = 5
 
 
 class Simulator(Environment):
@@ -49,7 +40,7 @@ class Simulator(Environment):
         if delay_ps < 0:
             raise ValueError(f"a delay cannot be negative: {delay_ps} ps")
         time_ps = self._now + delay_ps
-        heappush(self._calls, (time_ps, NORMAL, next(self._eid), Call(action, args)))
+        heappush(self._calls, (time_ps, NORMAL, next(self._eid), action, args))
 
     def call_at(self, time_ps: int, action: Callable[..., None], *args: Any) -> None:
         """Call ``action(*args)`` at the absolute time ``time_ps``.
@@ -59,7 +50,7 @@ class Simulator(Environment):
         """
         if time_ps < self._now:
             raise ValueError(f"{time_ps} ps has passed: it is {self._now} ps")
-        heappush(self._calls, (time_ps, NORMAL, next(self._eid), Call(action, args)))
+        heappush(self._calls, (time_ps, NORMAL, next(self._eid), action, args))
 
     def step(self) -> None:
         """Make all calls that come before the next SimPy event, then process that event.
@@ -70,10 +61,9 @@ class Simulator(Environment):
         queue = self._calls
         while queue:
             entry = queue[0]
-            event = entry[3]
-            if type(event) is not Call:
+            if len(entry) != _CALL_FIELDS:
                 break
             heappop(queue)
             self._now = entry[0]
-            event.action(*event.args)
+            entry[3](*entry[4])
         super().step()
