@@ -49,15 +49,15 @@ class Measure(Entry):
         against: the series to compare with.
         factor: what `against` is multiplied with before an ordering is judged.
         select: the smallest or largest size, the peak over all sizes (the lowest latency or the
-            highest bandwidth), each size by itself, or the largest size up to which both series
-            agree.
+            highest bandwidth), each size by itself, or the crossover: the largest size up to which
+            the series does not exceed the other.
         below: only sizes smaller than this count, in bytes.
     """
 
     series: SeriesNames
     against: SeriesNames | None = None
     factor: Annotated[float, Field(gt=0)] = 1.0
-    select: Literal["smallest", "largest", "peak", "all", "agreement"]
+    select: Literal["smallest", "largest", "peak", "all", "crossover"]
     below: Annotated[int, BeforeValidator(read_size)] | None = None
 
 
@@ -144,11 +144,11 @@ class Claim(Entry):
     def _measure_faults(self) -> list[str]:
         faults = []
         for measure in self.measure:
-            pair = self.kind in ("ratio", "percent", "ordering") or measure.select == "agreement"
+            pair = self.kind in ("ratio", "percent", "ordering") or measure.select == "crossover"
             if pair != (measure.against is not None):
                 faults.append(f"against is {'needed' if pair else 'not allowed'} here")
-            if measure.select == "agreement" and self.kind != "threshold":
-                faults.append("select agreement is for kind threshold")
+            if measure.select == "crossover" and self.kind != "threshold":
+                faults.append("select crossover is for kind threshold")
             if measure.select == "all" and self.kind != "ordering":
                 faults.append("select all is for kind ordering")
             if measure.factor != 1 and self.kind != "ordering":

@@ -256,8 +256,8 @@ def _slack(claim: Claim, ratio: float) -> float:
 def _find_threshold(claim: Claim, measure: Measure, reader: _Reader) -> _Finding:
     limit = _numbers(claim)
     assert isinstance(limit, float)
-    if measure.select == "agreement":
-        simulated = _agreement(claim, measure, reader)
+    if measure.select == "crossover":
+        simulated = _crossover(claim, measure, reader)
     else:
         simulated = reader.select(measure.series, measure)
     passed = {"<=": simulated <= limit, ">=": simulated >= limit, "=": simulated == limit}
@@ -266,17 +266,17 @@ def _find_threshold(claim: Claim, measure: Measure, reader: _Reader) -> _Finding
     return _Finding(simulated, passed[claim.relation], excess, None, text)
 
 
-def _agreement(claim: Claim, measure: Measure, reader: _Reader) -> float:
-    """The largest size up to which both series agree; zero if they differ from the start."""
+def _crossover(claim: Claim, measure: Measure, reader: _Reader) -> float:
+    """The largest size up to which the series does not exceed the other; zero if from the start."""
     assert measure.against is not None
     left = reader.points(measure.series, measure.below)
     right = reader.points(measure.against, measure.below)
-    agreed = 0
+    reached = 0
     for size in (size for size in left if size in right):
-        if not compare(left[size], right[size], _tolerance(claim)).passed:
+        if compare(left[size], right[size], _tolerance(claim)).error > _tolerance(claim):
             break
-        agreed = size
-    return float(agreed)
+        reached = size
+    return float(reached)
 
 
 def _numbers(claim: Claim) -> float | tuple[float, float]:
