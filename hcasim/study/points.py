@@ -41,9 +41,10 @@ class Job:
 
     @property
     def weight(self) -> int:
-        """A guess of the effort, to start long points first."""
+        """A guess of the effort, to start long points first: the bytes that are under way."""
         options = self.options
-        return options.size * options.window * options.processes * options.qps
+        directions = 2 if "bi" in self.workload else 1
+        return options.size * options.window * options.processes * options.ports * directions
 
 
 def run_job(job: Job, log: Log | None = None) -> Point:
