@@ -44,44 +44,54 @@ def ps_per_byte(generation: int, lanes: int) -> Fraction:
 
 
 class PcieLink(SerialServer):
-    """One direction of the link: TLPs in order, and the DLLPs that answer the other direction."""
+    """One direction of the link: TLPs in order, and the DLLPs that answer the other direction.
 
-    __slots__ = ("_acks_due", "_dllp_time", "_rate", "_updates_due", "dllps", "tlp_bytes", "tlps")
+    Args:
+        tlps_per_ack: TLPs from the other direction that one Ack covers.
+        tlps_per_update: TLPs from the other direction that one UpdateFC covers.
+    """
 
-    def __init__(self, sim: Simulator, name: str, rate: Rate) -> None:
+    __slots__ = (
+        "_acks_due",
+        "_dllp_time",
+        "_tlps_per_ack",
+        "_tlps_per_update",
+        "_updates_due",
+        "dllps",
+        "rate",
+        "tlps",
+    )
+
+    def __init__(
+        self, sim: Simulator, name: str, rate: Rate, tlps_per_ack: int, tlps_per_update: int
+    ) -> None:
         super().__init__(sim, name)
-        self._rate = rate
+        self.rate = rate
         self._dllp_time = rate.time(DLLP_SIZE)
+        self._tlps_per_ack = tlps_per_ack
+        self._tlps_per_update = tlps_per_update
         self._acks_due = 0
         self._updates_due = 0
         self.dllps = 0
         self.tlps = 0
-        self.tlp_bytes = 0
 
-    def send(self, tlps: int, wire_bytes: int) -> int:
+    def send(self, tlps: int, duration_ps: int) -> int:
         """Send TLPs back to back; return the time in ps at which the last byte has arrived."""
         self.tlps += tlps
-        self.tlp_bytes += wire_bytes
-        return self.reserve(self._rate.time(wire_bytes)) + PROPAGATION_PS
+        return self.reserve(duration_ps) + PROPAGATION_PS
 
-    def acknowledge(self, tlps: int, per_ack: int, updated: int, per_update: int) -> None:
-        """Carry the Ack and UpdateFC DLLPs for TLPs that arrived from the other direction.
+    def answer(self, tlps: int, updated: int) -> int:
+        """Time in ps of the DLLPs for TLPs that arrived from the other direction.
 
         Args:
-            tlps: TLPs received.
-            per_ack: TLPs that one Ack covers.
-            updated: those of them that freed finite credits.
-            per_update: TLPs that one UpdateFC covers.
+            tlps: TLPs received, for Acks.
+            updated: those of them that freed finite credits, for UpdateFCs.
         """
-        if per_ack == per_update == 1:
-            dllps = tlps + updated
-        else:
-            acks, self._acks_due = divmod(self._acks_due + tlps, per_ack)
-            updates, self._updates_due = divmod(self._updates_due + updated, per_update)
-            dllps = acks + updates
-        if dllps:
-            self.dllps += dllps
-            self.reserve(dllps * self._dllp_time)
+        acks, self._acks_due = divmod(self._acks_due + tlps, self._tlps_per_ack)
+        updates, self._updates_due = divmod(self._updates_due + updated, self._tlps_per_update)
+        dllps = acks + updates
+        self.dllps += dllps
+        return dllps * self._dllp_time
 
 
 class _Read:
@@ -108,8 +118,9 @@ class PcieBus(Bus):
         self.name = name
         self.device = device
         rate = Rate(ps_per_byte(device.generation, device.lanes))
-        self.upstream = PcieLink(sim, f"{name}.upstream", rate)
-        self.downstream = PcieLink(sim, f"{name}.downstream", rate)
+        dllps = device.dllp_tlps_per_ack, device.dllp_tlps_per_update
+        self.upstream = PcieLink(sim, f"{name}.upstream", rate, *dllps)
+        self.downstream = PcieLink(sim, f"{name}.downstream", rate, *dllps)
         self.memory = HostMemory(sim, host, name)
         self.tags = CreditPool(sim, f"{name}.read_tags", device.read_tags)
         chipset = host.chipset
@@ -122,6 +133,8 @@ class PcieBus(Bus):
         self._completion = min(chipset.completion, device.max_payload)
         self._mmio_latency = chipset.mmio_latency
         self._header = memory_header(device.address_bits) + TLP_LINK_OVERHEAD
+        self._header_time = rate.time(self._header)
+        self._completions: dict[tuple[int, int], tuple[int, int]] = {}
         self._burst = max(
             device.max_payload,
             min(
@@ -165,19 +178,26 @@ class PcieBus(Bus):
             self._send_request(transfer, address, size, last)
 
     def _send_request(self, transfer: _Read, address: int, size: int, last: bool) -> None:
-        arrival = self.upstream.send(1, self._header)
+        arrival = self.upstream.send(1, self._header_time)
         self.sim.call_at(
             arrival + self.memory.read_latency_ps, self._complete, transfer, address, size, last
         )
 
+    def _cut(self, offset: int, size: int) -> tuple[int, int]:
+        """Completion TLPs for ``size`` bytes at an offset from a boundary, and their time in ps."""
+        tlps = pieces(offset, size, self._completion)
+        wire = size + tlps * (COMPLETION_HEADER + TLP_LINK_OVERHEAD)
+        self._completions[offset, size] = cut = tlps, self.downstream.rate.time(wire)
+        return cut
+
     def _complete(self, transfer: _Read, address: int, size: int, last: bool) -> None:
-        device = self.device
         if self.nonposted is not None:
             self.nonposted.release(1)
-        self.downstream.acknowledge(1, device.dllp_tlps_per_ack, 1, device.dllp_tlps_per_update)
-        tlps = pieces(address, size, self._completion)
+        offset = address % self._completion
+        tlps, duration = self._completions.get((offset, size)) or self._cut(offset, size)
+        downstream = self.downstream
+        arrival = downstream.send(tlps, downstream.answer(1, 1) + duration)
         fetched = self.memory.transfer(size)
-        arrival = self.downstream.send(tlps, size + tlps * (COMPLETION_HEADER + TLP_LINK_OVERHEAD))
         transfer.tlps += tlps
         if fetched > arrival:
             arrival = fetched
@@ -188,7 +208,7 @@ class PcieBus(Bus):
 
     def _completed(self, transfer: _Read) -> None:
         # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
-        self.upstream.acknowledge(transfer.tlps, self.device.dllp_tlps_per_ack, 0, 1)
+        self.upstream.reserve(self.upstream.answer(transfer.tlps, 0))
         self.tags.release(1)
         transfer.on_data(*transfer.args)
 
@@ -240,7 +260,7 @@ class PcieBus(Bus):
         on_sent: Callable[[], None] | None,
         on_visible: Callable[[], None] | None,
     ) -> None:
-        arrival = self.upstream.send(tlps, size + tlps * self._header)
+        arrival = self.upstream.send(tlps, self.upstream.rate.time(size + tlps * self._header))
         self.sim.call_at(arrival, self._written, tlps, units, size, on_sent, on_visible)
 
     def _written(
@@ -251,10 +271,7 @@ class PcieBus(Bus):
         on_sent: Callable[[], None] | None,
         on_visible: Callable[[], None] | None,
     ) -> None:
-        device = self.device
-        self.downstream.acknowledge(
-            tlps, device.dllp_tlps_per_ack, tlps, device.dllp_tlps_per_update
-        )
+        self.downstream.reserve(self.downstream.answer(tlps, tlps))
         stored = self.memory.transfer(size)
         self.posted_headers.release_at(stored + PROPAGATION_PS, tlps)
         self.posted_data.release_at(stored + PROPAGATION_PS, units)
@@ -274,13 +291,13 @@ class PcieBus(Bus):
     def _mmio_send(
         self, size: int, on_arrival: Callable[..., None], args: tuple[object, ...]
     ) -> None:
+        duration = self.downstream.rate.time(size + self._header)
         self.sim.call_at(
-            self.downstream.send(1, size + self._header), self._mmio_arrived, on_arrival, args
+            self.downstream.send(1, duration), self._mmio_arrived, on_arrival, args
         )
 
     def _mmio_arrived(self, on_arrival: Callable[..., None], args: tuple[object, ...]) -> None:
-        device = self.device
-        self.upstream.acknowledge(1, device.dllp_tlps_per_ack, 1, device.dllp_tlps_per_update)
+        self.upstream.reserve(self.upstream.answer(1, 1))
         on_arrival(*args)
 
     def mmio_read(self, size: int, on_data: Callable[..., None], *args: object) -> None:
@@ -290,13 +307,14 @@ class PcieBus(Bus):
         self, size: int, on_data: Callable[..., None], args: tuple[object, ...]
     ) -> None:
         self.sim.call_at(
-            self.downstream.send(1, self._header), self._mmio_answer, size, on_data, args
+            self.downstream.send(1, self._header_time), self._mmio_answer, size, on_data, args
         )
 
     def _mmio_answer(
         self, size: int, on_data: Callable[..., None], args: tuple[object, ...]
     ) -> None:
-        arrival = self.upstream.send(1, size + COMPLETION_HEADER + TLP_LINK_OVERHEAD)
+        wire = size + COMPLETION_HEADER + TLP_LINK_OVERHEAD
+        arrival = self.upstream.send(1, self.upstream.rate.time(wire))
         self.sim.call_at(arrival + self._mmio_latency, on_data, *args)
 
     # What was used.

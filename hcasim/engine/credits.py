@@ -47,7 +47,7 @@ class CreditPool:
         """
         if count > self.capacity:
             raise ValueError(f"{self.name}: {count} credits asked of a pool of {self.capacity}")
-        if self._returning:
+        if self._returning and self._returning[0][0] <= self.sim.now:
             self._collect()
         if not self._waiting and count <= self.available:
             self.available -= count

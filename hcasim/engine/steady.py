@@ -41,8 +41,7 @@ def find_period(
 def bounded_mean(intervals_ps: Sequence[int], *, enough: int, error: float) -> int | None:
     """Mean of irregular intervals in ps, or None if it is not known to the relative ``error``.
 
-    Whatever limits a stream is always busy, so early and late events make up for each other: the
-    error of the mean falls with the number of intervals, not with its root.
+    The error is estimated as half the difference between the means of the two halves.
 
     Args:
         enough: intervals that there must be at least.
@@ -50,6 +49,8 @@ def bounded_mean(intervals_ps: Sequence[int], *, enough: int, error: float) -> i
     count = len(intervals_ps)
     if count < enough:
         return None
+    half = count // 2
+    early = sum(intervals_ps[:half]) / half
+    late = sum(intervals_ps[count - half :]) / half
     mean = sum(intervals_ps) / count
-    jitter = max(intervals_ps) - min(intervals_ps)
-    return round(mean) if jitter <= error * mean * count else None
+    return round(mean) if abs(early - late) <= 2 * error * mean else None

@@ -16,7 +16,7 @@ from hcasim.catalog import Link
 from hcasim.engine import CreditPool, Rate, Simulator
 from hcasim.fabric.packet import FLOW_CONTROL_PACKET, FRAME_DELIMITERS, Packet
 
-_Entry = tuple[Packet, Callable[[int], None] | None]
+_Entry = tuple[int, Packet, Callable[[int], None]]
 
 CREDIT_BLOCK = 64
 SKIP_SYMBOLS = 4
@@ -84,14 +84,13 @@ class Transmitter:
         self._propagation = link.cable_length * link.propagation // 1000
         self._fcp_time = self._rate.time(FLOW_CONTROL_PACKET)
         self._credit_update = link.credit_update
-        self._queues: list[deque[_Entry]] = [
-            deque() for _ in range(sources)
-        ]
+        self._queues: list[deque[_Entry]] = [deque() for _ in range(sources)]
         self._waiting = 0
         self._urgent = urgent
         self._next = urgent
         self._free_at = 0
-        self._arbitrating = False
+        self._wake_at: int | None = None
+        self._blocked = False
         self._flow_control_debt = 0
         self._freed = 0
         self.busy_ps = 0
@@ -110,28 +109,19 @@ class Transmitter:
         )
 
     def send(
-        self,
-        source: int,
-        packet: Packet,
-        on_start: Callable[[int], None] | None = None,
+        self, source: int, packet: Packet, ready_at: int, on_start: Callable[[int], None]
     ) -> None:
         """Queue a packet of one source.
 
         Args:
+            ready_at: earliest time in ps for its first byte; a source's packets come in order
+                of it.
             on_start: called with the time in ps at which its last byte leaves, once that is known.
         """
-        self._queues[source].append((packet, on_start))
+        self._queues[source].append((ready_at, packet, on_start))
         self._waiting += 1
-        if not self._arbitrating:
-            self._arbitrating = True
-            if self._free_at > self.sim.now:
-                self.sim.call_at(self._free_at, self._arbitrate)
-            else:
-                self._arbitrate()
-
-    def backlog(self, source: int) -> int:
-        """Packets of one source that wait."""
-        return len(self._queues[source])
+        if not self._blocked:
+            self._wake(ready_at if ready_at > self._free_at else self._free_at)
 
     def owe_flow_control(self, freed_bytes: int) -> None:
         """Announce room freed in the receive buffer at this end to the other end.
@@ -144,46 +134,58 @@ class Transmitter:
             self.flow_control_packets += packets
             self._flow_control_debt += packets * self._fcp_time
 
-    def _arbitrate(self) -> None:
-        entry = self._queues[self._choose()].popleft()
-        self._waiting -= 1
-        assert self.credits is not None
-        self.credits.acquire(blocks(entry[0].size), self._transmit, entry)
+    def _wake(self, time_ps: int) -> None:
+        """Arbitrate at ``time_ps`` unless that happens earlier anyway."""
+        if self._wake_at is None or time_ps < self._wake_at:
+            self._wake_at = time_ps
+            self.sim.call_at(time_ps, self._arbitrate, time_ps)
 
-    def _choose(self) -> int:
-        """The source whose turn it is; one of them has a packet."""
+    def _arbitrate(self, woken_at: int) -> None:
+        if woken_at != self._wake_at:
+            return
+        self._wake_at = None
+        entry = self._queues[self._choose(woken_at)].popleft()
+        self._waiting -= 1
+        self._blocked = True
+        assert self.credits is not None
+        self.credits.acquire(blocks(entry[1].size), self._transmit, entry)
+
+    def _choose(self, now: int) -> int:
+        """The source whose turn it is; one of them has a packet that is ready."""
         queues, urgent, count = self._queues, self._urgent, len(self._queues)
         for source in range(urgent):
-            if queues[source]:
+            if queues[source] and queues[source][0][0] <= now:
                 return source
         source = self._next
-        while not queues[source]:
+        while not queues[source] or queues[source][0][0] > now:
             source = source + 1 if source + 1 < count else urgent
         self._next = source + 1 if source + 1 < count else urgent
         return source
 
     def _transmit(self, entry: _Entry) -> None:
-        packet, on_start = entry
-        now = int(self.sim.now)
+        _, packet, on_start = entry
+        self._blocked = False
+        # Flow control packets have gone out while the link was idle, or go out first.
+        debt = self._flow_control_debt
+        start = int(self.sim.now)
+        if debt:
+            self._flow_control_debt = 0
+            self.busy_ps += debt
+            start = max(start, self._free_at + debt)
         wire = packet.size + FRAME_DELIMITERS
         duration = self._rate.time(wire)
-        start = now + self._flow_control_debt
-        self.busy_ps += duration + self._flow_control_debt
-        self._flow_control_debt = 0
-        end = start + duration
+        self.busy_ps += duration
+        self._free_at = end = start + duration
         self.packets += 1
         self.payload_bytes += packet.payload
         self.wire_bytes += wire
-        if on_start is not None:
-            on_start(end)
+        on_start(end)
         receiver = self.receiver
         assert receiver is not None
         receiver.receive(packet, start + self._propagation, end + self._propagation)
-        self._free_at = end
         if self._waiting:
-            self.sim.call_at(end, self._arbitrate)
-        else:
-            self._arbitrating = False
+            ready = min(queue[0][0] for queue in self._queues if queue)
+            self._wake(ready if ready > end else end)
 
     @property
     def propagation_ps(self) -> int:

@@ -30,9 +30,7 @@ class SwitchInput:
             packet.trace.append((start, "switch"))
         buffer = self.buffer
         assert buffer is not None
-        switch.sim.call_at(
-            start, output.send, self._port, packet, partial(buffer.free, packet)
-        )
+        output.send(self._port, packet, start, partial(buffer.free, packet))
 
 
 class Switch:

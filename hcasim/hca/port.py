@@ -63,12 +63,13 @@ class StagingBuffer:
             packet.trace.append((int(self.sim.now), "gather data"))
         packets = self._packets
         while packets and packets[0].ready:
-            self.sim.call_after(self._latency, self._offer, packets.popleft().packet)
+            self._offer(packets.popleft().packet)
 
     def _offer(self, packet: Packet) -> None:
+        ready_at = int(self.sim.now) + self._latency
         if packet.trace is not None:
-            packet.trace.append((int(self.sim.now), "send pipeline"))
-        self._transmitter.send(self._source, packet, self._leaves)
+            packet.trace.append((ready_at, "send pipeline"))
+        self._transmitter.send(self._source, packet, ready_at, self._leaves)
 
     def _leaves(self, end_ps: int) -> None:
         self.slots.release_at(end_ps, 1)
@@ -103,6 +104,7 @@ class Port:
         self.packets_received = 0
         self.payload_received = 0
         self._latency = adapter.receive.latency
+        self._ack_latency = adapter.ack.latency
         self._service = adapter.receive.packet_service
         self._pipeline = SerialServer(sim, f"{name}.receive_pipeline")
         self._arrived: deque[Packet] = deque()
@@ -111,7 +113,7 @@ class Port:
 
     def acknowledge(self, packet: Packet) -> None:
         """Send an acknowledgement ahead of data."""
-        self.transmitter.send(ACKNOWLEDGEMENTS, packet)
+        self.transmitter.send(ACKNOWLEDGEMENTS, packet, int(self.sim.now) + self._ack_latency, _gone)
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Take a packet once the whole of it is here."""
@@ -150,3 +152,7 @@ class Port:
             self._pipeline.name: self._pipeline.busy_ps,
             self.transmitter.name: self.transmitter.busy_ps,
         }
+
+
+def _gone(_end_ps: int) -> None:
+    """An acknowledgement holds no slot."""

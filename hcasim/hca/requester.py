@@ -12,7 +12,7 @@ from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.port import Port, StagedPacket
-from hcasim.hca.translation import Access, Region, TranslationTables
+from hcasim.hca.translation import Access, TranslationTables
 from hcasim.hca.work_queue import (
     PSN_MODULUS,
     Completion,
@@ -21,6 +21,9 @@ from hcasim.hca.work_queue import (
     State,
     Status,
 )
+
+
+NO_ACCESS = Access(0)
 
 
 class Requester:
@@ -140,17 +143,11 @@ class Requester:
         self._pump(port)
 
     def _send_packet(self, port: Port, qp: QueuePair, entry: SendEntry) -> None:
-        region: Region | None = None
-        if not entry.inline and entry.length:
-            needed = Access.LOCAL_WRITE if entry.awaits_response else Access(0)
-            region = self._tables.find(entry.key, qp.pd, entry.address, entry.length, needed)
-            if region is None:
-                port.requests.slots.release(1)
-                qp.current = None
-                self._fail(qp, entry, Status.LOC_PROT_ERR)
-                return
-        if entry.sent == 0:
-            self._begin(qp, entry)
+        if entry.sent == 0 and not self._begin(qp, entry):
+            port.requests.slots.release(1)
+            qp.current = None
+            self._fail(qp, entry, Status.LOC_PROT_ERR)
+            return
         packet = self._segment(qp, entry)
         staged = port.requests.stage(packet)
         if self.sim.log is not None:
@@ -160,9 +157,17 @@ class Requester:
             self._fetch_next(qp)
         else:
             port.scheduler.add(qp)
-        self._gather(port, entry, region, packet, staged)
+        self._gather(port, entry, packet, staged)
 
-    def _begin(self, qp: QueuePair, entry: SendEntry) -> None:
+    def _begin(self, qp: QueuePair, entry: SendEntry) -> bool:
+        """Check the local memory and give the message its sequence numbers."""
+        if not entry.inline and entry.length:
+            needed = Access.LOCAL_WRITE if entry.awaits_response else NO_ACCESS
+            entry.region = self._tables.find(
+                entry.key, qp.pd, entry.address, entry.length, needed
+            )
+            if entry.region is None:
+                return False
         if entry.first_psn < 0:
             entry.first_psn = qp.next_psn
             entry.packets = 1 if entry.is_atomic else qp.packets(entry.length)
@@ -170,6 +175,7 @@ class Requester:
         qp.unacknowledged.append(entry)
         if entry.awaits_response:
             qp.outstanding_reads += 1
+        return True
 
     def _segment(self, qp: QueuePair, entry: SendEntry) -> Packet:
         index = entry.sent
@@ -208,12 +214,12 @@ class Requester:
         self,
         port: Port,
         entry: SendEntry,
-        region: Region | None,
         packet: Packet,
         staged: StagedPacket,
     ) -> None:
         if packet.trace is not None:
             packet.trace.append((int(self.sim.now), "send engine"))
+        region = entry.region
         if region is None or packet.payload == 0:
             port.requests.complete(staged)
         else:

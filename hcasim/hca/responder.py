@@ -309,16 +309,13 @@ class Responder:
         port.done()
 
     def _answer(self, port: Port, qp: QueuePair, packet: Packet) -> None:
-        send = partial(
-            self.sim.call_after, self.adapter.ack.latency, port.acknowledge, packet
-        )
         if qp.jobs:
-            self._queue_job(qp, partial(self._answer_now, qp, send))
+            self._queue_job(qp, partial(self._answer_in_turn, port, qp, packet))
         else:
-            send()
+            port.acknowledge(packet)
 
-    def _answer_now(self, qp: QueuePair, send: partial[None]) -> None:
-        send()
+    def _answer_in_turn(self, port: Port, qp: QueuePair, packet: Packet) -> None:
+        port.acknowledge(packet)
         self._finish_job(qp)
 
     def _queue_job(self, qp: QueuePair, job: partial[None]) -> None:

@@ -82,6 +82,7 @@ class SendEntry:
 
     Attributes:
         length: bytes of the message.
+        region: local memory, once the adapter has looked it up.
         first_psn: sequence number of its first packet, once execution has begun.
         packets: packets of the request (of the response, for a read).
         sent: packets of the request handed to the port so far.
@@ -101,6 +102,7 @@ class SendEntry:
         "opcode",
         "packets",
         "received",
+        "region",
         "remote_address",
         "remote_key",
         "responded",
@@ -141,6 +143,7 @@ class SendEntry:
         self.trace = trace
         self.is_atomic = opcode in (Opcode.FETCH_ADD, Opcode.COMPARE_SWAP)
         self.awaits_response = self.is_atomic or opcode is Opcode.RDMA_READ_REQUEST
+        self.region: Region | None = None
         self.first_psn = -1
         self.packets = 1
         self.sent = 0

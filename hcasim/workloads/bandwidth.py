@@ -30,7 +30,7 @@ from hcasim.workloads.windows import WindowPlan, pace
 REPLY_SIZE = 4
 CONTROL_SIZE = 4
 SLACK = 1e-3
-ERROR = 4e-3
+ERROR = 2e-3
 Steps = Generator[Event, Any, None]
 _REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hcasim.engine import bounded_mean, find_period
 
-ENOUGH = 3
+ENOUGH = 6
 
 
 class Laps:

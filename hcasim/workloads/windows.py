@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hcasim.engine import bounded_mean, find_period
 
-COLD = 2
+COLD = 1
 SHORTEST = 6
-PACKETS = 768
+PACKETS = 1024
 PERIOD_SLACK = 1e-4
 ERROR = 4e-3
 ENOUGH = 6
