@@ -5,6 +5,7 @@ from __future__ import annotations
 from hcasim.engine import bounded_mean, find_period
 
 ENOUGH = 6
+MOST = 12
 
 
 class Laps:
@@ -19,8 +20,8 @@ class Laps:
         exact: whether every iteration has to be run.
         repeats: how often the pattern must be seen before it is believed.
         slack: relative difference between repetitions that is still a repetition.
-        error: relative error to which the mean of durations that do not repeat must be known;
-            with 0 they have to repeat.
+        error: relative error to which the mean of durations that do not repeat should be known;
+            after 12 of them it is taken as it is. With 0 they have to repeat.
     """
 
     def __init__(
@@ -49,10 +50,10 @@ class Laps:
         # The first iteration starts cold and is never part of the pattern.
         warm = self.durations_ps[1:]
         self._period = find_period(warm, repeats=self._repeats, slack=self._slack)
-        if self._period is None and bounded_mean(
-            warm, enough=ENOUGH, error=self._error
-        ):
-            self._period = len(warm)
+        if self._period is None and self._error:
+            known = bounded_mean(warm, enough=ENOUGH, error=self._error)
+            if known is not None or len(warm) >= MOST:
+                self._period = len(warm)
 
     def settle(self, duration_ps: int) -> None:
         """Note the duration of an iteration that all others are known to repeat."""

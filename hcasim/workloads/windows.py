@@ -9,7 +9,7 @@ COLD = 1
 SHORTEST = 6
 PACKETS = 1024
 PERIOD_SLACK = 1e-4
-ERROR = 4e-3
+ERROR = 8e-3
 ENOUGH = 6
 
 
@@ -18,7 +18,7 @@ def pace(finished_ps: Sequence[int]) -> int | None:
 
     It is exact if the messages follow each other periodically. If they do not, which happens
     when several streams compete out of step, it is their mean, provided that it is known within
-    0.4 percent.
+    0.8 percent.
 
     Args:
         finished_ps: when each message was complete, in order.
