@@ -47,8 +47,3 @@ def compare(simulated: float, published: Published, tolerance: float) -> Compari
         raise ValueError(f"cannot compare with {published!r}: a positive number is needed")
     nearest = min(max(simulated, low), high)
     return Comparison((simulated - nearest) / nearest, tolerance)
-
-
-def worst(comparisons: list[Comparison]) -> Comparison:
-    """Return the comparison with the largest absolute error; one that is not a number wins."""
-    return max(comparisons, key=lambda one: (one.error != one.error, abs(one.error)))

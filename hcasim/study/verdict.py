@@ -105,7 +105,7 @@ def judge(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> Verd
     ]
     worst = max(findings, key=lambda one: (not one.passed, one.severity))
     passed = all(one.passed for one in findings)
-    notes = [one.text for one in findings if one.text] if len(findings) > 1 or worst.text else []
+    notes = [one.text for one in findings if one.text]
     if claim.contradiction:
         notes.append(f"the paper says {claim.contradiction}")
     status: Status = "pass" if passed else "fail"

@@ -56,6 +56,11 @@ def test_beside_a_range_the_nearer_end_counts(
     assert comparison.error == pytest.approx(sign * tolerance * 1.01, rel=1e-6)
 
 
+def test_an_error_of_exactly_the_tolerance_passes() -> None:
+    assert compare(1.5, 1.0, 0.5).passed
+    assert compare(0.5, 1.0, 0.5).passed
+
+
 @pytest.mark.parametrize("simulated", [math.nan, math.inf, -math.inf, 0.0, -3.8])
 def test_a_number_that_makes_no_sense_fails(simulated: float) -> None:
     assert not compare(simulated, 3.8, 0.05).passed

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import CatalogError
-from hcasim.study import load_scenario, reproduce
+from hcasim.study import Report, Verdict, load_scenario, reproduce
 from hcasim.study.report import COLUMNS
 
 Simulated = Callable[[], list[Any]]
@@ -88,6 +88,83 @@ def test_the_error_in_the_report_is_relative_and_signed() -> None:
     by_id = {v.id: v for v in reproduce(["liu2004/fig03"], jobs=1).verdicts}
     assert by_id["LIU-041"].error == pytest.approx(4.004 / 3.8 - 1)
     assert by_id["LIU-041"].role == "fitted"
+
+
+def a_verdict(**fields: Any) -> Verdict:
+    """A verdict that could be any."""
+    ordinary = {
+        "id": "X-1",
+        "scenario": "x/fig01",
+        "section": "I",
+        "system": "a machine",
+        "statement": "a statement",
+        "quantity": "latency",
+        "kind": "value",
+        "published": 4.0,
+        "unit": "us",
+        "relation": "=",
+        "simulated": 4.1,
+        "error": 0.025,
+        "tolerance": 0.05,
+        "role": "predicted",
+        "status": "pass",
+        "note": "",
+    }
+    return Verdict(**(ordinary | fields))
+
+
+ORDER = {"kind": "ordering", "published": "a < b", "error": None, "unit": "", "simulated": 0.75}
+
+
+@pytest.mark.parametrize(
+    ("fields", "published", "simulated", "error"),
+    [
+        ({}, "4 us", "4.10 us", "+2.5 %"),
+        ({"relation": "~", "error": -0.0312}, "~ 4 us", "4.10 us", "-3.1 %"),
+        ({"published": (20.0, 30.0), "unit": "%"}, "20 to 30 %", "4.1 %", "+2.5 %"),
+        ({"published": 972.0, "unit": "MB/s", "simulated": 971.6}, "972 MB/s", "972 MB/s", None),
+        ({"published": 1.24, "unit": "x", "relation": "<="}, "<= 1.24 x", "4.100 x", None),
+        (ORDER, "a < b", "0.750 x", ""),
+    ],
+)
+def test_numbers_are_written_as_papers_do(
+    fields: dict[str, Any], published: str, simulated: str, error: str | None
+) -> None:
+    row = dict(zip(COLUMNS, Report((a_verdict(**fields),), (), 0.0).rows()[0], strict=True))
+    assert (row["published"], row["simulated"]) == (published, simulated)
+    if error is not None:
+        assert row["error"] == error
+
+
+def test_the_report_closes_with_explanations_counts_and_medians() -> None:
+    verdicts = (
+        a_verdict(error=-0.01),
+        a_verdict(error=0.03),
+        a_verdict(role="fitted", error=0.001),
+        a_verdict(id="X-2", error=0.5, status="deviation", note="it is so; because"),
+        a_verdict(id="X-3", error=None, status="fail", note="4 to 5"),
+        a_verdict(id="X-4", error=None, status="fail"),
+        a_verdict(id="X-5", error=None, status="context", role="context"),
+    )
+    assert Report(verdicts, (), 0.0).closing_lines() == [
+        "X-2: it is so; because",
+        "X-3: missed, and no deviation is documented (4 to 5)",
+        "X-4: missed, and no deviation is documented",
+        "3 pass, 2 fail, 1 documented deviations; 1 statements of context are not replayed",
+        "median error of fitted numbers: 0.1 %",
+        "median error of predicted numbers: 3.0 %",
+    ]
+
+
+def test_a_documented_deviation_is_no_failure() -> None:
+    assert Report((a_verdict(status="deviation"),), (), 0.0).ok
+    assert not Report((a_verdict(status="fail"),), (), 0.0).ok
+
+
+def test_the_time_that_it_took_is_reported() -> None:
+    report = reproduce(["liu2004/fig03"], jobs=1)
+    assert 0 < report.wall_seconds < 60
+    assert 0 < report.replays[0].wall_seconds <= report.wall_seconds
 
 
 def test_the_table_has_a_text_for_each_column() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import CatalogError
+from hcasim.catalog import CatalogError, resolve
 from hcasim.study import prepare
 
 
@@ -39,6 +39,19 @@ def test_an_option_out_of_range_or_in_contradiction_is_named(
 ) -> None:
     (found,) = faults_of(options=options)
     assert fault in found
+
+
+@pytest.mark.parametrize("options", [{"qps": 65536}, {"window": 65535}, {"warmup": 0}])
+@pytest.mark.parametrize("size", [1, 2**31])
+def test_the_limits_themselves_are_allowed(options: dict[str, Any], size: int) -> None:
+    assert prepare("write_bw", "liu2004", sizes=size, options=options)
+
+
+def test_as_much_inline_data_as_stack_and_adapter_take_is_allowed() -> None:
+    machine = resolve("liu2004")
+    limit = min(machine.stack.max_inline, machine.adapter.limits.max_inline)
+    assert prepare("write_lat", "liu2004", sizes=limit, options={"inline": True})
+    assert faults_of("write_lat", sizes=limit + 1, options={"inline": True})
 
 
 @pytest.mark.parametrize("size", [0, -1, 2**31 + 1])

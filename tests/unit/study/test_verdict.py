@@ -147,6 +147,8 @@ def test_an_order_may_hold_against_a_multiple() -> None:
     claim = a_claim(kind="ordering", published="a", relation="<", measure=PAIR | {"factor": 2.0})
     assert verdict(claim, one={4: 1.9}, two={4: 1.0}).status == "pass"
     assert verdict(claim, one={4: 2.1}, two={4: 1.0}).status == "fail"
+    assert verdict(claim, one={4: 3.0}, two={4: 2.0}).simulated == 0.75
+    assert verdict(claim, one={4: 3.0}, two={4: 2.0}).note == "one / 2 x two 0.750"
 
 
 def test_series_without_a_common_size_have_no_order() -> None:
@@ -155,10 +157,58 @@ def test_series_without_a_common_size_have_no_order() -> None:
         verdict(claim, one={4: 1.0}, two={8: 1.0})
 
 
-@pytest.mark.parametrize(("value", "status"), [(0.96, "pass"), (1.04, "pass"), (1.06, "fail")])
+ALIKE = [(0.94, "fail"), (0.96, "pass"), (1.04, "pass"), (1.06, "fail")]
+
+
+@pytest.mark.parametrize(("value", "status"), ALIKE)
 def test_alike_means_within_the_tolerance_of_the_quantity(value: float, status: str) -> None:
     claim = a_claim(kind="ordering", published="a", relation="~", measure=PAIR)
-    assert verdict(claim, one={4: value}, two={4: 1.0}).status == status
+    found = verdict(claim, one={4: value}, two={4: 1.0})
+    assert found.status == status
+    assert found.error == pytest.approx(value - 1)
+    assert found.tolerance == 0.05
+
+
+@pytest.mark.parametrize("select", ["smallest", "all"])
+@pytest.mark.parametrize(("relation", "value"), [("<", 1.01), ("<", 1.0), (">", 0.99), (">", 1.0)])
+def test_the_wrong_order_and_a_tie_fail(select: str, relation: str, value: float) -> None:
+    claim = a_claim(
+        kind="ordering", published="a", relation=relation, measure=PAIR | {"select": select}
+    )
+    assert verdict(claim, one={4: value}, two={4: 1.0}).status == "fail"
+    assert verdict(claim, one={4: 1.0}, two={4: value}).status == (
+        "fail" if value == 1.0 else "pass"
+    )
+
+
+def test_the_note_of_an_order_has_the_span_of_the_ratios() -> None:
+    claim = a_claim(kind="ordering", published="a", relation="<", measure=PAIR | {"select": "all"})
+    assert verdict(claim, one={4: 1.0, 8: 3.0}, two={4: 2.0, 8: 4.0}).note == (
+        "one / two 0.500 to 0.750"
+    )
+
+
+def test_the_worst_of_several_limits_is_reported() -> None:
+    measure = [ONE, ONE | {"series": "two"}, ONE | {"series": "three"}]
+    values = {"one": {4: 3.0}, "two": {4: 9.0}, "three": {4: 5.0}}
+    below = a_claim(kind="threshold", published=10, relation="<=", measure=measure)
+    assert verdict(below, **values).simulated == 9.0
+    above = a_claim(kind="threshold", published=1, relation=">=", measure=measure)
+    assert verdict(above, **values).simulated == 3.0
+    assert verdict(above, one={4: 1.0}, two={4: 2.0}, three={4: 2.0}).status == "pass"
+    assert verdict(above, one={4: 0.9}, two={4: 2.0}, three={4: 2.0}).status == "fail"
+
+
+def test_a_number_that_is_too_small_may_be_the_worst() -> None:
+    claim = a_claim(measure=[ONE, ONE | {"series": "two"}])
+    assert verdict(claim, one={4: 3.9}, two={4: 4.05}).simulated == 3.9
+
+
+def test_a_reading_that_is_not_a_number_is_the_worst() -> None:
+    claim = a_claim(measure=[ONE, ONE | {"series": "two"}])
+    found = verdict(claim, one={4: 40.0}, two={4: float("nan")})
+    assert found.status == "fail"
+    assert found.simulated != found.simulated
 
 
 def test_a_limit_holds_exactly() -> None:
