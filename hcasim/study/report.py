@@ -88,8 +88,8 @@ class Report:
         lines = [_explanation(verdict) for verdict in self.deviations]
         counts = self.summary
         lines.append(
-            f"{counts['pass']} pass, {counts['fail']} fail, {counts['deviation']} documented "
-            f"deviations; {counts['context']} statements of context are not replayed"
+            f"{counts['pass']} pass, {counts['fail']} fail, {counts['deviation']} deviation "
+            f"(documented), {counts['context']} context (not replayed)"
         )
         for role in ("fitted", "predicted"):
             error = self.median_error(role)

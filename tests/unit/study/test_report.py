@@ -150,7 +150,7 @@ def test_the_report_closes_with_explanations_counts_and_medians() -> None:
         "X-2: it is so; because",
         "X-3: missed, and no deviation is documented (4 to 5)",
         "X-4: missed, and no deviation is documented",
-        "3 pass, 2 fail, 1 documented deviations; 1 statements of context are not replayed",
+        "3 pass, 2 fail, 1 deviation (documented), 1 context (not replayed)",
         "median error of fitted numbers: 0.1 %",
         "median error of predicted numbers: 3.0 %",
     ]
