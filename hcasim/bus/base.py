@@ -17,9 +17,7 @@ class Bus(ABC):
     name: str
 
     @abstractmethod
-    def read(
-        self, address: int, size: int, on_data: Callable[..., None], *args: object
-    ) -> None:
+    def read(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
         """Read ``size`` bytes of host memory; call ``on_data(*args)`` when the last one is here."""
 
     @abstractmethod
@@ -32,8 +30,8 @@ class Bus(ABC):
     ) -> None:
         """Write ``size`` bytes to host memory.
 
-        ``on_sent`` is called when the adapter need not keep the data any more, ``on_visible`` when a
-        polling processor can see it.
+        ``on_sent`` is called when the adapter need not keep the data any more, ``on_visible``
+        when a polling processor can see it.
         """
 
     @abstractmethod

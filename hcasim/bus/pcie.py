@@ -22,7 +22,13 @@ DLLP_SIZE = 8
 DATA_CREDIT = 16
 PAGE = 4096
 PROPAGATION_PS = 1000
-_GIGATRANSFERS = {1: Fraction(5, 2), 2: Fraction(5), 3: Fraction(8), 4: Fraction(16), 5: Fraction(32)}
+_GIGATRANSFERS = {
+    1: Fraction(5, 2),
+    2: Fraction(5),
+    3: Fraction(8),
+    4: Fraction(16),
+    5: Fraction(32),
+}
 
 
 def memory_header(address_bits: int) -> int:
@@ -141,7 +147,9 @@ class PcieBus(Bus):
                 8 * device.max_payload,
                 chipset.posted_header_credits * device.max_payload,
                 chipset.posted_data_credits * DATA_CREDIT,
-            ) // device.max_payload * device.max_payload,
+            )
+            // device.max_payload
+            * device.max_payload,
         )
         self.reads = self.read_bytes = self.writes = self.write_bytes = self.mmio_writes = 0
 
@@ -225,9 +233,7 @@ class PcieBus(Bus):
         self.write_bytes += size
         if address % self._burst + size <= self._burst:
             tlps = pieces(address, size, self.device.max_payload)
-            self.posted_headers.acquire(
-                tlps, self._headers_held, tlps, size, on_sent, on_visible
-            )
+            self.posted_headers.acquire(tlps, self._headers_held, tlps, size, on_sent, on_visible)
             return
         last = address + size
         for start, piece in split(address, size, self._burst):
@@ -292,9 +298,7 @@ class PcieBus(Bus):
         self, size: int, on_arrival: Callable[..., None], args: tuple[object, ...]
     ) -> None:
         duration = self.downstream.rate.time(size + self._header)
-        self.sim.call_at(
-            self.downstream.send(1, duration), self._mmio_arrived, on_arrival, args
-        )
+        self.sim.call_at(self.downstream.send(1, duration), self._mmio_arrived, on_arrival, args)
 
     def _mmio_arrived(self, on_arrival: Callable[..., None], args: tuple[object, ...]) -> None:
         self.upstream.reserve(self.upstream.answer(1, 1))

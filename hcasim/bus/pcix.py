@@ -24,12 +24,13 @@ SPLIT_RESPONSE_CLOCKS = 1
 TURNAROUND_CLOCKS = 2
 
 DEVICE_READ, DEVICE_WRITE, BRIDGE = range(3)
+AGENTS = (2, 1)
 
 
 class PcixBus(Bus):
     """An adapter on a PCI-X bus behind a bridge to the memory controller.
 
-    The adapter's read engine, its write engine and the bridge take turns.
+    The adapter and the bridge take turns; within the adapter the short read requests go first.
 
     Args:
         device: the adapter's side of the bus.
@@ -41,7 +42,7 @@ class PcixBus(Bus):
         self.name = name
         self.device = device
         self.memory = HostMemory(sim, host, name)
-        self.arbiter = Arbiter(sim, f"{name}.bus", 3)
+        self.arbiter = Arbiter(sim, f"{name}.bus", AGENTS)
         self.splits = CreditPool(sim, f"{name}.outstanding_splits", device.outstanding_splits)
         self._bridge_latency = host.pcix_bridge.latency
         self._mmio_latency = host.chipset.mmio_latency + host.pcix_bridge.latency
@@ -73,9 +74,7 @@ class PcixBus(Bus):
             self.splits.acquire(1, self._request, start, piece, whole)
 
     def _request(self, address: int, size: int, whole: Gather) -> None:
-        self.arbiter.request(
-            DEVICE_READ, self._request_time, self._requested, address, size, whole
-        )
+        self.arbiter.request(DEVICE_READ, self._request_time, self._requested, address, size, whole)
 
     def _requested(self, address: int, size: int, whole: Gather) -> None:
         self.sim.call_after(
@@ -145,7 +144,9 @@ class PcixBus(Bus):
         self.arbiter.request(BRIDGE, self.burst_time(0, size), on_arrival, *args)
 
     def mmio_read(self, size: int, on_data: Callable[..., None], *args: object) -> None:
-        self.sim.call_after(self._mmio_latency, self._mmio_drive, size, self._mmio_answer, (on_data, args))
+        self.sim.call_after(
+            self._mmio_latency, self._mmio_drive, size, self._mmio_answer, (on_data, args)
+        )
 
     def _mmio_answer(self, on_data: Callable[..., None], args: tuple[object, ...]) -> None:
         self.sim.call_after(self._mmio_latency, on_data, *args)

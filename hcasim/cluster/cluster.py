@@ -30,9 +30,7 @@ class Node:
             machine.mtu,
             1 + index * machine.adapter.ports,
         )
-        self.cores = [
-            Core(sim, f"{self.name}.cpu{number}") for number in range(machine.host.cpus)
-        ]
+        self.cores = [Core(sim, f"{self.name}.cpu{number}") for number in range(machine.host.cpus)]
 
 
 class Cluster:

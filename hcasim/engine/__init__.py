@@ -1,4 +1,4 @@
-"""The parts every hardware block is made of: clock, servers, arbiters, credits, caches, steady state."""
+"""What every hardware block is made of: clock, servers, arbiters, credits, caches."""
 
 from hcasim.engine.arbiter import Arbiter
 from hcasim.engine.cache import SetAssociativeCache

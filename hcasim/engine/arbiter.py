@@ -3,69 +3,80 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from hcasim.engine.clock import Simulator
 
-Policy = Literal["round_robin", "priority"]
-
 
 class Arbiter:
-    """Grants a resource to one requester at a time.
+    """Grants a resource to one requester at a time: round robin of groups, priority within one.
 
-    Each requester has a queue of its own, served in order. ``round_robin`` starts the search
-    behind the requester that was granted last; ``priority`` prefers the lower number.
+    Each requester has a queue of its own, served in order.
 
     Args:
-        requesters: how many requesters there are; they are numbered from 0.
+        groups: requesters of each group. The requesters are numbered from 0 through all groups;
+            within a group the lower number goes first. ``[1, 1, 1]`` is plain round robin of
+            three, ``[3]`` plain priority.
 
     Attributes:
         busy_ps: time the resource was held so far, in ps.
         grants: grants per requester.
+
+    Raises:
+        ValueError: if there is no requester, or an empty group.
     """
 
-    def __init__(
-        self, sim: Simulator, name: str, requesters: int, policy: Policy = "round_robin"
-    ) -> None:
-        if requesters < 1:
-            raise ValueError(f"{name}: an arbiter needs at least one requester")
+    def __init__(self, sim: Simulator, name: str, groups: Sequence[int]) -> None:
+        if not groups or min(groups) < 1:
+            raise ValueError(f"{name}: an arbiter needs groups of at least one requester each")
         self.sim = sim
         self.name = name
-        self.policy = policy
         self.busy_ps = 0
+        requesters = sum(groups)
         self.grants = [0] * requesters
         self._queues: list[deque[tuple[int, Callable[..., None], tuple[Any, ...]]]] = [
             deque() for _ in range(requesters)
         ]
-        self._last = requesters - 1
+        numbers = iter(range(requesters))
+        self._groups = [[next(numbers) for _ in range(size)] for size in groups]
+        self._next = 0
         self._waiting = 0
         self._busy = False
 
     def request(
         self, requester: int, duration_ps: int, on_done: Callable[..., None], *args: Any
     ) -> None:
-        """Queue a request to hold the resource for ``duration_ps``, then call ``on_done(*args)``."""
+        """Queue a request to hold the resource for ``duration_ps``, then call ``on_done(*args)``.
+
+        Raises:
+            ValueError: if the duration is negative.
+        """
+        if duration_ps < 0:
+            raise ValueError(f"{self.name}: a turn cannot last {duration_ps} ps")
         self._queues[requester].append((duration_ps, on_done, args))
         self._waiting += 1
         if not self._busy:
             self._grant()
 
     def _grant(self) -> None:
-        queues = self._queues
-        count = len(queues)
-        first = self._last + 1 if self.policy == "round_robin" else 0
-        for step in range(count):
-            requester = (first + step) % count
-            if queues[requester]:
-                break
-        duration, on_done, args = queues[requester].popleft()
+        requester = self._choose()
+        duration, on_done, args = self._queues[requester].popleft()
         self._waiting -= 1
-        self._last = requester
         self._busy = True
         self.busy_ps += duration
         self.grants[requester] += 1
         self.sim.call_after(duration, self._finish, on_done, args)
+
+    def _choose(self) -> int:
+        count = len(self._groups)
+        for step in range(count):
+            group = (self._next + step) % count
+            for requester in self._groups[group]:
+                if self._queues[requester]:
+                    self._next = (group + 1) % count
+                    return requester
+        raise AssertionError("nobody waits")
 
     def _finish(self, on_done: Callable[..., None], args: tuple[Any, ...]) -> None:
         # What the end of this turn makes ready competes for the next one.

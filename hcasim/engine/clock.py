@@ -9,7 +9,6 @@ from typing import Any
 from simpy.core import Environment
 from simpy.events import NORMAL
 
-
 # SimPy queues tuples of time, priority, serial number and event. A call has its function and
 # arguments in place of the event: nothing can wait for it or cancel it, so it needs no object.
 _CALL_FIELDS = 5

@@ -198,7 +198,12 @@ class Transmitter:
 
 
 def connect_ports(
-    a: Transmitter, a_receiver: Receiver, a_buffer: int, b: Transmitter, b_receiver: Receiver, b_buffer: int
+    a: Transmitter,
+    a_receiver: Receiver,
+    a_buffer: int,
+    b: Transmitter,
+    b_receiver: Receiver,
+    b_buffer: int,
 ) -> None:
     """Make a link of two transmitters: each delivers into the receiver at the other end.
 

@@ -54,6 +54,9 @@ class CompletionEngine:
             trace.append((int(self.sim.now), "CQE write"))
         if self.sim.log is not None:
             self.sim.log(
-                int(self.sim.now), f"cq{cq.number}", "cqe", f"{completion.status.name} qp {completion.qpn}"
+                int(self.sim.now),
+                f"cq{cq.number}",
+                "cqe",
+                f"{completion.status.name} qp {completion.qpn}",
             )
         cq.push(completion, int(self.sim.now))

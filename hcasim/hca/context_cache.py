@@ -27,9 +27,7 @@ class ContextCache:
         self.misses = 0
         self.wait_ps = 0
         self._latency = description.miss_latency
-        self._cache = SetAssociativeCache(
-            description.entries, description.ways, description.policy
-        )
+        self._cache = SetAssociativeCache(description.entries, description.ways, description.policy)
         self._fetching: dict[int, list[tuple[Callable[..., None], tuple[object, ...]]]] = {}
 
     def held(self, key: int) -> bool:

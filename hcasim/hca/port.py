@@ -96,7 +96,9 @@ class Port:
         self.transmitter = Transmitter(sim, f"{name}.link", link, 3, urgent=1)
         slots = max(1, adapter.send.port_buffer // mtu)
         self.requests, self.responses = (
-            StagingBuffer(sim, f"{name}.{what}", self.transmitter, source, slots, adapter.send.latency)
+            StagingBuffer(
+                sim, f"{name}.{what}", self.transmitter, source, slots, adapter.send.latency
+            )
             for what, source in (("requests", REQUESTS), ("responses", RESPONSES))
         )
         self.scheduler = Scheduler(adapter.scheduler.queues)
@@ -113,7 +115,9 @@ class Port:
 
     def acknowledge(self, packet: Packet) -> None:
         """Send an acknowledgement ahead of data."""
-        self.transmitter.send(ACKNOWLEDGEMENTS, packet, int(self.sim.now) + self._ack_latency, _gone)
+        self.transmitter.send(
+            ACKNOWLEDGEMENTS, packet, int(self.sim.now) + self._ack_latency, _gone
+        )
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Take a packet once the whole of it is here."""

@@ -7,7 +7,7 @@ from functools import partial
 from hcasim.bus import Bus
 from hcasim.catalog import Adapter
 from hcasim.engine import SerialServer, Simulator
-from hcasim.fabric.packet import Opcode, Packet
+from hcasim.fabric.packet import Packet
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
@@ -22,8 +22,8 @@ from hcasim.hca.work_queue import (
     Status,
 )
 
-
 NO_ACCESS = Access(0)
+RETRY_FOR_EVER = 7
 
 
 class Requester:
@@ -163,9 +163,7 @@ class Requester:
         """Check the local memory and give the message its sequence numbers."""
         if not entry.inline and entry.length:
             needed = Access.LOCAL_WRITE if entry.awaits_response else NO_ACCESS
-            entry.region = self._tables.find(
-                entry.key, qp.pd, entry.address, entry.length, needed
-            )
+            entry.region = self._tables.find(entry.key, qp.pd, entry.address, entry.length, needed)
             if entry.region is None:
                 return False
         if entry.first_psn < 0:
@@ -314,13 +312,12 @@ class Requester:
             if not earlier.awaits_response:
                 earlier.responded = True
         self._retire(qp)
-        if status is not Status.RNR_RETRY_EXC_ERR:
-            self._fail(qp, entry, status)
-        elif qp.rnr_retry < 7 and qp.rnr_tries >= qp.rnr_retry:
-            self._fail(qp, entry, status)
-        else:
+        not_ready = status is Status.RNR_RETRY_EXC_ERR
+        if not_ready and (qp.rnr_retry == RETRY_FOR_EVER or qp.rnr_tries < qp.rnr_retry):
             qp.rnr_tries += 1
             self._rewind(qp, entry)
+        else:
+            self._fail(qp, entry, status)
 
     def _rewind(self, qp: QueuePair, entry: SendEntry) -> None:
         """Take back ``entry`` and all after it, to send them again after the RNR timer."""

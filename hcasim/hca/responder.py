@@ -122,9 +122,7 @@ class Responder:
 
     def _receive_wqe(self, port: Port, qp: QueuePair, packet: Packet) -> None:
         self.receive_wqes_fetched += 1
-        self.sim.call_after(
-            self.adapter.receive_queue.latency, self._place_first, port, qp, packet
-        )
+        self.sim.call_after(self.adapter.receive_queue.latency, self._place_first, port, qp, packet)
 
     def _place_first(self, port: Port, qp: QueuePair, packet: Packet) -> None:
         if packet.trace is not None:
@@ -254,9 +252,7 @@ class Responder:
         self._atomic_unit.acquire(1, self._fetch_word, qp, entry, region)
 
     def _fetch_word(self, qp: QueuePair, entry: SendEntry, region: Region) -> None:
-        self._dma.gather(
-            region, entry.remote_address, ATOMIC_SIZE, self._modify, qp, entry, region
-        )
+        self._dma.gather(region, entry.remote_address, ATOMIC_SIZE, self._modify, qp, entry, region)
 
     def _modify(self, qp: QueuePair, entry: SendEntry, region: Region) -> None:
         original = region.words.get(entry.remote_address, 0)

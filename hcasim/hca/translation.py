@@ -90,9 +90,7 @@ class TranslationTables:
         """Take a region out of the tables; later accesses through its key fail."""
         self._regions.pop(region.key, None)
 
-    def find(
-        self, key: int, pd: int, address: int, length: int, needed: Access
-    ) -> Region | None:
+    def find(self, key: int, pd: int, address: int, length: int, needed: Access) -> Region | None:
         """The region that allows this access, or None if a key, range, right or PD is wrong."""
         region = self._regions.get(key)
         if (
@@ -107,7 +105,7 @@ class TranslationTables:
     def translate(
         self, region: Region, address: int, length: int, action: Callable[..., None], *args: object
     ) -> None:
-        """Call ``action(*args)`` once the MPT entry and the MTT entries of the range are on chip."""
+        """Call ``action(*args)`` once the MPT and MTT entries of the range are on chip."""
         first = (address - region.address) // region.page_size
         last = (address + max(length, 1) - 1 - region.address) // region.page_size
         if first == last and self.mpt.held(region.key):

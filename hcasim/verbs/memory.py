@@ -64,9 +64,7 @@ class PD:
         """
         from hcasim.verbs.qp import QP
 
-        return QP(
-            self, send_cq, recv_cq, max_send_wr, max_recv_wr, max_inline_data, port_num
-        )
+        return QP(self, send_cq, recv_cq, max_send_wr, max_recv_wr, max_inline_data, port_num)
 
 
 class MR:

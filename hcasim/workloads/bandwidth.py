@@ -47,7 +47,13 @@ class Process:
     """One process of a pair: it sends windows, or receives them, or both."""
 
     def __init__(
-        self, sim: Simulator, cluster: Cluster, node: int, core: int, options: Options, opcode: WROpcode
+        self,
+        sim: Simulator,
+        cluster: Cluster,
+        node: int,
+        core: int,
+        options: Options,
+        opcode: WROpcode,
     ) -> None:
         self.sim = sim
         self.options = options

@@ -17,7 +17,9 @@ PAGE = 4096
 class _Stream:
     """Keeps a number of DMA operations of one kind in flight and times windows of them."""
 
-    def __init__(self, sim: Simulator, start: Callable[[Callable[[], None]], None], options: Options):
+    def __init__(
+        self, sim: Simulator, start: Callable[[Callable[[], None]], None], options: Options
+    ):
         self.sim = sim
         self.laps = Laps(options.warmup, options.iters, options.exact, repeats=2, slack=1e-6)
         self.settled = sim.event()

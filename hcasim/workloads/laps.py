@@ -25,7 +25,13 @@ class Laps:
     """
 
     def __init__(
-        self, warmup: int, iters: int, exact: bool, *, repeats: int = 3, slack: float = 0.0,
+        self,
+        warmup: int,
+        iters: int,
+        exact: bool,
+        *,
+        repeats: int = 3,
+        slack: float = 0.0,
         error: float = 0.0,
     ) -> None:
         self.durations_ps: list[int] = []

@@ -20,9 +20,7 @@ from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
-ALL_ACCESS = (
-    Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
-)
+ALL_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
 _ATOMIC = {
     "fetch_add": WROpcode.ATOMIC_FETCH_AND_ADD,
     "cmp_swap": WROpcode.ATOMIC_CMP_AND_SWP,
@@ -65,9 +63,7 @@ class End:
         self.turn += 1
         return qp
 
-    def request(
-        self, opcode: WROpcode, peer: End, trace: list[tuple[int, str]] | None
-    ) -> SendWR:
+    def request(self, opcode: WROpcode, peer: End, trace: list[tuple[int, str]] | None) -> SendWR:
         """A request that moves the whole buffer."""
         return SendWR(
             opcode,
@@ -204,9 +200,7 @@ def send_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
     return SendPingPong(sim, machine, options).run()
 
 
-def _round_trip(
-    sim: Simulator, machine: Machine, options: Options, opcode: WROpcode
-) -> Result:
+def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROpcode) -> Result:
     """The initiator posts a request and polls its completion queue; the target is passive."""
     cluster = Cluster(sim, machine, 2)
     initiator, target = (End(sim, cluster, node, options) for node in range(2))

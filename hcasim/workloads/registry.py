@@ -69,39 +69,65 @@ WORKLOADS: dict[str, Workload] = {
     workload.name: workload
     for workload in (
         Workload(
-            "write_lat", "RDMA write ping-pong, memory polled", _LATENCY_FIELDS, _INLINE, _LAT,
+            "write_lat",
+            "RDMA write ping-pong, memory polled",
+            _LATENCY_FIELDS,
+            _INLINE,
+            _LAT,
             latency.write_lat,
         ),
         Workload(
-            "send_lat", "send/receive ping-pong, CQ polled", _LATENCY_FIELDS, _INLINE, _LAT,
+            "send_lat",
+            "send/receive ping-pong, CQ polled",
+            _LATENCY_FIELDS,
+            _INLINE,
+            _LAT,
             latency.send_lat,
         ),
         Workload(
             "read_lat", "RDMA read round trip", _LATENCY_FIELDS, _LATENCY, _LAT, latency.read_lat
         ),
         Workload(
-            "atomic_lat", "atomic round trip", _LATENCY_FIELDS, _LATENCY | {"op"}, _LAT,
+            "atomic_lat",
+            "atomic round trip",
+            _LATENCY_FIELDS,
+            _LATENCY | {"op"},
+            _LAT,
             latency.atomic_lat,
         ),
         Workload(
-            "write_bw", "one-way RDMA write windows", _STREAM_FIELDS, _PORTS, _BW,
+            "write_bw",
+            "one-way RDMA write windows",
+            _STREAM_FIELDS,
+            _PORTS,
+            _BW,
             bandwidth.write_bw,
         ),
         Workload(
-            "write_bibw", "two-way RDMA write windows", _STREAM_FIELDS, _PORTS, _BW,
+            "write_bibw",
+            "two-way RDMA write windows",
+            _STREAM_FIELDS,
+            _PORTS,
+            _BW,
             bandwidth.write_bibw,
         ),
         Workload(
-            "send_bw", "one-way send windows", _STREAM_FIELDS, _STREAM | {"processes", "inline"},
-            _BW, bandwidth.send_bw,
+            "send_bw",
+            "one-way send windows",
+            _STREAM_FIELDS,
+            _STREAM | {"processes", "inline"},
+            _BW,
+            bandwidth.send_bw,
         ),
         Workload(
-            "send_bibw", "two-way send windows", _STREAM_FIELDS,
-            _STREAM | {"processes", "inline"}, _BW, bandwidth.send_bibw,
+            "send_bibw",
+            "two-way send windows",
+            _STREAM_FIELDS,
+            _STREAM | {"processes", "inline"},
+            _BW,
+            bandwidth.send_bibw,
         ),
-        Workload(
-            "read_bw", "RDMA read windows", _STREAM_FIELDS, _STREAM, _BW, bandwidth.read_bw
-        ),
+        Workload("read_bw", "RDMA read windows", _STREAM_FIELDS, _STREAM, _BW, bandwidth.read_bw),
         Workload(
             "bw_rd", "DMA reads by the adapter, bus alone", _STREAM_FIELDS, _BUS, _BW, bus.bw_rd
         ),
@@ -109,16 +135,28 @@ WORKLOADS: dict[str, Workload] = {
             "bw_wr", "DMA writes by the adapter, bus alone", _STREAM_FIELDS, _BUS, _BW, bus.bw_wr
         ),
         Workload(
-            "bw_rdwr", "DMA reads and writes together, bus alone", _STREAM_FIELDS, _BUS, _BW,
+            "bw_rdwr",
+            "DMA reads and writes together, bus alone",
+            _STREAM_FIELDS,
+            _BUS,
+            _BW,
             bus.bw_rdwr,
         ),
         Workload(
-            "lat_rd", "one DMA read, bus alone", _LATENCY_FIELDS, frozenset(_COMMON), _LAT,
+            "lat_rd",
+            "one DMA read, bus alone",
+            _LATENCY_FIELDS,
+            frozenset(_COMMON),
+            _LAT,
             bus.lat_rd,
         ),
         Workload(
-            "lat_wrrd", "a DMA write and a read behind it, bus alone", _LATENCY_FIELDS,
-            frozenset(_COMMON), _LAT, bus.lat_wrrd,
+            "lat_wrrd",
+            "a DMA write and a read behind it, bus alone",
+            _LATENCY_FIELDS,
+            frozenset(_COMMON),
+            _LAT,
+            bus.lat_wrrd,
         ),
     )
 }
@@ -140,6 +178,4 @@ def run_point(name: str, machine: Machine, options: Options, log: Log | None = N
     sim = Simulator()
     sim.log = log
     result = workload.run(sim, machine, options)
-    return Point(
-        result.row, result.counters, result.breakdown, time.perf_counter() - began
-    )
+    return Point(result.row, result.counters, result.breakdown, time.perf_counter() - began)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+
 from hcasim.engine import bounded_mean, find_period
 
 COLD = 1
@@ -23,7 +25,7 @@ def pace(finished_ps: Sequence[int]) -> int | None:
     Args:
         finished_ps: when each message was complete, in order.
     """
-    intervals = [b - a for a, b in zip(finished_ps, finished_ps[1:], strict=False)][1:-1]
+    intervals = [b - a for a, b in itertools.pairwise(finished_ps)][1:-1]
     period = find_period(intervals, longest=4, repeats=3, slack=PERIOD_SLACK)
     if period is not None:
         return sum(intervals[-period:]) // period
