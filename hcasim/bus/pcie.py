@@ -100,17 +100,6 @@ class PcieLink(SerialServer):
         return dllps * self._dllp_time
 
 
-class _Read:
-    """A DMA read on its way: what to call at the end, and the completion TLPs so far."""
-
-    __slots__ = ("args", "on_data", "tlps")
-
-    def __init__(self, on_data: Callable[..., None], args: tuple[object, ...]) -> None:
-        self.on_data = on_data
-        self.args = args
-        self.tlps = 0
-
-
 class PcieBus(Bus):
     """An adapter on a PCI Express link straight to the memory controller.
 
@@ -157,38 +146,45 @@ class PcieBus(Bus):
 
     def read(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
         limit = self.device.max_read_request
-        transfer = _Read(on_data, args)
         if address % limit + size <= limit:
-            self._request(transfer, address, size, True)
+            self._request(address, size, on_data, args)
             return
         last = address + size
         for start, piece in split(address, size, limit):
-            self._request(transfer, start, piece, start + piece == last)
+            self._request(start, piece, on_data if start + piece == last else None, args)
 
-    def _request(self, transfer: _Read, address: int, size: int, last: bool) -> None:
+    def _request(
+        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
+    ) -> None:
         self.reads += 1
         self.read_bytes += size
-        self.tags.acquire(1, self._tag_held, transfer, address, size, last)
+        self.tags.acquire(1, self._tag_held, address, size, on_data, args)
 
-    def _tag_held(self, transfer: _Read, address: int, size: int, last: bool) -> None:
+    def _tag_held(
+        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
+    ) -> None:
         if self.nonposted is None:
-            self._push_writes(transfer, address, size, last)
+            self._push_writes(address, size, on_data, args)
         else:
-            self.nonposted.acquire(1, self._push_writes, transfer, address, size, last)
+            self.nonposted.acquire(1, self._push_writes, address, size, on_data, args)
 
-    def _push_writes(self, transfer: _Read, address: int, size: int, last: bool) -> None:
+    def _push_writes(
+        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
+    ) -> None:
         # A read may not pass a posted write that still waits for credits: it takes none, in turn.
         if self.posted_data.blocked:
-            self.posted_data.acquire(0, self._send_request, transfer, address, size, last)
+            self.posted_data.acquire(0, self._send_request, address, size, on_data, args)
         elif self.posted_headers.blocked:
-            self.posted_headers.acquire(0, self._send_request, transfer, address, size, last)
+            self.posted_headers.acquire(0, self._send_request, address, size, on_data, args)
         else:
-            self._send_request(transfer, address, size, last)
+            self._send_request(address, size, on_data, args)
 
-    def _send_request(self, transfer: _Read, address: int, size: int, last: bool) -> None:
+    def _send_request(
+        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
+    ) -> None:
         arrival = self.upstream.send(1, self._header_time)
         self.sim.call_at(
-            arrival + self.memory.read_latency_ps, self._complete, transfer, address, size, last
+            arrival + self.memory.read_latency_ps, self._complete, address, size, on_data, args
         )
 
     def _cut(self, offset: int, size: int) -> tuple[int, int]:
@@ -198,27 +194,28 @@ class PcieBus(Bus):
         self._completions[offset, size] = cut = tlps, self.downstream.rate.time(wire)
         return cut
 
-    def _complete(self, transfer: _Read, address: int, size: int, last: bool) -> None:
+    def _complete(
+        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
+    ) -> None:
         if self.nonposted is not None:
             self.nonposted.release(1)
         offset = address % self._completion
         tlps, duration = self._completions.get((offset, size)) or self._cut(offset, size)
-        downstream = self.downstream
+        downstream, upstream = self.downstream, self.upstream
         arrival = downstream.send(tlps, downstream.answer(1, 1) + duration)
         fetched = self.memory.transfer(size)
-        transfer.tlps += tlps
         if fetched > arrival:
             arrival = fetched
-        if last:
-            self.sim.call_at(arrival, self._completed, transfer)
-        else:
-            self.tags.release_at(arrival, 1)
-
-    def _completed(self, transfer: _Read) -> None:
         # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
-        self.upstream.reserve(self.upstream.answer(transfer.tlps, 0))
+        upstream.reserve(upstream.answer(tlps, 0))
+        if on_data is None:
+            self.tags.release_at(arrival, 1)
+        else:
+            self.sim.call_at(arrival, self._completed, on_data, args)
+
+    def _completed(self, on_data: Callable[..., None], args: tuple[object, ...]) -> None:
         self.tags.release(1)
-        transfer.on_data(*transfer.args)
+        on_data(*args)
 
     # DMA writes: posted, in order, as many at a time as the credits allow.
 

@@ -75,9 +75,7 @@ class Send(Section):
     wqe_service: Latency = Field(description="occupancy of the pipeline per work request")
     packet_service: Latency = Field(description="occupancy of the pipeline per packet")
     latency: Latency = Field(description="delay of a packet through the pipeline")
-    port_buffer: Size = Field(
-        description="data staged in front of each port, in slots of one MTU"
-    )
+    port_buffer: Size = Field(description="data staged in front of each port, in slots of one MTU")
 
 
 class Receive(Section):

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 
 
 def find_period(
-    intervals_ps: Sequence[int], *, longest: int = 8, repeats: int = 3, slack: float = 0.0
+    intervals_ps: Sequence[int],
+    *,
+    longest: int = 8,
+    repeats: int = 3,
+    slack: float = 0.0,
+    step: int = 1,
 ) -> int | None:
     """The shortest period with which a sequence of intervals ends, or None.
 
@@ -18,12 +23,13 @@ def find_period(
         longest: longest period to look for, in intervals.
         repeats: copies that must be seen.
         slack: relative difference allowed between the copies' lengths.
+        step: the period must be a multiple of it, and ``longest`` counts in it.
 
     Returns:
         The period in intervals.
     """
     count = len(intervals_ps)
-    for period in range(1, longest + 1):
+    for period in range(step, longest * step + 1, step):
         needed = period * repeats
         if needed > count:
             return None

@@ -11,5 +11,8 @@ class VerbsError(Exception):
     """
 
     def __init__(self, errno: str, message: str) -> None:
-        super().__init__(f"{errno}: {message}")
+        super().__init__(errno, message)
         self.errno = errno
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}: {self.args[1]}"

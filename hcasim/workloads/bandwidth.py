@@ -75,7 +75,8 @@ class Process:
         self.finished = sim.event()
         self.on_first_lap: Callable[[], None] = lambda: None
         self._watches: list[Watch] = []
-        self._arrived: dict[int, int] = {}
+        self._arrived: list[int] = []
+        self._incoming_turn = 0
         self._notices = 0
         self._replies = 0
         self._completions: list[int] = []
@@ -109,6 +110,7 @@ class Process:
         """A buffer for the messages of one lane."""
         mr = self.pd.reg_mr(max(self.options.size, CONTROL_SIZE), _REMOTE)
         self.incoming.append(mr)
+        self._arrived.append(0)
         self._watches.append(mr.watch(mr.addr + self.options.size - 1))
         return mr
 
@@ -193,17 +195,19 @@ class Process:
             while self._notices < 0:
                 yield from self._progress()
             return
-        share, more = divmod(number, len(self._watches))
-        for index, watch in enumerate(self._watches):
-            self._arrived[index] = self._arrived.get(index, 0) + share + (index < more)
-            yield from watch.poll(self._arrived[index])
+        lanes = len(self._watches)
+        for _ in range(number):
+            self._arrived[self._incoming_turn % lanes] += 1
+            self._incoming_turn += 1
+        for watch, arrived in zip(self._watches, self._arrived, strict=True):
+            if watch.count < arrived or watch is self._watches[(self._incoming_turn - 1) % lanes]:
+                yield from watch.poll(arrived)
 
     # Windows.
 
     def window(self, length: int) -> Steps:
         """One window: send, receive and reply, await the reply and the completions."""
         assert self.reply_qp is not None
-        self._turn = 0
         if self.sends:
             for _ in range(length):
                 yield from self.post_message()
@@ -212,6 +216,8 @@ class Process:
             yield from self.reply_qp.post_send(
                 SendWR(WROpcode.SEND, SGE(self.source.addr, REPLY_SIZE, self.source.lkey))
             )
+            while self.cq.queue.entries:
+                yield from self._progress()
         if self.sends:
             self._replies -= 1
             while self._replies < 0 or len(self._completions) < self._posted:
@@ -232,12 +238,13 @@ class Process:
         if length == plan.full:
             self.laps.lap(duration)
         elif index > 0:
-            parts = len(self._completions) // length
+            abreast = self.options.qps
+            parts = abreast * len(self._completions) // length
             step = pace(sorted(self._completions)[parts - 1 :: parts])
             if step is None:
                 plan.lengthen(length)
             else:
-                self.laps.settle(duration + (plan.full - length) * step)
+                self.laps.settle(duration + (plan.full - length) * step // abreast)
         if index == 0:
             self.on_first_lap()
         if self.laps.done:
@@ -248,7 +255,6 @@ class ReadProcess(Process):
     """A process that fetches its messages itself, so nobody has to reply."""
 
     def window(self, length: int) -> Steps:
-        self._turn = 0
         for _ in range(length):
             yield from self.post_message()
         while len(self._completions) < self._posted:
@@ -304,7 +310,8 @@ def _stream(
     for process in processes:
         sim.run(until=sim.process(process.prepare()))
     sim.run()
-    plan = WindowPlan(options.window, -(-options.size // machine.mtu), options.exact)
+    packets = -(-options.size // machine.mtu)
+    plan = WindowPlan(options.window, packets, options.qps, options.exact)
     senders = [process for process in processes if process.sends]
     for process in processes:
         if process.sends or opcode is not WROpcode.RDMA_READ:

@@ -18,6 +18,7 @@ class Laps:
         warmup: iterations that are not averaged.
         iters: iterations that are.
         exact: whether every iteration has to be run.
+        cycle: iterations after which the same queue pair has its turn again.
         repeats: how often the pattern must be seen before it is believed.
         slack: relative difference between repetitions that is still a repetition.
         error: relative error to which the mean of durations that do not repeat should be known;
@@ -30,6 +31,7 @@ class Laps:
         iters: int,
         exact: bool,
         *,
+        cycle: int = 1,
         repeats: int = 3,
         slack: float = 0.0,
         error: float = 0.0,
@@ -38,6 +40,7 @@ class Laps:
         self._warmup = warmup
         self._iters = iters
         self._exact = exact
+        self._cycle = cycle
         self._repeats = repeats
         self._slack = slack
         self._error = error
@@ -53,9 +56,11 @@ class Laps:
         self.durations_ps.append(duration_ps)
         if self._exact or self._period is not None:
             return
-        # The first iteration starts cold and is never part of the pattern.
-        warm = self.durations_ps[1:]
-        self._period = find_period(warm, repeats=self._repeats, slack=self._slack)
+        # The first turn of each queue pair starts cold and is never part of the pattern.
+        warm = self.durations_ps[self._cycle :]
+        if len(warm) % self._cycle:
+            return
+        self._period = find_period(warm, repeats=self._repeats, slack=self._slack, step=self._cycle)
         if self._period is None and self._error:
             known = bounded_mean(warm, enough=ENOUGH, error=self._error)
             if known is not None or len(warm) >= MOST:

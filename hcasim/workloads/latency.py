@@ -97,7 +97,7 @@ class PingPong:
         self.client, self.server = (End(sim, self.cluster, node, options) for node in range(2))
         self.client.connect(self.server)
         self.server.connect(self.client)
-        self.laps = Laps(options.warmup, options.iters, options.exact)
+        self.laps = Laps(options.warmup, options.iters, options.exact, cycle=options.qps)
         self._trace: list[tuple[int, str]] | None = None
 
     def send(self, end: End, peer: End, trace: list[tuple[int, str]] | None) -> Steps:
@@ -206,7 +206,7 @@ def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROp
     initiator, target = (End(sim, cluster, node, options) for node in range(2))
     initiator.connect(target)
     target.connect(initiator)
-    laps = Laps(options.warmup, options.iters, options.exact)
+    laps = Laps(options.warmup, options.iters, options.exact, cycle=options.qps)
 
     def once(trace: list[tuple[int, str]] | None) -> Steps:
         yield from initiator.next_qp().post_send(initiator.request(opcode, target, trace))

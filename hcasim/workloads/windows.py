@@ -23,7 +23,7 @@ def pace(finished_ps: Sequence[int]) -> int | None:
     0.8 percent.
 
     Args:
-        finished_ps: when each message was complete, in order.
+        finished_ps: when each message, or each group of messages abreast, was complete.
     """
     intervals = [b - a for a, b in itertools.pairwise(finished_ps)][1:-1]
     period = find_period(intervals, longest=4, repeats=3, slack=PERIOD_SLACK)
@@ -42,13 +42,15 @@ class WindowPlan:
     Args:
         full: messages of a whole window.
         packets: packets of a message.
+        abreast: messages that travel at the same time, one on each queue pair.
         exact: whether every window has to be run in full.
     """
 
-    def __init__(self, full: int, packets: int, exact: bool) -> None:
+    def __init__(self, full: int, packets: int, abreast: int, exact: bool) -> None:
         self.full = full
-        self._next = full if exact else min(full, max(SHORTEST, PACKETS // packets))
-        self._lengths: list[int] = [COLD] if self._next < full else []
+        shortest = SHORTEST * abreast
+        self._next = full if exact else min(full, max(shortest, PACKETS // packets))
+        self._lengths: list[int] = [COLD * abreast] if self._next < full else []
 
     def length(self, index: int) -> int:
         """Messages of the window ``index``, the same for everybody who asks."""
