@@ -59,15 +59,20 @@ class CreditPool:
         self._arm()
 
     def release(self, count: int) -> None:
-        """Give ``count`` credits back now."""
-        self.available += count
-        if self.available > self.capacity:
-            raise ValueError(f"{self.name}: more credits given back than were taken")
+        """Give ``count`` credits back now.
+
+        Raises:
+            ValueError: if more are given back than were taken.
+        """
+        self._give_back(count)
         if self._waiting:
             self._serve()
 
     def release_at(self, time_ps: int, count: int) -> None:
-        """Give ``count`` credits back at ``time_ps``; no event is spent unless somebody waits."""
+        """Give ``count`` credits back at ``time_ps``; no event is spent unless somebody waits.
+
+        More credits than were taken raise a ValueError when they come back.
+        """
         heappush(self._returning, (time_ps, count))
         if self._waiting:
             self._arm()
@@ -76,12 +81,21 @@ class CreditPool:
         now = self.sim.now
         returning = self._returning
         while returning and returning[0][0] <= now:
-            self.available += heappop(returning)[1]
+            self._give_back(heappop(returning)[1])
+
+    def _give_back(self, count: int) -> None:
+        self.available += count
+        if self.available > self.capacity:
+            raise ValueError(f"{self.name}: more credits given back than were taken")
 
     def _arm(self) -> None:
-        if self._returning and self._alarm_at is None:
-            self._alarm_at = max(self._returning[0][0], int(self.sim.now))
-            self.sim.call_at(self._alarm_at, self._alarm)
+        if not self._returning:
+            return
+        first = max(self._returning[0][0], int(self.sim.now))
+        # A later alarm that is already set finds nothing to do.
+        if self._alarm_at is None or first < self._alarm_at:
+            self._alarm_at = first
+            self.sim.call_at(first, self._alarm)
 
     def _alarm(self) -> None:
         self._alarm_at = None
