@@ -172,10 +172,16 @@ class PcieBus(Bus):
         self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
     ) -> None:
         # A read may not pass a posted write that still waits for credits: it takes none, in turn.
+        if self.posted_headers.blocked:
+            self.posted_headers.acquire(0, self._push_data, address, size, on_data, args)
+        else:
+            self._push_data(address, size, on_data, args)
+
+    def _push_data(
+        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
+    ) -> None:
         if self.posted_data.blocked:
             self.posted_data.acquire(0, self._send_request, address, size, on_data, args)
-        elif self.posted_headers.blocked:
-            self.posted_headers.acquire(0, self._send_request, address, size, on_data, args)
         else:
             self._send_request(address, size, on_data, args)
 
