@@ -58,7 +58,7 @@ _COMMON = {"size", "iters", "warmup", "exact", "explain"}
 _LATENCY = frozenset(_COMMON | {"qps"})
 _INLINE = _LATENCY | {"inline"}
 _STREAM = frozenset(_COMMON | {"qps", "window"})
-_PORTS = _STREAM | {"ports", "mode", "processes", "inline"}
+_PORTS = _STREAM | {"ports", "mode", "threshold", "processes", "inline"}
 _BUS = frozenset(_COMMON | {"window"})
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
