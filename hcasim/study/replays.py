@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hcasim.workloads import Point
 
-_SHARED = ("window", "warmup", "iters", "qps")
+_SHARED = ("window", "threshold", "warmup", "iters", "qps")
 _OWN = ("mode", "ports", "processes", "op")
 
 

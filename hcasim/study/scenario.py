@@ -34,6 +34,7 @@ class Options(Entry):
     Parameters:
         sizes: message sizes in bytes, written as on the paper's axis: "4", "8K", "1M".
         window: messages that may be outstanding.
+        threshold: longest message in bytes that striping leaves whole.
         warmup: iterations before the clock starts.
         iters: iterations that are timed.
         qps: queue pairs of each process.
@@ -42,6 +43,7 @@ class Options(Entry):
 
     sizes: Sizes
     window: Positive | None = None
+    threshold: Annotated[int, Field(ge=0)] | None = None
     warmup: Annotated[int, Field(ge=0)] | None = None
     iters: Positive | None = None
     qps: Positive | None = None

@@ -100,6 +100,6 @@ def test_text_that_is_not_toml_is_placed(edit: Edit) -> None:
 
 
 def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
-    allowed = {"sizes", "window", "warmup", "iters", "qps", "mtu"}
+    allowed = {"sizes", "window", "threshold", "warmup", "iters", "qps", "mtu"}
     for name in list_scenarios():
         assert set(load_scenario(name).options.model_fields_set) <= allowed
