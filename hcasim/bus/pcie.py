@@ -130,16 +130,13 @@ class PcieBus(Bus):
         self._header = memory_header(device.address_bits) + TLP_LINK_OVERHEAD
         self._header_time = rate.time(self._header)
         self._completions: dict[tuple[int, int], tuple[int, int]] = {}
-        self._burst = max(
-            device.max_payload,
-            min(
-                8 * device.max_payload,
-                chipset.posted_header_credits * device.max_payload,
-                chipset.posted_data_credits * DATA_CREDIT,
-            )
-            // device.max_payload
-            * device.max_payload,
+        # A burst takes and returns its credits as one, so several of them share the pools.
+        tlps = min(
+            8,
+            chipset.posted_header_credits // 4,
+            chipset.posted_data_credits * DATA_CREDIT // (4 * device.max_payload),
         )
+        self._burst = max(1, tlps) * device.max_payload
         self.reads = self.read_bytes = self.writes = self.write_bytes = self.mmio_writes = 0
 
     # DMA reads: request upstream, completions downstream.
