@@ -61,7 +61,15 @@ class HostChannelAdapter:
             sim, name, description, bus, self.tables, self.dma, self.completions, self.ports
         )
         self.responder = Responder(
-            sim, name, description, bus, self.tables, self.dma, self.completions, self.ports
+            sim,
+            name,
+            description,
+            bus,
+            self.tables,
+            self.dma,
+            self.completions,
+            self.ports,
+            self.requester.flush,
         )
         self._queue_pairs: dict[int, QueuePair] = {}
         self._completion_queues = 0

@@ -52,6 +52,8 @@ class Requester:
         self.engine = SerialServer(sim, f"{name}.send_engine")
         self.wqes_fetched = 0
         self.retransmissions = 0
+        # Both ends agree on it when they connect, and all adapters of a machine are alike.
+        self._outstanding = min(adapter.requester.outstanding, adapter.responder.outstanding)
         self._bus = bus
         self._tables = tables
         self._dma = dma
@@ -103,11 +105,8 @@ class Requester:
         entry = qp.current
         if entry is None:
             return
-        if (
-            entry.awaits_response
-            and entry.sent == 0
-            and qp.outstanding_reads >= self.adapter.requester.outstanding
-        ):
+        if entry.awaits_response and entry.sent == 0 and qp.outstanding_reads >= self._outstanding:
+            qp.stalled = True
             return
         port = self._ports[qp.port]
         port.scheduler.add(qp)
@@ -145,7 +144,7 @@ class Requester:
     def _send_packet(self, port: Port, qp: QueuePair, entry: SendEntry) -> None:
         if entry.sent == 0 and not self._begin(qp, entry):
             port.requests.slots.release(1)
-            qp.current = None
+            qp.unacknowledged.append(entry)
             self._fail(qp, entry, Status.LOC_PROT_ERR)
             return
         packet = self._segment(qp, entry)
@@ -273,13 +272,17 @@ class Requester:
             entry.responded = True
             qp.outstanding_reads -= 1
             self._retire(qp)
-            self._make_ready(qp)
+            if qp.stalled:
+                qp.stalled = False
+                self._make_ready(qp)
         port.done()
 
     def _retire(self, qp: QueuePair) -> None:
         while qp.unacknowledged and qp.unacknowledged[0].responded:
             entry = qp.unacknowledged.popleft()
-            if entry.signaled:
+            if entry.fault is not None:
+                self._break(qp, entry, entry.fault)
+            elif entry.signaled:
                 trace = entry.trace if entry.awaits_response else None
                 self._report(qp, entry, Status.SUCCESS, trace)
 
@@ -298,7 +301,8 @@ class Requester:
 
     def refused(self, port: Port, qp: QueuePair, packet: Packet) -> None:
         """A negative acknowledgement has arrived."""
-        status: Status = packet.content
+        status: Status
+        status, rnr_timer_ps = packet.content
         port.done()
         entry = next(
             (e for e in qp.unacknowledged if not _behind(e.first_psn + e.packets - 1, packet.psn)),
@@ -315,12 +319,12 @@ class Requester:
         not_ready = status is Status.RNR_RETRY_EXC_ERR
         if not_ready and (qp.rnr_retry == RETRY_FOR_EVER or qp.rnr_tries < qp.rnr_retry):
             qp.rnr_tries += 1
-            self._rewind(qp, entry)
+            self._rewind(qp, entry, rnr_timer_ps)
         else:
             self._fail(qp, entry, status)
 
-    def _rewind(self, qp: QueuePair, entry: SendEntry) -> None:
-        """Take back ``entry`` and all after it, to send them again after the RNR timer."""
+    def _rewind(self, qp: QueuePair, entry: SendEntry, pause_ps: int) -> None:
+        """Take back ``entry`` and all after it, to send them again after a pause."""
         again = []
         while qp.unacknowledged:
             last = qp.unacknowledged.pop()
@@ -328,7 +332,7 @@ class Requester:
             if last is entry:
                 break
         for taken in again:
-            if taken.awaits_response:
+            if taken.awaits_response and taken.sent:
                 qp.outstanding_reads -= 1
         if qp.current is not None and qp.current not in again:
             qp.send_queue.appendleft(qp.current)
@@ -336,28 +340,33 @@ class Requester:
         for taken in again:
             taken.sent = taken.received = 0
             taken.responded = False
+            taken.fault = None
             self.retransmissions += 1
         qp.send_queue.extendleft(again)
         qp.since_ack_request = 0
         qp.rnr_waiting = True
-        self.sim.call_after(qp.rnr_timer_ps, self._resume, qp)
+        self.sim.call_after(pause_ps, self._resume, qp)
 
     def _resume(self, qp: QueuePair) -> None:
         qp.rnr_waiting = False
         self._fetch_next(qp)
 
     def _fail(self, qp: QueuePair, entry: SendEntry, status: Status) -> None:
-        """Complete ``entry`` in error, put the queue pair into the error state, flush the rest."""
-        qp.state = State.ERR
-        if entry in qp.unacknowledged:
-            while qp.unacknowledged[0] is not entry:
-                self._report(qp, qp.unacknowledged.popleft(), Status.WR_FLUSH_ERR)
-            qp.unacknowledged.popleft()
+        """Complete ``entry`` in error as soon as all before it have completed."""
+        entry.fault = status
+        entry.responded = True
+        self._retire(qp)
+
+    def _break(self, qp: QueuePair, entry: SendEntry, status: Status) -> None:
+        """Complete the oldest entry in error and flush the rest."""
+        if qp.current is entry:
+            qp.current = None
         self._report(qp, entry, status)
         self.flush(qp)
 
     def flush(self, qp: QueuePair) -> None:
-        """Complete everything still queued on ``qp`` with a flush error."""
+        """Put ``qp`` into the error state; all that is queued completes with a flush error."""
+        qp.state = State.ERR
         if qp.current is not None and qp.current not in qp.unacknowledged:
             qp.unacknowledged.append(qp.current)
         qp.current = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from hcasim.bus import Bus
@@ -19,6 +20,7 @@ from hcasim.hca.work_queue import (
     QueuePair,
     ReceiveEntry,
     SendEntry,
+    State,
     Status,
 )
 
@@ -42,6 +44,7 @@ class Responder:
         dma: DmaEngine,
         completions: CompletionEngine,
         ports: list[Port],
+        flush: Callable[[QueuePair], None],
     ) -> None:
         self.sim = sim
         self.name = name
@@ -57,10 +60,13 @@ class Responder:
         self._dma = dma
         self._completions = completions
         self._ports = ports
+        self._flush = flush
 
     def post_receive(self, qp: QueuePair, entry: ReceiveEntry) -> None:
         """Learn of one more entry in the receive queue of ``qp``."""
         qp.receive_queue.append(entry)
+        if qp.state is State.ERR:
+            self._flush(qp)
 
     def request(self, port: Port, qp: QueuePair, packet: Packet) -> None:
         """Deal with a request packet whose queue pair context is on chip."""
@@ -144,7 +150,8 @@ class Responder:
             return
         qp.receiving = None
         self._complete_receive(qp, entry, status, 0, None)
-        self._refuse(port, qp, packet, Status.REM_INV_REQ_ERR)
+        too_long = status is Status.LOC_LEN_ERR
+        self._refuse(port, qp, packet, Status.REM_INV_REQ_ERR if too_long else Status.REM_OP_ERR)
 
     def _place_send(self, port: Port, qp: QueuePair, packet: Packet) -> None:
         entry = qp.receiving
@@ -288,7 +295,6 @@ class Responder:
 
     def _accept(self, qp: QueuePair, packets: int) -> None:
         qp.expected_psn = (qp.expected_psn + packets) % PSN_MODULUS
-        qp.nak_sent = False
 
     def _acknowledge(self, port: Port, qp: QueuePair, psn: int) -> None:
         self.acknowledgements += 1
@@ -297,11 +303,12 @@ class Responder:
 
     def _refuse(self, port: Port, qp: QueuePair, packet: Packet, status: Status) -> None:
         port.free(packet)
-        if not qp.nak_sent:
-            qp.nak_sent = True
-            self.naks += 1
-            nak = Packet(Opcode.NAK, qp.remote_lid, qp.remote_qpn, packet.psn, content=status)
-            self._answer(port, qp, nak)
+        self.naks += 1
+        content = status, qp.rnr_timer_ps
+        nak = Packet(Opcode.NAK, qp.remote_lid, qp.remote_qpn, packet.psn, content=content)
+        self._answer(port, qp, nak)
+        if status is not Status.RNR_RETRY_EXC_ERR:
+            self._flush(qp)
         port.done()
 
     def _answer(self, port: Port, qp: QueuePair, packet: Packet) -> None:

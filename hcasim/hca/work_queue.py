@@ -28,6 +28,7 @@ class Status(Enum):
     WR_FLUSH_ERR = auto()
     REM_INV_REQ_ERR = auto()
     REM_ACCESS_ERR = auto()
+    REM_OP_ERR = auto()
     RNR_RETRY_EXC_ERR = auto()
 
 
@@ -85,6 +86,7 @@ class SendEntry:
         region: local memory, once the adapter has looked it up.
         first_psn: sequence number of its first packet, once execution has begun.
         packets: packets of the request (of the response, for a read).
+        fault: the error with which it completes when its turn comes, or None.
         sent: packets of the request handed to the port so far.
         is_atomic: whether it is a fetch-and-add or a compare-and-swap.
         awaits_response: whether it completes with a response that carries data.
@@ -94,6 +96,7 @@ class SendEntry:
         "address",
         "awaits_response",
         "compare_add",
+        "fault",
         "first_psn",
         "inline",
         "is_atomic",
@@ -149,6 +152,7 @@ class SendEntry:
         self.sent = 0
         self.received = 0
         self.responded = False
+        self.fault: Status | None = None
 
     @property
     def request_packets(self) -> int:
@@ -199,6 +203,7 @@ class QueuePair:
         send_queue: entries the adapter has been told of by a doorbell and has not fetched.
         current: the entry being executed.
         unacknowledged: entries sent, oldest first, whose completion is still due.
+        stalled: whether the current entry waits for an earlier read or atomic to end.
         receive_queue: receive entries the adapter has been told of.
     """
 
@@ -233,12 +238,12 @@ class QueuePair:
         self.next_psn = 0
         self.since_ack_request = 0
         self.outstanding_reads = 0
+        self.stalled = False
         self.rnr_tries = 0
         self.rnr_waiting = False
         # responder
         self.receive_queue: deque[ReceiveEntry] = deque()
         self.expected_psn = 0
-        self.nak_sent = False
         self.write_region: Region | None = None
         self.write_address = 0
         self.receiving: ReceiveEntry | None = None
