@@ -76,6 +76,11 @@ class HostChannelAdapter:
         for port in self.ports:
             port.process = self._dispatch
 
+    @property
+    def queue_pairs(self) -> int:
+        """Queue pairs in use."""
+        return len(self._queue_pairs)
+
     def create_cq(self, depth: int) -> CompletionQueue:
         """A new completion queue of ``depth`` entries."""
         self._completion_queues += 1

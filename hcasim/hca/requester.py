@@ -252,9 +252,13 @@ class Requester:
             )
         if region is None:
             port.free(packet)
-            if qp.state is State.RTS:
+            if qp.state is not State.RTS:
+                port.done()
+            elif entry.length == 0:
+                self._placed(port, qp, entry)
+            else:
                 self._fail(qp, entry, Status.LOC_PROT_ERR)
-            port.done()
+                port.done()
             return
         if entry.is_atomic:
             region.words[entry.address] = packet.content
@@ -294,7 +298,9 @@ class Requester:
         trace: list[tuple[int, str]] | None = None,
     ) -> None:
         self._completions.complete(
-            qp.send_cq, Completion(entry.wr_id, status, qp.qpn, entry.length, False), trace
+            qp.send_cq,
+            Completion(entry.wr_id, status, qp.qpn, entry.length, False, posted=entry.posted),
+            trace,
         )
 
     # When things go wrong.

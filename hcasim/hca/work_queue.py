@@ -41,6 +41,7 @@ class Completion:
         byte_len: bytes received, for a receive.
         is_receive: whether a receive request has completed.
         timestamp_ps: when the entry became visible.
+        posted: which request of its send queue has completed, counted from 1.
     """
 
     wr_id: int
@@ -49,6 +50,7 @@ class Completion:
     byte_len: int
     is_receive: bool
     timestamp_ps: int = 0
+    posted: int = 0
 
 
 class CompletionQueue:
@@ -83,6 +85,7 @@ class SendEntry:
 
     Attributes:
         length: bytes of the message.
+        posted: its number among the requests of its queue pair, counted from 1.
         region: local memory, once the adapter has looked it up.
         first_psn: sequence number of its first packet, once execution has begun.
         packets: packets of the request (of the response, for a read).
@@ -104,6 +107,7 @@ class SendEntry:
         "length",
         "opcode",
         "packets",
+        "posted",
         "received",
         "region",
         "remote_address",
@@ -128,6 +132,7 @@ class SendEntry:
         remote_key: int = 0,
         inline: bool = False,
         signaled: bool = True,
+        posted: int = 0,
         compare_add: int = 0,
         swap: int = 0,
         trace: list[tuple[int, str]] | None = None,
@@ -141,6 +146,7 @@ class SendEntry:
         self.remote_key = remote_key
         self.inline = inline
         self.signaled = signaled
+        self.posted = posted
         self.compare_add = compare_add
         self.swap = swap
         self.trace = trace

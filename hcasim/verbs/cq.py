@@ -52,10 +52,14 @@ class CQ:
 
     def wait(self) -> Generator[Event, object, Completion]:
         """Poll until there is a completion, and return it."""
-        while not self.queue.entries:
-            self._event = self.context.sim.event()
-            yield self._event
-        return (yield from self.poll(1))[0]
+        while True:
+            while not self.queue.entries:
+                if self._event is None:
+                    self._event = self.context.sim.event()
+                yield self._event
+            found = yield from self.poll(1)
+            if found:
+                return found[0]
 
 
 def _consumed() -> None:

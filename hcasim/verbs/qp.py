@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator
 
 from simpy.events import Event
 
 from hcasim.fabric.packet import MTUS
-from hcasim.hca import Completion, ReceiveEntry, SendEntry, State, Status
+from hcasim.hca import Completion, ReceiveEntry, SendEntry, State
 from hcasim.hca.doorbell import DOORBELL_SIZE
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
@@ -46,10 +45,13 @@ class QP:
         ):
             if not low <= value <= high:
                 raise VerbsError("EINVAL", f"{what} is {value}; allowed: {low} to {high}")
+        if adapter.queue_pairs >= limits.max_qp:
+            raise VerbsError("ENOMEM", f"all {limits.max_qp} queue pairs are in use")
         self._max_send_wr = max_send_wr
         self._max_recv_wr = max_recv_wr
         self._max_inline = max_inline_data
-        self._posted_sends: deque[bool] = deque()
+        self._posted_sends = 0
+        self._retired_sends = 0
         self._posted_receives = 0
         self._qp = adapter.create_qp(pd.handle, port_num - 1, send_cq.queue, recv_cq.queue)
         self.qp_num = self._qp.qpn
@@ -75,14 +77,16 @@ class QP:
         Args:
             path_mtu: bytes; the machine's MTU by default.
             rnr_retry: how often to try again when the receiver is not ready; 7 is for ever.
-            min_rnr_timer_ps: pause before each try in ps.
+            min_rnr_timer_ps: pause in ps before a try of the remote end, when this end is not
+                ready to receive.
 
         Raises:
-            VerbsError: ``EINVAL`` for an MTU that InfiniBand does not have.
+            VerbsError: ``EINVAL`` for an MTU that InfiniBand or this machine does not have.
         """
         mtu = self.context.adapter.mtu if path_mtu is None else path_mtu
-        if mtu not in MTUS:
-            raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {', '.join(map(str, MTUS))}")
+        allowed = [size for size in MTUS if size <= self.context.adapter.mtu]
+        if mtu not in allowed:
+            raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {', '.join(map(str, allowed))}")
         self._qp.rnr_retry = rnr_retry
         self._qp.rnr_timer_ps = min_rnr_timer_ps
         self._qp.connect(mtu, remote.lid, remote.qp_num)
@@ -96,7 +100,7 @@ class QP:
         """
         self._check_send(wr)
         context = self.context
-        self._posted_sends.append(wr.signaled)
+        self._posted_sends = posted = self._posted_sends + 1
         yield context.core.work(context.stack.post_send)
         sge = wr.sge
         if wr.trace is not None:
@@ -111,6 +115,7 @@ class QP:
             remote_key=wr.rkey,
             inline=wr.inline,
             signaled=wr.signaled,
+            posted=posted,
             compare_add=wr.compare_add,
             swap=wr.swap,
             trace=wr.trace,
@@ -124,7 +129,7 @@ class QP:
         length = 0 if wr.sge is None else wr.sge.length
         if self._qp.state is State.RESET:
             raise VerbsError("EINVAL", "the queue pair is not connected")
-        if len(self._posted_sends) >= self._max_send_wr:
+        if self._posted_sends - self._retired_sends >= self._max_send_wr:
             raise VerbsError(
                 "ENOMEM", f"the send queue is full: {self._max_send_wr} requests are outstanding"
             )
@@ -168,9 +173,6 @@ class QP:
         """Free the queue entries that a polled completion stands for."""
         if completion.is_receive:
             self._posted_receives -= 1
-            return
-        # A completion also frees the unsignaled requests before it.
-        while self._posted_sends:
-            signaled = self._posted_sends.popleft()
-            if signaled or completion.status is not Status.SUCCESS:
-                break
+        else:
+            # A completion also frees the unsignaled requests before it.
+            self._retired_sends = completion.posted

@@ -1,0 +1,165 @@
+"""Messages of every kind and size arrive whole and complete once."""
+
+import pytest
+
+from hcasim.fabric.packet import MTUS
+from hcasim.verbs import RecvWR, SendWR, WROpcode
+from tests.rig import (
+    CMP_SWAP,
+    FETCH_ADD,
+    READ,
+    SEND,
+    WRITE,
+    Program,
+    Rig,
+    machine,
+    statuses,
+    succeeded,
+)
+
+SIZES = [1, 2, 3, 63, 64, 65, 1023, 1024, 1025, 4096, 65535, 1 << 20, 1 << 22]
+
+
+def packets(size: int, mtu: int) -> int:
+    return max(1, -(-size // mtu))
+
+
+@pytest.mark.parametrize("adapter", ["mt25208", "mt23108"])
+@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
+@pytest.mark.parametrize("size", SIZES)
+def test_a_message_of_any_size_arrives_whole(adapter: str, opcode: WROpcode, size: int) -> None:
+    rig = Rig(machine(adapter=adapter))
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b)
+    if opcode is SEND:
+        rig.run(b.post_receives(remote, b.receive(size)))
+    assert succeeded(rig.exchange(qp, a, a.request(opcode, b, size)))
+    source, sink = (b, a) if opcode is READ else (a, b)
+    assert source.adapter.dma.gathered == sink.adapter.dma.scattered == size
+    assert sink.adapter.ports[0].payload_received == size
+    data = packets(size, 1024)
+    assert source.adapter.ports[0].transmitter.packets == data
+    if opcode is SEND:
+        (received,) = b.cq.queue.entries
+        assert (received.byte_len, received.is_receive) == (size, True)
+
+
+@pytest.mark.parametrize("mtu", MTUS)
+@pytest.mark.parametrize("size", [1, 256, 4095, 4096, 4097, 100_001])
+def test_a_message_is_cut_at_the_mtu(mtu: int, size: int) -> None:
+    rig = Rig(machine(mtu=mtu))
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, size)))
+    assert a.adapter.ports[0].transmitter.packets == packets(size, mtu)
+    assert succeeded(rig.exchange(qp, a, a.request(READ, b, size)))
+    acknowledgements = b.adapter.responder.acknowledgements
+    sent_back = b.adapter.ports[0].transmitter.packets - acknowledgements
+    assert sent_back == packets(size, mtu)
+
+
+def test_a_connection_may_use_a_smaller_mtu_than_the_port() -> None:
+    rig = Rig(machine(mtu=4096))
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, path_mtu=256)
+    assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 4096)))
+    assert a.adapter.ports[0].transmitter.packets == 16
+
+
+@pytest.mark.parametrize("bare", [True, False])
+@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
+def test_a_message_without_data_completes(opcode: WROpcode, bare: bool) -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b)
+    if opcode is SEND:
+        rig.run(b.post_receives(remote, RecvWR() if bare else b.receive(64)))
+    request = SendWR(opcode) if bare else a.request(opcode, b, 0)
+    assert statuses(rig.exchange(qp, a, request)) == ["SUCCESS"]
+    assert rig.counter("port_xmit_data") == 0
+    assert a.adapter.dma.gathered == b.adapter.dma.scattered == 0
+    if opcode is SEND:
+        assert b.cq.queue.entries[0].byte_len == 0
+
+
+def test_a_send_may_be_shorter_than_the_receive() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b)
+    rig.run(b.post_receives(remote, b.receive(5000)))
+    assert succeeded(rig.exchange(qp, a, a.request(SEND, b, 1500)))
+    assert b.cq.queue.entries[0].byte_len == 1500
+
+
+def test_receives_are_consumed_in_the_order_in_which_they_were_posted() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b)
+    rig.run(b.post_receives(remote, *(b.receive(9000, wr_id=i) for i in range(5))))
+    lengths = [9000, 0, 8, 2049, 1]
+    assert succeeded(rig.exchange(qp, a, *(a.request(SEND, b, n) for n in lengths)))
+    assert [c.wr_id for c in b.cq.queue.entries] == [0, 1, 2, 3, 4]
+    assert [c.byte_len for c in b.cq.queue.entries] == lengths
+
+
+def test_an_atomic_brings_back_the_value_from_before() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    word, mine = b.mr.addr, a.mr.addr
+    b.mr.set_word(word, 40)
+    rig.exchange(qp, a, a.request(FETCH_ADD, b, compare_add=2))
+    assert (a.mr.word(mine), b.mr.word(word)) == (40, 42)
+    rig.exchange(qp, a, a.request(CMP_SWAP, b, compare_add=41, swap=7))
+    assert (a.mr.word(mine), b.mr.word(word)) == (42, 42)
+    rig.exchange(qp, a, a.request(CMP_SWAP, b, compare_add=42, swap=7))
+    assert (a.mr.word(mine), b.mr.word(word)) == (42, 7)
+    b.mr.set_word(word, (1 << 64) - 1)
+    rig.exchange(qp, a, a.request(FETCH_ADD, b, compare_add=3))
+    assert (a.mr.word(mine), b.mr.word(word)) == ((1 << 64) - 1, 2)
+
+
+def test_a_write_is_seen_by_who_polls_its_last_byte_before_the_sender_knows() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    watch = b.mr.watch(b.mr.addr + 4999)
+    elsewhere = b.mr.watch(b.mr.addr + 5000)
+
+    def reader() -> Program:
+        yield from watch.poll(1)
+        return rig.sim.now - rig.machine.stack.poll_memory
+
+    def sender() -> Program:
+        yield from a.post(qp, a.request(WRITE, b, 5000))
+        return (yield from a.collect(1))
+
+    seen, done = rig.run(reader(), sender())
+    assert 0 < seen < done[0].timestamp_ps
+    assert elsewhere.count == 0
+
+
+def test_sequence_numbers_go_round() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b, min_rnr_timer_ps=10**6)
+    last = (1 << 24) - 1
+    qp._qp.next_psn = remote._qp.expected_psn = last - 4
+
+    def receiver() -> Program:
+        yield rig.sim.timeout(10**8)
+        yield from b.post_receives(remote, b.receive(8192), b.receive(8192))
+
+    def sender() -> Program:
+        yield from a.post(
+            qp,
+            a.request(WRITE, b, 3 * 1024),
+            a.request(SEND, b, 5 * 1024),
+            a.request(READ, b, 4 * 1024),
+            a.request(SEND, b, 40),
+        )
+        return (yield from a.collect(4))
+
+    found, _ = rig.run(sender(), receiver())
+    assert statuses(found) == ["SUCCESS"] * 4
+    assert qp._qp.next_psn == remote._qp.expected_psn == (last - 4 + 3 + 5 + 4 + 1) % (last + 1)

@@ -1,0 +1,313 @@
+"""Queues and their limits, as an application meets them."""
+
+import pytest
+
+from hcasim.fabric.packet import MTUS
+from hcasim.verbs import QP, Access, SendWR, VerbsError, WROpcode
+from tests.rig import (
+    FETCH_ADD,
+    READ,
+    SEND,
+    WRITE,
+    Peer,
+    Program,
+    Rig,
+    ids,
+    machine,
+    statuses,
+    succeeded,
+)
+
+
+def refused(errno: str, program: Program, rig: Rig) -> str:
+    with pytest.raises(VerbsError) as caught:
+        rig.run(program)
+    assert caught.value.errno == errno
+    return str(caught.value)
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def fill(peer: Peer, qp: QP, request: SendWR, times: int) -> Program:
+    yield from peer.post(qp, *[request] * times)
+
+
+def test_a_send_queue_takes_as_many_requests_as_it_was_made_for(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_send_wr=3)
+    assert succeeded(rig.exchange(qp, a, *[a.request(WRITE, b)] * 3))
+    message = refused("ENOMEM", fill(a, qp, a.request(WRITE, b), 4), rig)
+    assert message == "ENOMEM: the send queue is full: 3 requests are outstanding"
+
+
+def test_a_completion_frees_its_place_when_it_is_polled_and_not_before(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_send_wr=2)
+
+    def program() -> Program:
+        yield from a.post(qp, *[a.request(WRITE, b)] * 2)
+        yield rig.sim.timeout(10**8)
+        assert len(a.cq.queue.entries) == 2
+        with pytest.raises(VerbsError, match="ENOMEM"):
+            yield from a.post(qp, a.request(WRITE, b))
+        yield from a.collect(1)
+        yield from a.post(qp, a.request(WRITE, b))
+        with pytest.raises(VerbsError, match="ENOMEM"):
+            yield from a.post(qp, a.request(WRITE, b))
+        return (yield from a.collect(2))
+
+    (found,) = rig.run(program())
+    assert len(found) == 2
+
+
+def test_a_receive_queue_takes_as_many_requests_as_it_was_made_for(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b, max_recv_wr=2)
+
+    def receiver() -> Program:
+        yield from b.post_receives(remote, b.receive(8), b.receive(8))
+        with pytest.raises(VerbsError, match="ENOMEM: the receive queue is full: 2 requests"):
+            yield from b.post_receives(remote, b.receive(8))
+        yield from b.collect(1)
+        yield from b.post_receives(remote, b.receive(8))
+
+    rig.run(receiver(), fill(a, qp, a.request(SEND, b), 1))
+
+
+def test_unsignaled_requests_free_the_queue_with_the_next_polled_completion(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_send_wr=4)
+    quiet = a.request(WRITE, b, signaled=False)
+
+    def program() -> Program:
+        for turn in range(5):
+            yield from a.post(qp, quiet, quiet, quiet, a.request(WRITE, b, wr_id=turn))
+            with pytest.raises(VerbsError, match="ENOMEM"):
+                yield from a.post(qp, quiet)
+            (done,) = yield from a.collect(1)
+            assert done.wr_id == turn
+
+    rig.run(program())
+    assert rig.counter("cqes_written") == 5
+
+
+def test_unsignaled_requests_alone_fill_the_queue_for_good(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_send_wr=4)
+    rig.run(fill(a, qp, a.request(WRITE, b, signaled=False), 4))
+    refused("ENOMEM", fill(a, qp, a.request(WRITE, b), 1), rig)
+    assert rig.counter("cqes_written") == 0
+
+
+def test_a_failed_request_frees_the_unsignaled_ones_before_it(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_send_wr=4)
+    quiet = a.request(WRITE, b, signaled=False)
+
+    def program() -> Program:
+        yield from a.post(qp, quiet, quiet, quiet, a.request(WRITE, b, rkey=999))
+        assert statuses((yield from a.collect(1))) == ["REM_ACCESS_ERR"]
+        yield from a.post(qp, *[quiet] * 4)
+        return (yield from a.collect(4))
+
+    (flushed,) = rig.run(program())
+    assert statuses(flushed) == ["WR_FLUSH_ERR"] * 4
+
+
+def test_a_queue_pair_cannot_send_before_it_is_connected(rig: Rig) -> None:
+    a, b = rig.peers
+    qp = a.pd.create_qp(a.cq, a.cq)
+    message = refused("EINVAL", fill(a, qp, a.request(WRITE, b), 1), rig)
+    assert message == "EINVAL: the queue pair is not connected"
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"max_send_wr": 0}, "max_send_wr is 0; allowed: 1 to 65535"),
+        ({"max_send_wr": 65536}, "max_send_wr is 65536; allowed: 1 to 65535"),
+        ({"max_recv_wr": 65536}, "max_recv_wr is 65536; allowed: 1 to 65535"),
+        ({"max_inline_data": 129}, "max_inline_data is 129; allowed: 0 to 128"),
+        ({"port_num": 0}, "port_num is 0; allowed: 1 to 2"),
+        ({"port_num": 3}, "port_num is 3; allowed: 1 to 2"),
+    ],
+)
+def test_a_queue_pair_beyond_a_limit_is_refused(
+    rig: Rig, asked: dict[str, int], message: str
+) -> None:
+    a, _ = rig.peers
+    with pytest.raises(VerbsError) as caught:
+        a.pd.create_qp(a.cq, a.cq, **asked)
+    assert str(caught.value) == f"EINVAL: {message}"
+
+
+def test_the_adapter_limits_inline_data_where_the_stack_does_not() -> None:
+    limits = {"adapter.limits.max_inline": "64 B", "stack.max_inline": "64 B"}
+    a, _ = Rig(machine(limits)).peers
+    with pytest.raises(VerbsError, match="allowed: 0 to 64"):
+        a.pd.create_qp(a.cq, a.cq, max_inline_data=65)
+
+
+def test_an_adapter_runs_out_of_queue_pairs() -> None:
+    rig = Rig(machine({"adapter.limits.max_qp": "3"}))
+    a, _ = rig.peers
+    for _ in range(3):
+        a.pd.create_qp(a.cq, a.cq)
+    with pytest.raises(VerbsError) as caught:
+        a.pd.create_qp(a.cq, a.cq)
+    assert caught.value.errno == "ENOMEM"
+
+
+@pytest.mark.parametrize("opcode", [WRITE, SEND])
+def test_inline_data_may_be_as_long_as_was_agreed(rig: Rig, opcode: WROpcode) -> None:
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b, max_inline_data=100)
+    rig.run(b.post_receives(remote, b.receive(4096)))
+    assert succeeded(rig.exchange(qp, a, a.request(opcode, b, 100, inline=True)))
+    message = refused("EINVAL", fill(a, qp, a.request(opcode, b, 101, inline=True), 1), rig)
+    assert message == "EINVAL: 101 bytes inline; this queue pair allows 100"
+
+
+@pytest.mark.parametrize("opcode", [READ, FETCH_ADD])
+def test_what_fetches_data_cannot_be_inline(rig: Rig, opcode: WROpcode) -> None:
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_inline_data=100)
+    refused("EINVAL", fill(a, qp, a.request(opcode, b, inline=True), 1), rig)
+
+
+def test_inline_data_needs_no_local_key_and_no_gathering(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_inline_data=100)
+    request = a.request(WRITE, b, inline=True, sge=a.sge(100).__class__(0, 100, 12345))
+    assert succeeded(rig.exchange(qp, a, request))
+    assert a.adapter.dma.gathered == 0
+    assert b.adapter.dma.scattered == 100
+
+
+@pytest.mark.parametrize(
+    ("opcode", "length", "message"),
+    [
+        (WRITE, -1, "a message of -1 bytes; allowed: 0 to 2147483648"),
+        (SEND, (1 << 31) + 1, "a message of 2147483649 bytes; allowed: 0 to 2147483648"),
+        (FETCH_ADD, 4, "an atomic works on 8 bytes, not 4"),
+        (FETCH_ADD, 16, "an atomic works on 8 bytes, not 16"),
+    ],
+)
+def test_a_length_that_no_message_has_is_refused(
+    rig: Rig, opcode: WROpcode, length: int, message: str
+) -> None:
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    given = refused("EINVAL", fill(a, qp, a.request(opcode, b, length), 1), rig)
+    assert given == f"EINVAL: {message}"
+
+
+def test_only_the_mtus_of_infiniband_are_taken(rig: Rig) -> None:
+    a, b = rig.peers
+    for mtu in (0, 512 + 1, 1500, 8192):
+        with pytest.raises(VerbsError, match=f"path MTU {mtu}; allowed: 256, 512, 1024$"):
+            rig.connect(a, b, path_mtu=mtu)
+    assert MTUS == (256, 512, 1024, 2048, 4096)
+
+
+def test_a_path_mtu_beyond_that_of_the_ports_is_refused(rig: Rig) -> None:
+    a, b = rig.peers
+    with pytest.raises(VerbsError) as caught:
+        rig.connect(a, b, path_mtu=2048)
+    assert caught.value.errno == "EINVAL"
+
+
+@pytest.mark.parametrize(
+    "access", [Access.REMOTE_WRITE, Access.REMOTE_ATOMIC, Access.REMOTE_READ | Access.REMOTE_WRITE]
+)
+def test_memory_that_others_write_must_be_writable_here(rig: Rig, access: Access) -> None:
+    with pytest.raises(VerbsError, match="EINVAL: remote write or atomic access needs local"):
+        rig.peers[0].pd.reg_mr(64, access)
+
+
+def test_there_is_no_region_without_bytes(rig: Rig) -> None:
+    with pytest.raises(VerbsError, match="at least 1 byte, not 0"):
+        rig.peers[0].pd.reg_mr(0)
+
+
+def test_there_is_no_completion_queue_without_entries(rig: Rig) -> None:
+    with pytest.raises(VerbsError, match="at least 1 entry, not 0"):
+        rig.peers[0].context.create_cq(0)
+
+
+def test_a_completion_queue_that_overruns_loses_entries_and_says_so() -> None:
+    rig = Rig(cqe=3)
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    rig.run(fill(a, qp, a.request(WRITE, b), 3))
+    assert not a.cq.queue.overrun
+    rig.run(fill(a, qp, a.request(WRITE, b), 2))
+    assert a.cq.queue.overrun
+    assert len(a.cq.queue.entries) == 3
+    assert rig.counter("cqes_written") == 5
+
+
+def test_polling_takes_what_is_there_and_pays_for_each_look(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+
+    def poll(number: int) -> Program:
+        begin = rig.sim.now
+        found = yield from a.cq.poll(number)
+        return len(found), rig.sim.now - begin
+
+    rig.run(fill(a, qp, a.request(WRITE, b), 5))
+    look = rig.machine.stack.poll_cq
+    assert rig.run(poll(1)) == [(1, look)]
+    assert rig.run(poll(2)) == [(2, 2 * look)]
+    assert rig.run(poll(4)) == [(2, 3 * look)]
+    assert rig.run(poll(4)) == [(0, look)]
+
+
+@pytest.mark.parametrize(("rings", "expected"), [("true", 2), ("false", 0)])
+def test_consuming_a_completion_rings_the_doorbell_if_the_stack_does_so(
+    rings: str, expected: int
+) -> None:
+    rig = Rig(machine({"stack.cq_doorbell": rings}))
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    rig.exchange(qp, a, a.request(WRITE, b), a.request(WRITE, b))
+    assert rig.counter("doorbells") == 2 + expected
+
+
+def test_two_programs_may_wait_on_one_completion_queue(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    requests = [a.request(WRITE, b, wr_id=i) for i in range(6)]
+    *found, _ = rig.run(a.collect(3), a.collect(3), a.post(qp, *requests))
+    assert sorted(ids(found[0] + found[1])) == list(range(6))
+
+
+def test_one_completion_queue_serves_several_queue_pairs(rig: Rig) -> None:
+    a, b = rig.peers
+    pairs = [rig.connect(a, b) for _ in range(3)]
+
+    def program() -> Program:
+        for number, (qp, _) in enumerate(pairs):
+            yield from a.post(qp, a.request(WRITE, b, wr_id=number))
+        return (yield from a.collect(3))
+
+    (found,) = rig.run(program())
+    assert {c.wr_id: c.qpn for c in found} == {i: qp.qp_num for i, (qp, _) in enumerate(pairs)}
+
+
+def test_receives_and_sends_may_complete_on_queues_of_their_own(rig: Rig) -> None:
+    a, b = rig.peers
+    receive_cq = b.context.create_cq(8)
+    qp = a.pd.create_qp(a.cq, a.cq)
+    remote = b.pd.create_qp(b.cq, receive_cq)
+    qp.connect(remote)
+    remote.connect(qp)
+    rig.run(b.post_receives(remote, b.receive(64, wr_id=1)))
+    rig.exchange(qp, a, a.request(SEND, b))
+    rig.exchange(remote, b, b.request(WRITE, a, wr_id=2))
+    assert not b.cq.queue.entries
+    assert [c.wr_id for c in receive_cq.queue.entries] == [1]
