@@ -113,7 +113,7 @@ def test_the_command_works(example: Example, bin_folder: Path, tmp_path: Path) -
         assert os.access(ROOT / program, os.X_OK)
         return
     assert program == "hcasim", f"{example.place} uses {program}, which this test does not know"
-    # A fit would rewrite the fits of the checkout; its options are checked all the same.
+    # A fit takes minutes and has tests of its own; that the command is there is checked here.
     suffix = " --help" if "calibrate" in arguments else ""
     done = subprocess.run(
         ["bash", "-c", example.code + suffix],
