@@ -111,6 +111,7 @@ class Port:
         self._pipeline = SerialServer(sim, f"{name}.receive_pipeline")
         self._arrived: deque[Packet] = deque()
         self._occupied = False
+        self._draining = False
         self.process: Callable[[Port, Packet], None] | None = None
 
     def acknowledge(self, packet: Packet) -> None:
@@ -141,10 +142,14 @@ class Port:
 
     def done(self) -> None:
         """The packet in hand has been dealt with; take the next."""
-        if self._arrived:
-            self.process(self, self._arrived.popleft())  # type: ignore[misc]
-        else:
-            self._occupied = False
+        self._occupied = False
+        if self._arrived and not self._draining:
+            # A loop, because packets that need no wait would nest as deep as the buffer holds.
+            self._draining = True
+            while self._arrived and not self._occupied:
+                self._occupied = True
+                self.process(self, self._arrived.popleft())  # type: ignore[misc]
+            self._draining = False
 
     def free(self, packet: Packet) -> None:
         """Free the receive buffer of a packet whose data has left for the bus."""
