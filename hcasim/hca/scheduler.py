@@ -10,15 +10,15 @@ from hcasim.hca.work_queue import QueuePair
 class Scheduler:
     """Queues of ready queue pairs, served round robin.
 
-    A queue pair belongs to the queue named by the low bits of its number.
+    A queue pair belongs to the queue named by its number modulo that of the queues.
 
     Args:
-        queues: number of schedule queues, a power of two.
+        queues: number of schedule queues.
     """
 
     def __init__(self, queues: int) -> None:
         self._queues: list[deque[QueuePair]] = [deque() for _ in range(queues)]
-        self._mask = queues - 1
+        self._count = queues
         self._next = 0
         self._ready = 0
 
@@ -30,15 +30,15 @@ class Scheduler:
         if not qp.scheduled:
             qp.scheduled = True
             self._ready += 1
-            self._queues[qp.qpn & self._mask].append(qp)
+            self._queues[qp.qpn % self._count].append(qp)
 
     def take(self) -> QueuePair:
         """Remove and return the queue pair whose turn it is."""
         queues = self._queues
         index = self._next
         while not queues[index]:
-            index = (index + 1) & self._mask
-        self._next = (index + 1) & self._mask
+            index = (index + 1) % self._count
+        self._next = (index + 1) % self._count
         self._ready -= 1
         qp = queues[index].popleft()
         qp.scheduled = False
