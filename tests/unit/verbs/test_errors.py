@@ -9,7 +9,6 @@ from tests.rig import (
     READ,
     SEND,
     WRITE,
-    Peer,
     Program,
     Rig,
     ids,
@@ -425,10 +424,3 @@ def test_a_failed_write_leaves_the_target_untouched() -> None:
     assert statuses(rig.exchange(qp, a, request)) == ["REM_ACCESS_ERR"]
     assert watch.count == 0
     assert b.adapter.dma.scattered == 0
-
-
-def test_a_failed_peer_can_be_told_from_its_buffer(rig: Rig) -> None:
-    """The buffers of the two nodes have the same addresses, so keys must be those of the node."""
-    a, b = rig.peers
-    assert isinstance(a, Peer)
-    assert a.adapter is not b.adapter
