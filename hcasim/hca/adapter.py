@@ -56,7 +56,7 @@ class HostChannelAdapter:
         self.doorbell = Doorbell(sim, description.doorbell.latency)
         self.tables = TranslationTables(sim, description)
         self.dma = DmaEngine(sim, bus, self.tables)
-        self.completions = CompletionEngine(sim, description, bus)
+        self.completions = CompletionEngine(sim, name, description, bus)
         self.requester = Requester(
             sim, name, description, bus, self.tables, self.dma, self.completions, self.ports
         )

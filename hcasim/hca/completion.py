@@ -17,8 +17,9 @@ class CompletionEngine:
     Entries of one adapter are written in the order in which the work finished.
     """
 
-    def __init__(self, sim: Simulator, adapter: Adapter, bus: Bus) -> None:
+    def __init__(self, sim: Simulator, name: str, adapter: Adapter, bus: Bus) -> None:
         self.sim = sim
+        self.name = name
         self.cqc = ContextCache(sim, "cqc", adapter.cqc)
         self.written = 0
         self._bus = bus
@@ -55,7 +56,7 @@ class CompletionEngine:
         if self.sim.log is not None:
             self.sim.log(
                 int(self.sim.now),
-                f"cq{cq.number}",
+                f"{self.name}.cq{cq.number}",
                 "cqe",
                 f"{completion.status.name} qp {completion.qpn}",
             )
