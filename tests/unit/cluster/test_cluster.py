@@ -1,0 +1,73 @@
+"""Nodes are built from a machine and joined by its switch, or back to back."""
+
+import pytest
+
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from tests.rig import WRITE, Rig, machine, succeeded
+
+
+def test_every_port_of_every_node_has_an_identifier_of_its_own() -> None:
+    cluster = Cluster(Simulator(), machine())
+    lids = [port.lid for node in cluster.nodes for port in node.adapter.ports]
+    assert lids == [1, 2, 3, 4, 5, 6, 7, 8]
+    (switch,) = cluster.fabric.switches
+    assert switch.routes == {lid: lid - 1 for lid in lids}
+
+
+def test_a_machine_has_no_more_nodes_than_it_says() -> None:
+    with pytest.raises(ValueError, match=r"^liu2004 has 4 nodes, not 5$"):
+        Cluster(Simulator(), machine(), 5)
+
+
+def test_only_two_nodes_can_do_without_a_switch() -> None:
+    alone = machine(switch=False)
+    assert len(Cluster(Simulator(), alone).nodes) == 2
+    with pytest.raises(ValueError, match="only two nodes can be joined without a switch, not 1"):
+        Cluster(Simulator(), alone, 1)
+
+
+def test_back_to_back_the_ports_are_joined_in_order() -> None:
+    rig = Rig(machine(switch=False))
+    a, b = rig.peers
+    for port in (1, 2):
+        qp, _ = rig.connect(a, b, ports=(port, port))
+        assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 1000)))
+        assert b.adapter.ports[port - 1].payload_received == 1000
+    assert rig.cluster.fabric.switches == []
+
+
+def test_a_node_has_as_many_cores_as_its_host() -> None:
+    node = Cluster(Simulator(), machine({"host.cpus": "3"}), 1).nodes[0]
+    assert [core.name for core in node.cores] == ["node0.cpu0", "node0.cpu1", "node0.cpu2"]
+
+
+def test_counters_of_the_nodes_are_added_up() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    rig.exchange(qp, a, a.request(WRITE, b, 3000))
+    one, two = (node.adapter.counters() for node in rig.cluster.nodes)
+    assert rig.cluster.counters() == {name: one[name] + two[name] for name in one}
+    assert (one["port_xmit_data"], two["port_rcv_data"]) == (3000, 3000)
+    assert (one["doorbells"], one["wqes_fetched"], one["cqes_written"]) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("adapter", ["mt25208", "mt23108"])
+def test_resources_of_different_nodes_have_different_names(adapter: str) -> None:
+    cluster = Cluster(Simulator(), machine(adapter=adapter))
+    for node in cluster.nodes:
+        names = {*node.adapter.busy_ps(), *node.adapter.waiting_ps()}
+        assert all(name.startswith(f"{node.name}.") for name in names)
+    busy = cluster.busy_ps()
+    assert len(busy) == sum(len(n.adapter.busy_ps()) + len(n.cores) for n in cluster.nodes) + 8
+
+
+def test_a_core_counts_the_time_of_its_calls() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    rig.exchange(qp, a, *[a.request(WRITE, b)] * 3)
+    stack = rig.machine.stack
+    assert a.context.core.busy_ps == 3 * (stack.post_send + stack.poll_cq)
+    assert b.context.core.busy_ps == 0

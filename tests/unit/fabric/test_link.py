@@ -1,0 +1,200 @@
+"""Links: rates by the specification, credits in blocks of 64 bytes, flow control sent back."""
+
+from fractions import Fraction
+
+import pytest
+
+from hcasim.catalog import Link
+from hcasim.engine import Simulator
+from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
+from hcasim.fabric.link import CREDIT_BLOCK, ReceiveBuffer, blocks, ps_per_byte
+
+SKIP = Fraction(4484, 4480)
+FLOW_CONTROL = 8
+
+
+def link(speed: str = "SDR", width: int = 4, metres: int = 0, credit_update: int = 1024) -> Link:
+    return Link(
+        speed=speed,
+        width=width,
+        cable_length=metres * 1000,
+        propagation=5000,
+        credit_update=credit_update,
+    )
+
+
+def packet(payload: int = 1024, lid: int = 1) -> Packet:
+    return Packet(Opcode.SEND, lid, 1, 0, payload)
+
+
+class Sink:
+    """Takes packets and notes when; it frees their room when it is told to."""
+
+    def __init__(self) -> None:
+        self.arrivals: list[tuple[int, int, Packet]] = []
+
+    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
+        self.arrivals.append((head_at, tail_at, packet))
+
+
+class Pair:
+    """Two transmitters that make one link, with a sink at each end."""
+
+    def __init__(self, of: Link, buffer: int = 1 << 20, sources: int = 2, urgent: int = 0) -> None:
+        self.sim = Simulator()
+        self.there = Transmitter(self.sim, "there", of, sources, urgent=urgent)
+        self.back = Transmitter(self.sim, "back", of, sources)
+        self.near, self.far = Sink(), Sink()
+        connect_ports(self.there, self.near, buffer, self.back, self.far, buffer)
+        self.buffer = ReceiveBuffer(self.there, self.back)
+        self.left: list[int] = []
+
+    def send(self, *packets: Packet, source: int = 0, at: int = 0) -> None:
+        for each in packets:
+            self.there.send(source, each, at, self.left.append)
+
+
+@pytest.mark.parametrize(
+    ("speed", "gigabits"),
+    [
+        # Data rate of 4 lanes: 8b/10b up to QDR, 64b/66b from FDR10 on.
+        ("SDR", 8),
+        ("DDR", 16),
+        ("QDR", 32),
+        ("FDR10", 40),
+        ("FDR", Fraction("54.545454")),
+        ("EDR", 100),
+        ("HDR", Fraction("206.0606")),
+    ],
+)
+@pytest.mark.parametrize("width", [1, 4, 8, 12])
+def test_a_link_is_as_fast_as_its_lanes_less_coding_and_skips(
+    speed: str, gigabits: Fraction | int, width: int
+) -> None:
+    ideal = Fraction(8000) / (Fraction(gigabits) * Fraction(width, 4))
+    found = ps_per_byte(speed, width)
+    assert abs(found / (ideal * SKIP) - 1) < Fraction(1, 10**6)
+
+
+def test_four_lanes_at_single_rate_carry_a_byte_in_a_nanosecond_and_a_bit() -> None:
+    assert ps_per_byte("SDR", 4) == 1000 * SKIP
+
+
+@pytest.mark.parametrize(("size", "expected"), [(1, 1), (30, 1), (64, 1), (65, 2), (1050, 17)])
+def test_buffers_are_counted_in_blocks_of_64_bytes(size: int, expected: int) -> None:
+    assert CREDIT_BLOCK == 64
+    assert blocks(size) == expected
+
+
+@pytest.mark.parametrize("metres", [0, 1, 20])
+def test_a_packet_arrives_after_the_flight_and_its_last_byte_after_its_time_on_the_wire(
+    metres: int,
+) -> None:
+    pair = Pair(link(metres=metres))
+    pair.send(packet(), at=7000)
+    pair.sim.run()
+    duration = round(1052 * 1000 * SKIP)
+    ((head, tail, _),) = pair.far.arrivals
+    assert (head, tail) == (7000 + metres * 5000, 7000 + metres * 5000 + duration)
+    assert pair.left == [7000 + duration]
+
+
+def test_packets_follow_each_other_without_a_gap() -> None:
+    pair = Pair(link())
+    pair.send(*[packet()] * 5)
+    pair.sim.run()
+    duration = round(1052 * 1000 * SKIP)
+    assert [head for head, _, _ in pair.far.arrivals] == [i * duration for i in range(5)]
+    assert pair.there.busy_ps == 5 * duration
+    assert pair.there.wire_bytes == 5 * 1052
+    assert pair.there.payload_bytes == 5 * 1024
+
+
+def test_sources_take_turns() -> None:
+    pair = Pair(link(), sources=3)
+    for source in range(3):
+        pair.send(*[packet(64, lid=source)] * 3, source=source)
+    pair.sim.run()
+    assert [p.lid for _, _, p in pair.far.arrivals] == [0, 1, 2, 0, 1, 2, 0, 1, 2]
+
+
+def test_urgent_sources_go_first() -> None:
+    pair = Pair(link(), sources=3, urgent=1)
+    for source in (2, 1, 0):
+        pair.send(*[packet(64, lid=source)] * 2, source=source)
+    pair.sim.run()
+    assert [p.lid for _, _, p in pair.far.arrivals] == [0, 0, 1, 2, 1, 2]
+
+
+def test_a_packet_that_is_not_ready_lets_another_source_pass() -> None:
+    pair = Pair(link(), sources=2)
+    pair.send(packet(64, lid=0), source=0, at=10**6)
+    pair.send(packet(64, lid=1), source=1, at=2000)
+    pair.sim.run()
+    assert [(head, p.lid) for head, _, p in pair.far.arrivals] == [(2000, 1), (10**6, 0)]
+
+
+def test_nothing_is_sent_without_room_at_the_far_end() -> None:
+    pair = Pair(link(), buffer=2 * 17 * 64)
+    pair.send(*[packet()] * 3)
+    pair.sim.run()
+    assert len(pair.far.arrivals) == 2
+    assert pair.there.credits is not None
+    assert pair.there.credits.available == 0
+    pair.buffer.free(pair.far.arrivals[0][2], int(pair.sim.now) + 5000)
+    freed = int(pair.sim.now) + 5000
+    pair.sim.run()
+    assert len(pair.far.arrivals) == 3
+    assert pair.far.arrivals[2][0] == freed
+
+
+def test_room_of_less_than_a_packet_is_not_enough() -> None:
+    pair = Pair(link(), buffer=2 * 17 * 64 - 1)
+    pair.send(*[packet()] * 2)
+    pair.sim.run()
+    assert len(pair.far.arrivals) == 1
+
+
+def test_news_of_room_travels_back_over_the_cable() -> None:
+    pair = Pair(link(metres=20), buffer=17 * 64)
+    pair.send(*[packet()] * 2)
+    pair.sim.run()
+    now = int(pair.sim.now)
+    pair.buffer.free(packet(), now)
+    pair.sim.run()
+    flight = 20 * 5000
+    assert pair.far.arrivals[1][0] == now + 2 * flight
+
+
+def test_flow_control_takes_time_of_the_reverse_direction() -> None:
+    pair = Pair(link())
+    pair.send(*[packet()] * 3)
+    pair.sim.run()
+    there, now = pair.there.busy_ps, int(pair.sim.now)
+    for _, _, arrived in pair.far.arrivals:
+        pair.buffer.free(arrived, now)
+    # The link back has been busy until now.
+    pair.back._free_at = now
+    assert pair.back.flow_control_packets == 3
+    pair.back.send(0, packet(), now, pair.left.append)
+    pair.sim.run()
+    duration = round(FLOW_CONTROL * 1000 * SKIP)
+    assert pair.near.arrivals[0][0] == now + 3 * duration
+    assert pair.back.busy_ps == 3 * duration + round(1052 * 1000 * SKIP)
+    assert pair.there.busy_ps == there
+
+
+@pytest.mark.parametrize(("update", "packets"), [(1024, 8), (2048, 4), (512, 16), (10**4, 0)])
+def test_one_flow_control_packet_goes_for_so_many_bytes_freed(update: int, packets: int) -> None:
+    pair = Pair(link(credit_update=update))
+    for _ in range(8):
+        pair.back.owe_flow_control(1024)
+    assert pair.back.flow_control_packets == packets
+
+
+def test_flow_control_goes_out_while_the_link_is_idle() -> None:
+    pair = Pair(link())
+    pair.back.owe_flow_control(1024)
+    pair.back.send(0, packet(), 10**6, pair.left.append)
+    pair.sim.run()
+    assert pair.near.arrivals[0][0] == 10**6

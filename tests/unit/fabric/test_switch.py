@@ -1,0 +1,217 @@
+"""Switches cut through, share outputs in turns, and never drop."""
+
+from itertools import pairwise
+
+import pytest
+
+from hcasim.catalog import Link
+from hcasim.catalog import Switch as Description
+from hcasim.engine import Simulator
+from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
+from hcasim.fabric.link import ReceiveBuffer
+from hcasim.fabric.switch import Switch
+from tests.rig import WRITE, Peer, Program, Rig, machine, succeeded
+
+FLIGHT = 25_000
+LATENCY = 200_000
+
+
+def description(ports: int = 8, latency: int = LATENCY, buffer: int = 16384) -> Description:
+    return Description(
+        id="invented", title="An invented switch", ports=ports, latency=latency, buffer=buffer
+    )
+
+
+def link() -> Link:
+    return Link(speed="SDR", width=4, cable_length=5000, propagation=5000, credit_update=1024)
+
+
+class End:
+    """An adapter port that swallows packets, and frees their room after a pause."""
+
+    def __init__(self, sim: Simulator, lid: int, pause_ps: int = 0) -> None:
+        self.sim = sim
+        self.lid = lid
+        self.transmitter = Transmitter(sim, f"end{lid}", link(), 1)
+        self.buffer_bytes = 16384
+        self.buffer: ReceiveBuffer | None = None
+        self.pause_ps = pause_ps
+        self.arrivals: list[tuple[int, int, int]] = []
+
+    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
+        self.arrivals.append((packet.psn, head_at, tail_at))
+        self.sim.call_at(tail_at + self.pause_ps, self._free, packet)
+
+    def _free(self, packet: Packet) -> None:
+        assert self.buffer is not None
+        self.buffer.free(packet, int(self.sim.now))
+
+    def send(self, lid: int, *numbers: int, payload: int = 1024) -> None:
+        for number in numbers:
+            packet = Packet(Opcode.SEND, lid, 1, number, payload)
+            self.transmitter.send(0, packet, int(self.sim.now), lambda _end: None)
+
+
+def line(switches: int, ends_on_each: int = 1, trunks: int = 1) -> tuple[Fabric, list[list[End]]]:
+    """Switches in a line, with ends on each."""
+    sim = Simulator()
+    fabric = Fabric(sim, link())
+    chain = [fabric.add_switch(description()) for _ in range(switches)]
+    ends: list[list[End]] = []
+    lid = 0
+    for switch in chain:
+        ends.append([])
+        for _ in range(ends_on_each):
+            lid += 1
+            ends[-1].append(End(sim, lid))
+            fabric.attach(ends[-1][-1], switch)
+    for left, right in pairwise(chain):
+        for _ in range(trunks):
+            fabric.trunk(left, right)
+    fabric.route()
+    return fabric, ends
+
+
+def wire(payload: int) -> int:
+    return Transmitter(Simulator(), "x", link(), 1).serialisation(
+        Packet(Opcode.SEND, 1, 1, 0, payload)
+    )
+
+
+def test_a_packet_leaves_before_it_has_arrived() -> None:
+    fabric, ((a, b),) = line(1, ends_on_each=2)
+    a.send(b.lid, 0)
+    fabric.sim.run()
+    ((_, head, tail),) = b.arrivals
+    assert head == 2 * FLIGHT + LATENCY
+    assert tail == head + wire(1024)
+
+
+def test_every_switch_on_the_way_adds_its_latency_and_a_cable() -> None:
+    for hops in (2, 3):
+        fabric, ends = line(hops)
+        ends[0][0].send(ends[-1][0].lid, 0)
+        fabric.sim.run()
+        ((_, head, tail),) = ends[-1][0].arrivals
+        assert head == (hops + 1) * FLIGHT + hops * LATENCY
+        assert tail == head + wire(1024)
+
+
+def test_every_end_of_a_line_of_switches_reaches_every_other() -> None:
+    for switches, trunks in ((2, 1), (2, 2), (3, 1), (3, 2)):
+        fabric, ends = line(switches, ends_on_each=2, trunks=trunks)
+        flat = [end for row in ends for end in row]
+        for source in flat:
+            for target in flat:
+                if source is not target:
+                    source.send(target.lid, source.lid)
+        fabric.sim.run()
+        for target in flat:
+            others = sorted(end.lid for end in flat if end is not target)
+            assert sorted(number for number, _, _ in target.arrivals) == others
+
+
+def test_parallel_trunks_share_the_destinations() -> None:
+    fabric, ends = line(2, ends_on_each=4, trunks=2)
+    for source, target in zip(*ends, strict=True):
+        source.send(target.lid, *range(10))
+    fabric.sim.run()
+    left = fabric.switches[0]
+    carried = sorted(output.packets for output in left.outputs if output.packets)
+    assert carried == [20, 20]
+
+
+def test_one_trunk_limits_two_streams_to_a_half_each() -> None:
+    fabric, ends = line(2, ends_on_each=2)
+    for source, target in zip(*ends, strict=True):
+        source.send(target.lid, *range(100))
+    fabric.sim.run()
+    for target in ends[1]:
+        first, last = target.arrivals[10][1], target.arrivals[90][1]
+        assert abs((last - first) / 80 / (2 * wire(1024)) - 1) < 0.02
+
+
+def test_packets_of_a_source_keep_their_order() -> None:
+    fabric, ends = line(3, ends_on_each=2)
+    ends[0][0].send(ends[2][0].lid, *range(50))
+    ends[0][1].send(ends[2][0].lid, *range(100, 150))
+    fabric.sim.run()
+    numbers = [number for number, _, _ in ends[2][0].arrivals]
+    assert [n for n in numbers if n < 100] == list(range(50))
+    assert [n for n in numbers if n >= 100] == list(range(100, 150))
+
+
+def test_an_output_serves_its_inputs_in_turn() -> None:
+    fabric, ((*sources, target),) = line(1, ends_on_each=4)
+    for source in sources:
+        source.send(target.lid, *[source.lid] * 20)
+    fabric.sim.run()
+    numbers = [number for number, _, _ in target.arrivals]
+    assert len(numbers) == 60
+    assert all(sorted(numbers[i : i + 3]) == [1, 2, 3] for i in range(3, 57, 3))
+
+
+def test_a_slow_receiver_holds_packets_back_and_loses_none() -> None:
+    fabric, ((a, b, slow),) = line(1, ends_on_each=3)
+    slow.pause_ps = 5_000_000
+    a.send(slow.lid, *range(100))
+    b.send(slow.lid, *range(100, 200))
+    fabric.sim.run()
+    assert sorted(number for number, _, _ in slow.arrivals) == list(range(200))
+
+
+def test_one_stream_does_not_wait_for_another_output() -> None:
+    fabric, ((a, b, c, d),) = line(1, ends_on_each=4)
+    a.send(c.lid, *range(50))
+    b.send(d.lid, *range(50))
+    fabric.sim.run()
+    assert [h for _, h, _ in c.arrivals] == [h for _, h, _ in d.arrivals]
+
+
+def test_a_faster_output_does_not_run_dry() -> None:
+    sim = Simulator()
+    fast = Link(speed="DDR", width=4, cable_length=5000, propagation=5000, credit_update=1024)
+    switch = Switch(sim, description(), fast, "switch")
+    sent: list[int] = []
+    switch.outputs[1].send = lambda source, packet, ready, left: sent.append(ready)
+    switch.routes[1] = 1
+    packet = Packet(Opcode.SEND, 1, 1, 0, 1024)
+    switch.inputs[0].buffer = ReceiveBuffer.__new__(ReceiveBuffer)
+    slow_time = 2 * switch.outputs[1].serialisation(packet)
+    switch.inputs[0].receive(packet, 0, slow_time)
+    assert sent == [slow_time // 2 + LATENCY]
+
+
+def test_a_switch_runs_out_of_ports() -> None:
+    sim = Simulator()
+    fabric = Fabric(sim, link())
+    switch = fabric.add_switch(description(ports=2))
+    for lid in (1, 2):
+        fabric.attach(End(sim, lid), switch)
+    with pytest.raises(ValueError, match=r"^switch0 has 2 ports and all are in use$"):
+        fabric.attach(End(sim, 3), switch)
+
+
+def incast(rig: Rig, target: Peer, source: Peer, size: int, count: int) -> Program:
+    qp, _ = rig.connect(source, target)
+    yield from source.post(qp, *[source.request(WRITE, target, size)] * count)
+    found = yield from source.collect(count)
+    assert succeeded(found)
+    return [completion.timestamp_ps for completion in found]
+
+
+def test_three_nodes_that_write_to_one_share_its_link_fairly() -> None:
+    rig = Rig(machine(), nodes=4, size=1 << 20)
+    target, *sources = rig.peers
+    size, count = 64 * 1024, 20
+    finished = rig.run(*(incast(rig, target, source, size, count) for source in sources))
+    ends = [times[-1] for times in finished]
+    assert max(ends) - min(ends) < 0.05 * max(ends)
+    halfway = max(ends) // 2
+    done = [sum(t <= halfway for t in times) for times in finished]
+    assert max(done) - min(done) <= 1
+    assert target.adapter.dma.scattered == 3 * count * size
+    assert rig.counter("retransmissions") == rig.counter("out_of_sequence") == 0
+    # The one link into the target was busy all the time.
+    busy = rig.cluster.fabric.switches[0].outputs[0].busy_ps
+    assert busy > 0.95 * max(ends)
