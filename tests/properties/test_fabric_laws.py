@@ -1,0 +1,199 @@
+"""Laws of links and switches under any traffic: all arrives, once, in order, and not too early."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hcasim.catalog import Link
+from hcasim.catalog import Switch as Description
+from hcasim.engine import Rate, Simulator
+from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
+from hcasim.fabric.link import ReceiveBuffer, ps_per_byte
+
+SMALLEST_BUFFER = 4096 + 256
+LATENCY = 200_000
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Switches in a line with ends on each, and how fast and roomy they are."""
+
+    speed: str
+    width: int
+    metres: int
+    credit_update: int
+    buffer: int
+    ends: tuple[int, ...]
+    trunks: int
+    pause_ps: int
+
+
+@dataclass(frozen=True)
+class Message:
+    """One packet: when, from where, to where."""
+
+    at: int
+    source: int
+    target: int
+    payload: int
+
+
+class End:
+    """A port that frees each packet's room some time after it has arrived."""
+
+    def __init__(self, sim: Simulator, lid: int, link: Link, shape: Shape) -> None:
+        self.sim = sim
+        self.lid = lid
+        self.transmitter = Transmitter(sim, f"end{lid}", link, 1)
+        self.buffer_bytes = shape.buffer
+        self.buffer: ReceiveBuffer | None = None
+        self.pause_ps = shape.pause_ps
+        self.held = 0
+        self.arrivals: list[tuple[int, int, Packet]] = []
+
+    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
+        self.arrivals.append((head_at, tail_at, packet))
+        self.held += -(-packet.size // 64)
+        assert self.held <= self.buffer_bytes // 64
+        self.sim.call_at(tail_at + self.pause_ps, self._free, packet)
+
+    def _free(self, packet: Packet) -> None:
+        assert self.buffer is not None
+        self.held -= -(-packet.size // 64)
+        self.buffer.free(packet, int(self.sim.now))
+
+
+SHAPES = st.builds(
+    Shape,
+    speed=st.sampled_from(["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR"]),
+    width=st.sampled_from([1, 4, 8, 12]),
+    metres=st.integers(0, 30),
+    credit_update=st.sampled_from([64, 1024, 4096]),
+    buffer=st.integers(SMALLEST_BUFFER, 20_000),
+    ends=st.lists(st.integers(1, 3), min_size=1, max_size=3)
+    .filter(lambda e: sum(e) > 1)
+    .map(tuple),
+    trunks=st.integers(1, 2),
+    pause_ps=st.sampled_from([0, 300_000, 5_000_000]),
+)
+TRAFFIC = st.lists(
+    st.builds(
+        Message,
+        at=st.integers(0, 3_000_000),
+        source=st.integers(0, 8),
+        target=st.integers(0, 8),
+        payload=st.one_of(st.integers(0, 4096), st.just(1024)),
+    ),
+    max_size=60,
+)
+
+
+class Run:
+    """Traffic over a fabric, to its end."""
+
+    def __init__(self, shape: Shape, traffic: list[Message]) -> None:
+        self.sim = Simulator()
+        self.link = Link(
+            speed=shape.speed,
+            width=shape.width,
+            cable_length=shape.metres * 1000,
+            propagation=5000,
+            credit_update=shape.credit_update,
+        )
+        description = Description(
+            id="invented", title="Invented", ports=8, latency=LATENCY, buffer=shape.buffer
+        )
+        fabric = Fabric(self.sim, self.link)
+        self.ends: list[End] = []
+        self.home: list[int] = []
+        for index, count in enumerate(shape.ends):
+            switch = fabric.add_switch(description)
+            for _ in range(count):
+                self.ends.append(End(self.sim, len(self.ends) + 1, self.link, shape))
+                self.home.append(index)
+                fabric.attach(self.ends[-1], switch)
+            if index:
+                for _ in range(shape.trunks):
+                    fabric.trunk(fabric.switches[index - 1], switch)
+        fabric.route()
+        self.fabric = fabric
+        self.sent: list[Message] = []
+        for number, message in enumerate(sorted(traffic, key=lambda m: m.at)):
+            source, target = (n % len(self.ends) for n in (message.source, message.target))
+            if source != target:
+                self.sent.append(Message(message.at, source, target, message.payload))
+                packet = Packet(
+                    Opcode.SEND, target + 1, source, number, message.payload, message=self.sent[-1]
+                )
+                transmitter = self.ends[source].transmitter
+                self.sim.call_at(message.at, transmitter.send, 0, packet, message.at, int)
+        self.sim.run()
+
+
+@settings(max_examples=150)
+@given(shape=SHAPES, traffic=TRAFFIC)
+def test_every_packet_arrives_once_and_in_order(shape: Shape, traffic: list[Message]) -> None:
+    run = Run(shape, traffic)
+    arrived = [packet.message for end in run.ends for _, _, packet in end.arrivals]
+    assert sorted(map(id, arrived)) == sorted(map(id, run.sent))
+    for index, end in enumerate(run.ends):
+        for source in range(len(run.ends)):
+            numbers = [p.psn for _, _, p in end.arrivals if p.qpn == source]
+            assert numbers == sorted(numbers)
+        assert all(packet.lid == index + 1 for _, _, packet in end.arrivals)
+        tails = [tail for _, tail, _ in end.arrivals]
+        assert tails == sorted(tails)
+
+
+@settings(max_examples=150)
+@given(shape=SHAPES, traffic=TRAFFIC)
+def test_no_packet_is_faster_than_alone(shape: Shape, traffic: list[Message]) -> None:
+    run = Run(shape, traffic)
+    wire = Rate(ps_per_byte(shape.speed, shape.width)).time
+    alone = 0
+    for end in run.ends:
+        for head, tail, packet in end.arrivals:
+            message = packet.message
+            hops = 1 + abs(run.home[message.source] - run.home[message.target])
+            earliest = message.at + (hops + 1) * shape.metres * 5000 + hops * LATENCY
+            assert head >= earliest
+            assert tail == head + wire(packet.size + 2)
+            alone += head == earliest
+    assert alone or not run.sent
+
+
+@settings(max_examples=150)
+@given(shape=SHAPES, traffic=TRAFFIC)
+def test_no_link_carries_more_than_it_can_and_all_credits_come_back(
+    shape: Shape, traffic: list[Message]
+) -> None:
+    run = Run(shape, traffic)
+    run.sim.run(until=run.sim.now + 10**7)
+    wire = Rate(ps_per_byte(shape.speed, shape.width)).time
+    for end in run.ends:
+        spans = sorted((head, tail) for head, tail, _ in end.arrivals)
+        assert all(a[1] <= b[0] for a, b in pairwise(spans))
+    transmitters = [end.transmitter for end in run.ends] + run.fabric.transmitters()
+    for transmitter in transmitters:
+        if transmitter.credits is None:
+            assert transmitter.packets == 0
+            continue
+        transmitter.credits._collect()
+        assert transmitter.credits.available == transmitter.credits.capacity
+        assert transmitter.busy_ps <= run.sim.now
+        assert transmitter.busy_ps >= wire(transmitter.wire_bytes) - transmitter.packets
+    sent = sum(end.transmitter.payload_bytes for end in run.ends)
+    assert sent == sum(message.payload for message in run.sent)
+    assert sent == sum(p.payload for end in run.ends for _, _, p in end.arrivals)
+
+
+@settings(max_examples=60)
+@given(shape=SHAPES, traffic=TRAFFIC)
+def test_the_same_traffic_takes_the_same_way_twice(shape: Shape, traffic: list[Message]) -> None:
+    def arrivals() -> list[list[tuple[int, int, int]]]:
+        run = Run(shape, traffic)
+        return [[(head, tail, p.psn) for head, tail, p in end.arrivals] for end in run.ends]
+
+    assert arrivals() == arrivals()

@@ -1,0 +1,129 @@
+"""Closed forms for one small RDMA write that meets nobody on its way.
+
+They are written from the protocol's steps and the machine's description alone and share no code
+with the simulator but the rates of links and buses.
+"""
+
+from dataclasses import dataclass
+
+from hcasim.bus.pcie import ps_per_byte as pcie_ps_per_byte
+from hcasim.catalog import Machine, PcieDevice
+from hcasim.engine import Rate
+from hcasim.fabric.link import ps_per_byte as link_ps_per_byte
+
+CABLE_IN_THE_BOARD = 1000
+DOORBELL = 8
+DLLP = 8
+COMPLETION_OVERHEAD = 12 + 8
+WRITE_REQUEST = 8 + 8 + 16
+PCIX_PHASES = 1 + 1 + 2 + 2
+PCIX_SPLIT_REQUEST = 1 + 1 + 2 + 1 + 2
+
+
+def ceil(size: int, unit: int) -> int:
+    return -(-size // unit)
+
+
+class Pcie:
+    """The adapter's bus, as long as one operation has it to itself.
+
+    DLLPs that follow a packet back are on their way while the adapter thinks, so they delay
+    nothing; those that precede a completion do.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.device = machine.adapter.bus
+        assert isinstance(self.device, PcieDevice)
+        self.host = machine.host
+        self.wire = Rate(pcie_ps_per_byte(self.device.generation, self.device.lanes)).time
+        self.memory = Rate.from_bandwidth(machine.host.memory.bandwidth).time
+        self.header = (12 if self.device.address_bits == 32 else 16) + 8
+        self.acks = 1 if self.device.dllp_tlps_per_ack == 1 else 0
+        self.updates = 1 if self.device.dllp_tlps_per_update == 1 else 0
+
+    def doorbell(self, at: int) -> int:
+        leaves = at + self.host.chipset.mmio_latency
+        return leaves + self.wire(DOORBELL + self.header) + CABLE_IN_THE_BOARD
+
+    def read(self, at: int, size: int) -> int:
+        """A read of one request."""
+        request = at + self.wire(self.header) + CABLE_IN_THE_BOARD
+        fetched = request + self.host.memory.read_latency
+        parts = ceil(size, min(self.host.chipset.completion, self.device.max_payload))
+        dllps = (self.acks + self.updates) * self.wire(DLLP)
+        arrival = fetched + dllps + self.wire(size + parts * COMPLETION_OVERHEAD)
+        return max(arrival + CABLE_IN_THE_BOARD, fetched + self.memory(size))
+
+    def write(self, at: int, size: int) -> int:
+        parts = ceil(size, self.device.max_payload)
+        arrival = at + self.wire(size + parts * self.header) + CABLE_IN_THE_BOARD
+        return arrival + max(self.memory(size), self.host.memory.write_latency)
+
+
+class Pcix:
+    """Likewise for a shared bus behind a bridge."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.device = machine.adapter.bus
+        self.host = machine.host
+        self.clocks = Rate.from_bandwidth(self.device.clock).time
+        self.memory = Rate.from_bandwidth(machine.host.memory.bandwidth).time
+
+    def burst(self, size: int) -> int:
+        return self.clocks(PCIX_PHASES + ceil(size, self.device.width_bits // 8))
+
+    def doorbell(self, at: int) -> int:
+        chipset = self.host.chipset.mmio_latency + self.host.pcix_bridge.latency
+        return at + chipset + self.burst(DOORBELL)
+
+    def read(self, at: int, size: int) -> int:
+        away = 2 * self.host.pcix_bridge.latency + self.host.memory.read_latency
+        return at + self.clocks(PCIX_SPLIT_REQUEST) + away + self.burst(size)
+
+    def write(self, at: int, size: int) -> int:
+        bridged = self.host.pcix_bridge.latency + self.host.memory.write_latency
+        return at + self.burst(size) + max(self.memory(size), bridged)
+
+
+@dataclass(frozen=True)
+class Times:
+    """What can be seen of a write, in ps after the call that posts it.
+
+    Attributes:
+        seen: the target's processor has noticed the data.
+        completed: the completion entry is visible at the initiator.
+    """
+
+    seen: int
+    completed: int
+
+
+def way(machine: Machine, size: int) -> int:
+    """From a packet's first byte on the link to its last byte at the far adapter, in ps."""
+    link = machine.link
+    serialisation = Rate(link_ps_per_byte(link.speed, link.width)).time(size + 2)
+    flight = link.cable_length * link.propagation // 1000
+    if machine.switch is None:
+        return serialisation + flight
+    # Cut through: the switch delays the packet, but it is serialised once.
+    return serialisation + 2 * flight + machine.switch.latency
+
+
+def small_write(machine: Machine, size: int, *, inline: bool = False) -> Times:
+    """A write of one packet and one bus request, with every context on chip and idle buses."""
+    adapter, stack = machine.adapter, machine.stack
+    here, there = (
+        Pcie(machine) if isinstance(adapter.bus, PcieDevice) else Pcix(machine) for _ in range(2)
+    )
+    entry = WRITE_REQUEST + (4 + size if inline else 16)
+    entry = ceil(entry, adapter.wqe.stride) * adapter.wqe.stride
+    now = here.doorbell(stack.post_send) + adapter.doorbell.latency
+    now = here.read(now, entry) + adapter.send.wqe_service + adapter.send.packet_service
+    if not inline:
+        now = here.read(now, size)
+    now += adapter.send.latency + way(machine, 26 + 16 + ceil(size, 4) * 4)
+    now += adapter.receive.packet_service + adapter.receive.latency
+    seen = there.write(now, size) + stack.poll_memory
+    now += adapter.ack.latency + way(machine, 26 + 4)
+    now += adapter.receive.packet_service + adapter.receive.latency + adapter.completion.latency
+    return Times(seen, here.write(now, adapter.cqe.size))
