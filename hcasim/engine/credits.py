@@ -92,12 +92,14 @@ class CreditPool:
         if not self._returning:
             return
         first = max(self._returning[0][0], int(self.sim.now))
-        # A later alarm that is already set finds nothing to do.
         if self._alarm_at is None or first < self._alarm_at:
             self._alarm_at = first
             self.sim.call_at(first, self._alarm)
 
     def _alarm(self) -> None:
+        if self._alarm_at != self.sim.now:
+            # An earlier return was announced after this alarm was set.
+            return
         self._alarm_at = None
         self._collect()
         if self._waiting:
