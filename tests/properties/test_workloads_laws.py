@@ -1,0 +1,137 @@
+"""What no benchmark result may contradict, on any machine."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hcasim.bus.pcie import ps_per_byte as pcie_ps_per_byte
+from hcasim.catalog import Machine
+from hcasim.fabric.link import ps_per_byte
+from hcasim.workloads import Options, run_point
+from tests.rig import machine
+
+ADAPTERS = st.sampled_from(["mt25208", "mt23108"])
+SPEEDS = st.sampled_from(["SDR", "DDR", "QDR", "EDR"])
+BUSES: dict[str, dict[str, list[str]]] = {
+    "mt25208": {
+        "adapter.bus.lanes": ["1", "4", "8", "16"],
+        "adapter.bus.max_read_request": ["128 B", "512 B", "4096 B"],
+    },
+    "mt23108": {
+        "adapter.bus.clock": ["66.67 MHz", "133.333333 MHz"],
+        "adapter.bus.outstanding_splits": ["1", "2", "8"],
+    },
+}
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> tuple[str, tuple[tuple[str, str], ...], int]:
+    adapter = draw(ADAPTERS)
+    changes = {path: draw(st.sampled_from(values)) for path, values in BUSES[adapter].items()}
+    changes["link.speed"] = draw(SPEEDS)
+    return adapter, tuple(changes.items()), draw(st.sampled_from([256, 1024, 4096]))
+
+
+def on(setup: tuple[str, tuple[tuple[str, str], ...], int], **more: str) -> Machine:
+    adapter, changes, mtu = setup
+    return machine(dict(changes) | more, adapter=adapter, mtu=mtu)
+
+
+def latency(name: str, of: Machine, size: int, **options: Any) -> float:
+    row = run_point(name, of, Options(size=size, iters=12, warmup=2, **options)).row
+    return row["latency_us"]
+
+
+@settings(max_examples=40)
+@given(
+    setup=machines(),
+    name=st.sampled_from(["write_lat", "send_lat", "read_lat"]),
+    sizes=st.tuples(st.integers(1, 20_000), st.integers(1, 20_000)),
+)
+def test_a_longer_message_is_never_faster(setup: Any, name: str, sizes: tuple[int, int]) -> None:
+    short, long = sorted(sizes)
+    assert latency(name, on(setup), short) <= latency(name, on(setup), long)
+
+
+@settings(max_examples=25)
+@given(
+    setup=machines(),
+    name=st.sampled_from(["write_lat", "send_lat", "read_lat"]),
+    table=st.sampled_from(["sqpc", "rqpc", "cqc", "mpt", "mtt"]),
+    entries=st.sampled_from(["1", "2", "4"]),
+    misses=st.tuples(st.integers(0, 5000), st.integers(0, 5000)),
+)
+def test_a_slower_fetch_of_contexts_never_lowers_the_latency(
+    setup: Any, name: str, table: str, entries: str, misses: tuple[int, int]
+) -> None:
+    tight = {f"adapter.{table}.entries": entries, f"adapter.{table}.ways": "1"}
+    fast, slow = (
+        latency(name, on(setup, **tight, **{f"adapter.{table}.miss_latency": f"{m} ns"}), 64, qps=4)
+        for m in sorted(misses)
+    )
+    assert fast <= slow
+
+
+def limit(of: Machine, both_ways: bool) -> float:
+    """Payload in MB/s that neither the link nor the bus can exceed."""
+    packet = of.mtu + 26 + 2
+    link = 1e6 / float(ps_per_byte(of.link.speed, of.link.width)) * of.mtu / packet
+    device = of.adapter.bus
+    if device.kind == "pcix":
+        # One bus for both directions.
+        return min((1 + both_ways) * link, device.clock * device.width_bits / 8 / 1e6)
+    part = of.host.chipset.completion
+    bus = 1e6 / float(pcie_ps_per_byte(device.generation, device.lanes)) * part / (part + 20)
+    return (1 + both_ways) * min(link, bus)
+
+
+@settings(max_examples=25)
+@given(
+    setup=machines(),
+    name=st.sampled_from(["write_bw", "write_bibw", "send_bw", "read_bw"]),
+    size=st.integers(1, 60_000),
+)
+def test_no_stream_exceeds_its_link_or_its_bus(setup: Any, name: str, size: int) -> None:
+    of = on(setup)
+    row = run_point(name, of, Options(size=size, iters=6, warmup=1)).row
+    assert 0 < row["bandwidth_MBps"] <= limit(of, name == "write_bibw")
+    assert row["bandwidth_MBps"] == pytest.approx(row["rate_Mps"] * size)
+
+
+@settings(max_examples=20)
+@given(
+    setup=machines(),
+    name=st.sampled_from(["write_lat", "send_bw", "write_bibw", "atomic_lat"]),
+    size=st.integers(1, 9000),
+)
+def test_the_same_benchmark_gives_the_same_events_and_numbers(
+    setup: Any, name: str, size: int
+) -> None:
+    options = Options(size=8 if name == "atomic_lat" else size, iters=4, warmup=1, window=8)
+
+    def run() -> tuple[Any, ...]:
+        events: list[tuple[Any, ...]] = []
+        point = run_point(name, on(setup), options, log=lambda *event: events.append(event))
+        return events, point.row, point.counters
+
+    first = run()
+    assert first[0]
+    assert first == run()
+
+
+@settings(max_examples=20)
+@given(
+    setup=machines(),
+    name=st.sampled_from(["write_lat", "send_lat", "read_lat", "atomic_lat"]),
+)
+def test_a_switch_costs_its_latency_and_a_cable_on_each_way(setup: Any, name: str) -> None:
+    adapter, changes, mtu = setup
+    alone = machine(dict(changes), adapter=adapter, mtu=mtu, switch=False)
+    through = on(setup)
+    assert through.switch is not None
+    flight = through.link.cable_length * through.link.propagation // 1000
+    ways = 2 if name in ("read_lat", "atomic_lat") else 1
+    longer = round((latency(name, through, 8) - latency(name, alone, 8)) * 1e6)
+    assert longer == ways * (through.switch.latency + flight)

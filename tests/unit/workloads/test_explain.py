@@ -1,0 +1,126 @@
+"""Explanations add up, and name what limits a stream."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.workloads import Options, run_point
+from hcasim.workloads.explain import stages
+from tests.rig import machine
+
+COMMON = ["post_send", "doorbell", "WQE fetch", "send engine"]
+WIRE = ["gather data", "send pipeline", "link", "switch", "link", "receive pipeline"]
+
+
+def breakdown(name: str, adapter: str = "mt25208", **options: Any) -> tuple[Any, dict[str, Any]]:
+    point = run_point(name, machine(adapter=adapter), Options(explain=True, **options))
+    return point.row, point.breakdown
+
+
+@pytest.mark.parametrize("adapter", ["mt25208", "mt23108"])
+@pytest.mark.parametrize("size", [1, 64, 1024, 3000, 65536])
+@pytest.mark.parametrize("name", ["write_lat", "send_lat", "read_lat"])
+def test_the_stages_of_a_latency_add_up_to_it(name: str, size: int, adapter: str) -> None:
+    row, found = breakdown(name, adapter, size=size, iters=20, warmup=2)
+    # In units of the simulator, so that nothing hides in the rounding.
+    total = sum(round(stage["us"] * 1e6) for stage in found["stages"])
+    assert total == round(found["total_us"] * 1e6) == round(row["latency_us"] * 1e6)
+    assert all(stage["us"] >= 0 for stage in found["stages"])
+
+
+def names(found: dict[str, Any]) -> list[str]:
+    return [stage["stage"] for stage in found["stages"]]
+
+
+def test_a_write_passes_from_the_call_to_the_eye_of_the_target() -> None:
+    _, found = breakdown("write_lat", size=8, iters=20)
+    assert names(found) == [*COMMON, *WIRE, "data write", "poll memory"]
+
+
+def test_a_send_fetches_its_receive_and_ends_in_a_completion() -> None:
+    _, found = breakdown("send_lat", size=8, iters=20)
+    assert [n for n in names(found) if n != "data write"] == [
+        *COMMON,
+        *WIRE,
+        "receive WQE fetch",
+        "completion engine",
+        "CQE write",
+        "poll CQ",
+        "post_recv",
+    ]
+
+
+@pytest.mark.parametrize(("name", "stage"), [("read_lat", "read"), ("atomic_lat", "atomic")])
+def test_a_response_comes_back_the_same_way(name: str, stage: str) -> None:
+    row, found = breakdown(name, size=8, iters=20)
+    order = names(found)
+    assert order[:4] == COMMON
+    assert f"{stage} responder" in order
+    assert order.count("link") == 4
+    assert order.count("switch") == 2
+    assert order[-1] == "poll CQ"
+    assert found["total_us"] == row["latency_us"]
+
+
+def test_a_stage_costs_what_the_machine_says() -> None:
+    _, found = breakdown("write_lat", size=8, iters=20)
+    cost = {stage["stage"]: round(stage["us"] * 1e6) for stage in found["stages"]}
+    on = machine()
+    assert on.switch is not None
+    assert cost["post_send"] == on.stack.post_send
+    assert cost["poll memory"] == on.stack.poll_memory
+    assert cost["send pipeline"] == on.adapter.send.latency
+    assert cost["send engine"] == on.adapter.send.wqe_service + on.adapter.send.packet_service
+    assert cost["receive pipeline"] == (
+        on.adapter.receive.packet_service + on.adapter.receive.latency
+    )
+    assert cost["switch"] == on.switch.latency
+
+
+def test_marks_that_come_out_of_order_are_sorted() -> None:
+    found = stages([(300, "b"), (100, "a"), (300, "c")], 50)
+    assert found["stages"] == [
+        {"stage": "a", "us": 50 / 1e6},
+        {"stage": "b", "us": 200 / 1e6},
+        {"stage": "c", "us": 0.0},
+    ]
+    assert found["total_us"] == 250 / 1e6
+
+
+@pytest.mark.parametrize(
+    ("name", "adapter", "options", "binding"),
+    [
+        ("write_bw", "mt25208", {}, ".link"),
+        ("send_bw", "mt25208", {}, ".link"),
+        ("read_bw", "mt25208", {}, "node1.hca.port1.link"),
+        ("write_bw", "mt23108", {}, "node0.bus.outstanding_splits"),
+        ("write_bibw", "mt23108", {}, ".bus.bus"),
+        ("write_bw", "mt25208", {"ports": 2, "mode": "striping"}, "node0.bus.downstream"),
+        ("write_bw", "mt25208", {"size": 8}, "node0.cpu0"),
+    ],
+)
+def test_the_resource_that_binds_is_named(
+    name: str, adapter: str, options: dict[str, Any], binding: str
+) -> None:
+    _, found = breakdown(name, adapter, **({"size": 1 << 18, "iters": 4, "warmup": 1} | options))
+    assert found["binds"].endswith(binding)
+
+
+def test_widening_what_binds_helps_and_widening_something_else_does_not() -> None:
+    def bandwidth(**change: str) -> float:
+        settings = {key.replace("__", "."): value for key, value in change.items()}
+        on = machine(settings, adapter="mt23108")
+        options = Options(size=1 << 17, iters=4, warmup=1)
+        return run_point("write_bw", on, options).row["bandwidth_MBps"]
+
+    base = bandwidth()
+    assert bandwidth(adapter__bus__outstanding_splits="4") > 1.05 * base
+    assert bandwidth(link__width="12") == pytest.approx(base, rel=0.01)
+
+
+def test_shares_are_shares() -> None:
+    _, found = breakdown("write_bibw", size=65536, iters=4, warmup=1)
+    for resource in found["resources"]:
+        share = resource.get("busy", resource.get("waited"))
+        assert 0 < share <= 1
+    assert found["binds"] in {resource["name"] for resource in found["resources"]}

@@ -1,0 +1,123 @@
+"""Stopping when a run repeats gives the result of the whole run."""
+
+import pytest
+
+from hcasim.catalog import Machine
+from hcasim.workloads import Options, run_point
+from tests.rig import machine
+
+ADAPTERS = ["mt25208", "mt23108"]
+
+
+def both(name: str, on: Machine, column: str, **options: object) -> tuple[float, float]:
+    """A result in short, and in full."""
+    short, full = (
+        run_point(name, on, Options(exact=exact, **options)).row[column] for exact in (False, True)
+    )
+    return short, full
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize("qps", [1, 3])
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("write_lat", 1),
+        ("write_lat", 2048),
+        ("send_lat", 8),
+        ("send_lat", 4096),
+        ("read_lat", 8),
+        ("read_lat", 4096),
+        ("atomic_lat", 8),
+    ],
+)
+def test_a_latency_is_exactly_that_of_all_iterations(
+    adapter: str, name: str, size: int, qps: int
+) -> None:
+    short, full = both(
+        name, machine(adapter=adapter), "latency_us", size=size, qps=qps, iters=1001, warmup=3
+    )
+    assert short == full
+
+
+@pytest.mark.parametrize("name", ["lat_rd", "lat_wrrd"])
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_a_latency_of_the_bus_is_exactly_that_of_all_iterations(adapter: str, name: str) -> None:
+    short, full = both(name, machine(adapter=adapter), "latency_us", size=600, iters=1001)
+    assert short == full
+
+
+def test_a_latency_is_exact_when_queue_pairs_miss_the_cache_in_turn() -> None:
+    tight = machine({"adapter.sqpc.entries": "4", "adapter.rqpc.entries": "4"})
+    slow, full = both("write_lat", tight, "latency_us", size=8, qps=8, iters=1003, warmup=10)
+    assert slow == full
+    roomy, _ = both("write_lat", machine(), "latency_us", size=8, qps=8, iters=16, warmup=10)
+    assert slow > roomy
+
+
+def test_a_long_message_differs_by_a_few_flow_control_packets_at_most() -> None:
+    # Credits of acknowledgements add up to one more packet every 17 round trips.
+    short, full = both("write_lat", machine(), "latency_us", size=65536, iters=60, warmup=1)
+    assert short == pytest.approx(full, rel=1e-5, abs=0)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("write_bw", 64),
+        ("write_bw", 4096),
+        ("write_bw", 30_000),
+        ("write_bibw", 2048),
+        ("send_bw", 64),
+        ("send_bw", 5000),
+        ("send_bibw", 2048),
+        ("read_bw", 64),
+        ("read_bw", 8192),
+    ],
+)
+def test_a_bandwidth_is_that_of_all_windows(adapter: str, name: str, size: int) -> None:
+    short, full = both(
+        name, machine(adapter=adapter), "bandwidth_MBps", size=size, iters=6, warmup=2
+    )
+    assert short == pytest.approx(full, rel=0.002, abs=0)
+
+
+@pytest.mark.parametrize("name", ["bw_rd", "bw_wr", "bw_rdwr"])
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_a_bandwidth_of_the_bus_is_that_of_all_windows(adapter: str, name: str) -> None:
+    short, full = both(
+        name, machine(adapter=adapter), "bandwidth_MBps", size=2000, iters=30, warmup=3
+    )
+    assert short == pytest.approx(full, rel=0.002, abs=0)
+
+
+@pytest.mark.parametrize("size", [4096, 16384])
+@pytest.mark.parametrize("name", ["write_bw", "write_bibw"])
+def test_a_striped_bandwidth_is_that_of_all_windows(name: str, size: int) -> None:
+    short, full = both(
+        name,
+        machine(),
+        "bandwidth_MBps",
+        size=size,
+        ports=2,
+        mode="striping",
+        iters=5,
+        warmup=1,
+    )
+    assert short == pytest.approx(full, rel=0.005, abs=0)
+
+
+def test_two_processes_that_stripe_both_ways_are_averaged_within_a_percent() -> None:
+    short, full = both(
+        "write_bibw",
+        machine(),
+        "bandwidth_MBps",
+        size=16384,
+        ports=2,
+        mode="striping",
+        processes=2,
+        iters=4,
+        warmup=1,
+    )
+    assert short == pytest.approx(full, rel=0.01, abs=0)
