@@ -1,5 +1,7 @@
 """What the responder does for others: atomics that do not mix, answers that keep their order."""
 
+from itertools import pairwise
+
 import pytest
 
 from hcasim.fabric import Opcode
@@ -80,6 +82,23 @@ def test_two_ports_of_a_node_contend_for_the_same_word() -> None:
     (found,) = rig.run(program())
     assert succeeded(found)
     assert b.mr.word(b.mr.addr) == 40
+
+
+def test_atomics_of_an_adapter_follow_each_other_by_an_access_to_memory() -> None:
+    rig = Rig(nodes=3)
+    target, *others = rig.peers
+    modified: list[int] = []
+    modify = target.adapter.responder._modify
+
+    def noted(*arguments: object) -> None:
+        modified.append(int(rig.sim.now))
+        modify(*arguments)
+
+    target.adapter.responder._modify = noted
+    rig.run(*adders(rig, target, others, 8))
+    gaps = [later - earlier for earlier, later in pairwise(modified)]
+    assert len(gaps) == 15
+    assert min(gaps) >= rig.machine.host.memory.read_latency
 
 
 def test_words_beside_each_other_do_not_mix() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hcasim.workloads import Options, run_point
-from hcasim.workloads.explain import stages
+from hcasim.workloads.explain import Utilisation, stages
 from tests.rig import machine
 
 COMMON = ["post_send", "doorbell", "WQE fetch", "send engine"]
@@ -104,6 +104,40 @@ def test_the_resource_that_binds_is_named(
 ) -> None:
     _, found = breakdown(name, adapter, **({"size": 1 << 18, "iters": 4, "warmup": 1} | options))
     assert found["binds"].endswith(binding)
+
+
+class Meters:
+    """A cluster of which only the meters are read."""
+
+    def __init__(self, busy: dict[str, int], waiting: dict[str, int]) -> None:
+        self.sim = self
+        self.now = 0
+        self.at_the_end = busy, waiting
+
+    def busy_ps(self) -> dict[str, int]:
+        return {name: value * (self.now > 0) for name, value in self.at_the_end[0].items()}
+
+    def waiting_ps(self) -> dict[str, int]:
+        return {name: value * (self.now > 0) for name, value in self.at_the_end[1].items()}
+
+
+@pytest.mark.parametrize(
+    ("busy", "waited", "binding"),
+    [
+        # What is busy all the time binds, however long others waited for it.
+        ({"link": 980, "cpu": 300}, {"tags": 1000}, "link"),
+        ({"link": 800, "cpu": 300}, {"tags": 900, "credits": 950}, "credits"),
+        ({"link": 800, "cpu": 300}, {"tags": 700}, "link"),
+        ({"link": 800}, {"port1.requests": 1000}, "link"),
+    ],
+)
+def test_waiting_binds_only_where_nothing_is_busy_all_the_time(
+    busy: dict[str, int], waited: dict[str, int], binding: str
+) -> None:
+    meters = Meters(busy, waited)
+    usage = Utilisation(meters)
+    meters.now = 1000
+    assert usage.report()["binds"] == binding
 
 
 def test_widening_what_binds_helps_and_widening_something_else_does_not() -> None:

@@ -61,6 +61,10 @@ def test_binding_gives_each_process_and_direction_a_port_of_its_own() -> None:
     # Two processes of a node send through different ports, as do the two ends of a pair.
     assert out[0] != out[2]
     assert out[1] != out[3]
+    for index, process in enumerate(found):
+        ports = first if index % 2 == 0 else second
+        arriving = {ports[process.cq.qps[qpn].lid] for qpn in process._data_qps}
+        assert arriving == {1 - out[index]}
 
 
 def test_without_a_mode_every_lane_is_on_the_first_port() -> None:
