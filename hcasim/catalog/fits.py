@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,18 @@ from typing import Any
 from hcasim.catalog.errors import CatalogError, nearest, one_of
 from hcasim.catalog.paths import data_path, display
 
-_ENTRY_KEYS = ("value", "tied_to", "interval", "claims", "note")
+_ENTRY_KEYS = (
+    "value",
+    "tied_to",
+    "interval",
+    "bounds",
+    "start",
+    "claims",
+    "verdict",
+    "note",
+)
+_PAIRS = ("interval", "bounds")
+_FREE_KEYS = ("interval", "bounds", "start", "claims")
 _FILE_KEYS = ("id", "title", "notes")
 
 
@@ -21,7 +32,10 @@ class FittedValue:
     Parameters:
         value: the value with its unit.
         interval: lowest and highest plausible value with units, if it is known.
+        bounds: lowest and highest value that a calibration may try, with units.
+        start: the value from which a calibration sets out; the middle of the bounds without it.
         claims: what determined the value.
+        verdict: whether the data determine it.
         note: what a reader should know, such as that it is not identifiable.
         tied_to: path of the entry that this one follows.
     """
@@ -31,6 +45,9 @@ class FittedValue:
     claims: tuple[str, ...] = ()
     note: str = ""
     tied_to: str = ""
+    bounds: tuple[object, object] | None = None
+    start: object = None
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,13 +112,16 @@ def parse_fit(identifier: str, file: Path, table: Mapping[str, Any]) -> Fit:
                     f"{nearest(str(target), names)}"
                 )
                 continue
-        interval = origin.get("interval")
+        interval, bounds = (_pair(origin.get(key)) for key in _PAIRS)
         entries[path] = FittedValue(
             value=origin["value"],
-            interval=None if interval is None else (interval[0], interval[1]),
+            interval=interval,
             claims=tuple(origin.get("claims", ())),
             note=raw.get("note", ""),
             tied_to=target or "",
+            bounds=bounds,
+            start=origin.get("start"),
+            verdict=raw.get("verdict", ""),
         )
     if faults:
         raise CatalogError(faults)
@@ -130,28 +150,40 @@ def _collect(
             )
     if "value" in value and "tied_to" in value:
         faults.append(f"{where}: {path}: found value and tied_to; allowed: one of them")
-    interval = value.get("interval")
-    if interval is not None and not (isinstance(interval, list) and len(interval) == 2):
-        faults.append(f"{where}: {path}.interval: found {interval!r}; allowed: [lowest, highest]")
+    for key in _FREE_KEYS:
+        if "tied_to" in value and key in value:
+            faults.append(f"{where}: {path}.{key}: found, but a tied entry has that of its leader")
+    for key in _PAIRS:
+        pair = value.get(key)
+        if pair is not None and not (isinstance(pair, list) and len(pair) == 2):
+            faults.append(f"{where}: {path}.{key}: found {pair!r}; allowed: [lowest, highest]")
     claims = value.get("claims", [])
     if not (isinstance(claims, list) and all(isinstance(claim, str) for claim in claims)):
         faults.append(f"{where}: {path}.claims: found {claims!r}; allowed: a list of claim ids")
-    if not isinstance(value.get("note", ""), str):
-        faults.append(f"{where}: {path}.note: found {value['note']!r}; allowed: text")
+    for key in ("verdict", "note"):
+        if not isinstance(value.get(key, ""), str):
+            faults.append(f"{where}: {path}.{key}: found {value[key]!r}; allowed: text")
     if len(faults) == before:
         found[path] = value
 
 
-def render_fit(fit: Fit) -> str:
+def _pair(value: Any) -> tuple[object, object] | None:
+    return None if value is None else (value[0], value[1])
+
+
+def render_fit(fit: Fit, header: Iterable[str] = ()) -> str:
     """Write a fit in the form that `load_fit` reads.
 
     Parameters:
         fit: the fit; its `file` is ignored.
+        header: lines of comment for the top of the file.
 
     Returns:
         TOML text, the same for the same fit.
     """
-    lines = [f"id = {_toml(fit.id)}", f"title = {_toml(fit.title)}", f"notes = {_toml(fit.notes)}"]
+    comment = [f"# {line}".rstrip() for line in header]
+    lines = [*comment, ""] if comment else []
+    lines += [f"{key} = {_toml(getattr(fit, key))}" for key in _FILE_KEYS]
     sections: dict[str, list[str]] = {}
     for path, entry in fit.entries.items():
         head, _, name = path.rpartition(".")
@@ -168,8 +200,14 @@ def _entry(entry: FittedValue) -> str:
     else:
         if entry.interval is not None:
             items["interval"] = list(entry.interval)
+        if entry.bounds is not None:
+            items["bounds"] = list(entry.bounds)
+        if entry.start is not None:
+            items["start"] = entry.start
         if entry.claims:
             items["claims"] = list(entry.claims)
+    if entry.verdict:
+        items["verdict"] = entry.verdict
     if entry.note:
         items["note"] = entry.note
     return f"{{ {', '.join(f'{key} = {_toml(value)}' for key, value in items.items())} }}"

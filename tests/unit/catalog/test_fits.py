@@ -18,6 +18,9 @@ free = st.builds(
     FittedValue,
     value=st.integers(1, 10**6).map(lambda n: f"{n} ps") | st.integers(0, 99) | st.booleans(),
     interval=st.none() | st.just(("1 ps", "9 ns")),
+    bounds=st.none() | st.just(("0 ns", "1 us")),
+    start=st.none() | st.just("5 ns"),
+    verdict=words,
     claims=st.lists(words, max_size=3).map(tuple),
     note=words,
 )
@@ -45,6 +48,29 @@ def test_a_tie_is_written_as_a_tie() -> None:
         'd = { tied_to = "adapters.a.b.c", note = "sum" }\n'
     )
     assert parse_fit("f", Path("f"), tomllib.loads(text)) == fit
+
+
+def test_a_header_is_a_comment() -> None:
+    fit = Fit("f", "t", "", Path("f"), {"adapters.a.b": FittedValue(1)})
+    text = render_fit(fit, ["first", "", "last"])
+    assert text.startswith('# first\n#\n# last\n\nid = "f"\n')
+    assert parse_fit("f", Path("f"), tomllib.loads(text)) == fit
+
+
+def test_a_tied_entry_has_no_bounds_of_its_own() -> None:
+    tied = {"tied_to": "adapters.a", "bounds": ["0 ns", "1 ns"], "claims": []}
+    with pytest.raises(CatalogError) as caught:
+        parse_fit("f", Path("f.toml"), {"id": "f", "adapters": {"a": {"value": 1}, "b": tied}})
+    assert [fault.partition(": found")[0] for fault in caught.value.faults] == [
+        "f.toml: adapters.b.bounds",
+        "f.toml: adapters.b.claims",
+    ]
+
+
+@pytest.mark.parametrize("key", ["interval", "bounds"])
+def test_an_interval_and_bounds_have_two_ends(key: str) -> None:
+    with pytest.raises(CatalogError, match=rf"adapters\.a\.{key}: found \['1 ns'\]; allowed"):
+        parse_fit("f", Path("f.toml"), {"id": "f", "adapters": {"a": {"value": 1, key: ["1 ns"]}}})
 
 
 def test_a_tie_must_lead_to_a_value() -> None:
