@@ -1,65 +1,121 @@
 """calibrate prints what was fitted and writes it where it is told."""
 
 import json
-import sys
+import shutil
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from hcasim.calibrate import fit
+from hcasim.catalog import paths
+from hcasim.catalog.fits import parse_fit
+
 Hcasim = Callable[..., Any]
 
 
-class FitReport:
-    """What a calibration returns."""
-
-    columns = ("parameter", "value", "note")
-
-    def rows(self) -> list[tuple[str, ...]]:
-        return [("adapters.mt25208.send.latency", "600 ns", "only a sum is identifiable")]
-
-    def closing_lines(self) -> list[str]:
-        return ["7 claims, 5 parameters"]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"parameters": []}
-
-
 @pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Replace the calibration; give what it was asked for."""
-    asked: list[Any] = []
-
-    def calibrate(testbed: str, *, output: Path | None, jobs: int | None, progress: Any) -> Any:
-        asked.append((testbed, output, jobs, progress))
-        return FitReport()
-
-    module = ModuleType("hcasim.calibrate")
-    module.calibrate = calibrate  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "hcasim.calibrate", module)
-    return asked
+def _no_simulation(invented: None) -> None:
+    """All points have the same invented results, whatever the parameters are."""
 
 
-def test_the_fit_is_a_table_with_explanations(hcasim_: Hcasim, asked: list[Any]) -> None:
-    found = hcasim_("calibrate", "liu2004")
-    assert found.code == 0
-    assert found.output.splitlines() == [
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path) -> Path:
+    """A copy of the data that a test may damage."""
+    for folder in ("models", "scenarios", "calibration"):
+        shutil.copytree(root / folder, tmp_path / folder)
+    monkeypatch.setattr(paths, "roots", lambda: (tmp_path,))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_fit_is_printed_as_tables(hcasim_: Hcasim) -> None:
+    found = hcasim_("calibrate", "liu2004", "-j", "1")
+    assert (found.code, found.messages) == (0, "")
+    titles = (
         "Fit of liu2004",
-        "parameter                       value  note",
-        "adapters.mt25208.send.latency  600 ns  only a sum is identifiable",
-        "",
-        "7 claims, 5 parameters",
-    ]
-    assert asked == [("liu2004", None, None, None)]
+        "Observations",
+        "Correlation of the parameters",
+        "Ties, each undone",
+    )
+    lines = found.output.splitlines()
+    assert [line for line in lines if line in titles] == list(titles)
+    assert sum(line.endswith("not at all") for line in lines) > 0
+    assert any(line.startswith("LIU-041, LIU-004 ") for line in lines)
 
 
 def test_the_fit_is_json_for_programs(hcasim_: Hcasim) -> None:
-    assert json.loads(hcasim_("calibrate", "liu2004", "--json").output) == {"parameters": []}
+    data = json.loads(hcasim_("calibrate", "liu2004", "--json", "-j", "1").output)
+    assert data["id"] == "liu2004"
+    assert len(data["parameters"]) == 6
+    assert len(data["observations"]) == 6
 
 
-def test_the_file_and_the_processes_are_passed_on(hcasim_: Hcasim, asked: list[Any]) -> None:
-    found = hcasim_("calibrate", "liu2004", "-o", "fit.toml", "-j", "3")
-    assert found.messages == "Wrote fit.toml\n"
-    assert asked == [("liu2004", Path("fit.toml"), 3, None)]
+def test_the_file_is_a_fit_and_the_same_each_time(hcasim_: Hcasim, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("one.toml", "two.toml")]
+    for file, jobs in zip(files, "12", strict=True):
+        found = hcasim_("calibrate", "liu2004", "-o", str(file), "-j", jobs)
+        assert found.messages == f"Wrote {file}\n"
+    assert files[0].read_bytes() == files[1].read_bytes()
+    read = parse_fit("liu2004", files[0], tomllib.loads(files[0].read_text()))
+    assert len(read.entries) == 9
+    assert sorted(tmp_path.iterdir()) == files
+
+
+def test_without_an_output_nothing_is_changed(hcasim_: Hcasim, data: Path) -> None:
+    file = data / "calibration" / "fits" / "liu2004.toml"
+    before = file.read_bytes()
+    assert hcasim_("calibrate", "liu2004", "-j", "1").code == 0
+    assert file.read_bytes() == before
+
+
+def test_an_unknown_testbed_is_refused(hcasim_: Hcasim) -> None:
+    (fault,) = hcasim_("calibrate", "liu2005").faults
+    assert "found no testbed 'liu2005'" in fault
+    assert "did you mean 'liu2004'?" in fault
+
+
+def test_a_fit_without_bounds_is_refused_and_nothing_is_written(
+    hcasim_: Hcasim, data: Path
+) -> None:
+    file = data / "calibration" / "fits" / "liu2004.toml"
+    text = file.read_text()
+    file.write_text(text.replace('bounds = ["0 ns", "2000 ns"], ', ""))
+    faults = hcasim_("calibrate", "liu2004", "-o", "new.toml").faults
+    assert len(faults) == 3
+    assert all(".latency.bounds: missing; allowed: " in fault for fault in faults)
+    assert not (data / "new.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("nowhere/fit.toml", "there is no folder nowhere"),
+        ("file/fit.toml", "there is no folder file"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_at_once(
+    hcasim_: Hcasim, data: Path, output: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit, "_search", None)
+    (data / "file").touch()
+    (fault,) = hcasim_("calibrate", "liu2004", "-o", output).faults
+    assert fault == f"{output}: cannot be written: {message}"
+
+
+def test_a_search_that_does_not_end_writes_nothing(
+    hcasim_: Hcasim, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = fit._search
+
+    def endless(*words: Any) -> Any:
+        solution = search(*words)
+        return type(solution)(solution.values, solution.residuals, converged=False)
+
+    monkeypatch.setattr(fit, "_search", endless)
+    found = hcasim_("calibrate", "liu2004", "-o", "fit.toml", "-j", "1")
+    assert found.code == 2
+    assert "fit.toml: not written" in found.messages
+    assert not (data / "fit.toml").exists()

@@ -1,0 +1,146 @@
+"""The fit itself: bounded least squares, rounded, with its uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hcasim.calibrate.confidence import confidence
+from hcasim.calibrate.identifiability import examine_ties, verdicts
+from hcasim.calibrate.objective import Objective, Run, simulate
+from hcasim.calibrate.observation import Observation, without_repeats
+from hcasim.calibrate.parameters import FreeParameter, free_parameters, settings
+from hcasim.calibrate.report import FitReport, FittedParameter, Residual
+from hcasim.catalog import Fit
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+ROUNDS = 50
+"""Most steps of a search before it is given up."""
+INSIDE = 1e-3
+"""How far from the bounds the second search sets out, in widths of the bounds."""
+
+
+@dataclass(frozen=True)
+class _Solution:
+    """Where the search ended.
+
+    Parameters:
+        values: of the free parameters by path, in base units, rounded.
+        residuals: relative errors in tolerances before the rounding.
+        converged: whether the search ended by itself.
+    """
+
+    values: dict[str, int]
+    residuals: Array
+    converged: bool
+
+
+def calibrate(fit: Fit, observations: Sequence[Observation], *, run: Run = simulate) -> FitReport:
+    """Fit the free parameters of a fit to published numbers.
+
+    The values that the fit holds do not matter: the search sets out from its `start` entries, so
+    that the same bounds and the same observations give the same result.
+
+    Parameters:
+        fit: its entries with bounds are chosen anew.
+        observations: what to fit them to; a number that comes twice counts once.
+        run: simulates points, one after another without it.
+
+    Returns:
+        The fit with its uncertainty, and what the data cannot tell.
+
+    Raises:
+        CatalogError: every fault of the fit, or a value that some machine does not allow.
+    """
+    parameters = free_parameters(fit)
+    kept = without_repeats(observations)
+    objective = Objective(kept, parameters, run)
+    solution = _search(objective, parameters)
+    point = settings(solution.values, parameters)
+    found = confidence(objective.slopes(point, parameters), solution.residuals, parameters, kept)
+    simulated = objective.simulated([point])[0]
+    residuals = objective.residuals(point)
+    ties = examine_ties(objective, point, parameters)
+    judged = verdicts(found.undetermined, parameters)
+    fitted = []
+    for n, (one, verdict) in enumerate(zip(parameters, judged, strict=True)):
+        fitted.append(
+            FittedParameter(
+                parameter=one,
+                value=solution.values[one.path],
+                deviation=float(found.deviations[n]) if verdict.identified else float("inf"),
+                verdict=verdict,
+                claims=tuple(kept[m].id for m in range(len(kept)) if bool(found.influences[n, m])),
+                correlation={
+                    other.path: float(found.correlation[n, m]) for m, other in enumerate(parameters)
+                },
+            )
+        )
+    return FitReport(
+        fit=fit,
+        parameters=tuple(fitted),
+        residuals=tuple(
+            Residual(one, float(value)) for one, value in zip(kept, simulated, strict=True)
+        ),
+        ties=tuple(ties),
+        cost=0.5 * float(residuals @ residuals),
+        inflation=found.inflation,
+        evaluations=objective.evaluations,
+        converged=solution.converged,
+    )
+
+
+def _search(objective: Objective, parameters: Sequence[FreeParameter]) -> _Solution:
+    import numpy as np
+    from scipy.optimize import least_squares
+
+    free = tuple(parameters)
+    lows = np.array([one.low for one in free], dtype=float)
+    widths = np.array([one.width for one in free], dtype=float)
+    scales = objective.scales()
+
+    def point(x: Array) -> Mapping[str, int]:
+        values = lows + x * widths
+        return settings(
+            {one.path: one.clip(one.snap(v)) for one, v in zip(free, values, strict=True)}, free
+        )
+
+    def slopes(x: Array) -> Array:
+        found: Array = objective.slopes(point(x), free, central=False) * widths / scales[:, None]
+        return found
+
+    # In widths of the bounds all parameters are of one size. The search ends when its steps are
+    # below what the result is rounded to.
+    finest = min(one.grain / one.width for one in free)
+
+    def search(start: Array, method: str) -> Any:
+        return least_squares(
+            lambda x: objective.residuals(point(x)),
+            start,
+            jac=slopes,
+            bounds=(np.zeros(len(free)), np.ones(len(free))),
+            method=method,
+            x_scale=1.0,
+            xtol=0.1 * finest,
+            ftol=1e-12,
+            gtol=1e-12,
+            max_nfev=ROUNDS,
+        )
+
+    # dogbox strides along bounds, where trf creeps in steps that whole picoseconds hide; but it
+    # can be caught in a corner if the data do not determine everything, out of which trf finds.
+    strides = search((np.array([one.start for one in free]) - lows) / widths, "dogbox")
+    settles = search(np.clip(strides.x, INSIDE, 1 - INSIDE), "trf")
+    result = min(strides, settles, key=lambda one: one.cost)
+    values = lows + result.x * widths
+    return _Solution(
+        {one.path: one.rounded(v) for one, v in zip(free, values, strict=True)},
+        objective.residuals(point(result.x)),
+        bool(result.status > 0),
+    )

@@ -1,0 +1,194 @@
+"""What a calibration makes small: the simulated beside the published numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hcasim.calibrate.observation import Observation, Setup
+from hcasim.calibrate.parameters import FreeParameter
+from hcasim.catalog import Machine, load, resolve
+from hcasim.catalog.testbed import Testbed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hcasim.workloads import Options
+
+    Array = NDArray[np.float64]
+
+STEP = 0.01
+"""How far a parameter is moved to see a slope, in widths of its bounds: far above the picosecond
+that times are whole in, and within one smooth piece of the model."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point on a machine with certain values of the parameters.
+
+    Parameters:
+        workload: name of the benchmark.
+        machine: what it runs on.
+        options: message size and the other settings.
+    """
+
+    workload: str
+    machine: Machine
+    options: Options
+
+
+Row = Mapping[str, Any]
+Run = Callable[[Sequence[Trial]], Sequence[Row]]
+"""Simulates points, in any order or at the same time; returns their rows in the order asked."""
+Progress = Callable[[int, int], None]
+"""Called with the number of points done and of those known to be needed."""
+
+
+def simulate(trials: Sequence[Trial]) -> list[Row]:
+    """Simulate points one after another in this process."""
+    from hcasim.workloads import run_point
+
+    return [run_point(one.workload, one.machine, one.options).row for one in trials]
+
+
+class Objective:
+    """The observations as a function of the parameters.
+
+    Parameters:
+        observations: what was published.
+        parameters: what will be set; points hold a value for each of their paths.
+        run: simulates points.
+
+    Attributes:
+        evaluations: different points at which the observations have been computed.
+    """
+
+    def __init__(
+        self,
+        observations: Sequence[Observation],
+        parameters: Sequence[FreeParameter],
+        run: Run = simulate,
+    ) -> None:
+        self.observations = tuple(observations)
+        self.run = run
+        self.evaluations = 0
+        self._leaves = {path: one.leaf for one in parameters for path in one.paths}
+        self._prefixes = {
+            (setup.testbed, setup.adapter): _prefixes(setup.testbed, setup.adapter)
+            for one in observations
+            for setup in one.setups
+        }
+        self._rows: dict[tuple[Setup, tuple[tuple[str, str], ...]], Row] = {}
+        self._values: dict[tuple[tuple[str, int], ...], Array] = {}
+
+    def simulated(self, points: Sequence[Mapping[str, int]]) -> list[Array]:
+        """Return what the model gives for each observation at several points.
+
+        All that is not known yet is simulated in one call of `run`.
+
+        Parameters:
+            points: values in base units by path, tied paths included.
+        """
+        import numpy as np
+
+        keys = [tuple(sorted(point.items())) for point in points]
+        new = dict.fromkeys(key for key in keys if key not in self._values)
+        wanted: dict[tuple[Setup, tuple[tuple[str, str], ...]], None] = {}
+        for key in new:
+            for one in self.observations:
+                for setup in one.setups:
+                    wanted.setdefault((setup, self._overrides(setup, key)))
+        missing = [one for one in wanted if one not in self._rows]
+        if missing:
+            rows = self.run([_trial(*one) for one in missing])
+            self._rows.update(zip(missing, rows, strict=True))
+        for key in new:
+            self.evaluations += 1
+            self._values[key] = np.array(
+                [
+                    one.read([self._rows[s, self._overrides(s, key)] for s in one.setups])
+                    for one in self.observations
+                ]
+            )
+        return [self._values[key] for key in keys]
+
+    def residuals(self, point: Mapping[str, int]) -> Array:
+        """Return the relative errors at a point, in tolerances."""
+        import numpy as np
+
+        published = np.array([float(one.published) for one in self.observations])
+        residuals: Array = (self.simulated([point])[0] - published) / self.scales()
+        return residuals
+
+    def scales(self) -> Array:
+        """Return the published numbers times their tolerances: what makes residuals of errors."""
+        import numpy as np
+
+        return np.array([float(one.published) * one.tolerance for one in self.observations])
+
+    def slopes(
+        self, point: Mapping[str, int], columns: Sequence[FreeParameter], *, central: bool = True
+    ) -> Array:
+        """Return how each observation changes with each parameter.
+
+        Parameters:
+            point: values in base units by path, tied paths included.
+            columns: each moves its paths by the same amount, within its bounds.
+            central: move to both sides, which is exact for a bend too; else to the farther bound
+                only, which is half the work.
+
+        Returns:
+            Observations by columns, per base unit.
+        """
+        import numpy as np
+
+        pairs: list[tuple[int, int]] = []
+        points: list[dict[str, int]] = []
+        for one in columns:
+            step = max(one.step, one.snap(STEP * one.width))
+            center = point[one.paths[0]]
+            pair = (one.clip(center - step), one.clip(center + step))
+            if not central:
+                upwards = one.high - center > center - one.low
+                pair = (center, pair[1]) if upwards else (pair[0], center)
+            pairs.append(pair)
+            points += [{**point, **dict.fromkeys(one.paths, value)} for value in pair]
+        found = self.simulated(points)
+        slopes = [
+            (found[2 * n + 1] - found[2 * n]) / (high - low) for n, (low, high) in enumerate(pairs)
+        ]
+        return np.array(slopes).T.reshape(len(self.observations), len(columns))
+
+    def _overrides(
+        self, setup: Setup, point: Sequence[tuple[str, int]]
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the settings of one machine, which other machines' parameters do not change."""
+        prefixes = self._prefixes[setup.testbed, setup.adapter]
+        return tuple(
+            (prefix + path.removeprefix(start), self._leaves[path].format(value))
+            for path, value in point
+            for start, prefix in prefixes
+            if path.startswith(start)
+        )
+
+
+def _prefixes(testbed: str, adapter: str) -> list[tuple[str, str]]:
+    """Return how the paths of a fit become the settings of a machine."""
+    bed = load(testbed, "testbeds").model
+    assert isinstance(bed, Testbed)
+    return [
+        (f"adapters.{adapter}.", "adapter."),
+        (f"hosts.{bed.host}.", "host."),
+        (f"switches.{bed.switch}.", "switch."),
+        (f"stacks.{bed.stack}.", "stack."),
+        (f"testbeds.{testbed}.link.", "link."),
+    ]
+
+
+def _trial(setup: Setup, overrides: tuple[tuple[str, str], ...]) -> Trial:
+    machine = resolve(
+        setup.testbed, adapter=setup.adapter, overrides=dict(overrides), mtu=setup.mtu
+    )
+    return Trial(setup.workload, machine, setup.options)

@@ -1,0 +1,78 @@
+"""What a calibration is fitted to: published numbers, and what to simulate for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from hcasim.workloads import Options
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One point to simulate.
+
+    Parameters:
+        workload: name of the benchmark.
+        testbed: id of the testbed.
+        adapter: id of the adapter.
+        options: message size and the other settings.
+        mtu: largest InfiniBand payload in bytes instead of the testbed's.
+    """
+
+    workload: str
+    testbed: str
+    adapter: str
+    options: Options
+    mtu: int | None = None
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A published number.
+
+    Parameters:
+        id: number of the statement.
+        setups: the points it is read off.
+        field: which number of a point, such as "latency_us".
+        published: the number with the digits that were printed: 9.0 says more than 9.
+        unit: of the number.
+        tolerance: relative error that a replay may have; a residual is weighted with it.
+        best: whether the lowest or the highest of the points was published.
+        statement: what was measured, in words.
+        repeats: further statements of the same number.
+    """
+
+    id: str
+    setups: tuple[Setup, ...]
+    field: str
+    published: Decimal
+    unit: str
+    tolerance: float
+    best: Literal["min", "max"] = "min"
+    statement: str = ""
+    repeats: tuple[str, ...] = ()
+
+    @property
+    def rounding(self) -> float:
+        """Half a unit of the last printed digit."""
+        exponent = self.published.as_tuple().exponent
+        assert isinstance(exponent, int)
+        return float(Decimal(5).scaleb(exponent - 1))
+
+    def read(self, rows: Sequence[Mapping[str, Any]]) -> float:
+        """Return the number that the rows of the setups give."""
+        return float((min if self.best == "min" else max)(row[self.field] for row in rows))
+
+
+def without_repeats(observations: Iterable[Observation]) -> tuple[Observation, ...]:
+    """Keep each published number once, so that a repeated one weighs no more than others."""
+    kept: dict[object, Observation] = {}
+    for one in observations:
+        key = (one.setups, one.field, one.best, one.published)
+        first = kept.get(key)
+        kept[key] = one if first is None else replace(first, repeats=(*first.repeats, one.id))
+    return tuple(kept.values())

@@ -1,0 +1,165 @@
+"""What a calibration may change: the free entries of a fit, with their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from hcasim.catalog import CatalogError, Fit, FittedValue, list_ids, nearest, one_of
+from hcasim.catalog.fields import Leaf, leaf_paths
+from hcasim.catalog.files import unknown_id
+from hcasim.catalog.loader import CLASSES
+from hcasim.catalog.paths import display
+from hcasim.catalog.units import TIME, UnitError
+
+
+@dataclass(frozen=True)
+class FreeParameter:
+    """One number that a calibration may choose, in base units.
+
+    Parameters:
+        path: its entry in the fit, such as "adapters.mt25208.send.latency".
+        paths: all that it sets: its own and those tied to it.
+        low: smallest value that may be tried.
+        high: largest value that may be tried.
+        start: where the search sets out.
+        leaf: its type and unit.
+    """
+
+    path: str
+    paths: tuple[str, ...]
+    low: int
+    high: int
+    start: int
+    leaf: Leaf
+
+    @property
+    def width(self) -> int:
+        """Distance of the bounds."""
+        return self.high - self.low
+
+    @property
+    def grain(self) -> int:
+        """What a result is rounded to: whole nanoseconds of a time, else the unit itself."""
+        return 1000 if self.leaf.unit is TIME else self.leaf.step or 1
+
+    @property
+    def step(self) -> int:
+        """Smallest change of the value."""
+        return self.leaf.step or 1
+
+    def snap(self, value: float) -> int:
+        """Return the nearest whole number of steps."""
+        return self.step * round(value / self.step)
+
+    def rounded(self, value: float) -> int:
+        """Return the value of a result: a whole number of grains, within the bounds."""
+        return self.clip(self.grain * round(value / self.grain))
+
+    def clip(self, value: int) -> int:
+        """Return the nearest value within the bounds."""
+        return min(max(value, self.low), self.high)
+
+    def alone(self, path: str) -> FreeParameter:
+        """Return the same without the tie: it sets one path only."""
+        return replace(self, path=path, paths=(path,))
+
+
+def free_parameters(fit: Fit) -> tuple[FreeParameter, ...]:
+    """Return the free parameters of a fit, in its order.
+
+    Raises:
+        CatalogError: every entry without bounds, with bounds that are none, or with a path that
+            names no parameter.
+    """
+    faults: list[str] = []
+    free: list[FreeParameter] = []
+    where = display(fit.file)
+    for path, entry in fit.entries.items():
+        leaf = _leaf(path)
+        if isinstance(leaf, str):
+            faults.append(f"{where}: {path}: {leaf}")
+        elif not entry.tied_to:
+            tied = tuple(name for name, one in fit.entries.items() if one.tied_to == path)
+            try:
+                free.append(_free(path, tied, entry, leaf))
+            except UnitError as error:
+                faults.append(f"{where}: {path}{error}")
+    if not (free or faults):
+        faults.append(f"{where}: found no entry with a value; nothing can be fitted")
+    faults += [f"{where}: {fault}" for fault in _mixed(free)]
+    if faults:
+        raise CatalogError(faults)
+    return tuple(free)
+
+
+def _free(path: str, tied: tuple[str, ...], entry: FittedValue, leaf: Leaf) -> FreeParameter:
+    if entry.bounds is None:
+        example = f"[{_written(leaf, 0)}, {_written(leaf, 2 * (leaf.step or 10**6))}]"
+        raise UnitError(f".bounds: missing; allowed: the range to search, such as {example}")
+    low, high = (_number(leaf, bound, ".bounds") for bound in entry.bounds)
+    if not low < high:
+        raise UnitError(
+            f".bounds: found {_written(leaf, low)} to {_written(leaf, high)}; "
+            "allowed: a lower and a higher value"
+        )
+    step = leaf.step or 1
+    start = step * ((low + high) // (2 * step))
+    if entry.start is not None:
+        start = _number(leaf, entry.start, ".start")
+        if not low <= start <= high:
+            raise UnitError(
+                f".start: found {_written(leaf, start)}; "
+                f"allowed: {leaf.format(low)} to {leaf.format(high)}, as its bounds say"
+            )
+    return FreeParameter(path, (path, *tied), low, high, start, leaf)
+
+
+def _number(leaf: Leaf, raw: object, key: str) -> int:
+    try:
+        value = leaf.read(raw)
+    except UnitError as error:
+        raise UnitError(f"{key}: {error}") from None
+    assert isinstance(value, int)
+    return value
+
+
+def _written(leaf: Leaf, value: int) -> str:
+    return f'"{leaf.format(value)}"' if leaf.unit is not None else leaf.format(value)
+
+
+def _leaf(path: str) -> Leaf | str:
+    """Return the leaf with this path, or say why there is none to fit."""
+    kind, _, rest = path.partition(".")
+    if kind not in CLASSES:
+        return f"found {kind!r}; allowed: {one_of(list(CLASSES))}{nearest(kind, CLASSES)}"
+    identifier, _, inner = rest.partition(".")
+    if identifier not in list_ids(kind):
+        return unknown_id(kind, identifier)
+    leaves = leaf_paths(CLASSES[kind])
+    if kind == "testbeds":
+        leaves = {name: leaf for name, leaf in leaves.items() if name.startswith("link.")}
+    if inner not in leaves:
+        return f"unknown parameter{nearest(inner, leaves)}"
+    leaf = leaves[inner]
+    if leaf.base is not int or leaf.choices:
+        return f"not a quantity; allowed: {leaf.allowed}, which cannot be fitted"
+    return leaf
+
+
+def _mixed(free: list[FreeParameter]) -> Iterator[str]:
+    for one in free:
+        for path in one.paths[1:]:
+            leaf = _leaf(path)
+            if isinstance(leaf, Leaf) and leaf.unit is not one.leaf.unit:
+                yield f"{path}.tied_to: found {one.path!r}, which has another unit"
+
+
+def settings(values: Mapping[str, int], free: tuple[FreeParameter, ...]) -> dict[str, int]:
+    """Return the value of each path, tied ones included.
+
+    Parameters:
+        values: of the free parameters, by path.
+        free: the free parameters.
+    """
+    return {path: values[one.path] for one in free for path in one.paths}

@@ -1,0 +1,325 @@
+"""The result of a calibration, for people, for programs and as the file of the fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hcasim import __version__
+from hcasim.calibrate.confidence import NORMAL_95
+from hcasim.calibrate.identifiability import Tie, Verdict
+from hcasim.calibrate.observation import Observation
+from hcasim.calibrate.parameters import FreeParameter
+from hcasim.catalog import Fit, FittedValue, render_fit
+
+STRONG = 0.9
+"""Correlation from which on two parameters are worth a line of their own."""
+METHOD = (
+    "Intervals: 95 %, from the rounding of the printed numbers alone (uniform within half a unit",
+    "of the last digit), to first order; other errors of the measurements and of the model are",
+    "not known. Times are rounded to whole ns, intervals outwards.",
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text for a printer of tables.
+
+    Parameters:
+        title: what it shows.
+        columns: their names.
+        rows: the cells.
+        right: the columns of numbers.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FittedParameter:
+    """A parameter as it was fitted.
+
+    Parameters:
+        parameter: its path, bounds and ties.
+        value: in base units.
+        deviation: standard deviation in base units; infinite if the data do not determine it.
+        verdict: whether they do.
+        claims: the observations that determine it.
+        correlation: with each parameter, by path.
+    """
+
+    parameter: FreeParameter
+    value: int
+    deviation: float
+    verdict: Verdict
+    claims: tuple[str, ...]
+    correlation: dict[str, float]
+
+    @property
+    def path(self) -> str:
+        """Its entry in the fit."""
+        return self.parameter.path
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """95 % interval in base units, within the bounds; the bounds if it is not determined."""
+        one = self.parameter
+        if math.isinf(self.deviation):
+            return one.low, one.high
+        reach = NORMAL_95 * self.deviation
+        low = one.grain * math.floor((self.value - reach) / one.grain)
+        high = one.grain * math.ceil((self.value + reach) / one.grain)
+        return one.clip(low), one.clip(high)
+
+    @property
+    def judgement(self) -> str:
+        """The verdict in words; it holds for all that the parameter sets, taken as one."""
+        return f"{self.verdict}{', given its ties' if len(self.parameter.paths) > 1 else ''}"
+
+    def raw(self, value: int) -> object:
+        """Write a value as a file holds it: times in ns, plain numbers as they are."""
+        leaf = self.parameter.leaf
+        if leaf.unit is None:
+            return value
+        if self.parameter.grain == 1000 and value % 1000 == 0:
+            return f"{value // 1000} ns"
+        return leaf.format(value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameter for JSON."""
+        one = self.parameter
+        return {
+            "path": one.path,
+            "value": self.raw(self.value),
+            "interval": [self.raw(bound) for bound in self.interval],
+            "bounds": [self.raw(one.low), self.raw(one.high)],
+            "start": self.raw(one.start),
+            "also_sets": list(one.paths[1:]),
+            "verdict": str(self.verdict),
+            "claims": list(self.claims),
+            "correlation": {path: round(r, 4) for path, r in self.correlation.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Residual:
+    """A published number beside the fitted model's.
+
+    Parameters:
+        observation: what was published.
+        simulated: with the rounded parameters.
+    """
+
+    observation: Observation
+    simulated: float
+
+    @property
+    def error(self) -> float:
+        """Relative and signed."""
+        published = float(self.observation.published)
+        return (self.simulated - published) / published
+
+    @property
+    def ids(self) -> str:
+        """The statements of this number."""
+        return ", ".join((self.observation.id, *self.observation.repeats))
+
+    @property
+    def published(self) -> str:
+        """The number as printed, with its rounding."""
+        one = self.observation
+        return f"{one.published} ± {one.rounding:g} {one.unit}"
+
+    @property
+    def written(self) -> str:
+        """The simulated number, with two digits more than were printed."""
+        exponent = self.observation.published.as_tuple().exponent
+        assert isinstance(exponent, int)
+        return f"{self.simulated:.{max(0, 2 - exponent)}f} {self.observation.unit}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the residual for JSON."""
+        one = self.observation
+        return {
+            "id": one.id,
+            "repeats": list(one.repeats),
+            "statement": one.statement,
+            "published": float(one.published),
+            "uncertainty": one.rounding,
+            "unit": one.unit,
+            "simulated": self.simulated,
+            "error": self.error,
+            "tolerance": one.tolerance,
+        }
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """What a calibration found.
+
+    Parameters:
+        fit: what was given: title, notes, bounds and ties.
+        parameters: the free parameters.
+        residuals: what the fitted model gives for each observation.
+        ties: what happens if a tied parameter is freed.
+        cost: half the sum of the squares of all errors, each in tolerances.
+        inflation: how much larger the errors are than the rounding explains; 1 if they are not.
+        evaluations: points of the parameters at which the observations were computed.
+        converged: whether the search ended by itself.
+    """
+
+    fit: Fit
+    parameters: tuple[FittedParameter, ...]
+    residuals: tuple[Residual, ...]
+    ties: tuple[Tie, ...]
+    cost: float
+    inflation: float
+    evaluations: int
+    converged: bool
+
+    def __getitem__(self, path: str) -> FittedParameter:
+        """Return the parameter with this path."""
+        return next(one for one in self.parameters if one.path == path)
+
+    @property
+    def result(self) -> Fit:
+        """The fit with the new values, as its file will hold them."""
+        found = {one.path: one for one in self.parameters}
+        ties = {tie.path: tie for tie in self.ties}
+        entries: dict[str, FittedValue] = {}
+        for path, entry in self.fit.entries.items():
+            one = found[entry.tied_to or path]
+            low, high = one.interval
+            entries[path] = replace(
+                entry,
+                value=one.raw(one.value),
+                interval=(one.raw(low), one.raw(high)),
+                claims=one.claims,
+                verdict=_freed(ties[path]) if entry.tied_to else one.judgement,
+            )
+        return replace(self.fit, entries=entries)
+
+    def render(self) -> str:
+        """Return the text of the file of the fit."""
+        return render_fit(self.result, self._header())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report for JSON."""
+        return {
+            "hcasim": __version__,
+            "id": self.fit.id,
+            "parameters": [one.to_dict() for one in self.parameters],
+            "observations": [one.to_dict() for one in self.residuals],
+            "ties": [tie.to_dict() for tie in self.ties],
+            "cost": self.cost,
+            "inflation": self.inflation,
+            "evaluations": self.evaluations,
+            "converged": self.converged,
+        }
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the parameters, the observations and the correlations as tables."""
+        numbers = tuple(str(n) for n in range(1, len(self.parameters) + 1))
+        parameters = tuple(
+            (
+                number,
+                one.path,
+                str(one.raw(one.value)),
+                " to ".join(str(one.raw(bound)) for bound in one.interval),
+                one.judgement,
+            )
+            for number, one in zip(numbers, self.parameters, strict=True)
+        )
+        observations = tuple(
+            (
+                one.ids,
+                one.observation.statement,
+                one.published,
+                one.written,
+                f"{100 * one.error:+.2f} %",
+            )
+            for one in self.residuals
+        )
+        correlations = tuple(
+            (number, *(f"{r:+.2f}" for r in one.correlation.values()))
+            for number, one in zip(numbers, self.parameters, strict=True)
+        )
+        tables = [
+            Table(
+                f"Fit of {self.fit.id}",
+                ("no", "parameter", "value", "95 % interval", "verdict"),
+                parameters,
+                ("no", "value", "95 % interval"),
+            ),
+            Table(
+                "Observations",
+                ("claim", "statement", "published", "simulated", "error"),
+                observations,
+                ("published", "simulated", "error"),
+            ),
+            Table(
+                "Correlation of the parameters", ("no", *numbers), correlations, ("no", *numbers)
+            ),
+        ]
+        if self.ties:
+            ties = tuple((tie.path, tie.leader, tie.move) for tie in self.ties)
+            columns = ("parameter", "tied to", "what the observations do not notice if it is free")
+            tables.append(Table("Ties, each undone", columns, ties, ()))
+        return tuple(tables)
+
+    def closing_lines(self) -> list[str]:
+        """Return what the data cannot tell, and a summary."""
+        lines = list(self._correlated())
+        if self.inflation > 1:
+            lines.append(
+                f"the errors are {self.inflation:.3g} times what the rounding explains; "
+                "the intervals are wider by as much"
+            )
+        lines.append(
+            f"{len(self.residuals)} observations, {len(self.parameters)} free parameters, "
+            f"cost {self.cost:.2g}, {self.evaluations} evaluations"
+        )
+        lines.append(" ".join(METHOD))
+        if not self.converged:
+            lines.append("the search did not end by itself: these values are not a fit")
+        return lines
+
+    def _correlated(self) -> Iterator[str]:
+        for n, one in enumerate(self.parameters):
+            for other in self.parameters[n + 1 :]:
+                r = one.correlation[other.path]
+                if abs(r) >= STRONG and one.verdict.identified and other.verdict.identified:
+                    yield f"{one.path} and {other.path} are nearly collinear: correlation {r:+.2f}"
+
+    def _header(self) -> list[str]:
+        lines = [
+            f"Written by hcasim {__version__}; bounds, start, tied_to, title and notes by hand.",
+            "The rest comes again with",
+            f"    hcasim calibrate {self.fit.id} -o calibration/fits/{self.fit.id}.toml",
+            "",
+            *METHOD,
+            "",
+            "Observations, each number once:",
+        ]
+        cells = [
+            (one.ids, one.published, f"fitted {one.written}", one.observation.statement)
+            for one in self.residuals
+        ]
+        widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
+        for row in cells:
+            padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            lines.append(f"    {'  '.join(padded)}".rstrip())
+        if self.ties:
+            lines += ["", "Each tie undone: the move that the observations do not notice:"]
+            lines += [f"    {tie.path}: {tie.move}" for tie in self.ties]
+        strong = list(self._correlated())
+        return [*lines, *(["", *strong] if strong else [])]
+
+
+def _freed(tie: Tie) -> str:
+    return "identified if freed" if tie.separable else str(tie.verdict)

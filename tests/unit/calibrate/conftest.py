@@ -1,0 +1,80 @@
+"""A model that takes no time: latencies that are sums of parameters, as on a real machine."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.calibrate import Observation, Setup, Trial
+from hcasim.catalog import Fit, FittedValue
+from hcasim.workloads import Options
+
+SEND = "adapters.mt25208.send.latency"
+RECEIVE = "adapters.mt25208.receive.latency"
+QUEUE = "adapters.mt25208.receive_queue.latency"
+RESPONDER = "adapters.mt25208.responder.latency"
+BRIDGE = "hosts.xeon-e7520.pcix_bridge.latency"
+
+MakeFit = Callable[..., Fit]
+Observe = Callable[..., Observation]
+Run = Callable[[Sequence[Trial]], list[dict[str, Any]]]
+
+
+def formula(trial: Trial) -> float:
+    """Latency in microseconds; a send also bends a little, as no real model is straight."""
+    adapter = trial.machine.adapter
+    pipeline = adapter.send.latency + adapter.receive.latency
+    total = {
+        "write_lat": 1_000_000 + pipeline,
+        "send_lat": 1_500_000 + pipeline + adapter.receive_queue.latency,
+        "read_lat": 2_000_000 + 2 * pipeline + adapter.responder.latency,
+    }[trial.workload]
+    bend = (adapter.receive_queue.latency / 1e7) ** 2 if trial.workload == "send_lat" else 0.0
+    return total / 1e6 + bend
+
+
+@pytest.fixture
+def run() -> Run:
+    """Compute the points instead of simulating them."""
+    return lambda trials: [{"latency_us": formula(one)} for one in trials]
+
+
+@pytest.fixture
+def make_fit() -> MakeFit:
+    """Make a fit of entries by path; text is a tie, a pair is bounds in ns."""
+
+    def make(entries: dict[str, Any]) -> Fit:
+        built = {}
+        for path, entry in entries.items():
+            if isinstance(entry, tuple):
+                entry = FittedValue("0 ns", bounds=tuple(f"{one} ns" for one in entry))
+            if not isinstance(entry, str):
+                built[path] = entry
+        for path, entry in entries.items():
+            if isinstance(entry, str):
+                built[path] = replace(built[entry], tied_to=entry)
+        return Fit("invented", "title", "notes", Path("invented.toml"), built)
+
+    return make
+
+
+@pytest.fixture
+def observe() -> Observe:
+    """Make an observation of a workload; its id is the workload's name unless one is given."""
+
+    def make(workload: str, published: str, **changes: Any) -> Observation:
+        setup = Setup(workload, "liu2004", "mt25208", Options())
+        fields: dict[str, Any] = {
+            "id": workload,
+            "setups": (setup,),
+            "field": "latency_us",
+            "published": Decimal(published),
+            "unit": "us",
+            "tolerance": 0.05,
+        }
+        return Observation(**{**fields, **changes})
+
+    return make
