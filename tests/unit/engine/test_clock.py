@@ -1,0 +1,153 @@
+"""The clock: the order of events is the whole of a simulator's reproducibility."""
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from simpy.core import EmptySchedule
+
+from hcasim.engine import Simulator
+
+Steps = Generator[Any, Any, None]
+
+
+@pytest.fixture
+def sim() -> Simulator:
+    return Simulator()
+
+
+def test_calls_run_in_order_of_time(sim: Simulator) -> None:
+    seen: list[tuple[str, int]] = []
+    for name, delay in (("late", 30), ("early", 10), ("between", 20)):
+        sim.call_after(delay, lambda name=name: seen.append((name, sim.now)))
+    sim.run()
+    assert seen == [("early", 10), ("between", 20), ("late", 30)]
+
+
+def test_calls_at_the_same_time_run_in_the_order_in_which_they_were_scheduled(
+    sim: Simulator,
+) -> None:
+    seen: list[int] = []
+    for number in range(50):
+        if number % 2:
+            sim.call_at(7, seen.append, number)
+        else:
+            sim.call_after(7, seen.append, number)
+    sim.run()
+    assert seen == list(range(50))
+
+
+def test_a_call_scheduled_for_now_runs_after_what_is_already_due_now(sim: Simulator) -> None:
+    seen: list[str] = []
+
+    def first() -> None:
+        sim.call_after(0, seen.append, "nested")
+        seen.append("first")
+
+    sim.call_after(5, first)
+    sim.call_after(5, seen.append, "second")
+    sim.run()
+    assert seen == ["first", "second", "nested"]
+    assert sim.now == 5
+
+
+@pytest.mark.parametrize("arguments", [(), (1,), (1, "two", None)])
+def test_a_call_gets_its_arguments(sim: Simulator, arguments: tuple[object, ...]) -> None:
+    seen: list[tuple[object, ...]] = []
+    sim.call_after(1, lambda *args: seen.append(args), *arguments)
+    sim.call_at(1, lambda *args: seen.append(args), *arguments)
+    sim.run()
+    assert seen == [arguments, arguments]
+
+
+def test_a_negative_delay_is_refused(sim: Simulator) -> None:
+    with pytest.raises(ValueError, match="a delay cannot be negative: -1 ps"):
+        sim.call_after(-1, print)
+
+
+def test_a_time_that_has_passed_is_refused(sim: Simulator) -> None:
+    sim.call_after(10, lambda: None)
+    sim.run()
+    with pytest.raises(ValueError, match="9 ps has passed: it is 10 ps"):
+        sim.call_at(9, print)
+    sim.call_at(10, lambda: None)
+
+
+def test_timeouts_of_processes_and_calls_at_the_same_time_keep_their_order(sim: Simulator) -> None:
+    seen: list[str] = []
+
+    def process(name: str) -> Steps:
+        yield sim.timeout(10)
+        seen.append(name)
+
+    # A process starts, and so schedules its timeout, only once the simulation runs.
+    sim.process(process("process 1"))
+    sim.call_after(10, seen.append, "call")
+    sim.process(process("process 2"))
+    sim.run(until=0.5)
+    sim.call_at(10, seen.append, "last")
+    sim.run()
+    assert seen == ["call", "process 1", "process 2", "last"]
+
+
+def test_a_call_wakes_a_process_at_its_own_time(sim: Simulator) -> None:
+    seen: list[tuple[int, object]] = []
+    ready = sim.event()
+
+    def process() -> Steps:
+        value = yield ready
+        seen.append((sim.now, value))
+        yield sim.timeout(5)
+        sim.call_after(3, lambda: seen.append((sim.now, "call")))
+
+    sim.process(process())
+    sim.call_after(42, ready.succeed, "data")
+    sim.run()
+    assert seen == [(42, "data"), (47 + 3, "call")]
+
+
+def test_a_run_stops_at_the_given_time_and_goes_on_from_there(sim: Simulator) -> None:
+    seen: list[int] = []
+    for time in (10, 20, 30):
+        sim.call_at(time, seen.append, time)
+    sim.run(until=20)
+    assert (seen, sim.now) == ([10], 20)
+    sim.run()
+    assert (seen, sim.now) == ([10, 20, 30], 30)
+
+
+def test_a_run_until_an_event_leaves_later_calls_alone(sim: Simulator) -> None:
+    seen: list[int] = []
+    done = sim.event()
+    sim.call_at(10, done.succeed, "value")
+    sim.call_at(11, seen.append, 11)
+    assert sim.run(until=done) == "value"
+    assert (seen, sim.now) == ([], 10)
+
+
+def test_an_event_that_never_comes_is_an_error_and_not_a_result(sim: Simulator) -> None:
+    sim.call_after(1, lambda: None)
+    with pytest.raises(RuntimeError):
+        sim.run(until=sim.event())
+
+
+def test_a_step_with_nothing_left_to_do_says_so(sim: Simulator) -> None:
+    with pytest.raises(EmptySchedule):
+        sim.step()
+
+
+def test_what_goes_wrong_in_a_call_reaches_the_caller_of_run(sim: Simulator) -> None:
+    def fail() -> None:
+        raise LookupError("broken")
+
+    sim.call_after(1, fail)
+    with pytest.raises(LookupError, match="broken"):
+        sim.run()
+
+
+def test_time_stays_a_whole_number_far_beyond_the_reach_of_floats(sim: Simulator) -> None:
+    times: list[int] = []
+    sim.call_at(2**60, lambda: sim.call_after(1, lambda: times.append(sim.now)))
+    sim.run()
+    assert times == [2**60 + 1]
+    assert type(times[0]) is int

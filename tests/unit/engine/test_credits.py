@@ -1,0 +1,157 @@
+"""Credits: never negative, never more than there are, first come first served."""
+
+import pytest
+
+from hcasim.engine import CreditPool, Simulator
+
+
+class Bench:
+    """A pool whose grants are written down as (name, time)."""
+
+    def __init__(self, capacity: int) -> None:
+        self.sim = Simulator()
+        self.pool = CreditPool(self.sim, "tags", capacity)
+        self.grants: list[tuple[str, int]] = []
+
+    def take(self, name: str, count: int) -> None:
+        self.pool.acquire(count, self.note, name)
+
+    def note(self, name: str) -> None:
+        assert 0 <= self.pool.available <= self.pool.capacity
+        self.grants.append((name, int(self.sim.now)))
+
+
+def test_free_credits_are_given_at_once() -> None:
+    bench = Bench(3)
+    bench.take("a", 2)
+    assert bench.grants == [("a", 0)]
+    assert bench.pool.available == 1
+    assert not bench.pool.blocked
+
+
+def test_who_finds_too_few_credits_waits() -> None:
+    bench = Bench(3)
+    bench.take("a", 2)
+    bench.take("b", 2)
+    assert bench.grants == [("a", 0)]
+    assert bench.pool.blocked
+    bench.pool.release(1)
+    assert bench.grants == [("a", 0), ("b", 0)]
+    assert bench.pool.available == 0
+
+
+def test_a_small_request_does_not_pass_a_large_one_that_waits() -> None:
+    bench = Bench(4)
+    bench.take("a", 3)
+    bench.take("large", 4)
+    bench.take("small", 1)
+    bench.pool.release(1)
+    assert [name for name, _ in bench.grants] == ["a"]
+    bench.pool.release(2)
+    bench.pool.release(4)
+    assert [name for name, _ in bench.grants] == ["a", "large", "small"]
+
+
+def test_a_request_for_no_credits_waits_its_turn() -> None:
+    bench = Bench(1)
+    bench.take("none, pool free", 0)
+    bench.take("a", 1)
+    bench.take("none, nobody waits", 0)
+    bench.take("b", 1)
+    bench.take("none, behind b", 0)
+    assert [name for name, _ in bench.grants] == ["none, pool free", "a", "none, nobody waits"]
+    bench.pool.release(1)
+    assert [name for name, _ in bench.grants][3:] == ["b", "none, behind b"]
+
+
+def test_credits_come_back_at_the_time_announced() -> None:
+    bench = Bench(1)
+    bench.take("a", 1)
+    bench.pool.release_at(100, 1)
+    bench.sim.call_at(99, bench.take, "b", 1)
+    bench.sim.run()
+    assert bench.grants == [("a", 0), ("b", 100)]
+    assert bench.pool.wait_ps == 1
+
+
+def test_credits_that_came_back_unnoticed_are_there_for_the_next() -> None:
+    bench = Bench(1)
+    bench.take("a", 1)
+    bench.pool.release_at(100, 1)
+    bench.sim.run()
+    assert bench.sim.now == 0, "nobody waits, so no event is spent"
+    bench.sim.call_at(100, bench.take, "b", 1)
+    bench.sim.run()
+    assert bench.grants == [("a", 0), ("b", 100)]
+    assert bench.pool.wait_ps == 0
+
+
+def test_an_earlier_return_is_not_kept_waiting_by_a_later_one() -> None:
+    bench = Bench(2)
+    bench.take("a", 2)
+    bench.take("b", 1)
+    bench.take("c", 1)
+    bench.pool.release_at(100, 1)
+    bench.pool.release_at(50, 1)
+    bench.sim.run()
+    assert bench.grants == [("a", 0), ("b", 50), ("c", 100)]
+
+
+def test_one_return_serves_as_many_as_it_can() -> None:
+    bench = Bench(3)
+    bench.take("a", 3)
+    for name in "bcd":
+        bench.take(name, 1)
+    bench.pool.release_at(10, 2)
+    bench.pool.release_at(20, 1)
+    bench.sim.run()
+    assert bench.grants == [("a", 0), ("b", 10), ("c", 10), ("d", 20)]
+    assert bench.pool.wait_ps == 20
+
+
+def test_who_asks_again_when_served_goes_to_the_end_of_the_queue() -> None:
+    bench = Bench(1)
+    bench.take("a", 1)
+    bench.pool.acquire(1, lambda: (bench.note("b"), bench.take("b again", 1)))
+    bench.take("c", 1)
+    for _ in range(3):
+        bench.pool.release(1)
+    assert [name for name, _ in bench.grants] == ["a", "b", "c", "b again"]
+
+
+def test_the_time_that_somebody_waited_is_counted_once() -> None:
+    bench = Bench(1)
+    bench.take("a", 1)
+    bench.sim.call_at(10, bench.take, "b", 1)
+    bench.sim.call_at(20, bench.take, "c", 1)
+    bench.pool.release_at(30, 1)
+    bench.pool.release_at(40, 1)
+    bench.sim.run()
+    assert bench.pool.wait_ps == 30
+
+
+def test_more_credits_than_the_pool_has_are_refused() -> None:
+    with pytest.raises(ValueError, match="tags: 4 credits asked of a pool of 3"):
+        Bench(3).take("a", 4)
+
+
+def test_giving_back_more_than_was_taken_is_refused() -> None:
+    bench = Bench(3)
+    bench.take("a", 1)
+    with pytest.raises(ValueError, match="tags: more credits given back than were taken"):
+        bench.pool.release(2)
+
+
+def test_announcing_more_than_was_taken_is_refused_when_they_come_back() -> None:
+    bench = Bench(3)
+    bench.take("a", 1)
+    bench.pool.release_at(5, 2)
+    bench.sim.call_at(6, bench.take, "b", 1)
+    with pytest.raises(ValueError, match="tags: more credits given back than were taken"):
+        bench.sim.run()
+
+
+@pytest.mark.parametrize("capacity", [0, -1])
+def test_an_empty_pool_is_refused(capacity: int) -> None:
+    with pytest.raises(ValueError, match="at least one credit"):
+        Bench(capacity)
