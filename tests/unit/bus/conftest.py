@@ -1,0 +1,66 @@
+"""Buses with round numbers, so that the expected times can be worked out by hand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hcasim.bus import PcieBus, PcixBus
+from hcasim.catalog import Host, PcieDevice, PcixDevice
+from hcasim.catalog.host import Chipset, Memory, PcixBridge
+from hcasim.engine import Simulator
+
+PCIE = PcieDevice(
+    generation=1,
+    lanes=8,
+    max_payload=128,
+    max_read_request=512,
+    read_tags=8,
+    address_bits=32,
+    dllp_tlps_per_ack=1,
+    dllp_tlps_per_update=1,
+)
+PCIX = PcixDevice(
+    width_bits=64, clock=133_333_333, mmrbc=512, outstanding_splits=2, write_burst=4096
+)
+
+
+def host(**chipset: int) -> Host:
+    """Memory latencies of 400 and 100 ns, 50 ns to a register, 200 ns through the bridge."""
+    given = {
+        "completion": 64,
+        "mmio_latency": 50_000,
+        "posted_header_credits": 32,
+        "posted_data_credits": 256,
+        "nonposted_header_credits": 32,
+    } | chipset
+    return Host(
+        id="round",
+        title="A host with round numbers",
+        cpus=1,
+        memory=Memory(read_latency=400_000, write_latency=100_000, bandwidth=10**10),
+        chipset=Chipset(**given),
+        pcix_bridge=PcixBridge(latency=200_000, completion_burst=512),
+    )
+
+
+@pytest.fixture
+def pcie() -> Callable[..., PcieBus]:
+    """Make a PCI Express bus, generation 1, 8 lanes, unless told otherwise."""
+
+    def make(chipset: dict[str, int] | None = None, **device: Any) -> PcieBus:
+        given = PcieDevice(**(PCIE.model_dump() | device))
+        return PcieBus(Simulator(), given, host(**chipset or {}), "bus")
+
+    return make
+
+
+@pytest.fixture
+def pcix() -> Callable[..., PcixBus]:
+    """Make a PCI-X bus, 64 bits at 133 MHz, unless told otherwise."""
+
+    def make(**device: Any) -> PcixBus:
+        given = PcixDevice(**(PCIX.model_dump() | device))
+        return PcixBus(Simulator(), given, host(), "bus")
+
+    return make

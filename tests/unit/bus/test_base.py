@@ -1,0 +1,35 @@
+"""Cutting transfers at boundaries, and gathering their parts."""
+
+import pytest
+
+from hcasim.bus.base import Gather, pieces, split
+
+
+@pytest.mark.parametrize(
+    ("address", "size", "limit", "cuts"),
+    [
+        (0, 128, 128, [(0, 128)]),
+        (0, 129, 128, [(0, 128), (128, 1)]),
+        (127, 2, 128, [(127, 1), (128, 1)]),
+        (100, 300, 128, [(100, 28), (128, 128), (256, 128), (384, 16)]),
+        (4096, 512, 512, [(4096, 512)]),
+        (48, 512, 512, [(48, 464), (512, 48)]),
+        (5, 1, 4096, [(5, 1)]),
+        (0, 0, 128, []),
+    ],
+)
+def test_a_transfer_is_cut_at_each_multiple_of_the_limit(
+    address: int, size: int, limit: int, cuts: list[tuple[int, int]]
+) -> None:
+    assert list(split(address, size, limit)) == cuts
+    assert pieces(address, size, limit) == len(cuts)
+
+
+def test_a_gather_calls_back_once_with_its_arguments_after_the_last_part() -> None:
+    seen: list[tuple[object, ...]] = []
+    gather = Gather(3, lambda *args: seen.append(args), (1, "two"))
+    gather.arrived()
+    gather.arrived()
+    assert seen == []
+    gather.arrived()
+    assert seen == [(1, "two")]
