@@ -1,0 +1,158 @@
+"""How fast the simulator is, beside a bare event loop on the same machine in the same run.
+
+Nothing here fails because a machine is slow: the ratios are printed for people to read.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from heapq import heappop, heappush
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import Machine, resolve
+from hcasim.workloads import Options, Point, run_point
+
+MESSAGE = 1 << 20
+WINDOW = 100
+EVENTS = 300_000
+PENDING = 100
+Show = Callable[[str], None]
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    return resolve("liu2004")
+
+
+@pytest.fixture
+def show(capsys: pytest.CaptureFixture[str]) -> Show:
+    """Print a line although pytest captures what tests print."""
+
+    def line(text: str) -> None:
+        with capsys.disabled():
+            print(f"\n    {text}", end="", flush=True)
+
+    return line
+
+
+def heap_loop(events: int = EVENTS) -> None:
+    """Pop an event and push the next: the least that any discrete-event simulator does."""
+    queue = [(number, number) for number in range(PENDING)]
+    for serial in range(PENDING, PENDING + events):
+        now, _ = heappop(queue)
+        heappush(queue, (now + 1 + serial * 7919 % 1000, serial))
+
+
+@pytest.fixture(scope="module")
+def heap_rate() -> float:
+    """Events/s of the bare loop, the best of five."""
+    best = float("inf")
+    for _ in range(5):
+        begin = time.perf_counter()
+        heap_loop()
+        best = min(best, time.perf_counter() - begin)
+    return EVENTS / best
+
+
+def windows(machine: Machine, iters: int, exact: bool) -> Point:
+    options = Options(size=MESSAGE, window=WINDOW, iters=iters, warmup=0, exact=exact)
+    return run_point("write_bw", machine, options)
+
+
+def test_a_bare_heap_loop_sets_the_scale(benchmark: Any, show: Show) -> None:
+    benchmark.pedantic(heap_loop, rounds=5)
+    show(f"bare heap loop: {EVENTS / benchmark.stats.stats.min / 1e6:.2f} M events/s")
+
+
+def test_event_exact_packets_per_second(
+    benchmark: Any, machine: Machine, heap_rate: float, show: Show
+) -> None:
+    point = benchmark.pedantic(windows, (machine, 1, True), rounds=3, warmup_rounds=1)
+    packets = WINDOW * MESSAGE // machine.mtu
+    assert packets == 102_400
+    rate = packets / benchmark.stats.stats.min
+    show(
+        f"event-exact: {rate / 1e3:.0f} k packets/s ({point.row['bandwidth_MBps']:.1f} MB/s); "
+        f"a packet costs {heap_rate / rate:.1f} events of the bare loop"
+    )
+
+
+def test_the_steady_state_saves_most_of_a_long_run(
+    benchmark: Any, machine: Machine, show: Show
+) -> None:
+    iters = 10
+    begin = time.perf_counter()
+    exact = windows(machine, iters, True)
+    full = time.perf_counter() - begin
+    short = benchmark.pedantic(windows, (machine, iters, False), rounds=5, warmup_rounds=1)
+    taken = benchmark.stats.stats.min
+    rates = [point.row["bandwidth_MBps"] for point in (exact, short)]
+    assert rates[1] == pytest.approx(rates[0], rel=1e-3, abs=0)
+    show(
+        f"{iters * WINDOW} x 1 MiB: {full:.2f} s in full, {taken:.3f} s to the steady state: "
+        f"{full / taken:.0f} times faster, {rates[1] / rates[0] - 1:+.1e} off"
+    )
+
+
+def command(*arguments: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    environment = os.environ | {"PYTHONPATH": str(root)}
+    done = subprocess.run(
+        [sys.executable, "-m", "hcasim", *arguments],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    # reproduce ends with 1 if a claim is missed, which is not a question of speed.
+    assert done.returncode in (0, 1), done.stderr
+
+
+def python() -> None:
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+
+
+def best_of(rounds: int, run: Callable[[], None]) -> float:
+    """Least seconds of several runs, the first of which is not counted."""
+    seconds = []
+    for _ in range(rounds + 1):
+        begin = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - begin)
+    return min(seconds[1:])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("bench", "write_lat", "--testbed", "liu2004", "--size", "8"),
+    ],
+    ids=["help", "bench write_lat"],
+)
+def test_a_short_command_beside_the_start_of_python(
+    benchmark: Any, arguments: tuple[str, ...], show: Show
+) -> None:
+    bare = best_of(5, python)
+    benchmark.pedantic(command, arguments, rounds=5, warmup_rounds=1)
+    taken = benchmark.stats.stats.min
+    show(
+        f"hcasim {' '.join(arguments)}: {taken * 1e3:.0f} ms, "
+        f"{taken / bare:.1f} times the start of Python ({bare * 1e3:.0f} ms)"
+    )
+
+
+@pytest.mark.slow
+def test_the_replay_of_a_paper(benchmark: Any, heap_rate: float, show: Show) -> None:
+    benchmark.pedantic(command, ("reproduce", "liu2004"), rounds=1)
+    taken = benchmark.stats.stats.min
+    show(
+        f"hcasim reproduce liu2004: {taken:.1f} s on {os.cpu_count()} cores, "
+        f"as long as {taken * heap_rate / 1e6:.0f} M events of the bare loop"
+    )
