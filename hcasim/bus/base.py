@@ -11,7 +11,8 @@ class Bus(ABC):
 
     ``read`` and ``write`` are the adapter's DMA; ``mmio_write`` and ``mmio_read`` are the
     processor's accesses to the adapter's registers. Writes become visible in the order in
-    which they were made, and a read never overtakes an earlier write.
+    which they were made. On PCI Express a read stays behind earlier writes; on PCI-X the adapter
+    may ask for one before a write that still waits for the bus.
     """
 
     name: str

@@ -18,7 +18,6 @@ class CreditPool:
 
     Attributes:
         available: credits free now; never negative and never above the capacity.
-        wait_ps: time during which at least one request had to wait, in ps.
     """
 
     def __init__(self, sim: Simulator, name: str, capacity: int) -> None:
@@ -28,11 +27,18 @@ class CreditPool:
         self.name = name
         self.capacity = capacity
         self.available = capacity
-        self.wait_ps = 0
+        self._waited_ps = 0
         self._waiting: deque[tuple[int, Callable[..., None], tuple[Any, ...]]] = deque()
         self._returning: list[tuple[int, int]] = []
         self._waiting_since = 0
         self._alarm_at: int | None = None
+
+    @property
+    def wait_ps(self) -> int:
+        """Time in ps during which at least one request had to wait, up to now."""
+        if not self._waiting:
+            return self._waited_ps
+        return self._waited_ps + int(self.sim.now) - self._waiting_since
 
     @property
     def blocked(self) -> bool:
@@ -113,5 +119,5 @@ class CreditPool:
             count, action, args = waiting.popleft()
             self.available -= count
             if not waiting:
-                self.wait_ps += int(self.sim.now) - self._waiting_since
+                self._waited_ps += int(self.sim.now) - self._waiting_since
             action(*args)

@@ -233,6 +233,9 @@ class ReceiveBuffer:
         self._credits = incoming.credits
 
     def free(self, packet: Packet, at_ps: int) -> None:
-        """Free the room of ``packet`` at the time ``at_ps``."""
-        self._outgoing.owe_flow_control(packet.payload or packet.size)
+        """Free the room of ``packet`` at the time ``at_ps``.
+
+        What packets without data free is announced along with the rest.
+        """
+        self._outgoing.owe_flow_control(packet.payload)
         self._credits.release_at(at_ps + self._delay, blocks(packet.size))

@@ -48,10 +48,17 @@ class StagingBuffer:
         self._source = source
         self._latency = latency_ps
         self._packets: deque[StagedPacket] = deque()
+        self._inside = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether all packets have begun to leave over the link."""
+        return not self._inside
 
     def stage(self, packet: Packet) -> StagedPacket:
         """Put a packet in line; its slot must be held."""
         staged = StagedPacket(packet)
+        self._inside += 1
         self._packets.append(staged)
         return staged
 
@@ -72,6 +79,7 @@ class StagingBuffer:
         self._transmitter.send(self._source, packet, ready_at, self._leaves)
 
     def _leaves(self, end_ps: int) -> None:
+        self._inside -= 1
         self.slots.release_at(end_ps, 1)
 
 
@@ -115,10 +123,19 @@ class Port:
         self.process: Callable[[Port, Packet], None] | None = None
 
     def acknowledge(self, packet: Packet) -> None:
-        """Send an acknowledgement ahead of data."""
+        """Send an acknowledgement ahead of requests, but behind the responses before it.
+
+        An acknowledgement that overtook a read response would tell that it was lost.
+        """
+        if not self.responses.empty:
+            self.responses.slots.acquire(1, self._stage_acknowledgement, packet)
+            return
         self.transmitter.send(
             ACKNOWLEDGEMENTS, packet, int(self.sim.now) + self._ack_latency, _gone
         )
+
+    def _stage_acknowledgement(self, packet: Packet) -> None:
+        self.responses.complete(self.responses.stage(packet))
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Take a packet once the whole of it is here."""

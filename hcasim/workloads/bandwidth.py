@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from itertools import count
+from statistics import fmean
 from typing import Any
 
 from simpy.events import Event
@@ -25,11 +26,11 @@ from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.windows import WindowPlan, pace
+from hcasim.workloads.windows import WindowPlan, find_pace
 
 REPLY_SIZE = 4
 CONTROL_SIZE = 4
-SLACK = 1e-3
+SLACK = 2e-4
 ERROR = 2e-3
 Steps = Generator[Event, Any, None]
 _REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
@@ -70,7 +71,7 @@ class Process:
         self.sends = False
         self.receives = False
         self.laps = Laps(
-            options.warmup, options.iters, options.exact, repeats=2, slack=SLACK, error=ERROR
+            options.warmup, options.iters, options.exact, repeats=3, slack=SLACK, error=ERROR
         )
         self.finished = sim.event()
         self.on_first_lap: Callable[[], None] = lambda: None
@@ -80,6 +81,7 @@ class Process:
         self._notices = 0
         self._replies = 0
         self._completions: list[int] = []
+        self._whole: list[int] = []
         self._posted = 0
         self._turn = 0
         self._data_qps: set[int] = set()
@@ -120,7 +122,10 @@ class Process:
         """Lane, offset and bytes of each part of the next message."""
         size = self.options.size
         if self.striped:
-            lanes = self.lanes_out[: self.options.ports]
+            ports = self.options.ports
+            first = self._turn % self.options.qps * ports
+            self._turn += 1
+            lanes = self.lanes_out[first : first + ports]
             if size <= self.options.threshold:
                 return [(lanes[0], 0, size)]
             share = -(-size // len(lanes))
@@ -235,20 +240,28 @@ class Process:
                 self._note(index, length, int(self.sim.now) - begin, plan)
 
     def _note(self, index: int, length: int, duration: int, plan: WindowPlan) -> None:
-        if length == plan.full:
+        if not plan.shortened:
             self.laps.lap(duration)
         elif index > 0:
-            abreast = self.options.qps
-            parts = abreast * len(self._completions) // length
-            step = pace(sorted(self._completions)[parts - 1 :: parts])
-            if step is None:
-                plan.lengthen(length)
-            else:
-                self.laps.settle(duration + (plan.full - length) * step // abreast)
+            self._note_short(length, duration, plan)
         if index == 0:
             self.on_first_lap()
         if self.laps.done:
             self.finished.succeed()
+
+    def _note_short(self, length: int, duration: int, plan: WindowPlan) -> None:
+        """Work out what the whole window would have taken; average if it is not certain."""
+        abreast = self.options.qps
+        parts = abreast * len(self._completions) // length
+        pace = find_pace(sorted(self._completions)[parts - 1 :: parts])
+        if pace is None and length < plan.full:
+            plan.lengthen(length)
+            return
+        rest = (plan.full - length) * pace.step_ps // abreast if pace is not None else 0
+        self._whole.append(duration + rest)
+        certain = pace is not None and pace.periodic and len(self._whole) == 1
+        if certain or len(self._whole) >= plan.repeats(length):
+            self.laps.settle(round(fmean(self._whole)))
 
 
 class ReadProcess(Process):

@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from hcasim.engine import bounded_mean, find_period
 
 COLD = 1
-SHORTEST = 6
+SHORTEST = 5
 PACKETS = 1024
 PERIOD_SLACK = 1e-4
 ERROR = 8e-3
 ENOUGH = 6
+IRREGULAR_PACKETS = 6144
+MOST = 8
 
 
-def pace(finished_ps: Sequence[int]) -> int | None:
-    """Time between messages in the middle of a window, in ps, or None if it is not steady.
+class Pace(NamedTuple):
+    """Time between messages in ps, and whether they follow each other periodically."""
 
-    It is exact if the messages follow each other periodically. If they do not, which happens
-    when several streams compete out of step, it is their mean, provided that it is known within
-    0.8 percent.
+    step_ps: int
+    periodic: bool
+
+
+def find_pace(finished_ps: Sequence[int]) -> Pace | None:
+    """The pace of messages in the middle of a window, or None if it is not steady.
+
+    If the messages are not periodic, which happens when several streams compete out of step, it
+    is their mean, provided that it is known within 0.8 percent.
 
     Args:
         finished_ps: when each message, or each group of messages abreast, was complete.
     """
     intervals = [b - a for a, b in itertools.pairwise(finished_ps)][1:-1]
-    period = find_period(intervals, longest=4, repeats=3, slack=PERIOD_SLACK)
+    period = find_period(intervals, longest=4, repeats=2, slack=PERIOD_SLACK)
     if period is not None:
-        return sum(intervals[-period:]) // period
-    return bounded_mean(intervals[len(intervals) // 4 :], enough=ENOUGH, error=ERROR)
+        return Pace(sum(intervals[-period:]) // period, periodic=True)
+    mean = bounded_mean(intervals[len(intervals) // 4 :], enough=ENOUGH, error=ERROR)
+    return None if mean is None else Pace(mean, periodic=False)
 
 
 class WindowPlan:
@@ -44,19 +54,28 @@ class WindowPlan:
         packets: packets of a message.
         abreast: messages that travel at the same time, one on each queue pair.
         exact: whether every window has to be run in full.
+
+    Attributes:
+        shortened: whether windows are cut short.
     """
 
     def __init__(self, full: int, packets: int, abreast: int, exact: bool) -> None:
         self.full = full
+        self._packets = packets
         shortest = SHORTEST * abreast
         self._next = full if exact else min(full, max(shortest, PACKETS // packets))
-        self._lengths: list[int] = [COLD * abreast] if self._next < full else []
+        self.shortened = self._next < full
+        self._lengths: list[int] = [COLD * abreast] if self.shortened else []
 
     def length(self, index: int) -> int:
         """Messages of the window ``index``, the same for everybody who asks."""
         while len(self._lengths) <= index:
             self._lengths.append(self._next)
         return self._lengths[index]
+
+    def repeats(self, length: int) -> int:
+        """How many windows to average if their messages are not periodic."""
+        return max(1, min(MOST, IRREGULAR_PACKETS // (length * self._packets)))
 
     def lengthen(self, tried: int) -> None:
         """Make the windows that nobody has begun twice as long as ``tried``."""
