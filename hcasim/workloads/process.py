@@ -1,0 +1,264 @@
+"""One process of a bandwidth test: it sends windows of messages, or receives them, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from itertools import count
+from statistics import fmean
+from typing import Any
+
+from simpy.events import Event
+
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from hcasim.verbs import MR, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs.memory import Watch
+from hcasim.workloads.laps import Laps
+from hcasim.workloads.options import Options
+from hcasim.workloads.windows import WindowPlan, find_pace
+
+REPLY_SIZE = 4
+CONTROL_SIZE = 4
+SLACK = 2e-4
+ERROR = 2e-3
+Steps = Generator[Event, Any, None]
+_REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
+
+
+@dataclass
+class Lane:
+    """A queue pair that carries messages, and where they go."""
+
+    qp: QP
+    target: MR
+
+
+class Process:
+    """One process of a pair: it sends windows, or receives them, or both."""
+
+    def __init__(
+        self,
+        sim: Simulator,
+        cluster: Cluster,
+        node: int,
+        core: int,
+        options: Options,
+        opcode: WROpcode,
+    ) -> None:
+        self.sim = sim
+        self.options = options
+        self.opcode = opcode
+        self.context = Context(sim, cluster.nodes[node], core)
+        self.pd = self.context.alloc_pd()
+        self.depth = 2 * options.window * max(1, options.ports) + 16
+        self.cq = self.context.create_cq(8 * self.depth * options.qps)
+        self.source = self.pd.reg_mr(max(options.size, CONTROL_SIZE), _REMOTE)
+        self.lanes_out: list[Lane] = []
+        self.incoming: list[MR] = []
+        self.control = self.pd.reg_mr(CONTROL_SIZE)
+        self.reply_qp: QP | None = None
+        self.sends = False
+        self.receives = False
+        self.laps = Laps(
+            options.warmup, options.iters, options.exact, repeats=3, slack=SLACK, error=ERROR
+        )
+        self.finished = sim.event()
+        self.on_first_lap: Callable[[], None] = lambda: None
+        self._watches: list[Watch] = []
+        self._arrived: list[int] = []
+        self._incoming_turn = 0
+        self._notices = 0
+        self._replies = 0
+        self._completions: list[int] = []
+        self._whole: list[int] = []
+        self._posted = 0
+        self._turn = 0
+        self._data_qps: set[int] = set()
+
+    @property
+    def striped(self) -> bool:
+        """Whether control messages announce the data."""
+        return self.options.mode == "striping"
+
+    @property
+    def notified(self) -> bool:
+        """Whether the receiver learns of messages from its completion queue."""
+        return self.striped or self.opcode is WROpcode.SEND
+
+    def new_qp(self, port: int) -> QP:
+        """A queue pair on a port, numbered from 0."""
+        inline = self.options.size if self.options.inline else 0
+        return self.pd.create_qp(
+            self.cq,
+            self.cq,
+            max_send_wr=self.depth,
+            max_recv_wr=self.depth,
+            max_inline_data=inline,
+            port_num=port + 1,
+        )
+
+    def new_buffer(self) -> MR:
+        """A buffer for the messages of one lane."""
+        mr = self.pd.reg_mr(max(self.options.size, CONTROL_SIZE), _REMOTE)
+        self.incoming.append(mr)
+        self._arrived.append(0)
+        self._watches.append(mr.watch(mr.addr + self.options.size - 1))
+        return mr
+
+    # Sending.
+
+    def message_parts(self) -> list[tuple[Lane, int, int]]:
+        """Lane, offset and bytes of each part of the next message."""
+        size = self.options.size
+        if self.striped:
+            ports = self.options.ports
+            first = self._turn % self.options.qps * ports
+            self._turn += 1
+            lanes = self.lanes_out[first : first + ports]
+            if size <= self.options.threshold:
+                return [(lanes[0], 0, size)]
+            share = -(-size // len(lanes))
+            cuts = [min(size, index * share) for index in range(len(lanes) + 1)]
+            return [
+                (lane, cuts[index], cuts[index + 1] - cuts[index])
+                for index, lane in enumerate(lanes)
+            ]
+        lane = self.lanes_out[self._turn % len(self.lanes_out)]
+        self._turn += 1
+        return [(lane, 0, size)]
+
+    def post_message(self) -> Steps:
+        """Post one message and what announces it."""
+        for lane, offset, length in self.message_parts():
+            yield from lane.qp.post_send(
+                SendWR(
+                    self.opcode,
+                    SGE(self.source.addr + offset, length, self.source.lkey),
+                    remote_addr=lane.target.addr + offset,
+                    rkey=lane.target.rkey,
+                    inline=self.options.inline,
+                )
+            )
+            self._posted += 1
+            if self.striped:
+                yield from lane.qp.post_send(
+                    SendWR(WROpcode.SEND, SGE(self.source.addr, CONTROL_SIZE, self.source.lkey))
+                )
+                self._posted += 1
+
+    # Receiving.
+
+    def prepare(self) -> Steps:
+        """Post the receives that the first window needs."""
+        assert self.reply_qp is not None
+        for _ in range(2):
+            yield from self._post_receive(self.reply_qp)
+        if self.notified and self.receives:
+            for qpn in sorted(self._data_qps):
+                for _ in range(self.options.window + 8):
+                    yield from self._post_receive(self.cq.qps[qpn])
+
+    def expect_on(self, qp: QP) -> None:
+        """Receive messages on this queue pair."""
+        self._data_qps.add(qp.qp_num)
+
+    def _post_receive(self, qp: QP) -> Steps:
+        data = qp.qp_num in self._data_qps and self.opcode is WROpcode.SEND
+        buffer = self.incoming[0] if data else self.control
+        yield from qp.post_recv(RecvWR(SGE(buffer.addr, buffer.length, buffer.lkey)))
+
+    def _progress(self) -> Steps:
+        completion: Completion = yield from self.cq.wait()
+        qp = self.cq.qps[completion.qpn]
+        if completion.is_receive:
+            if qp is self.reply_qp:
+                self._replies += 1
+            else:
+                self._notices += 1
+            yield from self._post_receive(qp)
+        elif qp is not self.reply_qp:
+            self._completions.append(completion.timestamp_ps)
+
+    def await_messages(self, number: int) -> Steps:
+        """Wait until ``number`` more messages have come in."""
+        if self.notified:
+            parts = 1
+            if self.striped and self.options.size > self.options.threshold:
+                parts = self.options.ports
+            self._notices -= number * parts
+            while self._notices < 0:
+                yield from self._progress()
+            return
+        lanes = len(self._watches)
+        for _ in range(number):
+            self._arrived[self._incoming_turn % lanes] += 1
+            self._incoming_turn += 1
+        for watch, arrived in zip(self._watches, self._arrived, strict=True):
+            if watch.count < arrived or watch is self._watches[(self._incoming_turn - 1) % lanes]:
+                yield from watch.poll(arrived)
+
+    # Windows.
+
+    def window(self, length: int) -> Steps:
+        """One window: send, receive and reply, await the reply and the completions."""
+        assert self.reply_qp is not None
+        if self.sends:
+            for _ in range(length):
+                yield from self.post_message()
+        if self.receives:
+            yield from self.await_messages(length)
+            yield from self.reply_qp.post_send(
+                SendWR(WROpcode.SEND, SGE(self.source.addr, REPLY_SIZE, self.source.lkey))
+            )
+            while self.cq.queue.entries:
+                yield from self._progress()
+        if self.sends:
+            self._replies -= 1
+            while self._replies < 0 or len(self._completions) < self._posted:
+                yield from self._progress()
+
+    def run(self, plan: WindowPlan) -> Steps:
+        """Windows for ever, timed at the sender."""
+        for index in count():
+            length = plan.length(index)
+            begin = int(self.sim.now)
+            self._completions.clear()
+            self._posted = 0
+            yield from self.window(length)
+            if self.sends and not self.finished.triggered:
+                self._note(index, length, int(self.sim.now) - begin, plan)
+
+    def _note(self, index: int, length: int, duration: int, plan: WindowPlan) -> None:
+        if not plan.shortened:
+            self.laps.lap(duration)
+        elif index > 0:
+            self._note_short(length, duration, plan)
+        if index == 0:
+            self.on_first_lap()
+        if self.laps.done:
+            self.finished.succeed()
+
+    def _note_short(self, length: int, duration: int, plan: WindowPlan) -> None:
+        """Work out what the whole window would have taken; average if it is not certain."""
+        abreast = self.options.qps
+        parts = abreast * len(self._completions) // length
+        pace = find_pace(sorted(self._completions)[parts - 1 :: parts])
+        if pace is None and length < plan.full:
+            plan.lengthen(length)
+            return
+        rest = (plan.full - length) * pace.step_ps // abreast if pace is not None else 0
+        self._whole.append(duration + rest)
+        certain = pace is not None and pace.periodic and len(self._whole) == 1
+        if certain or len(self._whole) >= plan.repeats(length):
+            self.laps.settle(round(fmean(self._whole)))
+
+
+class ReadProcess(Process):
+    """A process that fetches its messages itself, so nobody has to reply."""
+
+    def window(self, length: int) -> Steps:
+        for _ in range(length):
+            yield from self.post_message()
+        while len(self._completions) < self._posted:
+            yield from self._progress()
