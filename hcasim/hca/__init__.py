@@ -1,4 +1,4 @@
-"""The adapter, block by block: doorbell, context caches, translation, DMA, requester, responder."""
+"""The adapter, block by block: doorbell, send engine, requester, responder, DMA, caches, ports."""
 
 from hcasim.hca.adapter import HostChannelAdapter
 from hcasim.hca.translation import Access, Region

@@ -102,13 +102,13 @@ class HostChannelAdapter:
             return
         if packet.opcode in (Opcode.ACKNOWLEDGE, Opcode.NAK):
             port.free(packet)
-        self.requester.sqpc.access(qp.qpn, handler, self.requester, port, qp, packet)
+        self.requester.send_engine.sqpc.access(qp.qpn, handler, self.requester, port, qp, packet)
 
     def counters(self) -> dict[str, int]:
         """Everything the adapter and its bus have counted so far, by name."""
         found = {
             "doorbells": self.doorbell.rung,
-            "wqes_fetched": self.requester.wqes_fetched,
+            "wqes_fetched": self.requester.send_engine.wqes_fetched,
             "receive_wqes_fetched": self.responder.receive_wqes_fetched,
             "cqes_written": self.completions.written,
             "acknowledgements": self.responder.acknowledgements,
@@ -122,7 +122,7 @@ class HostChannelAdapter:
             "flow_control_packets": sum(p.transmitter.flow_control_packets for p in self.ports),
         }
         for cache in (
-            self.requester.sqpc,
+            self.requester.send_engine.sqpc,
             self.responder.rqpc,
             self.completions.cqc,
             self.tables.mpt,
@@ -133,8 +133,8 @@ class HostChannelAdapter:
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that each serial resource was in use so far, by name."""
-        engine = self.requester.engine
-        found = {engine.name: engine.busy_ps} | self.bus.busy_ps()
+        server = self.requester.send_engine.server
+        found = {server.name: server.busy_ps} | self.bus.busy_ps()
         for port in self.ports:
             found |= port.busy_ps()
         return found

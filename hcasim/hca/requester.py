@@ -1,4 +1,4 @@
-"""The requester: fetches WQEs, cuts messages into packets, and completes them when answered."""
+"""The requester: tells the send engine of work, and completes it when it has been answered."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from functools import partial
 
 from hcasim.bus import Bus
 from hcasim.catalog import Adapter
-from hcasim.engine import SerialServer, Simulator
+from hcasim.engine import Simulator
 from hcasim.fabric.packet import Packet
 from hcasim.hca.completion import CompletionEngine
-from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
-from hcasim.hca.port import Port, StagedPacket
+from hcasim.hca.port import Port
+from hcasim.hca.send_engine import SendEngine
 from hcasim.hca.translation import Access, TranslationTables
 from hcasim.hca.work_queue import (
     PSN_MODULUS,
@@ -27,11 +27,11 @@ RETRY_FOR_EVER = 7
 
 
 class Requester:
-    """The sending half of the adapter, shared by its ports.
+    """The half of the adapter that asks: reliable transport of what the send engine sends.
 
-    A queue pair fetches one WQE at a time: the next when all packets of the last have been
-    handed to the port. Ports take turns at the send engine packet by packet, and within a
-    port the ready queue pairs do.
+    Attributes:
+        send_engine: makes packets of the work.
+        retransmissions: messages sent again because the receiver was not ready.
     """
 
     def __init__(
@@ -47,20 +47,13 @@ class Requester:
     ) -> None:
         self.sim = sim
         self.name = name
-        self.adapter = adapter
-        self.sqpc = ContextCache(sim, "sqpc", adapter.sqpc)
-        self.engine = SerialServer(sim, f"{name}.send_engine")
-        self.wqes_fetched = 0
+        self.send_engine = SendEngine(sim, name, adapter, bus, dma, ports, self._begin)
         self.retransmissions = 0
-        # Both ends agree on it when they connect, and all adapters of a machine are alike.
-        self._outstanding = min(adapter.requester.outstanding, adapter.responder.outstanding)
-        self._bus = bus
         self._tables = tables
         self._dma = dma
         self._completions = completions
-        self._ports = ports
 
-    # From the doorbell to a WQE in the adapter.
+    # From the doorbell to the first packet.
 
     def doorbell(self, qp: QueuePair, entry: SendEntry) -> None:
         """Learn of one more entry in the send queue of ``qp``."""
@@ -69,164 +62,26 @@ class Requester:
         if entry.trace is not None:
             entry.trace.append((int(self.sim.now), "doorbell"))
         qp.send_queue.append(entry)
-        self._fetch_next(qp)
+        self.send_engine.fetch_next(qp)
         if qp.state is State.ERR:
             self.flush(qp)
 
-    def _fetch_next(self, qp: QueuePair) -> None:
-        if qp.fetching or qp.current is not None or not qp.send_queue or qp.rnr_waiting:
-            return
-        if qp.state is not State.RTS:
-            return
-        qp.fetching = True
-        self.sqpc.access(qp.qpn, self._fetch, qp)
-
-    def _fetch(self, qp: QueuePair) -> None:
-        if not qp.send_queue:
-            qp.fetching = False
-            return
-        entry = qp.send_queue[0]
-        self._bus.read(0, entry.size(self.adapter.wqe.stride), self._fetched, qp)
-
-    def _fetched(self, qp: QueuePair) -> None:
-        qp.fetching = False
-        self.wqes_fetched += 1
-        if not qp.send_queue or qp.state is not State.RTS or qp.rnr_waiting:
-            return
-        entry = qp.send_queue.popleft()
-        if entry.trace is not None:
-            entry.trace.append((int(self.sim.now), "WQE fetch"))
-        if self.sim.log is not None:
-            self.sim.log(int(self.sim.now), self.name, "wqe", f"{entry.opcode.name} qp {qp.qpn}")
-        qp.current = entry
-        self._make_ready(qp)
-
-    def _make_ready(self, qp: QueuePair) -> None:
-        entry = qp.current
-        if entry is None:
-            return
-        if entry.awaits_response and entry.sent == 0 and qp.outstanding_reads >= self._outstanding:
-            qp.stalled = True
-            return
-        port = self._ports[qp.port]
-        port.scheduler.add(qp)
-        self._pump(port)
-
-    # From the schedule queues to the port, one packet at a time.
-
-    def _pump(self, port: Port) -> None:
-        if not port.pumping and port.scheduler:
-            port.pumping = True
-            port.requests.slots.acquire(1, self._slot_held, port)
-
-    def _slot_held(self, port: Port) -> None:
-        if not port.scheduler:
-            port.pumping = False
-            port.requests.slots.release(1)
-            return
-        qp = port.scheduler.take()
-        entry = qp.current
-        send = self.adapter.send
-        service = send.packet_service
-        if entry is not None and entry.sent == 0:
-            service += send.wqe_service
-        self.sim.call_at(self.engine.reserve(service), self._execute, port, qp)
-
-    def _execute(self, port: Port, qp: QueuePair) -> None:
-        port.pumping = False
-        entry = qp.current
-        if entry is None or qp.state is not State.RTS:
-            port.requests.slots.release(1)
-        else:
-            self._send_packet(port, qp, entry)
-        self._pump(port)
-
-    def _send_packet(self, port: Port, qp: QueuePair, entry: SendEntry) -> None:
-        if entry.sent == 0 and not self._begin(qp, entry):
-            port.requests.slots.release(1)
-            qp.unacknowledged.append(entry)
-            self._fail(qp, entry, Status.LOC_PROT_ERR)
-            return
-        packet = self._segment(qp, entry)
-        staged = port.requests.stage(packet)
-        if self.sim.log is not None:
-            self.sim.log(int(self.sim.now), self.name, "packet", repr(packet))
-        if entry.sent == entry.request_packets:
-            qp.current = None
-            self._fetch_next(qp)
-        else:
-            port.scheduler.add(qp)
-        self._gather(port, entry, packet, staged)
-
     def _begin(self, qp: QueuePair, entry: SendEntry) -> bool:
-        """Check the local memory and give the message its sequence numbers."""
+        """Check the local memory and give the message its sequence numbers, or fail it."""
+        qp.unacknowledged.append(entry)
         if not entry.inline and entry.length:
             needed = Access.LOCAL_WRITE if entry.awaits_response else NO_ACCESS
             entry.region = self._tables.find(entry.key, qp.pd, entry.address, entry.length, needed)
             if entry.region is None:
+                self._fail(qp, entry, Status.LOC_PROT_ERR)
                 return False
         if entry.first_psn < 0:
             entry.first_psn = qp.next_psn
             entry.packets = 1 if entry.is_atomic else qp.packets(entry.length)
             qp.next_psn = (qp.next_psn + entry.packets) % PSN_MODULUS
-        qp.unacknowledged.append(entry)
         if entry.awaits_response:
             qp.outstanding_reads += 1
         return True
-
-    def _segment(self, qp: QueuePair, entry: SendEntry) -> Packet:
-        index = entry.sent
-        entry.sent += 1
-        last = entry.sent == entry.request_packets
-        if entry.awaits_response:
-            return Packet(
-                entry.opcode,
-                qp.remote_lid,
-                qp.remote_qpn,
-                entry.first_psn,
-                message=entry,
-                trace=entry.trace,
-            )
-        offset = index * qp.mtu
-        payload = entry.length - offset if last else qp.mtu
-        qp.since_ack_request += 1
-        ask = last or qp.since_ack_request >= self.adapter.ack.interval
-        if ask:
-            qp.since_ack_request = 0
-        return Packet(
-            entry.opcode,
-            qp.remote_lid,
-            qp.remote_qpn,
-            (entry.first_psn + index) % PSN_MODULUS,
-            payload,
-            first=index == 0,
-            last=last,
-            offset=offset,
-            ack_request=ask,
-            message=entry,
-            trace=entry.trace if last else None,
-        )
-
-    def _gather(
-        self,
-        port: Port,
-        entry: SendEntry,
-        packet: Packet,
-        staged: StagedPacket,
-    ) -> None:
-        if packet.trace is not None:
-            packet.trace.append((int(self.sim.now), "send engine"))
-        region = entry.region
-        if region is None or packet.payload == 0:
-            port.requests.complete(staged)
-        else:
-            self._dma.gather(
-                region,
-                entry.address + packet.offset,
-                packet.payload,
-                port.requests.complete,
-                staged,
-            )
 
     # From the answer to the completion.
 
@@ -278,7 +133,7 @@ class Requester:
             self._retire(qp)
             if qp.stalled:
                 qp.stalled = False
-                self._make_ready(qp)
+                self.send_engine.make_ready(qp)
         port.done()
 
     def _retire(self, qp: QueuePair) -> None:
@@ -355,7 +210,7 @@ class Requester:
 
     def _resume(self, qp: QueuePair) -> None:
         qp.rnr_waiting = False
-        self._fetch_next(qp)
+        self.send_engine.fetch_next(qp)
 
     def _fail(self, qp: QueuePair, entry: SendEntry, status: Status) -> None:
         """Complete ``entry`` in error as soon as all before it have completed."""

@@ -83,7 +83,8 @@ def outstanding(rig: Rig, requests: list) -> int:
     qp, _ = rig.connect(a, b)
     highest, under_way = 0, 0
     requester = a.adapter.requester
-    segment, placed = requester._segment, requester._placed
+    engine = requester.send_engine
+    segment, placed = engine._segment, requester._placed
 
     def sent(pair: object, entry: object) -> object:
         nonlocal highest, under_way
@@ -96,7 +97,7 @@ def outstanding(rig: Rig, requests: list) -> int:
         under_way -= entry.received + 1 == entry.packets
         placed(port, pair, entry)
 
-    requester._segment, requester._placed = sent, finished
+    engine._segment, requester._placed = sent, finished
     assert succeeded(rig.exchange(qp, a, *requests))
     assert under_way == 0
     return highest
