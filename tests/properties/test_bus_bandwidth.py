@@ -42,8 +42,8 @@ BASE: dict[str, Machine] = {
     "pcie": resolve("liu2004", adapter="mt25208"),
     "pcix": resolve("liu2004", adapter="mt23108"),
 }
-# The largest credits that a root port can announce, so that none is worth less than a payload.
-CREDITS = {"posted_header_credits": 127, "posted_data_credits": 2047}
+# Room for four of the largest payloads, so that even those can follow each other.
+CREDITS = {"posted_header_credits": 127, "posted_data_credits": 1024}
 
 
 def bandwidth(kind: Kind, bus: str, device: dict[str, Any], size: int, window: int = 16) -> float:

@@ -212,6 +212,13 @@ def test_one_tag_means_one_round_trip_per_request(pcie: Make) -> None:
     assert rate == pytest.approx(1e6 * 512 / round_trip, rel=1e-3, abs=0)
 
 
+def test_a_tag_is_free_for_the_next_request_when_its_last_completion_is_here(pcie: Make) -> None:
+    bus = pcie(read_tags=1)
+    once = end(bus, lambda done: bus.read(0, 512, done))
+    bus = pcie(read_tags=1)
+    assert end(bus, lambda done: bus.read(0, 3 * 512, done)) == 3 * once
+
+
 def test_few_nonposted_credits_bind_where_many_tags_do_not(pcie: Make) -> None:
     # The credit is held from the request to the start of the completion.
     bus = pcie({"nonposted_header_credits": 1}, read_tags=8)
