@@ -1,8 +1,8 @@
 """PCI-X: one parallel half-duplex bus for reads, writes and register accesses.
 
-Phases follow the PCI-X Addendum to the PCI Local Bus Specification: one address phase (two for a
-64-bit address on 32 bits of bus), one attribute phase, the target's response, data phases without
-wait states, and one turn-around before the bus is idle. A memory read that crosses a bridge is a
+Phases follow the PCI-X Addendum to the PCI Local Bus Specification: one address phase (memory lies
+below 4 GiB), one attribute phase, the target's response, data phases without wait states, and a
+turn-around before the bus is idle. A memory read that crosses a bridge is a
 split transaction: a request that ends with a Split Response, and one or more Split Completions
 that the bridge drives later and may cut at allowable disconnect boundaries (128 bytes).
 """
@@ -86,11 +86,18 @@ class PcixBus(Bus):
         )
 
     def _fetched(self, address: int, size: int, whole: Gather) -> None:
-        self.memory.transfer(size)
+        fetched = self.memory.transfer(size)
         last = address + size
         for start, piece in split(address, size, self._completion_burst):
-            done = self._completed if start + piece == last else _nothing
-            self.arbiter.request(BRIDGE, self.burst_time(start, piece), done, whole)
+            done = self._driven if start + piece == last else _nothing
+            self.arbiter.request(BRIDGE, self.burst_time(start, piece), done, fetched, whole)
+
+    def _driven(self, fetched: int, whole: Gather) -> None:
+        # The bridge cannot drive the last byte before memory has given it.
+        if fetched > self.sim.now:
+            self.sim.call_at(fetched, self._completed, whole)
+        else:
+            self._completed(whole)
 
     def _completed(self, whole: Gather) -> None:
         self.splits.release(1)

@@ -22,7 +22,7 @@ class _Stream:
         self, sim: Simulator, start: Callable[[Callable[[], None]], None], options: Options
     ):
         self.sim = sim
-        self.laps = Laps(options.warmup, options.iters, options.exact, repeats=2, slack=1e-6)
+        self.laps = Laps(options.warmup, options.iters, options.exact, repeats=3, error=1e-3)
         self.settled = sim.event()
         self._start = start
         self._window = options.window
