@@ -78,7 +78,8 @@ class Pcix:
 
     def read(self, at: int, size: int) -> int:
         away = 2 * self.host.pcix_bridge.latency + self.host.memory.read_latency
-        return at + self.clocks(PCIX_SPLIT_REQUEST) + away + self.burst(size)
+        ready = at + self.clocks(PCIX_SPLIT_REQUEST) + away
+        return ready + max(self.burst(size), self.memory(size))
 
     def write(self, at: int, size: int) -> int:
         bridged = self.host.pcix_bridge.latency + self.host.memory.write_latency

@@ -137,7 +137,12 @@ class PcixBus(Bus):
             at_memory = int(self.sim.now) + self._bridge_latency + self.memory.write_latency_ps
             self.sim.call_at(max(stored, at_memory), on_visible)
         if on_sent is not None:
-            on_sent()
+            # The bridge holds what is on its way; it stops the adapter when memory falls behind.
+            taken = stored - self._bridge_latency
+            if taken > self.sim.now:
+                self.sim.call_at(taken, on_sent)
+            else:
+                on_sent()
 
     # The processor's accesses, driven by the bridge.
 

@@ -31,9 +31,11 @@ def contradictions(machine: Machine) -> list[str]:
     buffers = {"adapter.receive.buffer": adapter.receive.buffer}
     if machine.switch is not None:
         buffers["switch.buffer"] = machine.switch.buffer
-        if machine.nodes > machine.switch.ports:
+        ports = machine.nodes * adapter.ports
+        if ports > machine.switch.ports:
             faults.append(
-                f"nodes: found {machine.nodes}; allowed: up to switch.ports, {machine.switch.ports}"
+                f"switch.ports: found {machine.switch.ports}; allowed: from {ports}, for "
+                f"{machine.nodes} nodes with adapter.ports of {adapter.ports}"
             )
     for path, size in buffers.items():
         if size < need:

@@ -73,7 +73,8 @@ def app() -> None:
 def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoReturn:
     """Run the command line and exit.
 
-    The exit code is 0, 1 if a claim is missed, 2 after bad input, or 130 after Ctrl-C.
+    The exit code is 0, 1 if a claim is missed, 2 after bad input, 130 after Ctrl-C, or 141 if the
+    reader of the output left early.
 
     Parameters:
         args: the words after the program's name; those of this process without it.
@@ -99,6 +100,12 @@ def _run(args: Sequence[str] | None, prog_name: str) -> int:
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     except BrokenPipeError:
+        _abandon_output()
+        return BROKEN_PIPE
+    except SystemExit as error:
+        # Click ends the program itself, with 1, which means a missed claim here.
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
         _abandon_output()
         return BROKEN_PIPE
     return code if isinstance(code, int) else 0

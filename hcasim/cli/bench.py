@@ -56,7 +56,8 @@ FORMATS = ("text", "json", "csv", "perftest", "osu")
 def command(form: str, as_json: bool, trace: Path | None, jobs: int | None, **given: Any) -> None:
     """Run a benchmark, such as write_lat, and print what it measures.
 
-    Sizes take K, M and G as powers of 1024; bandwidths are in 10^6 bytes per second.
+    Sizes take K, M and G as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops
+    when it repeats itself; counters count what was run, which is all of it with --exact.
     """
     from hcasim.cli.formats import format_faults, print_benchmark
     from hcasim.study import run_benchmark

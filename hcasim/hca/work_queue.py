@@ -251,7 +251,6 @@ class QueuePair:
         self.receive_queue: deque[ReceiveEntry] = deque()
         self.expected_psn = 0
         self.write_region: Region | None = None
-        self.write_address = 0
         self.receiving: ReceiveEntry | None = None
         self.jobs: deque[Callable[[], None]] = deque()
 

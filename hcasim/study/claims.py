@@ -65,10 +65,12 @@ class Deviation(Entry):
     """Why a claim is missed.
 
     Parameters:
+        error: by how much the claim is missed, relative to the published value.
         reason: what is missed, in one sentence.
         mechanism: the best explanation of it.
     """
 
+    error: float
     reason: Text
     mechanism: Text
 

@@ -26,6 +26,10 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     if path.is_dir():
         raise FileError(f"{path}: found a folder; the name of a file is needed")
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        _write_through(path, data)
+        return
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     except OSError as error:
@@ -44,6 +48,15 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         if isinstance(error, OSError):
             raise FileError(f"{path}: cannot be written: {_reason(error, path.parent)}") from error
         raise
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    """Write to a device or a pipe, which must stay what it is."""
+    try:
+        with path.open("wb") as stream:
+            stream.write(data)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {_reason(error, path.parent)}") from error
 
 
 def make_folder(path: Path) -> None:

@@ -15,7 +15,7 @@ from multiprocessing.context import BaseContext
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from hcasim.catalog import Machine
+from hcasim.catalog import CatalogError, Machine
 
 if TYPE_CHECKING:
     from hcasim.workloads import Options, Point
@@ -53,10 +53,17 @@ def run_job(job: Job, log: Log | None = None) -> Point:
     Parameters:
         job: the point.
         log: is told each event, as (time in ps, block, event, details).
+
+    Raises:
+        CatalogError: the machine's limits are too tight for the benchmark.
     """
+    from hcasim.verbs import VerbsError
     from hcasim.workloads import run_point
 
-    return run_point(job.workload, job.machine, job.options, log)
+    try:
+        return run_point(job.workload, job.machine, job.options, log)
+    except VerbsError as error:
+        raise CatalogError([f"{job.workload}: the adapter refuses it: {error}"]) from error
 
 
 def run_jobs(

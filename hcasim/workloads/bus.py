@@ -12,8 +12,6 @@ from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
-PAGE = 4096
-
 
 class _Stream:
     """Keeps a number of DMA operations of one kind in flight and times windows of them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from itertools import count
+from math import gcd
 from statistics import fmean
 from typing import Any
 
@@ -61,7 +62,13 @@ class Process:
         self.sends = False
         self.receives = False
         self.laps = Laps(
-            options.warmup, options.iters, options.exact, repeats=3, slack=SLACK, error=ERROR
+            options.warmup,
+            options.iters,
+            options.exact,
+            cycle=options.qps // gcd(options.qps, options.window),
+            repeats=3,
+            slack=SLACK,
+            error=ERROR,
         )
         self.finished = sim.event()
         self.on_first_lap: Callable[[], None] = lambda: None

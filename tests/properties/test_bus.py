@@ -173,7 +173,7 @@ def pcie_alone(device: PcieDevice, host: Host, operation: Operation) -> int:
     tlps = len(cut(operation.address, size, completion))
     dllps = (device.dllp_tlps_per_ack == 1) + (device.dllp_tlps_per_update == 1)
     back = dllps * whole(8 * byte) + whole((size + 20 * tlps) * byte) + WIRE_PS
-    fetched = whole(Fraction(size * 10**12, host.memory.bandwidth))
+    fetched = memory_time(host, size)
     return there + host.memory.read_latency + max(back, fetched)
 
 
@@ -194,12 +194,22 @@ def pcix_bursts(device: PcixDevice, address: int, size: int, limit: int) -> int:
     return total
 
 
+def memory_time(host: Host, size: int) -> int:
+    """Time in ps that the memory channels take for ``size`` bytes."""
+    return whole(Fraction(size * 10**12, host.memory.bandwidth))
+
+
 def pcix_alone(device: PcixDevice, host: Host, operation: Operation) -> int:
     """Time in ps of one operation on an idle bus, its read requests one after the other."""
     address, size = operation.address, width(operation)
     bridge = host.pcix_bridge.latency
     if operation.kind == "write":
-        return pcix_bursts(device, address, size, device.write_burst)
+        end = stored = 0
+        for piece in cut(address, size, device.write_burst):
+            end += pcix_burst(device, address, piece)
+            stored = max(stored, end) + memory_time(host, piece)
+            address += piece
+        return max(end, stored - bridge)
     register = host.chipset.mmio_latency + bridge
     if operation.kind == "mmio_write":
         return register + pcix_burst(device, 0, size)
@@ -208,7 +218,8 @@ def pcix_alone(device: PcixDevice, host: Host, operation: Operation) -> int:
     total = 0
     for piece in cut(address, size, device.mmrbc):
         total += pcix_clocks(device, 7) + 2 * bridge + host.memory.read_latency
-        total += pcix_bursts(device, address, piece, host.pcix_bridge.completion_burst)
+        driven = pcix_bursts(device, address, piece, host.pcix_bridge.completion_burst)
+        total += max(driven, memory_time(host, piece))
         address += piece
     return total
 

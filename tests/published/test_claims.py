@@ -33,6 +33,8 @@ def test_the_replay_agrees_with_the_paper(report: Report, claim: Claim, scenario
         assert verdict.status == "pass", f"{said} ({verdict.note})"
     else:
         assert verdict.status == "deviation", f"{said}: the documented deviation is none; remove it"
+        assert verdict.error is not None
+        assert abs(verdict.error - claim.deviation.error) <= 0.02, f"{said}: another deviation"
 
 
 def test_nine_of_ten_claims_pass_outright(report: Report) -> None:

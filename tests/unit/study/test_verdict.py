@@ -232,7 +232,7 @@ def test_a_curve_exceeds_another_exactly_where_the_threshold_lies(step: int, sta
     assert found.simulated == step / 2
 
 
-DEVIATION = {"reason": "too slow", "mechanism": "nobody knows"}
+DEVIATION = {"error": 1.0, "reason": "too slow", "mechanism": "nobody knows"}
 
 
 def test_a_documented_miss_is_a_deviation_with_its_mechanism() -> None:

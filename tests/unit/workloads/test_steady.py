@@ -1,5 +1,7 @@
 """Stopping when a run repeats gives the result of the whole run."""
 
+from math import gcd
+
 import pytest
 
 from hcasim.catalog import Machine
@@ -108,16 +110,39 @@ def test_a_striped_bandwidth_is_that_of_all_windows(name: str, size: int) -> Non
     assert short == pytest.approx(full, rel=0.005, abs=0)
 
 
-def test_two_processes_that_stripe_both_ways_are_averaged_within_a_percent() -> None:
+@pytest.mark.parametrize(("size", "iters"), [(4096, 30), (65536, 10)])
+def test_streams_that_never_repeat_are_averaged_within_six_percent(size: int, iters: int) -> None:
+    options = {
+        "size": size,
+        "ports": 2,
+        "mode": "striping",
+        "processes": 2,
+        "iters": iters,
+        "warmup": 2,
+    }
+    short, full = both("write_bibw", machine(), "bandwidth_MBps", **options)
+    assert short == pytest.approx(full, rel=0.06, abs=0)
+    work = [
+        run_point("write_bibw", machine(), Options(exact=exact, **options)).counters["doorbells"]
+        for exact in (False, True)
+    ]
+    assert work[0] < 0.7 * work[1]
+
+
+@pytest.mark.parametrize("name", ["write_bw", "write_bibw", "send_bw", "read_bw"])
+@pytest.mark.parametrize(("qps", "window"), [(3, 1), (16, 4), (7, 2), (64, 16)])
+def test_queue_pairs_that_take_several_windows_to_have_their_turns_are_all_warm(
+    name: str, qps: int, window: int
+) -> None:
+    cycle = qps // gcd(qps, window)
     short, full = both(
-        "write_bibw",
+        name,
         machine(),
         "bandwidth_MBps",
-        size=16384,
-        ports=2,
-        mode="striping",
-        processes=2,
-        iters=4,
-        warmup=1,
+        size=64,
+        qps=qps,
+        window=window,
+        iters=10 * cycle,
+        warmup=2 * cycle,
     )
-    assert short == pytest.approx(full, rel=0.01, abs=0)
+    assert short == pytest.approx(full, rel=0.003, abs=0)
