@@ -102,11 +102,10 @@ def _run(args: Sequence[str] | None, prog_name: str) -> int:
     except BrokenPipeError:
         _abandon_output()
         return BROKEN_PIPE
-    except SystemExit as error:
-        # Click ends the program itself, with 1, which means a missed claim here.
-        if not isinstance(error.__context__, BrokenPipeError):
+    except SystemExit:
+        # Click itself ends with 1 here, which would mean a missed claim, and wraps the output.
+        if type(sys.stdout).__name__ != "PacifyFlushWrapper":
             raise
-        _abandon_output()
         return BROKEN_PIPE
     return code if isinstance(code, int) else 0
 

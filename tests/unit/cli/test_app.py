@@ -74,7 +74,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly(root: Path) -> None:
         text=True,
         check=False,
     )
-    assert (done.stdout, done.stderr) == ("{", "")
+    assert (done.stdout, done.stderr, done.returncode) == ("{", "", 141)
 
 
 @pytest.mark.parametrize("times", [1, 2])
