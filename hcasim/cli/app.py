@@ -104,7 +104,7 @@ def _run(args: Sequence[str] | None, prog_name: str) -> int:
         return BROKEN_PIPE
     except SystemExit:
         # Click itself ends with 1 here, which would mean a missed claim, and wraps the output.
-        if type(sys.stdout).__name__ != "PacifyFlushWrapper":
+        if not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             raise
         return BROKEN_PIPE
     return code if isinstance(code, int) else 0
