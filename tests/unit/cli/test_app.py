@@ -66,15 +66,18 @@ def test_the_module_is_the_command(process: Hcasim) -> None:
 
 
 def test_a_reader_that_leaves_ends_the_command_quietly(root: Path) -> None:
-    command = f"{sys.executable} -m hcasim show liu2004 --json | head -c 1"
+    reader, writer = os.pipe()
+    os.close(reader)
     done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command}"],
+        [sys.executable, "-m", "hcasim", "show", "liu2004", "--json"],
         cwd=root,
-        capture_output=True,
+        stdout=writer,
+        stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
-    assert (done.stdout, done.stderr, done.returncode) == ("{", "", 141)
+    os.close(writer)
+    assert (done.stderr, done.returncode) == ("", 141)
 
 
 @pytest.mark.parametrize("times", [1, 2])
