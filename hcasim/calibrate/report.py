@@ -284,6 +284,10 @@ class FitReport:
             f"{len(self.residuals)} observations, {len(self.parameters)} free parameters, "
             f"cost {self.cost:.2g}, {self.evaluations} evaluations"
         )
+        if len(self.residuals) <= len(self.parameters):
+            lines.append(
+                "no more observations than parameters: that the fit meets them tests nothing"
+            )
         lines.append(" ".join(METHOD))
         if not self.converged:
             lines.append("the search did not end by itself: these values are not a fit")
