@@ -9,6 +9,8 @@ from hcasim.fabric import Fabric
 from hcasim.hca import HostChannelAdapter
 from hcasim.host import Core
 
+PAGE = 4096
+
 
 class Node:
     """One host with its adapter.
@@ -31,6 +33,13 @@ class Node:
             1 + index * machine.adapter.ports,
         )
         self.cores = [Core(sim, f"{self.name}.cpu{number}") for number in range(machine.host.cpus)]
+        self._next_address = PAGE
+
+    def allocate(self, length: int) -> int:
+        """Address of ``length`` fresh bytes of memory, aligned to a page."""
+        address = self._next_address
+        self._next_address += -(-max(length, 1) // PAGE) * PAGE
+        return address
 
 
 class Cluster:

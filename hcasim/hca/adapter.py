@@ -72,6 +72,7 @@ class HostChannelAdapter:
             self.requester.flush,
         )
         self._queue_pairs: dict[int, QueuePair] = {}
+        self._protection_domains = 0
         self._completion_queues = 0
         for port in self.ports:
             port.process = self._dispatch
@@ -80,6 +81,11 @@ class HostChannelAdapter:
     def queue_pairs(self) -> int:
         """Queue pairs in use."""
         return len(self._queue_pairs)
+
+    def alloc_pd(self) -> int:
+        """The number of a new protection domain."""
+        self._protection_domains += 1
+        return self._protection_domains
 
     def create_cq(self, depth: int) -> CompletionQueue:
         """A new completion queue of ``depth`` entries."""

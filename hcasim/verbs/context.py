@@ -8,8 +8,6 @@ from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.memory import PD
 
-PAGE = 4096
-
 
 class Context:
     """What a process holds of an adapter.
@@ -25,13 +23,10 @@ class Context:
         self.adapter = node.adapter
         self.core = node.cores[core]
         self.stack = node.machine.stack
-        self._next_pd = core * 1_000_000
-        self._next_address = PAGE + (core << 40)
 
     def alloc_pd(self) -> PD:
         """A new protection domain."""
-        self._next_pd += 1
-        return PD(self, self._next_pd)
+        return PD(self, self.adapter.alloc_pd())
 
     def create_cq(self, cqe: int) -> CQ:
         """A new completion queue of ``cqe`` entries.
@@ -42,9 +37,3 @@ class Context:
         if cqe < 1:
             raise VerbsError("EINVAL", f"a completion queue needs at least 1 entry, not {cqe}")
         return CQ(self, self.adapter.create_cq(cqe))
-
-    def allocate(self, length: int) -> int:
-        """Address of ``length`` fresh bytes of virtual memory, aligned to a page."""
-        address = self._next_address
-        self._next_address += -(-max(length, 1) // PAGE) * PAGE
-        return address

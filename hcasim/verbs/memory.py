@@ -36,7 +36,7 @@ class PD:
             access & Access.LOCAL_WRITE
         ):
             raise VerbsError("EINVAL", "remote write or atomic access needs local write access")
-        address = self.context.allocate(length)
+        address = self.context.node.allocate(length)
         region = self.context.adapter.tables.register(self.handle, address, length, access)
         return MR(self, region)
 
