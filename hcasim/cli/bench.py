@@ -62,8 +62,10 @@ def command(form: str, as_json: bool, trace: Path | None, jobs: int | None, **gi
     from hcasim.cli.formats import format_faults, print_benchmark
     from hcasim.study import run_benchmark
 
-    form = "json" if as_json else form
     prepared, faults = _prepare(given)
+    if as_json and form not in ("text", "json"):
+        faults.append(f"--json: contradicts --format {form}; leave one out")
+    form = "json" if as_json else form
     faults += format_faults(form, given["workload"])
     if trace is not None:
         faults += _trace_faults(trace, prepared)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.catalog import CatalogError, Machine, one_of, resolve
 from hcasim.study.curve import Curve
 from hcasim.study.points import Job, Log, Progress, run_job, run_jobs
 from hcasim.study.settings import build_options, find_faults, find_workload, unknown_workload
@@ -100,6 +100,8 @@ def prepare(
     Raises:
         CatalogError: every fault of the request.
     """
+    from hcasim.workloads import WORKLOADS
+
     faults: list[str] = []
     found = find_workload(workload)
     if found is None:
@@ -120,6 +122,9 @@ def prepare(
     if found is not None:
         chosen = chosen or (found.defaults.size,)
         faults += find_faults(found, machine, chosen, options or {})
+        if explain and "explain" not in found.options:
+            able = [name for name, one in WORKLOADS.items() if "explain" in one.options]
+            faults.append(f"explain: {found.name} has no stages; allowed: {one_of(able)}")
     if faults or found is None or machine is None:
         raise CatalogError(faults)
     settings = [replace(build_options(found, n, options or {}), explain=explain) for n in chosen]

@@ -59,7 +59,8 @@ _LATENCY = frozenset(_COMMON | {"qps"})
 _INLINE = _LATENCY | {"inline"}
 _STREAM = frozenset(_COMMON | {"qps", "window"})
 _PORTS = _STREAM | {"ports", "mode", "threshold", "processes", "inline"}
-_BUS = frozenset(_COMMON | {"window"})
+_ALONE = frozenset(_COMMON - {"explain"})
+_BUS = _ALONE | {"window"}
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
 _LATENCY_FIELDS = ("latency_us",)
@@ -146,7 +147,7 @@ WORKLOADS: dict[str, Workload] = {
             "lat_rd",
             "one DMA read, bus alone",
             _LATENCY_FIELDS,
-            frozenset(_COMMON),
+            _ALONE,
             _LAT,
             bus.lat_rd,
         ),
@@ -154,7 +155,7 @@ WORKLOADS: dict[str, Workload] = {
             "lat_wrrd",
             "a DMA write and a read behind it, bus alone",
             _LATENCY_FIELDS,
-            frozenset(_COMMON),
+            _ALONE,
             _LAT,
             bus.lat_wrrd,
         ),
