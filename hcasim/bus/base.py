@@ -17,6 +17,9 @@ class Bus(ABC):
 
     name: str
 
+    def __init__(self) -> None:
+        self.reads = self.read_bytes = self.writes = self.write_bytes = self.mmio_writes = 0
+
     @abstractmethod
     def read(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
         """Read ``size`` bytes of host memory; call ``on_data(*args)`` when the last one is here."""
@@ -51,9 +54,15 @@ class Bus(ABC):
     def waiting_ps(self) -> dict[str, int]:
         """Time in ps that requests waited for each pool of credits or tags so far, by name."""
 
-    @abstractmethod
     def counters(self) -> dict[str, int]:
         """Transactions and bytes so far, by name."""
+        return {
+            "bus_read_requests": self.reads,
+            "bus_read_bytes": self.read_bytes,
+            "bus_writes": self.writes,
+            "bus_write_bytes": self.write_bytes,
+            "bus_mmio_writes": self.mmio_writes,
+        }
 
 
 def split(address: int, size: int, limit: int) -> Iterator[tuple[int, int]]:

@@ -108,6 +108,7 @@ class PcieBus(Bus):
     """
 
     def __init__(self, sim: Simulator, device: PcieDevice, host: Host, name: str) -> None:
+        super().__init__()
         self.sim = sim
         self.name = name
         self.device = device
@@ -136,7 +137,6 @@ class PcieBus(Bus):
             chipset.posted_data_credits * DATA_CREDIT // (4 * device.max_payload),
         )
         self._burst = max(1, tlps) * device.max_payload
-        self.reads = self.read_bytes = self.writes = self.write_bytes = self.mmio_writes = 0
 
     # DMA reads: request upstream, completions downstream.
 
@@ -334,12 +334,7 @@ class PcieBus(Bus):
         return {pool.name: pool.wait_ps for pool in pools}
 
     def counters(self) -> dict[str, int]:
-        return {
-            "bus_read_requests": self.reads,
-            "bus_read_bytes": self.read_bytes,
-            "bus_writes": self.writes,
-            "bus_write_bytes": self.write_bytes,
-            "bus_mmio_writes": self.mmio_writes,
+        return super().counters() | {
             "pcie_upstream_tlps": self.upstream.tlps,
             "pcie_downstream_tlps": self.downstream.tlps,
             "pcie_upstream_dllps": self.upstream.dllps,

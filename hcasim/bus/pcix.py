@@ -38,6 +38,7 @@ class PcixBus(Bus):
     """
 
     def __init__(self, sim: Simulator, device: PcixDevice, host: Host, name: str) -> None:
+        super().__init__()
         self.sim = sim
         self.name = name
         self.device = device
@@ -56,7 +57,6 @@ class PcixBus(Bus):
             + SPLIT_RESPONSE_CLOCKS
             + TURNAROUND_CLOCKS
         )
-        self.reads = self.read_bytes = self.writes = self.write_bytes = self.mmio_writes = 0
 
     def burst_time(self, address: int, size: int) -> int:
         """Time in ps that a burst of ``size`` bytes holds the bus."""
@@ -175,12 +175,7 @@ class PcixBus(Bus):
         return {self.splits.name: self.splits.wait_ps}
 
     def counters(self) -> dict[str, int]:
-        return {
-            "bus_read_requests": self.reads,
-            "bus_read_bytes": self.read_bytes,
-            "bus_writes": self.writes,
-            "bus_write_bytes": self.write_bytes,
-            "bus_mmio_writes": self.mmio_writes,
+        return super().counters() | {
             "pcix_read_grants": self.arbiter.grants[DEVICE_READ],
             "pcix_write_grants": self.arbiter.grants[DEVICE_WRITE],
             "pcix_bridge_grants": self.arbiter.grants[BRIDGE],

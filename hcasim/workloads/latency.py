@@ -6,6 +6,7 @@ write, a whole one for read and atomics.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator
 from typing import Any
 
@@ -87,7 +88,7 @@ class End:
                 return
 
 
-class PingPong:
+class PingPong(ABC):
     """Two ends that answer each other; half a round trip is reported."""
 
     def __init__(self, sim: Simulator, machine: Machine, options: Options) -> None:
@@ -100,13 +101,13 @@ class PingPong:
         self.laps = Laps(options.warmup, options.iters, options.exact, cycle=options.qps)
         self._trace: list[tuple[int, str]] | None = None
 
+    @abstractmethod
     def send(self, end: End, peer: End, trace: list[tuple[int, str]] | None) -> Steps:
         """Send one message."""
-        raise NotImplementedError
 
+    @abstractmethod
     def receive(self, end: End) -> Steps:
         """Wait for one message and be ready for the next."""
-        raise NotImplementedError
 
     def prepare(self, end: End) -> Steps:
         """What an end does before the first message."""
