@@ -49,15 +49,14 @@ class Measure(Entry):
         against: the series to compare with.
         factor: what `against` is multiplied with before an ordering is judged.
         select: the smallest or largest size, the peak over all sizes (the lowest latency or the
-            highest bandwidth), each size by itself, or the crossover: the largest size up to which
-            the series does not exceed the other.
+            highest bandwidth), or each size by itself.
         below: only sizes smaller than this count, in bytes.
     """
 
     series: SeriesNames
     against: SeriesNames | None = None
     factor: Annotated[float, Field(gt=0)] = 1.0
-    select: Literal["smallest", "largest", "peak", "all", "crossover"]
+    select: Literal["smallest", "largest", "peak", "all"]
     below: Annotated[int, BeforeValidator(read_size)] | None = None
 
 
@@ -146,11 +145,9 @@ class Claim(Entry):
     def _measure_faults(self) -> list[str]:
         faults = []
         for measure in self.measure:
-            pair = self.kind in ("ratio", "percent", "ordering") or measure.select == "crossover"
+            pair = self.kind in ("ratio", "percent", "ordering")
             if pair != (measure.against is not None):
                 faults.append(f"against is {'needed' if pair else 'not allowed'} here")
-            if measure.select == "crossover" and self.kind != "threshold":
-                faults.append("select crossover is for kind threshold")
             if measure.select == "all" and self.kind != "ordering":
                 faults.append("select all is for kind ordering")
             if measure.factor != 1 and self.kind != "ordering":

@@ -256,27 +256,11 @@ def _slack(claim: Claim, ratio: float) -> float:
 def _find_threshold(claim: Claim, measure: Measure, reader: _Reader) -> _Finding:
     limit = _numbers(claim)
     assert isinstance(limit, float)
-    if measure.select == "crossover":
-        simulated = _crossover(claim, measure, reader)
-    else:
-        simulated = reader.select(measure.series, measure)
+    simulated = reader.select(measure.series, measure)
     passed = {"<=": simulated <= limit, ">=": simulated >= limit, "=": simulated == limit}
     excess = simulated - limit if claim.relation == "<=" else limit - simulated
     text = f"{_name(measure)} {simulated:.4g} {claim.unit}" if len(claim.measure) > 1 else ""
     return _Finding(simulated, passed[claim.relation], excess, None, text)
-
-
-def _crossover(claim: Claim, measure: Measure, reader: _Reader) -> float:
-    """The largest size up to which the series does not exceed the other; zero if from the start."""
-    assert measure.against is not None
-    left = reader.points(measure.series, measure.below)
-    right = reader.points(measure.against, measure.below)
-    reached = 0
-    for size in (size for size in left if size in right):
-        if compare(left[size], right[size], _tolerance(claim)).error > _tolerance(claim):
-            break
-        reached = size
-    return float(reached)
 
 
 def _numbers(claim: Claim) -> float | tuple[float, float]:

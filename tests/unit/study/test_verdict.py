@@ -217,21 +217,6 @@ def test_a_limit_holds_exactly() -> None:
     assert verdict(claim, one={4: 14.001}).status == "fail"
 
 
-@pytest.mark.parametrize(("step", "status"), [(8, "fail"), (16, "pass"), (32, "fail")])
-def test_a_curve_exceeds_another_exactly_where_the_threshold_lies(step: int, status: str) -> None:
-    claim = a_claim(
-        kind="threshold",
-        quantity="bandwidth",
-        published=8,
-        measure=PAIR | {"select": "crossover"},
-    )
-    sizes = (4, 8, 16, 32)
-    parted = {size: 150.0 if size >= step else 80.0 for size in sizes}
-    found = verdict(claim, one=parted, two=dict.fromkeys(sizes, 100.0))
-    assert found.status == status
-    assert found.simulated == step / 2
-
-
 DEVIATION = {"error": 1.0, "reason": "too slow", "mechanism": "nobody knows"}
 
 
