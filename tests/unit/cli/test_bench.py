@@ -139,6 +139,7 @@ def test_the_machine_is_the_one_asked_for(hcasim_: Hcasim) -> None:
         (("--set", "adapter.bus.lanes=3"), "adapter.bus.lanes"),
         (("--set", "link.width=1", "--set", "link.width=4"), "found link.width twice"),
         (("--format", "jsno"), "did you mean 'json'?"),
+        (("--format", "osu", "--json"), "--json: contradicts --format osu"),
         (("--trace", "/nowhere/file"), "there is no folder /nowhere"),
         (("--size", "4,8", "--trace", "events"), "--trace: records one size, found 2"),
     ],
@@ -158,6 +159,11 @@ def test_all_faults_are_said_at_once(hcasim_: Hcasim) -> None:
 def test_the_bus_alone_has_no_form_of_perftest(hcasim_: Hcasim) -> None:
     (fault,) = hcasim_("bench", "bw_rd", *LIU, "--format", "perftest").faults
     assert "no test of the bus alone" in fault
+
+
+def test_the_bus_alone_has_no_stages_to_explain(hcasim_: Hcasim) -> None:
+    (fault,) = hcasim_("bench", "bw_rd", *LIU, "--explain").faults
+    assert "explain: bw_rd has no stages; allowed: write_lat" in fault
 
 
 def test_a_trace_that_cannot_be_written_is_said(hcasim_: Hcasim, tmp_path: Path) -> None:

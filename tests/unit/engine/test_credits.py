@@ -155,3 +155,12 @@ def test_announcing_more_than_was_taken_is_refused_when_they_come_back() -> None
 def test_an_empty_pool_is_refused(capacity: int) -> None:
     with pytest.raises(ValueError, match="at least one credit"):
         Bench(capacity)
+
+
+def test_a_wait_that_has_not_ended_counts_up_to_now() -> None:
+    bench = Bench(1)
+    bench.take("a", 1)
+    bench.take("b", 1)
+    bench.sim.call_after(50, lambda: None)
+    bench.sim.run()
+    assert bench.pool.wait_ps == 50

@@ -164,3 +164,18 @@ def test_a_receive_request_is_fetched_once_for_each_message(adapter_latency: str
     rig.run(b.post_receives(remote, *[b.receive(5000)] * 4))
     assert succeeded(rig.exchange(qp, a, *[a.request(SEND, b, 5000)] * 4))
     assert rig.counter("receive_wqes_fetched") == 4
+
+
+def test_an_acknowledgement_never_overtakes_the_response_before_it() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    arrived: list[str] = []
+
+    def log(_time: int, block: str, event: str, details: str) -> None:
+        if block.startswith("node0") and event == "received":
+            arrived.append(details.split()[0])
+
+    rig.sim.log = log
+    qp, _ = rig.connect(a, b)
+    assert succeeded(rig.exchange(qp, a, a.request(READ, b, 3 * 1024), a.request(WRITE, b, 8)))
+    assert arrived == ["RDMA_READ_RESPONSE"] * 3 + ["ACKNOWLEDGE"]

@@ -80,3 +80,27 @@ def test_a_file_in_the_place_of_an_output_folder_is_named(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="file: cannot be created"):
         make_folder(tmp_path / "file")
+
+
+def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_atomically(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(pipe, "through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_full_device_is_a_clear_fault() -> None:
+    with pytest.raises(FileError, match="/dev/full: cannot be written: no space left"):
+        write_atomically(Path("/dev/full"), "too much")

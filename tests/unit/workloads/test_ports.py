@@ -90,3 +90,10 @@ def test_striping_uses_both_ports_alike_and_whole_messages_only_one(
     bandwidth.write_bw(Simulator(), machine(), options)
     first, second = (port.transmitter.payload_bytes for port in built[0].nodes[0].adapter.ports)
     assert second / (first + second) == pytest.approx(share, abs=0.01)
+
+
+def test_striping_gives_each_queue_pair_of_a_port_its_turn() -> None:
+    _, (sender, _) = processes(size=32768, ports=2, mode="striping", qps=3)
+    turns = [[lane.qp.qp_num for lane, _, _ in sender.message_parts()] for _ in range(4)]
+    assert len({number for turn in turns[:3] for number in turn}) == 6
+    assert turns[3] == turns[0]
