@@ -7,6 +7,8 @@ from typing import Literal
 
 Mode = Literal["single", "striping", "binding"]
 AtomicOp = Literal["fetch_add", "cmp_swap"]
+Pattern = Literal["cyclic", "random", "zipf"]
+Memory = Literal["host", "adapter"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,12 @@ class Options:
         op: the atomic operation.
         threshold: longest message in bytes that striping leaves whole.
         explain: also report where the time goes.
+        reuse: percentage of the messages that come from the same buffer.
+        page_size: bytes of a page of the registered buffers.
+        pattern: which queue pair is next.
+        memory: where the buffers are.
+        buffers: registered buffers that messages rotate through.
+        depth: entries of each work queue.
     """
 
     size: int = 8
@@ -43,3 +51,9 @@ class Options:
     op: AtomicOp = "fetch_add"
     threshold: int = 8192
     explain: bool = False
+    reuse: int = 100
+    page_size: int = 4096
+    pattern: Pattern = "cyclic"
+    memory: Memory = "host"
+    buffers: int = 1
+    depth: int = 128
