@@ -49,7 +49,9 @@ class Driver(Section):
     eqe: Annotated[int, SIZE, Field(ge=1, le=4096)] = Field(
         description="entry of an event queue, in host memory"
     )
-    max_cqe: Annotated[int, Field(ge=2, le=2**24)] = Field(description="entries of the largest completion queue")
+    max_cqe: Annotated[int, Field(ge=2, le=2**24)] = Field(
+        description="entries of the largest completion queue"
+    )
     doorbell_record: Annotated[int, SIZE, Field(ge=1, le=4096)] = Field(
         description="record in host memory that stands for a doorbell register"
     )

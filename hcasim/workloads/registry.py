@@ -9,7 +9,7 @@ from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
-from hcasim.workloads import bandwidth, bus, latency
+from hcasim.workloads import bandwidth, bus, host_memory, latency, registration
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
@@ -158,6 +158,22 @@ WORKLOADS: dict[str, Workload] = {
             _ALONE,
             _LAT,
             bus.lat_wrrd,
+        ),
+        Workload(
+            "reg_mr",
+            "registering memory and deregistering it",
+            ("registration_us", "deregistration_us"),
+            frozenset({"size", "page_size", "memory", "explain"}),
+            Options(size=65536),
+            registration.reg_mr,
+        ),
+        Workload(
+            "host_memory",
+            "host memory of connected queue pairs",
+            ("pinned_KiB", "total_KiB", "mapped_KiB"),
+            frozenset({"qps", "depth", "explain"}),
+            Options(),
+            host_memory.measure,
         ),
     )
 }

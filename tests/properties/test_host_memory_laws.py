@@ -1,0 +1,96 @@
+"""Laws of host memory and of registration."""
+
+from functools import cache
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hcasim.catalog import Machine, resolve
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from hcasim.verbs import Context
+from hcasim.verbs.host_memory import HostMemory, host_memory
+
+qps = st.one_of(st.integers(1, 300), st.integers(1, 65536))
+depths = st.one_of(st.integers(1, 300), st.integers(1, 65535))
+modes = st.sampled_from(["mem", "memfree"])
+chunks = st.sampled_from([4096, 65536, 262144, 2**20])
+
+
+@cache
+def machine(mode: str, chunk: int = 262144) -> Machine:
+    return resolve(
+        "liu2004",
+        adapter="mt25218",
+        overrides={"stack.driver.icm_chunk": str(chunk)},
+        firmware_mode=mode,
+    )
+
+
+def sizes(memory: HostMemory) -> dict[str, int]:
+    return {one.name: one.size for one in memory.components}
+
+
+@given(modes, chunks, qps, qps, depths)
+def test_no_component_shrinks_with_queue_pairs(
+    mode: str, chunk: int, one: int, other: int, depth: int
+) -> None:
+    few, many = (sizes(host_memory(machine(mode, chunk), n, depth)) for n in sorted((one, other)))
+    assert all(few[name] <= many[name] for name in few)
+
+
+@given(modes, qps, depths, depths)
+def test_no_component_shrinks_with_depth(mode: str, count: int, one: int, other: int) -> None:
+    shallow, deep = (sizes(host_memory(machine(mode), count, n)) for n in sorted((one, other)))
+    assert all(shallow[name] <= deep[name] for name in shallow)
+
+
+@given(qps, depths)
+def test_memfree_takes_at_least_as_much_of_everything(count: int, depth: int) -> None:
+    mem, memfree = (sizes(host_memory(machine(mode), count, depth)) for mode in ("mem", "memfree"))
+    assert all(mem[name] <= memfree[name] for name in mem)
+
+
+@given(chunks, qps, depths)
+def test_tables_are_whole_chunks_and_hold_what_is_in_use(
+    chunk: int, count: int, depth: int
+) -> None:
+    on = machine("memfree", chunk)
+    memory = sizes(host_memory(on, count, depth))
+    driver = on.stack.driver
+    for name, entry, kept in (
+        ("icm_qpc", on.adapter.sqpc.entry, driver.reserved_qps),
+        ("icm_eqpc", on.adapter.tables.eqpc, driver.reserved_qps),
+        ("icm_rdb", driver.rdb_per_qp * on.adapter.tables.rdb, 0),
+        ("icm_mpt", on.adapter.mpt.entry, driver.reserved_mpts),
+    ):
+        assert memory[name] % chunk == 0
+        assert (kept + count) * entry <= memory[name]
+    # No more than the chunk that the reserved entries begin and the one that is not full.
+    assert memory["icm_rdb"] < count * 128 + 2 * chunk
+    assert memory["icm_qpc"] < (driver.reserved_qps + count) * 256 + chunk
+
+
+@given(modes, qps, depths)
+def test_what_is_pinned_or_mapped_is_part_of_the_total(mode: str, count: int, depth: int) -> None:
+    memory = host_memory(machine(mode), count, depth)
+    assert max(memory.pinned, memory.mapped) <= memory.total <= memory.pinned + memory.mapped
+    assert all(one.size == 0 or one.pinned or one.mapped for one in memory.components)
+
+
+@given(st.integers(1, 2**33), st.integers(12, 30), st.integers(12, 30))
+def test_larger_pages_never_need_more_entries_or_time(length: int, one: int, other: int) -> None:
+    spent = []
+    for shift in sorted((one, other)):
+        sim = Simulator()
+        context = Context(sim, Cluster(sim, machine("mem"), 2).nodes[0])
+        # Something of odd length before it.
+        pd = context.alloc_pd()
+        pd.reg_mr(3 * 4096 + 1)
+        call = pd.timed_reg_mr(length, page_size=1 << shift)
+        mr = sim.run(until=sim.process(call))
+        assert mr.pages << shift >= length
+        assert (mr.pages - 1) << shift < length
+        spent.append((mr.pages, int(sim.now)))
+    assert spent[1][0] <= spent[0][0]
+    assert spent[1][1] <= spent[0][1]

@@ -1,0 +1,205 @@
+"""Host memory of connections, against numbers worked out by hand from the drivers' sources."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.verbs import VerbsError
+from hcasim.verbs.host_memory import HostMemory, host_memory
+
+KIB = 1024
+
+# What was assumed changes; what the drivers' sources say does not.
+FIXED = {
+    "stack.driver.reserved_srqs": "0",
+    "stack.driver.process": "8 MiB",
+    "adapter.limits.max_wr": "65535",
+}
+
+
+@cache
+def _machine(mode: str, overrides: tuple[tuple[str, str], ...]) -> Machine:
+    settings = FIXED | dict(overrides)
+    return resolve("liu2004", adapter="mt25218", overrides=settings, firmware_mode=mode)
+
+
+def take(mode: str, qps: int, depth: int = 128, **overrides: str) -> HostMemory:
+    named = {f"stack.driver.{name}": text for name, text in overrides.items()}
+    return host_memory(_machine(mode, tuple(sorted(named.items()))), qps, depth)
+
+
+def kib(memory: HostMemory) -> dict[str, float]:
+    return {one.name: one.size / KIB for one in memory.components}
+
+
+def test_128_queue_pairs_with_memory_on_the_adapter() -> None:
+    assert kib(take("mem", 128)) == {
+        "icm_qpc": 0,
+        "icm_eqpc": 0,
+        "icm_rdb": 0,
+        "icm_cqc": 0,
+        "icm_srqc": 0,
+        "icm_mpt": 0,
+        "icm_mtt": 0,
+        "icm_mcg": 0,
+        "icm_eqc": 0,
+        "event_queues": 4096 + 8 + 8,  # 131072, 256 and 256 entries of 32 B
+        "work_queues": 128 * 16,  # 2 x 128 entries of 64 B
+        "completion_queues": 2048,  # 32768 completions and a spare: 65536 entries of 32 B
+        "doorbell_records": 0,
+        "uar_pages": 4,
+        "wr_ids": 128 * 2,
+        "process": 8192,
+    }
+
+
+def test_128_queue_pairs_without_memory_on_the_adapter() -> None:
+    memory = kib(take("memfree", 128))
+    assert {name: memory[name] for name in memory if name.startswith("icm")} == {
+        "icm_qpc": 512,  # the firmware's 1024 contexts of 256 B fill the first chunk
+        "icm_eqpc": 256,
+        "icm_rdb": 256,
+        "icm_cqc": 256,
+        "icm_srqc": 0,
+        "icm_mpt": 256,
+        "icm_mtt": 256,
+        "icm_mcg": 512,  # all of 8192 entries of 64 B
+        "icm_eqc": 4,  # 32 contexts of 64 B in one page
+    }
+    assert memory["doorbell_records"] == 8  # 129 records of 8 B from either end of a UARC
+    others = ("event_queues", "work_queues", "completion_queues", "uar_pages", "wr_ids", "process")
+    with_memory = kib(take("mem", 128))
+    assert all(memory[name] == with_memory[name] for name in others)
+
+
+def test_memory_is_pinned_mapped_or_both() -> None:
+    memory = take("memfree", 128)
+    sizes = kib(memory)
+    tables = sum(size for name, size in sizes.items() if name.startswith("icm"))
+    shared = sizes["work_queues"] + sizes["completion_queues"] + sizes["doorbell_records"]
+    own = sizes["uar_pages"] + sizes["wr_ids"] + sizes["process"]
+    assert memory.pinned / KIB == tables + sizes["event_queues"] + shared
+    assert memory.mapped / KIB == shared + own
+    assert memory.total / KIB == tables + sizes["event_queues"] + shared + own
+
+
+@pytest.mark.parametrize(
+    ("table", "last", "chunks"),
+    [
+        ("icm_qpc", 1024, 2),  # 256 B each, 1024 of the firmware before
+        ("icm_eqpc", 8192 - 1024, 1),
+        ("icm_rdb", 1024, 1),  # 128 B each, behind the place of the firmware's 1024
+        ("icm_mpt", 4096 - 16 - 3 - 1, 1),  # with three event queues and one completion queue
+    ],
+)
+def test_a_table_takes_its_next_chunk_with_the_first_entry_in_it(
+    table: str, last: int, chunks: int
+) -> None:
+    assert kib(take("memfree", last, 1))[table] == chunks * 256
+    assert kib(take("memfree", last + 1, 1))[table] == (chunks + 1) * 256
+
+
+def test_translation_segments_of_a_buffer_are_a_power_of_two() -> None:
+    machine = resolve(
+        "liu2004",
+        adapter="mt25218",
+        overrides={"adapter.mtt.location": "host", "stack.driver.icm_chunk": "4 KiB"},
+        firmware_mode="mem",
+    )
+    # 2 x 1152 entries of 64 B are 36 pages, 5 segments of 8 pages, made 8; before those of 64
+    # queue pairs are 16 of the firmware and 128 + 1 + 1 of event queues, behind them 2 x 128 of
+    # completion queues; 64 segments of 64 B are a chunk.
+    segments = 16 + 130 + 64 * 8 + 2 * 128
+    assert kib(host_memory(machine, 64, 1152))["icm_mtt"] == -(-segments // 64) * 4
+
+
+@pytest.mark.parametrize(
+    ("mode", "depth", "pages"),
+    [("mem", 100, 4), ("mem", 97, 4), ("mem", 96, 3), ("memfree", 96, 4), ("memfree", 129, 8)],
+)
+def test_work_queues_are_whole_pages_and_powers_of_two_in_mode_memfree(
+    mode: str, depth: int, pages: int
+) -> None:
+    assert kib(take(mode, 7, depth))["work_queues"] == 7 * pages * 4
+
+
+@pytest.mark.parametrize(
+    ("qps", "pages", "devices"), [(511, 2, 1), (512, 4, 1), (15871, 62, 1), (15872, 64, 2)]
+)
+def test_a_device_is_opened_again_when_its_doorbell_records_are_used_up(
+    qps: int, pages: int, devices: int
+) -> None:
+    """64 pages of 512 records, filled from both ends, which may not meet; one for the CQ."""
+    memory = kib(take("memfree", qps, 1))
+    assert memory["doorbell_records"] == pages * 4
+    assert memory["uar_pages"] == devices * 4
+
+
+def test_completions_beyond_the_largest_queue_take_another() -> None:
+    assert kib(take("mem", 1, 65535))["completion_queues"] == 4096  # 131070 and a spare
+    assert kib(take("mem", 4, 16384))["completion_queues"] == 2 * 4096  # 131072
+    assert kib(take("mem", 1, 1))["completion_queues"] == 4
+
+
+def test_reserved_shared_receive_queues_take_a_chunk() -> None:
+    assert kib(take("memfree", 1, reserved_srqs="1"))["icm_srqc"] == 256
+    assert kib(take("mem", 1, reserved_srqs="1"))["icm_srqc"] == 0
+
+
+def test_a_single_table_can_be_in_host_memory() -> None:
+    machine = resolve(
+        "liu2004",
+        adapter="mt25218",
+        overrides={"adapter.mtt.location": "host"},
+        firmware_mode="mem",
+    )
+    tables = {k: v for k, v in kib(host_memory(machine, 128, 128)).items() if k.startswith("icm")}
+    assert tables.pop("icm_mtt") == 256
+    assert set(tables.values()) == {0}
+
+
+def test_other_chunks_and_pages_are_respected() -> None:
+    small = kib(take("memfree", 128, icm_chunk="4 KiB"))
+    assert small["icm_qpc"] == 256 + 32
+    assert small["icm_rdb"] == 16  # only the chunks that those 128 touch
+    assert small["icm_cqc"] == 8 + 4
+    large = kib(take("memfree", 128, page="64 KiB"))
+    assert large["work_queues"] == 128 * 64
+    assert large["doorbell_records"] == 2 * 64
+    assert large["icm_eqc"] == 64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"qps": 0}, "EINVAL: qps is 0; allowed: 1 or more"),
+        ({"qps": -3}, "EINVAL: qps is -3; allowed: 1 or more"),
+        ({"qps": 65537}, "ENOMEM: qps is 65537; allowed: 1 to 65536"),
+        ({"depth": 0}, "EINVAL: depth is 0; allowed: 1 to 65535"),
+        ({"depth": 65536}, "EINVAL: depth is 65536; allowed: 1 to 65535"),
+    ],
+)
+def test_impossible_queues_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(VerbsError) as caught:
+        take("mem", **({"qps": 1} | arguments))
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("path", "found", "allowed"),
+    [
+        ("icm_chunk", "'0'", "multiples of 4096 B from 4096 B to 1 GiB"),
+        ("icm_chunk", "'5000'", "multiples of 4096 B from 4096 B to 1 GiB"),
+        ("page", "'12 KiB'", "4096 B, 8 KiB, 16 KiB or 64 KiB"),
+        ("mtt_segment", "7", "1, 2, 4, 8, 16, 32 or 64"),
+        ("reserved_qps", "-1", "whole numbers from 0 to 1048576"),
+        ("uarc", "'8 KiB'", "multiples of 8 KiB from 16 KiB to 1 GiB"),
+        ("max_cqe", "1", "whole numbers from 2 to 16777216"),
+    ],
+)
+def test_impossible_drivers_are_refused(path: str, found: str, allowed: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        resolve("liu2004", overrides={f"stack.driver.{path}": found.strip("'")})
+    assert caught.value.faults == [f"--set stack.driver.{path}: found {found}; allowed: {allowed}"]
