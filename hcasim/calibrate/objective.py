@@ -189,6 +189,10 @@ def _prefixes(testbed: str, adapter: str) -> list[tuple[str, str]]:
 
 def _trial(setup: Setup, overrides: tuple[tuple[str, str], ...]) -> Trial:
     machine = resolve(
-        setup.testbed, adapter=setup.adapter, overrides=dict(overrides), mtu=setup.mtu
+        setup.testbed,
+        adapter=setup.adapter,
+        overrides=dict(overrides),
+        mtu=setup.mtu,
+        firmware_mode=setup.firmware_mode,
     )
     return Trial(setup.workload, machine, setup.options)

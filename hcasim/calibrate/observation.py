@@ -21,6 +21,7 @@ class Setup:
         adapter: id of the adapter.
         options: message size and the other settings.
         mtu: largest InfiniBand payload in bytes instead of the testbed's.
+        firmware_mode: of the adapter instead of its usual one.
     """
 
     workload: str
@@ -28,6 +29,7 @@ class Setup:
     adapter: str
     options: Options
     mtu: int | None = None
+    firmware_mode: str | None = None
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,20 @@ FORMATS = ("text", "json", "csv", "perftest", "osu")
 @click.argument("workload")
 @click.option("--testbed", required=True, metavar="ID", help="The machine, such as liu2004.")
 @click.option("--adapter", metavar="ID", help="An adapter instead of the testbed's default.")
+@click.option("--firmware-mode", metavar="MODE", help="Of the adapter: tavor, mem or memfree.")
 @click.option("--size", metavar="N,N..M", help="Bytes of a message: 8, 4K,64K or 4..1M.")
-@click.option("--qps", metavar="N", help="Queue pairs of each process.")
+@click.option("--qps", metavar="N,N..M", help="Queue pairs of each process: 8, 1,128 or 1..4096.")
+@click.option("--reuse", metavar="N,N", help="Percentage of messages from the same buffer: 100,0.")
 @click.option("--window", metavar="N", help="Messages sent back to back before a reply.")
 @click.option("--ports", metavar="N", help="Ports of each adapter.")
 @click.option("--mode", metavar="MODE", help="single, striping or binding.")
 @click.option("--processes", metavar="N", help="Processes on each node.")
 @click.option("--mtu", metavar="N", help="Payload of a packet: 256, 512, 1K, 2K or 4K.")
+@click.option("--pattern", metavar="WORD", help="Which queue pair is next: cyclic, random or zipf.")
+@click.option("--memory", metavar="WORD", help="Where the buffers are: host or adapter.")
+@click.option("--page-size", metavar="N", help="Page of the registered buffers: 4K or more.")
+@click.option("--buffers", metavar="N", help="Registered buffers that messages rotate through.")
+@click.option("--depth", metavar="N", help="Entries of each work queue.")
 @click.option("--op", metavar="OP", help="Atomic operation: fetch_add or cmp_swap.")
 @click.option("--iters", metavar="N", help="Iterations that are timed.")
 @click.option("--warmup", metavar="N", help="Iterations before them.")
@@ -48,7 +55,7 @@ FORMATS = ("text", "json", "csv", "perftest", "osu")
     "--trace",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also write each event of one size, a line each.",
+    help="Also write each event of one point, a line each.",
 )
 @click.option("--format", "form", metavar="FORMAT", default="text", help=", ".join(FORMATS) + ".")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -56,8 +63,9 @@ FORMATS = ("text", "json", "csv", "perftest", "osu")
 def command(form: str, as_json: bool, trace: Path | None, jobs: int | None, **given: Any) -> None:
     """Run a benchmark, such as write_lat, and print what it measures.
 
-    Sizes take K, M and G as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops
-    when it repeats itself; counters count what was run, which is all of it with --exact.
+    Of size, qps and reuse several may be given; each is measured with each. Sizes take K, M and G
+    as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops when it repeats itself;
+    counters count what was run, which is all of it with --exact.
     """
     from hcasim.cli.formats import format_faults, print_benchmark
     from hcasim.study import run_benchmark
@@ -83,7 +91,8 @@ def _trace_faults(file: Path, prepared: list[Job]) -> Iterator[str]:
     if not file.parent.is_dir():
         yield f"--trace: found {str(file)!r}; there is no folder {file.parent}"
     if len(prepared) > 1:
-        yield f"--trace: records one size, found {len(prepared)}"
+        what = "size" if len({job.options.size for job in prepared}) == len(prepared) else "point"
+        yield f"--trace: records one {what}, found {len(prepared)}"
 
 
 def _run_traced(job: Job, file: Path) -> Benchmark:
@@ -108,11 +117,15 @@ def _prepare(given: dict[str, Any]) -> tuple[list[Job], list[str]]:
 
     faults: list[str] = []
     options: dict[str, Any] = {}
-    for name in ("qps", "window", "ports", "processes", "iters", "warmup"):
+    for name in ("window", "ports", "processes", "iters", "warmup", "buffers", "depth"):
         if given[name] is not None:
             _read_count(name, given[name], options, faults)
     mtu = None if given["mtu"] is None else _read_size("mtu", given["mtu"], faults)
-    options |= {n: given[n] for n in ("mode", "op", "inline") if given[n] is not None}
+    if given["page_size"] is not None:
+        page_size = _read_size("page_size", given["page_size"], faults)
+        options |= {} if page_size is None else {"page_size": page_size}
+    words = ("qps", "reuse", "mode", "op", "pattern", "memory", "inline")
+    options |= {name: given[name] for name in words if given[name] is not None}
     if given["exact"]:
         options["exact"] = True
     try:
@@ -121,6 +134,7 @@ def _prepare(given: dict[str, Any]) -> tuple[list[Job], list[str]]:
             given["testbed"],
             sizes=given["size"],
             adapter=given["adapter"],
+            firmware_mode=given["firmware_mode"],
             overrides=_overrides(given["settings"], faults),
             mtu=mtu,
             switch=not given["no_switch"],

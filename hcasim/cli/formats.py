@@ -9,7 +9,7 @@ import click
 from hcasim.cli.output import print_json, print_table, to_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hcasim.study import Benchmark
 
@@ -32,11 +32,26 @@ def format_faults(form: str, workload: str) -> Iterator[str]:
     """Say why a result cannot be printed in a form, before anything is simulated."""
     from hcasim.catalog import nearest, one_of
     from hcasim.cli.bench import FORMATS
+    from hcasim.workloads import WORKLOADS
 
     if form not in FORMATS:
         yield f"format: found {form!r}; allowed: {one_of(FORMATS)}{nearest(form, FORMATS)}"
     if form in ("perftest", "osu") and workload.startswith(("bw_", "lat_")):
         yield f"format: {form} has no test of the bus alone; allowed: text, json or csv"
+        return
+    known = WORKLOADS.get(workload)
+    if form == "perftest" and known and workload not in _PERFTEST_TITLES:
+        yield f"format: perftest has no test {workload}; allowed: {_others(workload)}"
+    if form == "osu" and known and not {"latency_us", "bandwidth_MBps"} & set(known.fields):
+        yield f"format: osu has no test like {workload}; allowed: text, json or csv"
+
+
+def _others(workload: str) -> str:
+    """The forms of a result that perftest has no form for."""
+    from hcasim.catalog import one_of
+
+    fits_osu = not list(format_faults("osu", workload))
+    return one_of(["text", "json", "csv", *(["osu"] if fits_osu else [])])
 
 
 def print_benchmark(result: Benchmark, form: str) -> None:
@@ -51,56 +66,118 @@ def print_benchmark(result: Benchmark, form: str) -> None:
     elif form == "csv":
         click.echo(to_csv(result.curve.rows), nl=False)
     elif form == "perftest":
-        click.echo("\n".join(_perftest(result)))
+        click.echo("\n".join(line for rows in _runs(result) for line in _perftest(result, rows)))
     elif form == "osu":
-        click.echo("\n".join(_osu(result)))
+        click.echo("\n".join(line for rows in _runs(result) for line in _osu(result, rows)))
     else:
         _print_text(result)
 
 
 def _print_text(result: Benchmark) -> None:
-    from hcasim.study import axis_label
-    from hcasim.study.curve import TITLES
+    from hcasim.study.quantities import title
 
-    machine, fields = result.machine, result.curve.fields
+    machine, axes, fields = result.machine, result.axes, result.fields
     what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
-    columns = ("Size", *(TITLES[name] for name in fields))
+    columns = (*(axis.title for axis in axes), *(title(name) for name in fields))
     rows = (
-        (axis_label(row["size"]), *(_number(row[n]) for n in fields)) for row in result.curve.rows
+        (*(axis.label(row[axis.name]) for axis in axes), *(_number(row[n]) for n in fields))
+        for row in result.curve.rows
     )
-    title = f"{result.workload} on {machine.id}, {machine.adapter.id}{what_if}"
-    print_table(title, columns, rows, right=columns)
-    for size, breakdown in result.breakdowns.items():
+    mode = machine.adapter.firmware_mode
+    adapter = machine.adapter.id if mode == "tavor" else f"{machine.adapter.id} ({mode})"
+    heading = f"{result.workload} on {machine.id}, {adapter}{what_if}"
+    print_table(heading, columns, rows, right=columns)
+    for point, breakdown in zip(result.points, result.breakdowns, strict=False):
         click.echo()
-        _print_breakdown(axis_label(size), breakdown)
+        _print_breakdown(_named(point), breakdown)
+
+
+def _named(point: Mapping[str, int]) -> str:
+    """A point in words: "4K", "4K, 128 QPs" or "64K, 50 % reuse"."""
+    from hcasim.study import axis_label
+
+    def word(name: str, value: int) -> str:
+        if name == "size":
+            return axis_label(value)
+        if name == "reuse":
+            return f"{value} % reuse"
+        return f"{value} QP" if value == 1 else f"{value} QPs"
+
+    return ", ".join(word(name, value) for name, value in point.items())
 
 
 def _number(value: float) -> str:
     return f"{value:.4f}" if value < 1 else f"{value:.2f}"
 
 
-def _print_breakdown(size: str, breakdown: Mapping[str, Any]) -> None:
+def _print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
+    of = f" of {point}" if point else ""
     if "stages" in breakdown:
-        total = breakdown["total_us"]
-        stages = [(one["stage"], one["us"]) for one in breakdown["stages"]]
-        columns = ("Stage", "us", "Share")
-        rows = [(name, f"{us:.3f}", f"{100 * us / total:.1f} %") for name, us in stages]
-        rows.append(("total", f"{total:.3f}", "100.0 %"))
-        print_table(f"Where the time of {size} goes", columns, rows, right=columns[1:])
-        return
+        _print_stages(f"Where the time{of} goes", breakdown)
+    elif "components" in breakdown:
+        columns = ("Component", "KiB", "Pinned", "Mapped")
+        rows = [
+            (one["component"], f"{one['KiB']:.1f}", _yes(one["pinned"]), _yes(one["mapped"]))
+            for one in breakdown["components"]
+        ]
+        print_table(f"Where the memory{of} goes", columns, rows, right=columns[1:2])
+    elif "resources" in breakdown:
+        _print_resources(f"What limits {point}: {breakdown['binds']}", breakdown)
+    if breakdown.get("caches"):
+        click.echo()
+        _print_caches(f"Caches of the adapters, {point}", breakdown["caches"])
+
+
+def _print_stages(heading: str, breakdown: Mapping[str, Any]) -> None:
+    total = breakdown["total_us"]
+    stages = [(one["stage"], one["us"]) for one in breakdown["stages"]]
+    columns = ("Stage", "us", "Share")
+    rows = [(name, f"{us:.3f}", f"{100 * us / total:.1f} %") for name, us in stages]
+    rows.append(("total", f"{total:.3f}", "100.0 %"))
+    print_table(heading, columns, rows, right=columns[1:])
+
+
+def _print_resources(heading: str, breakdown: Mapping[str, Any]) -> None:
     columns = ("Resource", "Busy", "Waited for")
     rows = [
         (one["name"], _share(one, "busy"), _share(one, "waited")) for one in breakdown["resources"]
     ]
-    title = f"What limits {size}: {breakdown['binds']}"
-    print_table(title, columns, rows, right=columns[1:])
+    print_table(heading, columns, rows, right=columns[1:])
+
+
+def _print_caches(heading: str, caches: Iterable[Mapping[str, Any]]) -> None:
+    columns = ("Cache", "Table in", "Accesses", "Misses", "Hit rate", "Waited (us)")
+    rows = [
+        (
+            one["name"],
+            one["table"],
+            str(one["accesses"]),
+            str(one["misses"]),
+            f"{100 * one['hit_rate']:.1f} %",
+            f"{one['waited_us']:.3f}",
+        )
+        for one in caches
+    ]
+    print_table(heading, columns, rows, right=columns[2:])
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
 
 
 def _share(resource: Mapping[str, Any], name: str) -> str:
     return f"{100 * resource[name]:.1f} %" if name in resource else ""
 
 
-def _perftest(result: Benchmark) -> Iterator[str]:
+def _runs(result: Benchmark) -> Iterator[list[Mapping[str, Any]]]:
+    """The rows that one run of such a tool prints: those that differ in size only."""
+    runs: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in result.curve.rows:
+        runs.setdefault(tuple(row.get(name) for name in ("qps", "reuse")), []).append(row)
+    yield from runs.values()
+
+
+def _perftest(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
     """The layout of linux-rdma/perftest, whose bandwidths are in 2^20 bytes per second.
 
     The simulator has one value where a measurement has many: it stands in all columns.
@@ -114,14 +191,14 @@ def _perftest(result: Benchmark) -> Iterator[str]:
     yield f"                    {title}"
     dual = "ON" if options.ports > 1 else "OFF"
     yield f" Dual-port       : {dual}\t\tDevice         : hcasim-{machine.adapter.id}"
-    yield f" Number of qps   : {options.qps}\t\tTransport type : IB"
+    yield f" Number of qps   : {rows[0]['qps']}\t\tTransport type : IB"
     yield " Connection type : RC\t\tUsing SRQ      : OFF"
     yield f" TX depth        : {1 if latency else options.window}"
     yield f" Mtu             : {machine.mtu}[B]"
     yield " Link type       : IB"
     yield _RULE
     yield (_LATENCY_HEAD if latency else _BANDWIDTH_HEAD)
-    for row in result.curve.rows:
+    for row in rows:
         yield _latency_line(row, options.iters) if latency else _bandwidth_line(row, options.iters)
     yield _RULE
 
@@ -147,7 +224,7 @@ def _bandwidth_line(row: Mapping[str, Any], iters: int) -> str:
     return f" {row['size']:<7}    {iters:<10}       {one}            {one}\t\t   {rate:<7.6f}"
 
 
-def _osu(result: Benchmark) -> Iterator[str]:
+def _osu(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
     """The layout of the OSU micro-benchmarks, whose bandwidths are in 10^6 bytes per second."""
     from hcasim import __version__
 
@@ -161,6 +238,8 @@ def _osu(result: Benchmark) -> Iterator[str]:
         )
     )
     yield f"# hcasim {result.workload} ({result.machine.adapter.id}) v{__version__}"
+    for axis in result.axes[1:]:
+        yield f"# {axis.title}: {axis.label(rows[0][axis.name])}"
     yield f"{'# Size':<10}{title:>18}"
-    for row in result.curve.rows:
+    for row in rows:
         yield f"{row['size']:<10}{row[field]:>18.2f}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw one scenario: .png, .svg, .pdf."
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a line for each series and size.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a line for each series and point.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "-o",
@@ -96,28 +96,25 @@ def _rows(replay: Replay) -> list[dict[str, Any]]:
 
 
 def _print_tables(replays: list[Replay]) -> None:
-    from hcasim.study import axis_label
-    from hcasim.study.curve import TITLES
+    from hcasim.study.quantities import title
 
     for number, replay in enumerate(replays):
         if number:
             click.echo()
-        field = replay.scenario.axes.field
+        axis, field = replay.scenario.options.axis, replay.scenario.axes.field
         curves = list(replay.curves.values())
         names = [f"{curve.label} {curve.group}".strip() for curve in curves]
+        points = dict.fromkeys(row[axis.name] for curve in curves for row in curve.rows)
         print_table(
-            f"{replay.scenario.id}: {replay.scenario.title}, {TITLES[field]}",
-            ("Size", *names),
-            (
-                (axis_label(size), *(_cell(curve, size, field) for curve in curves))
-                for size in replay.scenario.options.sizes
-            ),
-            right=("Size", *names),
+            f"{replay.scenario.id}: {replay.scenario.title}, {title(field)}",
+            (axis.title, *names),
+            ((axis.label(x), *(_cell(curve, x, field) for curve in curves)) for x in points),
+            right=(axis.title, *names),
         )
 
 
-def _cell(curve: Curve, size: int, field: str) -> str:
-    return next(f"{row[field]:.2f}" for row in curve.rows if row["size"] == size)
+def _cell(curve: Curve, x: int, field: str) -> str:
+    return next(f"{row[field]:.2f}" for row in curve.rows if row[curve.axis] == x)
 
 
 def _write(replay: Replay, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -91,9 +91,11 @@ def _show_scenario(identifier: str, as_json: bool) -> None:
         print_json(scenario.model_dump(mode="json", exclude_none=True))
         return
     options: dict[str, Any] = scenario.options.model_dump(exclude_none=True)
-    options["sizes"] = " ".join(axis_label(size) for size in scenario.options.sizes)
+    labels: dict[str, Callable[[int], str]] = {"sizes": axis_label, "qps": str, "reuse": str}
+    for name in labels.keys() & options.keys():
+        options[name] = " ".join(map(labels[name], options[name]))
     options = {"testbed": scenario.testbed, "workload": scenario.workload, **options}
-    title = f"{scenario.id}: {scenario.title} ({scenario.paper}, Figure {scenario.figure})"
+    title = f"{scenario.id}: {scenario.title} ({scenario.place})"
     print_table(title, ("option", "value"), ((name, str(one)) for name, one in options.items()))
     click.echo()
     series = {name: one.model_dump(exclude_none=True) for name, one in scenario.series.items()}

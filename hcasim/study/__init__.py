@@ -3,11 +3,11 @@
 from hcasim.study.benchmark import Benchmark, bench, prepare, run_benchmark
 from hcasim.study.compare import TOLERANCES, Comparison, compare
 from hcasim.study.curve import Curve
+from hcasim.study.experiment import Scenario
 from hcasim.study.files import FileError, make_folder, write_atomically
 from hcasim.study.replays import Replay, replay
 from hcasim.study.report import Report, reproduce
 from hcasim.study.scenario import (
-    Scenario,
     list_papers,
     list_scenarios,
     load_context,

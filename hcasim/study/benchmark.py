@@ -1,4 +1,4 @@
-"""One benchmark on one machine, over message sizes."""
+"""One benchmark on one machine, over message sizes, queue pairs and reuse of buffers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import CatalogError, Machine, one_of, resolve
-from hcasim.study.curve import Curve
-from hcasim.study.points import Job, Log, Progress, run_job, run_jobs
+from hcasim.study.axis import AXES, Axis, varying
+from hcasim.study.caches import cache_use
+from hcasim.study.curve import Curve, html_table
+from hcasim.study.points import Job, Log, Progress, run_job, run_jobs, with_swept
 from hcasim.study.settings import build_options, find_faults, find_workload, unknown_workload
-from hcasim.study.sizes import parse_sizes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,10 +31,11 @@ class Benchmark:
         workload: its name.
         title: its title.
         machine: what it ran on.
-        options: settings of the first size.
-        curve: the results over the message size.
-        counters: the adapters' counters, summed over the sizes.
-        breakdowns: where the time went, by message size; empty unless it was asked for.
+        options: settings of the first point.
+        curve: the results, point by point.
+        counters: the adapters' counters, summed over the points.
+        breakdowns: where the time went and how the caches fared, point by point; empty unless it
+            was asked for.
         wall_seconds: time that the simulation took.
     """
 
@@ -42,20 +45,43 @@ class Benchmark:
     options: Options
     curve: Curve
     counters: Mapping[str, int]
-    breakdowns: Mapping[int, Mapping[str, Any]]
+    breakdowns: tuple[Mapping[str, Any], ...]
     wall_seconds: float
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """What tells the points apart: the size, if it means something, and what else varies."""
+        workload = find_workload(self.workload)
+        sized = workload is None or "size" in workload.options
+        others = [axis for axis in varying(self.curve.rows) if axis.name != "size"]
+        return (*([AXES["size"]] if sized else []), *others)
+
+    @property
+    def points(self) -> tuple[dict[str, int], ...]:
+        """The value of each of `axes`, point by point."""
+        return tuple({axis.name: row[axis.name] for axis in self.axes} for row in self.curve.rows)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What the benchmark is about; rows may hold details beside it."""
+        workload = find_workload(self.workload)
+        measured = workload.fields if workload is not None else self.curve.fields
+        return tuple(name for name in measured if self.curve.rows and name in self.curve.rows[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON."""
         breakdown: Mapping[str, Any] = {}
         if len(self.breakdowns) == 1:
-            (breakdown,) = self.breakdowns.values()
+            (breakdown,) = self.breakdowns
         elif self.breakdowns:
-            breakdown = {"sizes": [{"size": n, **one} for n, one in self.breakdowns.items()]}
+            named = zip(self.points, self.breakdowns, strict=True)
+            key = "sizes" if all(list(point) == ["size"] for point in self.points) else "points"
+            breakdown = {key: [{**point, **one} for point, one in named]}
         return {
             "workload": self.workload,
             "testbed": self.machine.id,
             "adapter": self.machine.adapter.id,
+            "firmware_mode": self.machine.adapter.firmware_mode,
             "overrides": dict(self.machine.overrides),
             "rows": [dict(row) for row in self.curve.rows],
             "counters": dict(self.counters),
@@ -68,7 +94,16 @@ class Benchmark:
         return self.curve.to_pandas()
 
     def _repr_html_(self) -> str:
-        return self.curve._repr_html_()
+        others = [axis for axis in varying(self.curve.rows) if axis.name != self.curve.axis]
+        columns: dict[str, list[Mapping[str, Any]]] = {}
+        for row in self.curve.rows:
+            label = ", ".join(f"{axis.title} {axis.label(row[axis.name])}" for axis in others)
+            columns.setdefault(label or self.curve.label, []).append(row)
+        curves = [
+            Curve(label, label, tuple(rows), axis=self.curve.axis)
+            for label, rows in columns.items()
+        ]
+        return html_table(curves, self.fields[0])
 
 
 def prepare(
@@ -77,13 +112,14 @@ def prepare(
     *,
     sizes: str | int | Sequence[int] | None = None,
     adapter: str | None = None,
+    firmware_mode: str | None = None,
     overrides: Mapping[str, str] | None = None,
     mtu: int | None = None,
     switch: bool = True,
     explain: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> list[Job]:
-    """Check a benchmark and return its points, one for each size.
+    """Check a benchmark and return its points: each size with each other value that varies.
 
     Parameters:
         workload: its name, such as "write_lat".
@@ -91,11 +127,13 @@ def prepare(
         sizes: message sizes in bytes, or as text such as "8", "4K,64K" or "4..1M"; the
             workload's usual size without it.
         adapter: id of an adapter instead of the testbed's default.
+        firmware_mode: of the adapter instead of its usual one, such as "memfree".
         overrides: what-if settings by path, such as {"adapter.bus.lanes": "4"}.
         mtu: largest InfiniBand payload in bytes instead of the testbed's.
         switch: False connects two hosts back to back.
         explain: also record where the time goes.
-        options: further settings by name, such as {"window": 16}.
+        options: further settings by name, such as {"window": 16}; of "qps" and "reuse" also
+            several, as a sequence or as text such as "1..128" or "100,50,0".
 
     Raises:
         CatalogError: every fault of the request.
@@ -106,28 +144,33 @@ def prepare(
     found = find_workload(workload)
     if found is None:
         faults.append(unknown_workload(workload))
-    try:
-        chosen = _sizes(sizes)
-    except ValueError as error:
-        faults += [f"size: {line}" for line in str(error).splitlines()]
-        chosen = ()
+    given = {name: value for name, value in (options or {}).items() if name not in AXES}
+    swept = _swept({"size": sizes, **(options or {})}, faults)
     machine = None
     try:
-        machine = resolve(testbed, adapter=adapter, overrides=overrides, mtu=mtu, switch=switch)
+        machine = resolve(
+            testbed,
+            adapter=adapter,
+            overrides=overrides,
+            mtu=mtu,
+            switch=switch,
+            firmware_mode=firmware_mode,
+        )
     except CatalogError as error:
         faults += error.faults
         # The limits of the machine as it is tell more faults in the same run.
         with suppress(CatalogError):
             machine = resolve(testbed, adapter=adapter)
     if found is not None:
-        chosen = chosen or (found.defaults.size,)
-        faults += find_faults(found, machine, chosen, options or {})
+        faults += find_faults(found, machine, swept, given)
         if explain and "explain" not in found.options:
             able = [name for name, one in WORKLOADS.items() if "explain" in one.options]
             faults.append(f"explain: {found.name} has no stages; allowed: {one_of(able)}")
     if faults or found is None or machine is None:
         raise CatalogError(faults)
-    settings = [replace(build_options(found, n, options or {}), explain=explain) for n in chosen]
+    combined = product(*swept.values())
+    chosen = (dict(zip(swept, values, strict=True)) for values in combined)
+    settings = [replace(build_options(found, {**given, **one}), explain=explain) for one in chosen]
     return [Job(found.name, machine, one) for one in settings]
 
 
@@ -137,6 +180,7 @@ def bench(
     *,
     sizes: str | int | Sequence[int] | None = None,
     adapter: str | None = None,
+    firmware_mode: str | None = None,
     overrides: Mapping[str, str] | None = None,
     mtu: int | None = None,
     switch: bool = True,
@@ -148,10 +192,11 @@ def bench(
     """Run a benchmark.
 
     Parameters:
-        workload, testbed, sizes, adapter, overrides, mtu, switch, explain: as for `prepare`.
+        workload, testbed, sizes, adapter, firmware_mode, overrides, mtu, switch, explain: as for
+            `prepare`.
         jobs: processes to use; all processors if None.
         progress: is told how many points are done.
-        options: further settings, such as window=16 or mode="striping".
+        options: further settings, such as window=16, mode="striping" or qps=[1, 128].
 
     Raises:
         CatalogError: every fault of the request.
@@ -161,6 +206,7 @@ def bench(
         testbed,
         sizes=sizes,
         adapter=adapter,
+        firmware_mode=firmware_mode,
         overrides=overrides,
         mtu=mtu,
         switch=switch,
@@ -197,6 +243,8 @@ def run_benchmark(
         counters.update(points[job].counters)
     workload = find_workload(first.workload)
     assert workload is not None
+    used = [axis.name for axis in varying([vars(job.options) for job in prepared])]
+    rows = tuple(with_swept(points[job].row, job, used) for job in prepared)
     return Benchmark(
         workload=first.workload,
         title=workload.title,
@@ -205,20 +253,28 @@ def run_benchmark(
         curve=Curve(
             first.workload,
             workload.title,
-            tuple(points[job].row for job in prepared),
+            rows,
             {"adapter": first.machine.adapter.id, "workload": first.workload},
+            axis=used[0] if used else "size",
         ),
         counters=counters,
-        breakdowns={
-            job.options.size: points[job].breakdown for job in prepared if points[job].breakdown
-        },
+        breakdowns=tuple(
+            {**points[job].breakdown, "caches": cache_use(job.machine, points[job].counters)}
+            for job in prepared
+            if job.options.explain
+        ),
         wall_seconds=perf_counter() - started,
     )
 
 
-def _sizes(sizes: str | int | Sequence[int] | None) -> tuple[int, ...]:
-    if sizes is None:
-        return ()
-    if isinstance(sizes, str):
-        return parse_sizes(sizes)
-    return (sizes,) if isinstance(sizes, int) else tuple(sizes)
+def _swept(given: Mapping[str, Any], faults: list[str]) -> dict[str, tuple[int, ...]]:
+    """Read the values of what may vary, as far as it was given."""
+    swept: dict[str, tuple[int, ...]] = {}
+    for name, axis in AXES.items():
+        if given.get(name) is None:
+            continue
+        try:
+            swept[name] = axis.values(given[name])
+        except ValueError as error:
+            faults += [f"{name}: {line}" for line in str(error).splitlines()]
+    return swept

@@ -6,12 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from hcasim.study.compare import TOLERANCES
 from hcasim.study.sizes import parse_sizes
 
 Relation = Literal["=", "~", "<", "<=", ">", ">="]
 Role = Literal["fitted", "predicted"]
-Kind = Literal["value", "ratio", "percent", "ordering", "threshold"]
-Quantity = Literal["latency", "bandwidth"]
+Kind = Literal["value", "ratio", "percent", "difference", "ordering", "threshold"]
+Quantity = Literal["latency", "bandwidth", "memory"]
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -36,6 +37,7 @@ def read_size(value: object) -> object:
     return parse_sizes(value)[0] if isinstance(value, str) else value
 
 
+At = Annotated[int, BeforeValidator(read_size), Field(ge=0)]
 SeriesNames = Annotated[tuple[Text, ...], BeforeValidator(_several), Field(min_length=1)]
 Published = Annotated[float | tuple[float, float] | str, BeforeValidator(_range)]
 
@@ -48,16 +50,40 @@ class Measure(Entry):
             the best one counts.
         against: the series to compare with.
         factor: what `against` is multiplied with before an ordering is judged.
-        select: the smallest or largest size, the peak over all sizes (the lowest latency or the
-            highest bandwidth), or each size by itself.
-        below: only sizes smaller than this count, in bytes.
+        select: the smallest or largest x, the peak over all (the lowest latency, the highest
+            bandwidth, the most memory), or each x by itself; x is what the scenario varies: bytes,
+            queue pairs, or the percentage of reuse.
+        at: the one x that counts, instead of `select`.
+        against_at: the x of `against`, if it is another.
+        below: only an x smaller than this counts.
+        above: only an x larger than this counts.
     """
 
     series: SeriesNames
     against: SeriesNames | None = None
     factor: Annotated[float, Field(gt=0)] = 1.0
-    select: Literal["smallest", "largest", "peak", "all"]
-    below: Annotated[int, BeforeValidator(read_size)] | None = None
+    select: Literal["smallest", "largest", "peak", "all"] | None = None
+    at: At | None = None
+    against_at: At | None = None
+    below: At | None = None
+    above: At | None = None
+
+    @model_validator(mode="after")
+    def _selects_once(self) -> Measure:
+        faults = []
+        if (self.select is None) == (self.at is None):
+            faults.append("either select or at is needed")
+        if self.against_at is not None and (self.at is None or self.against is None):
+            faults.append("against_at belongs to at and against")
+        if self.at is not None and (self.below is not None or self.above is not None):
+            faults.append("below and above belong to select")
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+    def covers(self, x: int) -> bool:
+        """Whether an x is neither too small nor too large."""
+        return (self.below is None or x < self.below) and (self.above is None or x > self.above)
 
 
 class Deviation(Entry):
@@ -83,15 +109,18 @@ class Claim(Entry):
         system: the hardware it is about.
         statement: what is stated, in few words.
         quantity: what was measured.
-        kind: a number, a ratio of two numbers, a change in percent, an order of two series, or
-            a limit that holds exactly.
+        kind: a number, a ratio of two numbers, a change in percent, a difference of two numbers,
+            an order of two series, or a limit that holds exactly: of a number or, with
+            `against`, of the difference in percent, whichever is larger.
         change: whether a percentage says less or more.
         published: the number; the ends of a range; or an order in words.
         contradiction: where the paper contradicts itself, if that is why there is a range.
         unit: unit of `published`.
-        relation: how the paper relates the number or the series.
+        relation: how the paper relates the number or the series; of a number that is selected at
+            each x, "<=" says that it is the largest of them and ">=" the smallest.
         role: fitted, if calibration used it; predicted otherwise.
         measure: the readings; all must meet the statement.
+        tolerance: relative, if the statement is to be met more closely than others of its kind.
         deviation: set if the claim is missed.
     """
 
@@ -108,7 +137,18 @@ class Claim(Entry):
     relation: Relation
     role: Role
     measure: Annotated[tuple[Measure, ...], BeforeValidator(_several), Field(min_length=1)]
+    tolerance: Annotated[float, Field(gt=0)] | None = None
     deviation: Deviation | None = None
+
+    @property
+    def usual_tolerance(self) -> float:
+        """The tolerance of all claims of this kind."""
+        return TOLERANCES["ratio" if self.kind in ("ratio", "percent") else self.quantity]
+
+    @property
+    def allowed_error(self) -> float:
+        """The largest absolute relative error that passes."""
+        return self.usual_tolerance if self.tolerance is None else self.tolerance
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Claim:
@@ -133,23 +173,35 @@ class Claim(Entry):
     def _relation_faults(self) -> list[str]:
         allowed = {
             "ordering": ("<", ">", "~"),
-            "threshold": ("<=", ">=", "="),
+            "threshold": ("<", "<=", ">=", "="),
         }.get(self.kind, ("=", "~", "<=", ">="))
         faults = []
         if self.relation not in allowed:
             faults.append(f"relation must be one of {' '.join(allowed)}, found {self.relation!r}")
         if (self.kind == "percent") != (self.change is not None):
             faults.append("change belongs to kind percent, and is needed there")
+        usual = self.usual_tolerance
+        if self.tolerance is not None and self.tolerance > usual:
+            faults.append(
+                f"tolerance must be at most {usual:g}, as usual, found {self.tolerance:g}"
+            )
+        if self.tolerance is not None and self.kind == "threshold":
+            faults.append("a threshold holds exactly and has no tolerance")
         return faults
 
     def _measure_faults(self) -> list[str]:
         faults = []
+        pair = self.kind in ("ratio", "percent", "difference", "ordering")
         for measure in self.measure:
-            pair = self.kind in ("ratio", "percent", "ordering")
-            if pair != (measure.against is not None):
-                faults.append(f"against is {'needed' if pair else 'not allowed'} here")
-            if measure.select == "all" and self.kind != "ordering":
-                faults.append("select all is for kind ordering")
+            if pair and measure.against is None:
+                faults.append("against is needed here")
+            if measure.against is not None and not (pair or self.kind == "threshold"):
+                faults.append("against is not allowed here")
+            if self.kind == "threshold" and measure.against is not None:
+                if self.unit != "%":
+                    faults.append(f"a limit of a difference is in %, found {self.unit!r}")
+                if self.relation not in ("<", "<="):
+                    faults.append("a limit of a difference is an upper one")
             if measure.factor != 1 and self.kind != "ordering":
                 faults.append("factor is for kind ordering")
         return faults

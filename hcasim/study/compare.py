@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-TOLERANCES = {"latency": 0.05, "bandwidth": 0.03, "ratio": 0.03}
-"""Relative tolerance by the kind of quantity; no claim has one of its own."""
+TOLERANCES = {"latency": 0.05, "bandwidth": 0.03, "ratio": 0.03, "memory": 0.25}
+"""Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""
 
 Published = float | tuple[float, float]
 """A published number, or the lower and upper end of a published range."""

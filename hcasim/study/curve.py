@@ -1,4 +1,4 @@
-"""Measured curves: one quantity over the message size."""
+"""Measured curves: quantities over the message size, the queue pairs or the reuse of buffers."""
 
 from __future__ import annotations
 
@@ -8,32 +8,28 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from hcasim.study.sizes import axis_label
+from hcasim.study.axis import AXES
+from hcasim.study.quantities import measured, title
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
-FIELDS = ("latency_us", "bandwidth_MBps", "rate_Mps")
-TITLES = {
-    "latency_us": "Latency (us)",
-    "bandwidth_MBps": "Bandwidth (MB/s)",
-    "rate_Mps": "Rate (M/s)",
-}
-
 
 @dataclass(frozen=True)
 class Curve:
-    """What one series measured, size by size.
+    """What one series measured, point by point.
 
     Parameters:
         name: name of the series.
         label: its name in a legend.
-        rows: one result per size: "size" and "qps", and some of "latency_us" (microseconds),
-            "bandwidth_MBps" (10^6 bytes per second) and "rate_Mps" (10^6 messages per second).
+        rows: one result per point: "size", "qps" and, where it means something, "reuse"; and what
+            was measured, such as "latency_us" (microseconds), "bandwidth_MBps" (10^6 bytes per
+            second), "rate_Mps" (10^6 messages per second) and "total_KiB" (2^10 bytes).
         settings: how it was measured: adapter, workload and options.
         group: its place in a bar chart.
+        axis: what varies along the curve: "size", "qps" or "reuse".
     """
 
     name: str
@@ -41,11 +37,19 @@ class Curve:
     rows: tuple[Mapping[str, Any], ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     group: str = ""
+    axis: str = "size"
 
     @property
     def fields(self) -> tuple[str, ...]:
         """What was measured, such as ("latency_us",)."""
-        return tuple(name for name in FIELDS if self.rows and name in self.rows[0])
+        return measured(self.rows[0]) if self.rows else ()
+
+    @cached_property
+    def x(self) -> NDArray[np.int64]:
+        """What varies along the curve: bytes, queue pairs or percent."""
+        import numpy as np
+
+        return np.array([row[self.axis] for row in self.rows], dtype=np.int64)
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -55,19 +59,19 @@ class Curve:
         return np.array([row["size"] for row in self.rows], dtype=np.int64)
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
-        """Return one of `fields` as an array over `sizes`."""
+        """Return one of `fields` as an array over `x`."""
         import numpy as np
 
         return np.array([row[name] for row in self.rows], dtype=np.float64)
 
     @property
     def latency_us(self) -> NDArray[np.float64]:
-        """Latency in microseconds, over `sizes`."""
+        """Latency in microseconds, over `x`."""
         return self["latency_us"]
 
     @property
     def bandwidth_MBps(self) -> NDArray[np.float64]:
-        """Bandwidth in 10^6 bytes per second, over `sizes`."""
+        """Bandwidth in 10^6 bytes per second, over `x`."""
         return self["bandwidth_MBps"]
 
     def to_pandas(self) -> pd.DataFrame:
@@ -79,7 +83,7 @@ class Curve:
 
 
 def table(curves: list[Curve]) -> pd.DataFrame:
-    """Return curves as one table with a row per series and size; needs pandas."""
+    """Return curves as one table with a row per series and point; needs pandas."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -94,25 +98,25 @@ def html_table(curves: list[Curve], quantity: str) -> str:
     """Return curves side by side as HTML, for notebooks.
 
     Parameters:
-        curves: the columns.
-        quantity: one of FIELDS.
+        curves: the columns; they vary along the same axis.
+        quantity: one of their fields.
     """
-    sizes = sorted({row["size"] for curve in curves for row in curve.rows})
+    axis = AXES[curves[0].axis if curves else "size"]
+    points = dict.fromkeys(row[axis.name] for curve in curves for row in curve.rows)
     columns = [
-        {row["size"]: f"{row[quantity]:.2f}" for row in curve.rows if quantity in row}
+        {row[axis.name]: f"{row[quantity]:.2f}" for row in curve.rows if quantity in row}
         for curve in curves
     ]
     titles = "".join(f"<th>{escape(_title(curve))}</th>" for curve in curves)
     lines = "".join(
-        f"<tr><th>{axis_label(size)}</th>"
-        + "".join(f"<td>{column.get(size, '')}</td>" for column in columns)
+        f"<tr><th>{axis.label(point)}</th>"
+        + "".join(f"<td>{column.get(point, '')}</td>" for column in columns)
         + "</tr>"
-        for size in sizes
+        for point in (sorted(points) if axis.doubling else points)
     )
-    caption = escape(TITLES.get(quantity, quantity))
     return (
-        f"<table><caption>{caption}</caption>"
-        f"<thead><tr><th>Size</th>{titles}</tr></thead><tbody>{lines}</tbody></table>"
+        f"<table><caption>{escape(title(quantity))}</caption>"
+        f"<thead><tr><th>{axis.title}</th>{titles}</tr></thead><tbody>{lines}</tbody></table>"
     )
 
 

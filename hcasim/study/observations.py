@@ -8,15 +8,15 @@ from decimal import Decimal
 from typing import Any
 
 from hcasim.calibrate import Observation, Progress, Run, Setup, Trial
-from hcasim.catalog import CatalogError, data_path, list_ids
+from hcasim.catalog import CatalogError, data_path, list_ids, one_of
 from hcasim.catalog.files import unknown_id
 from hcasim.catalog.paths import display
 from hcasim.study.claims import Claim, Measure
-from hcasim.study.compare import TOLERANCES
+from hcasim.study.experiment import Scenario
 from hcasim.study.points import Job, run_jobs
+from hcasim.study.quantities import BEST, FIELDS, UNITS
 from hcasim.study.replays import plan
-from hcasim.study.scenario import Scenario, list_papers, load_scenario, load_scenarios
-from hcasim.study.verdict import BEST, FIELDS
+from hcasim.study.scenario import list_papers, load_scenario, load_scenarios
 
 
 def observations(testbed: str) -> list[Observation]:
@@ -86,6 +86,12 @@ def _observation(scenario: Scenario, claim: Claim, printed: object) -> Observati
         raise CatalogError(
             [f"{where}: {claim.id}: found {what}; allowed: one number of one measure is fitted"]
         )
+    if UNITS[claim.quantity].get(claim.unit) != 1:
+        where = display(data_path("scenarios", *f"{scenario.id}.toml".split("/")))
+        units = [unit for unit, factor in UNITS[claim.quantity].items() if factor == 1]
+        raise CatalogError(
+            [f"{where}: {claim.id}: found {claim.unit}; allowed if fitted: {one_of(units)}"]
+        )
     return Observation(
         id=claim.id,
         setups=tuple(
@@ -94,7 +100,7 @@ def _observation(scenario: Scenario, claim: Claim, printed: object) -> Observati
         field=FIELDS[claim.quantity],
         published=Decimal(str(printed)),
         unit=claim.unit,
-        tolerance=TOLERANCES[claim.quantity],
+        tolerance=claim.allowed_error,
         best="max" if BEST[claim.quantity] is max else "min",
         statement=f"{claim.system}: {claim.statement}",
     )
@@ -104,13 +110,13 @@ def _setups(reference: str, measure: Measure) -> list[Setup]:
     """Return the points of one series that a measure looks at."""
     identifier, _, series = reference.partition(":")
     scenario = load_scenario(identifier)
-    sizes = [
-        size for size in scenario.options.sizes if measure.below is None or size < measure.below
-    ]
-    if measure.select == "smallest":
-        sizes = [min(sizes)]
+    points = [x for x in scenario.options.points or () if measure.covers(x)]
+    if measure.at is not None:
+        points = [measure.at]
+    elif measure.select == "smallest":
+        points = [min(points)]
     elif measure.select == "largest":
-        sizes = [max(sizes)]
+        points = [max(points)]
     return [
         Setup(
             job.workload,
@@ -118,8 +124,9 @@ def _setups(reference: str, measure: Measure) -> list[Setup]:
             job.machine.adapter.id,
             job.options,
             scenario.options.mtu,
+            scenario.series[series].firmware_mode,
         )
-        for job in plan(scenario, series=[series], sizes=sizes).jobs
+        for job in plan(scenario, series=[series], x=points or None).jobs
     ]
 
 

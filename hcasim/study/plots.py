@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from hcasim.study.claims import Claim
 from hcasim.study.curve import Curve
-from hcasim.study.sizes import axis_label
-from hcasim.study.verdict import BEST, FIELDS
+from hcasim.study.quantities import BEST, FIELDS, UNITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def draw(replay: Replay) -> Figure:
     axes.set_ylim(bottom=0)
     if scenario.axes.ymax is not None and axes.get_ylim()[1] < scenario.axes.ymax:
         axes.set_ylim(top=scenario.axes.ymax)
-    axes.set_title(f"{scenario.paper}, Figure {scenario.figure}: {scenario.title}", fontsize=10)
+    axes.set_title(f"{scenario.place}: {scenario.title}", fontsize=10)
     axes.legend(fontsize=8)
     return figure
 
@@ -73,17 +73,17 @@ def render(figure: Figure, form: str) -> bytes:
 
 def _lines(axes: Axes, replay: Replay) -> None:
     field = replay.scenario.axes.field
-    sizes: set[int] = set()
+    axis = replay.scenario.options.axis
+    points: set[int] = set()
     for number, (name, curve) in enumerate(replay.curves.items()):
         marker = _MARKERS[number % len(_MARKERS)]
-        (line,) = axes.plot(
-            curve.sizes, curve[field], marker=marker, markersize=4, label=curve.label
-        )
+        (line,) = axes.plot(curve.x, curve[field], marker=marker, markersize=4, label=curve.label)
         _mark_published(axes, replay, name, curve, line.get_color())
-        sizes.update(int(size) for size in curve.sizes)
-    axes.set_xscale("log", base=2)
-    ticks = _ticks(sorted(sizes))
-    axes.set_xticks(ticks, [axis_label(size) for size in ticks])
+        points.update(int(x) for x in curve.x)
+    if axis.doubling:
+        axes.set_xscale("log", base=2)
+    ticks = _ticks(sorted(points)) if axis.name == "size" else sorted(points)
+    axes.set_xticks(ticks, [axis.label(x) for x in ticks])
     axes.minorticks_off()
     axes.grid(alpha=0.3)
 
@@ -118,40 +118,45 @@ def _mark_published(axes: Axes, replay: Replay, name: str, curve: Curve, color: 
         return
     seen = set()
     for claim in replay.scenario.claims:
-        at = _place(claim, name, curve)
-        published = claim.published
-        if at is None or isinstance(published, str) or (at, published) in seen:
-            continue
-        seen.add((at, published))
-        low, high = published if isinstance(published, tuple) else (published, published)
-        middle = (low + high) / 2
-        axes.errorbar(
-            [at],
-            [middle],
-            yerr=[[middle - low], [high - middle]],
-            marker="*",
-            markersize=13,
-            capsize=4,
-            linestyle="none",
-            color=color,
-            markeredgecolor="black",
-            label=f"{curve.label}, published",
-            zorder=3,
-        )
+        for at in _places(claim, name, curve, replay.scenario.axes.field):
+            published = claim.published
+            if isinstance(published, str) or (at, published) in seen:
+                continue
+            seen.add((at, published))
+            factor = UNITS[claim.quantity].get(claim.unit, 1.0)
+            ends = published if isinstance(published, tuple) else (published, published)
+            low, high = (end / factor for end in ends)
+            middle = (low + high) / 2
+            axes.errorbar(
+                [at],
+                [middle],
+                yerr=[[middle - low], [high - middle]],
+                marker="*",
+                markersize=13,
+                capsize=4,
+                linestyle="none",
+                color=color,
+                markeredgecolor="black",
+                label=f"{curve.label}, published" if len(seen) == 1 else "_published",
+                zorder=3,
+            )
 
 
-def _place(claim: Claim, name: str, curve: Curve) -> int | None:
-    """The size at which a claim reads one value of this series, if it does."""
-    if claim.kind != "value":
-        return None
+def _places(claim: Claim, name: str, curve: Curve, drawn: str) -> Iterator[int]:
+    """Where a claim reads one value of this series, if it does and that is what is drawn."""
     field, best = FIELDS[claim.quantity], BEST[claim.quantity]
+    if claim.kind != "value" or field != drawn:
+        return
     for measure in claim.measure:
         if name not in measure.series:
             continue
-        rows = sorted(curve.rows, key=lambda row: int(row["size"]))
-        if measure.select == "smallest":
-            return int(rows[0]["size"])
-        if measure.select == "largest":
-            return int(rows[-1]["size"])
-        return int(best(rows, key=lambda row: float(row[field]))["size"])
-    return None
+        rows = [row for row in curve.rows if measure.covers(row[curve.axis])]
+        rows.sort(key=lambda row: int(row[curve.axis]))
+        if measure.at is not None:
+            yield measure.at
+        elif measure.select == "smallest":
+            yield int(rows[0][curve.axis])
+        elif measure.select == "largest":
+            yield int(rows[-1][curve.axis])
+        elif measure.select == "peak":
+            yield int(best(rows, key=lambda row: float(row[field]))[curve.axis])

@@ -8,12 +8,12 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.context import BaseContext
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import CatalogError, Machine
 
@@ -44,7 +44,23 @@ class Job:
         """A guess of the effort, to start long points first: the bytes that are under way."""
         options = self.options
         directions = 2 if "bi" in self.workload else 1
-        return options.size * options.window * options.processes * options.ports * directions
+        messages = max(options.window, options.qps) * options.processes * options.ports
+        return options.size * messages * directions
+
+
+def with_swept(row: Mapping[str, Any], job: Job, names: Iterable[str]) -> Mapping[str, Any]:
+    """Complete a row with what varies between the points, if it does not say so itself.
+
+    Parameters:
+        row: the results of a point.
+        job: the point.
+        names: of the options that vary.
+    """
+    missing = {name: getattr(job.options, name) for name in names if name not in row}
+    if not missing:
+        return row
+    first = {name: row[name] for name in ("size", "qps") if name in row}
+    return {**first, **missing, **row}
 
 
 def run_job(job: Job, log: Log | None = None) -> Point:

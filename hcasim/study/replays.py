@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import product
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import CatalogError, nearest, one_of, resolve
+from hcasim.study.axis import AXES
 from hcasim.study.curve import Curve, html_table, table
-from hcasim.study.points import Job, Progress, run_jobs
-from hcasim.study.scenario import Scenario, Series, load_scenario
+from hcasim.study.experiment import Scenario, Series
+from hcasim.study.points import Job, Progress, run_jobs, with_swept
+from hcasim.study.quantities import FIELDS
+from hcasim.study.scenario import load_scenario, references
 from hcasim.study.settings import build_options, find_faults, find_workload, unknown_workload
-from hcasim.study.sizes import parse_sizes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
 
     from hcasim.workloads import Point
 
-_SHARED = ("window", "threshold", "warmup", "iters", "qps")
-_OWN = ("mode", "ports", "processes", "op")
+_SHARED = ("window", "threshold", "warmup", "iters", "pattern", "page_size", "depth")
+_OWN = ("memory", "mode", "ports", "processes", "op")
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Replay:
         return self.curves[series]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return all curves as one table with a row per series and size; needs pandas."""
+        """Return all curves as one table with a row per series and point; needs pandas."""
         return table(list(self.curves.values()))
 
     def plot(self) -> Figure:
@@ -58,7 +61,7 @@ class Replay:
     def _repr_html_(self) -> str:
         scenario = self.scenario
         what_if = ", ".join(f"{path} = {text}" for path, text in self.overrides.items())
-        title = f"{scenario.paper}, Figure {scenario.figure}: {scenario.title}"
+        title = f"{scenario.place}: {scenario.title}"
         if what_if:
             title += f" ({what_if})"
         return f"<p>{escape(title)}</p>" + html_table(
@@ -72,6 +75,7 @@ class _Line:
 
     name: str
     series: Series
+    axis: str
     jobs: tuple[Job, ...]
 
 
@@ -105,6 +109,7 @@ def replay(
     *,
     series: Sequence[str] | None = None,
     sizes: str | Sequence[int] | None = None,
+    x: str | Sequence[int] | None = None,
     overrides: Mapping[str, str] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -115,6 +120,8 @@ def replay(
         scenario: an id such as "liu2004/fig03".
         series: only these series.
         sizes: other message sizes than the figure's, in bytes or as text such as "4..1M".
+        x: other values of what the figure varies: message sizes, queue pairs or percentages of
+            reuse, such as "1..512" for queue pairs.
         overrides: what-if settings by path, such as {"adapter.bus.lanes": "1"}; they must suit
             the adapter of each chosen series.
         jobs: processes to use; all processors without it.
@@ -129,7 +136,7 @@ def replay(
     started = perf_counter()
     if isinstance(scenario, str):
         scenario = load_scenario(scenario)
-    chosen = plan(scenario, series=series, sizes=sizes, overrides=overrides)
+    chosen = plan(scenario, series=series, sizes=sizes, x=x, overrides=overrides)
     points = run_jobs(chosen.jobs, workers=jobs, progress=progress)
     return chosen.collect(points, perf_counter() - started)
 
@@ -173,6 +180,7 @@ def plan(
     *,
     series: Iterable[str] | None = None,
     sizes: str | Sequence[int] | None = None,
+    x: str | Sequence[int] | None = None,
     overrides: Mapping[str, str] | None = None,
 ) -> Plan:
     """Resolve what a scenario needs; the parameters are those of `replay`.
@@ -187,15 +195,12 @@ def plan(
         for name in names
         if name not in scenario.series
     ]
-    try:
-        chosen = _sizes(scenario, sizes)
-    except ValueError as error:
-        faults += [f"sizes: {line}" for line in str(error).splitlines()]
-        chosen = scenario.options.sizes
+    swept = _swept(scenario, sizes, x, faults)
+    faults += _not_measured(scenario)
     lines = []
     for name in (name for name in names if name in scenario.series):
         try:
-            lines.append(_line(scenario, name, chosen, overrides or {}))
+            lines.append(_line(scenario, name, swept, overrides or {}))
         except CatalogError as error:
             faults += error.faults
     if faults:
@@ -203,14 +208,54 @@ def plan(
     return Plan(scenario, tuple(lines), dict(overrides or {}))
 
 
-def _sizes(scenario: Scenario, sizes: str | Sequence[int] | None) -> tuple[int, ...]:
-    if sizes is None:
-        return scenario.options.sizes
-    return parse_sizes(sizes) if isinstance(sizes, str) else tuple(sizes)
+def _not_measured(scenario: Scenario) -> Iterator[str]:
+    """Faults of axes and claims about what the workload does not measure."""
+    workload = find_workload(scenario.workload)
+    if workload is None:
+        return
+    wanted = {"axes.field": scenario.axes.field} | {
+        f"claims[{number}].quantity": FIELDS[claim.quantity]
+        for number, claim in enumerate(scenario.claims, start=1)
+        if any(":" not in name for name, _ in references(claim))
+    }
+    for where, field in wanted.items():
+        if field not in workload.fields:
+            measured = one_of(workload.fields)
+            yield f"{scenario.id}: {where}: needs {field}; {workload.name} measures {measured}"
+
+
+def _swept(
+    scenario: Scenario,
+    sizes: str | Sequence[int] | None,
+    x: str | Sequence[int] | None,
+    faults: list[str],
+) -> dict[str, tuple[int, ...]]:
+    """The values of the x axis, and the one size, number of queue pairs and reuse beside it."""
+    axis, points = scenario.options.axis, scenario.options.points
+    swept: dict[str, tuple[int, ...]] = {
+        name: (value,) for name, value in scenario.options.fixed().items()
+    }
+    if points is not None:
+        swept[axis.name] = points
+    wanted = {"sizes": (AXES["size"], sizes), "x": (axis, x)}
+    for name, (one, given) in wanted.items():
+        if given is not None:
+            try:
+                swept[one.name] = one.values(given)
+            except ValueError as error:
+                faults += [f"{name}: {line}" for line in str(error).splitlines()]
+    if axis.name != "size" and len(swept.get("size", ())) > 1:
+        faults.append(f"sizes: found several; allowed: one, beside {axis.name} on the x axis")
+    if axis.name == "size" and sizes is not None and x is not None:
+        faults.append("x: found with sizes, which are the x axis; leave one out")
+    return swept
 
 
 def _line(
-    scenario: Scenario, name: str, sizes: tuple[int, ...], overrides: Mapping[str, str]
+    scenario: Scenario,
+    name: str,
+    swept: Mapping[str, tuple[int, ...]],
+    overrides: Mapping[str, str],
 ) -> _Line:
     series = scenario.series[name]
     workload = find_workload(scenario.workload)
@@ -221,13 +266,24 @@ def _line(
         adapter=series.adapter,
         overrides=overrides,
         mtu=scenario.options.mtu,
+        firmware_mode=series.firmware_mode,
     )
+    values = dict(swept)
+    if series.qps is not None:
+        values["qps"] = (series.qps,)
     given = _given(scenario, series)
-    faults = find_faults(workload, machine, sizes, given)
+    faults = find_faults(workload, machine, values, given)
     if faults:
         raise CatalogError([f"{scenario.id}: series.{name}: {fault}" for fault in faults])
-    jobs = (Job(workload.name, machine, build_options(workload, size, given)) for size in sizes)
-    return _Line(name, series, tuple(jobs))
+    jobs = (
+        Job(
+            workload.name,
+            machine,
+            build_options(workload, {**given, **dict(zip(values, point, strict=True))}),
+        )
+        for point in product(*values.values())
+    )
+    return _Line(name, series, scenario.options.axis.name, tuple(jobs))
 
 
 def _given(scenario: Scenario, series: Series) -> dict[str, Any]:
@@ -240,12 +296,14 @@ def _curve(line: _Line, points: Mapping[Job, Point]) -> Curve:
     job = line.jobs[0]
     settings = {
         "adapter": job.machine.adapter.id,
+        "firmware_mode": job.machine.adapter.firmware_mode,
         "workload": job.workload,
         "mode": job.options.mode,
         "ports": job.options.ports,
         "processes": job.options.processes,
     }
-    if line.series.op is not None:
-        settings["op"] = line.series.op
-    rows = tuple(points[job].row for job in line.jobs)
-    return Curve(line.name, line.series.label, rows, settings, line.series.group)
+    for name in ("memory", "op"):
+        if getattr(line.series, name) is not None:
+            settings[name] = getattr(line.series, name)
+    rows = tuple(with_swept(points[job].row, job, [line.axis]) for job in line.jobs)
+    return Curve(line.name, line.series.label, rows, settings, line.series.group, line.axis)

@@ -10,10 +10,10 @@ from time import perf_counter
 from typing import Any
 
 from hcasim import __version__
+from hcasim.study.experiment import Scenario
 from hcasim.study.points import Progress, run_jobs
 from hcasim.study.replays import Plan, Replay, plan_all
 from hcasim.study.scenario import (
-    Scenario,
     list_papers,
     load_context,
     load_scenario,
@@ -160,7 +160,7 @@ def _plans(scenarios: Iterable[Scenario]) -> Mapping[str, Plan]:
     foreign: dict[str, dict[str, None]] = {}
     for scenario in scenarios:
         for claim in scenario.claims:
-            for name in references(claim):
+            for name, _ in references(claim):
                 other, _, series = scenario.qualified(name).partition(":")
                 if other not in whole:
                     foreign.setdefault(other, {})[series] = None
@@ -206,5 +206,5 @@ def _simulated(verdict: Verdict) -> str:
     value = verdict.simulated
     if verdict.kind == "ordering":
         return f"{value:.3f} x"
-    digits = {"us": 2, "x": 3, "%": 1}.get(verdict.unit, 0)
+    digits = {"us": 2, "x": 3, "%": 1, "MiB": 2}.get(verdict.unit, 0)
     return f"{value:.{digits}f} {verdict.unit}"

@@ -1,17 +1,19 @@
-"""Scenarios: published experiments as data, one file per figure."""
+"""Finding and reading scenarios: published experiments, one file per figure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from hcasim.catalog import CatalogError, data_path, list_ids, nearest, one_of, read_toml
 from hcasim.catalog.paths import display
-from hcasim.study.claims import Claim, Context, Entry, Text, read_size
+from hcasim.study.claims import Claim, Context, Entry, Text
+from hcasim.study.experiment import Scenario, as_tuple
 from hcasim.study.faults import describe
+from hcasim.study.quantities import UNITS
 
 CONTEXT = "context"
 """Name of a paper's file of statements that no figure replays."""
@@ -19,114 +21,9 @@ CONTEXT = "context"
 M = TypeVar("M", bound=BaseModel)
 
 
-def _tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
-Size = Annotated[int, BeforeValidator(read_size), Field(ge=1)]
-Sizes = Annotated[tuple[Size, ...], BeforeValidator(_tuple), Field(min_length=1)]
-Positive = Annotated[int, Field(ge=1)]
-
-
-class Options(Entry):
-    """What the authors set for all series of a figure; never a hardware parameter.
-
-    Parameters:
-        sizes: message sizes in bytes, written as on the paper's axis: "4", "8K", "1M".
-        window: messages that may be outstanding.
-        threshold: longest message in bytes that striping leaves whole.
-        warmup: iterations before the clock starts.
-        iters: iterations that are timed.
-        qps: queue pairs of each process.
-        mtu: largest InfiniBand payload in bytes, if the authors chose another.
-    """
-
-    sizes: Sizes
-    window: Positive | None = None
-    threshold: Annotated[int, Field(ge=0)] | None = None
-    warmup: Annotated[int, Field(ge=0)] | None = None
-    iters: Positive | None = None
-    qps: Positive | None = None
-    mtu: Literal[256, 512, 1024, 2048, 4096] | None = None
-
-
-class Series(Entry):
-    """One curve of a figure.
-
-    Parameters:
-        label: its name in the legend.
-        group: where it stands on the x axis of a bar chart.
-        adapter: the adapter that was measured.
-        mode: how messages use the ports.
-        ports: ports of each adapter that were used.
-        processes: processes on each node.
-        op: which atomic operation.
-    """
-
-    label: Text
-    group: str = ""
-    adapter: Text
-    mode: Literal["single", "striping", "binding"] | None = None
-    ports: Positive | None = None
-    processes: Positive | None = None
-    op: Literal["fetch_add", "cmp_swap"] | None = None
-
-
-class Axes(Entry):
-    """The axes of the published figure.
-
-    Parameters:
-        kind: curves over the message size, or bars.
-        x: title of the x axis.
-        y: title of the y axis.
-        field: what is plotted, by its name in a row of results.
-        ymax: upper end of the y axis, if the paper shows it.
-    """
-
-    kind: Literal["lines", "bars"] = "lines"
-    x: str
-    y: Text
-    field: Literal["latency_us", "bandwidth_MBps", "rate_Mps"]
-    ymax: Annotated[float, Field(gt=0)] | None = None
-
-
-class Scenario(Entry):
-    """A published experiment and the claims that its replay must meet.
-
-    Parameters:
-        id: "<paper>/<figure>", from the place of the file.
-        title: what was measured.
-        paper: author and year.
-        figure: number in the paper.
-        section: where the paper discusses it.
-        testbed: id of the testbed.
-        workload: name of the benchmark.
-        options: what the authors set.
-        series: the curves.
-        axes: the axes of the figure.
-        claims: what the paper states.
-    """
-
-    id: Text
-    title: Text
-    paper: Text
-    figure: Text
-    section: Text
-    testbed: Text
-    workload: Text
-    options: Options
-    series: Annotated[dict[str, Series], Field(min_length=1)]
-    axes: Axes
-    claims: Annotated[tuple[Claim, ...], BeforeValidator(_tuple)] = ()
-
-    def qualified(self, reference: str) -> str:
-        """Return a reference to a series with its scenario: "liu2004/fig06:pcie"."""
-        return reference if ":" in reference else f"{self.id}:{reference}"
-
-
 class _ContextFile(Entry):
     paper: Text
-    context: Annotated[tuple[Context, ...], BeforeValidator(_tuple)]
+    context: Annotated[tuple[Context, ...], BeforeValidator(as_tuple)]
 
 
 def list_scenarios(paper: str | None = None) -> list[str]:
@@ -161,6 +58,8 @@ def load_scenario(identifier: str) -> Scenario:
     faults = [
         *_own_references(scenario),
         *_unknown_parts(scenario),
+        *_crossed_axes(scenario),
+        *_foreign_units(scenario),
         *_repeated(claim.id for claim in scenario.claims),
     ]
     if scenario.paper != identifier.partition("/")[0]:
@@ -214,11 +113,12 @@ def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
     return scenarios
 
 
-def references(claim: Claim) -> Iterator[str]:
-    """Yield the series that a claim reads, as it names them."""
+def references(claim: Claim) -> Iterator[tuple[str, int | None]]:
+    """Yield the series that a claim reads, as it names them, and where if at one x only."""
     for measure in claim.measure:
-        yield from measure.series
-        yield from measure.against or ()
+        other = measure.at if measure.against_at is None else measure.against_at
+        yield from ((name, measure.at) for name in measure.series)
+        yield from ((name, other) for name in measure.against or ())
 
 
 def _unknown(identifier: str, known: list[str]) -> str:
@@ -238,10 +138,15 @@ def _validated(model: type[M], table: object, path: Path) -> M:
 
 def _own_references(scenario: Scenario) -> Iterator[str]:
     for number, claim in enumerate(scenario.claims, start=1):
-        for name in references(claim):
-            if ":" not in name and name not in scenario.series:
+        where = f"claims[{number}].measure"
+        for name, at in references(claim):
+            if ":" in name:
+                continue
+            if name in scenario.series:
+                yield from _unknown_point(scenario, at, where)
+            else:
                 yield (
-                    f"claims[{number}].measure: found no series {name!r}; "
+                    f"{where}: found no series {name!r}; "
                     f"allowed: {one_of(list(scenario.series))}{nearest(name, scenario.series)}"
                 )
 
@@ -249,21 +154,49 @@ def _own_references(scenario: Scenario) -> Iterator[str]:
 def _foreign_references(scenario: Scenario) -> Iterator[str]:
     path = display(data_path("scenarios", *f"{scenario.id}.toml".split("/")))
     for number, claim in enumerate(scenario.claims, start=1):
-        for name in references(claim):
+        where = f"{path}: claims[{number}].measure"
+        for name, at in references(claim):
             other, colon, series = name.partition(":")
             if not colon:
                 continue
-            where = f"{path}: claims[{number}].measure"
             try:
-                known = load_scenario(other).series
+                found = load_scenario(other)
             except CatalogError as error:
                 yield from (f"{where}: {fault}" for fault in error.faults)
                 continue
-            if series not in known:
+            if series in found.series:
+                yield from _unknown_point(found, at, where)
+            else:
                 yield (
                     f"{where}: found no series {name!r}; "
-                    f"{other} has {one_of(list(known))}{nearest(series, known)}"
+                    f"{other} has {one_of(list(found.series))}{nearest(series, found.series)}"
                 )
+
+
+def _unknown_point(scenario: Scenario, at: int | None, where: str) -> Iterator[str]:
+    axis, points = scenario.options.axis, scenario.options.points or ()
+    if at is not None and at not in points:
+        known = one_of([axis.label(point) for point in points])
+        yield f"{where}: found at {axis.label(at)}; {axis.name} of {scenario.id} has {known}"
+
+
+def _crossed_axes(scenario: Scenario) -> Iterator[str]:
+    if scenario.options.axis.name == "qps":
+        for name, series in scenario.series.items():
+            if series.qps is not None:
+                yield f"series.{name}.qps: found {series.qps}, but qps is the x axis; leave one out"
+
+
+def _foreign_units(scenario: Scenario) -> Iterator[str]:
+    """Faults of claims whose number has a unit that its quantity cannot have."""
+    for number, claim in enumerate(scenario.claims, start=1):
+        limit = claim.kind == "threshold" and claim.measure[0].against is None
+        units = list(UNITS[claim.quantity])
+        if (limit or claim.kind in ("value", "difference")) and claim.unit not in units:
+            yield (
+                f"claims[{number}].unit: found {claim.unit!r}; "
+                f"allowed for a {claim.quantity}: {one_of(units)}{nearest(claim.unit, units)}"
+            )
 
 
 def _unknown_parts(scenario: Scenario) -> Iterator[str]:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import Machine, format_size, nearest, one_of
+from hcasim.study.axis import AXES
 from hcasim.study.sizes import LARGEST
 
 if TYPE_CHECKING:
     from hcasim.workloads import Options, Workload
 
-MODES = ("single", "striping", "binding")
-OPERATIONS = ("fetch_add", "cmp_swap")
+WORDS = {
+    "mode": ("single", "striping", "binding"),
+    "op": ("fetch_add", "cmp_swap"),
+    "pattern": ("cyclic", "random", "zipf"),
+    "memory": ("host", "adapter"),
+}
+"""The options that are a word, and the words."""
+
 ATOMIC_SIZE = 8
+SMALLEST_PAGE, LARGEST_PAGE = 4096, 2**30
 
 
 def find_workload(name: str) -> Workload | None:
@@ -31,43 +39,47 @@ def unknown_workload(name: str) -> str:
     return f"workload: found {name!r}; allowed: {one_of(list(WORKLOADS))}{nearest(name, WORKLOADS)}"
 
 
-def build_options(workload: Workload, size: int, given: Mapping[str, Any]) -> Options:
+def build_options(workload: Workload, given: Mapping[str, Any]) -> Options:
     """Complete settings with the defaults of a workload.
 
     Parameters:
         workload: the benchmark.
-        size: message size in bytes.
-        given: settings that were made; they must have no faults.
+        given: settings that were made, one value each; they must have no faults.
     """
     settings = dict(given)
     if settings.get("mode") in ("striping", "binding"):
         settings.setdefault("ports", 2)
-    return replace(workload.defaults, size=size, **settings)
+    return replace(workload.defaults, **settings)
 
 
 def find_faults(
-    workload: Workload, machine: Machine | None, sizes: tuple[int, ...], given: Mapping[str, Any]
+    workload: Workload,
+    machine: Machine | None,
+    swept: Mapping[str, tuple[int, ...]],
+    given: Mapping[str, Any],
 ) -> list[str]:
     """Return a line for each setting that is out of range, unknown or contradicts another.
 
     Parameters:
         workload: the benchmark.
         machine: what it runs on, or None if that is not known.
-        sizes: message sizes in bytes.
-        given: settings that were made, by the name of the option.
+        swept: the values of each of size, qps and reuse that was given.
+        given: further settings that were made, by the name of the option.
     """
-    faults = [*_not_understood(workload, given), *_size_faults(workload, sizes)]
-    faults += _range_faults(given)
+    faults = [*_not_understood(workload, [*swept, *given])]
+    faults += _swept_faults(workload, swept)
+    faults += _range_faults({name: given[name] for name in given if name in workload.options})
     if faults:
         return faults
-    settings = build_options(workload, sizes[0], given)
+    largest = {name: max(values) for name, values in swept.items() if values}
+    settings = build_options(workload, {**largest, **given})
     faults += _port_faults(settings, given)
     if machine is not None:
-        faults += _machine_faults(settings, sizes, machine)
+        faults += _machine_faults(settings, machine)
     return faults
 
 
-def _not_understood(workload: Workload, given: Mapping[str, Any]) -> Iterator[str]:
+def _not_understood(workload: Workload, given: Iterable[str]) -> Iterator[str]:
     allowed = sorted(workload.options)
     for name in given:
         if name not in workload.options:
@@ -77,21 +89,32 @@ def _not_understood(workload: Workload, given: Mapping[str, Any]) -> Iterator[st
             )
 
 
-def _size_faults(workload: Workload, sizes: tuple[int, ...]) -> Iterator[str]:
-    for size in sizes:
+def _swept_faults(workload: Workload, swept: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
+    for size in swept.get("size", ()):
         if not 1 <= size <= LARGEST:
             yield f"size: found {size}; allowed: 1 B to {format_size(LARGEST)}"
         elif workload.name == "atomic_lat" and size != ATOMIC_SIZE:
             yield f"size: found {size}; allowed: {ATOMIC_SIZE}, the size of an atomic operation"
+    for count in swept.get("qps", ()):
+        if count < 1:
+            yield f"qps: found {count}; allowed: 1 or more"
+    reuse = AXES["reuse"]
+    for percent in swept.get("reuse", ()):
+        if not reuse.low <= percent <= reuse.high:
+            yield f"reuse: found {percent}; allowed: {reuse.low} to {reuse.high}"
 
 
 def _range_faults(given: Mapping[str, Any]) -> Iterator[str]:
-    for name in ("qps", "window", "ports", "processes", "iters"):
+    for name in ("window", "ports", "processes", "iters", "buffers", "depth"):
         if name in given and given[name] < 1:
             yield f"{name}: found {given[name]}; allowed: 1 or more"
     if given.get("warmup", 0) < 0:
         yield f"warmup: found {given['warmup']}; allowed: 0 or more"
-    for name, words in (("mode", MODES), ("op", OPERATIONS)):
+    page = given.get("page_size", SMALLEST_PAGE)
+    if not SMALLEST_PAGE <= page <= LARGEST_PAGE or page & (page - 1):
+        pages = f"{format_size(SMALLEST_PAGE)} to {format_size(LARGEST_PAGE)}"
+        yield f"page_size: found {page}; allowed: powers of two from {pages}"
+    for name, words in WORDS.items():
         if name in given and given[name] not in words:
             found = str(given[name])
             yield f"{name}: found {found!r}; allowed: {one_of(words)}{nearest(found, words)}"
@@ -107,7 +130,7 @@ def _port_faults(settings: Options, given: Mapping[str, Any]) -> Iterator[str]:
         yield f"ports: found {given['ports']} with mode {settings.mode}, which needs 2"
 
 
-def _machine_faults(settings: Options, sizes: tuple[int, ...], machine: Machine) -> Iterator[str]:
+def _machine_faults(settings: Options, machine: Machine) -> Iterator[str]:
     adapter, limits = machine.adapter, machine.adapter.limits
     if settings.ports > adapter.ports:
         yield f"ports: found {settings.ports}; allowed: up to {adapter.ports}, as {adapter.id} has"
@@ -122,11 +145,17 @@ def _machine_faults(settings: Options, sizes: tuple[int, ...], machine: Machine)
             f"qps: found {settings.qps}, in all {pairs} queue pairs; "
             f"allowed: up to {limits.max_qp}, as {adapter.id} has"
         )
-    if settings.window > limits.max_wr:
+    for name in ("window", "depth"):
+        if getattr(settings, name) > limits.max_wr:
+            yield (
+                f"{name}: found {getattr(settings, name)}; "
+                f"allowed: up to {limits.max_wr}, as a queue of {adapter.id} holds"
+            )
+    if settings.memory == "adapter" and not adapter.local_memory_size:
         yield (
-            f"window: found {settings.window}; "
-            f"allowed: up to {limits.max_wr}, as a queue of {adapter.id} holds"
+            f"memory: found 'adapter', but {adapter.id} has none in use "
+            f"in firmware mode {adapter.firmware_mode}; allowed: host"
         )
     inline = min(limits.max_inline, machine.stack.max_inline)
-    if settings.inline and max(sizes) > inline:
-        yield f"inline: found with size {max(sizes)}; allowed: up to {format_size(inline)}"
+    if settings.inline and settings.size > inline:
+        yield f"inline: found with size {settings.size}; allowed: up to {format_size(inline)}"

@@ -1,8 +1,8 @@
-"""Message sizes as users write them: lists, ranges and the K and M of the papers' axes."""
+"""Numbers as users write them: lists, ranges, and for sizes the K and M of the papers' axes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from hcasim.catalog.units import UnitError, format_size, parse_size
 
@@ -23,27 +23,61 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     Raises:
         ValueError: one line per fault.
     """
-    sizes: dict[int, None] = {}
+    return _parse_list(text, lambda item: _parse_range(item, _parse_one))
+
+
+def parse_counts(text: str) -> tuple[int, ...]:
+    """Read numbers of queue pairs such as "8", "1,2,4" or "1..4096".
+
+    Parameters:
+        text: numbers and ranges, as for `parse_sizes`.
+
+    Returns:
+        The numbers in the order written, each once.
+
+    Raises:
+        ValueError: one line per fault.
+    """
+    return _parse_list(text, lambda item: _parse_range(item, _parse_count))
+
+
+def parse_percents(text: str) -> tuple[int, ...]:
+    """Read percentages such as "75" or "100,75,50,25,0".
+
+    Parameters:
+        text: whole numbers, separated by commas.
+
+    Returns:
+        The numbers in the order written, each once.
+
+    Raises:
+        ValueError: one line per fault.
+    """
+    return _parse_list(text, _parse_percent)
+
+
+def _parse_list(text: str, parse: Callable[[str], Iterable[int]]) -> tuple[int, ...]:
+    found: dict[int, None] = {}
     faults: list[str] = []
     for item in text.split(","):
         try:
-            sizes.update(dict.fromkeys(_parse_item(item.strip())))
+            found.update(dict.fromkeys(parse(item.strip())))
         except ValueError as error:
             faults.append(str(error))
     if faults:
         raise ValueError("\n".join(faults))
-    return tuple(sizes)
+    return tuple(found)
 
 
-def _parse_item(item: str) -> Iterable[int]:
+def _parse_range(item: str, parse: Callable[[str], int]) -> Iterable[int]:
     first, dots, last = item.partition("..")
     if not dots:
-        return [_parse_one(item)]
-    low, high = _parse_one(first), _parse_one(last)
+        return [parse(item)]
+    low, high = parse(first), parse(last)
     if low > high:
         raise ValueError(f"found the range {item!r}, whose end is below its start")
     powers = (1 << n for n in range(low.bit_length(), high.bit_length()))
-    return [low, *(size for size in powers if size < high), high]
+    return [low, *(number for number in powers if number < high), high]
 
 
 def _parse_one(text: str) -> int:
@@ -57,6 +91,30 @@ def _parse_one(text: str) -> int:
     if not 1 <= size <= LARGEST:
         raise ValueError(f"found the size {text!r}; allowed are 1 B to {format_size(LARGEST)}")
     return size
+
+
+def _parse_count(text: str) -> int:
+    try:
+        count = int(text)
+    except ValueError:
+        raise ValueError(
+            f"found {text!r}; allowed: a whole number, lists such as 1,2 and ranges such as 1..64"
+        ) from None
+    if count < 1:
+        raise ValueError(f"found {count}; allowed: 1 or more")
+    return count
+
+
+def _parse_percent(text: str) -> Iterable[int]:
+    try:
+        percent = int(text)
+    except ValueError:
+        raise ValueError(
+            f"found {text!r}; allowed: a whole number from 0 to 100 and lists such as 100,50,0"
+        ) from None
+    if not 0 <= percent <= 100:
+        raise ValueError(f"found {percent}; allowed: 0 to 100")
+    return [percent]
 
 
 def axis_label(size: int) -> str:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf, isnan
 from typing import Any, Literal
 
 from hcasim.study.claims import Claim, Context, Measure, Published
-from hcasim.study.compare import TOLERANCES, Comparison, compare
+from hcasim.study.compare import Comparison, compare
 from hcasim.study.curve import Curve
-from hcasim.study.scenario import Scenario
-from hcasim.study.sizes import axis_label
+from hcasim.study.experiment import Scenario
+from hcasim.study.readings import Reader, Reading
 
 Status = Literal["pass", "fail", "deviation", "context"]
 
-FIELDS = {"latency": "latency_us", "bandwidth": "bandwidth_MBps"}
-BEST = {"latency": min, "bandwidth": max}
 STALE = "meets the claim although a deviation is documented"
 
 
@@ -30,7 +29,7 @@ class Verdict:
         system: the hardware it is about.
         statement: what is stated.
         quantity: what was measured.
-        kind: "value", "ratio", "percent", "ordering", "threshold" or "context".
+        kind: as of the claim, or "context".
         published: the number, range or words.
         unit: of `published` and `simulated`.
         relation: how the paper relates the number or the series.
@@ -100,9 +99,7 @@ def judge(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> Verd
         scenario: the scenario that the claim belongs to.
         curves: by series and scenario, such as "liu2004/fig06:pcie".
     """
-    findings = [
-        _find(claim, measure, _Reader(scenario, curves, claim)) for measure in claim.measure
-    ]
+    findings = [_find(claim, measure, Reader(scenario, curves, claim)) for measure in claim.measure]
     worst = max(findings, key=lambda one: (not one.passed, one.severity))
     passed = all(one.passed for one in findings)
     notes = [one.text for one in findings if one.text]
@@ -125,7 +122,7 @@ def judge(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> Verd
         relation=claim.relation,
         simulated=worst.simulated,
         error=worst.error,
-        tolerance=None if worst.error is None else _tolerance(claim),
+        tolerance=None if worst.error is None else claim.allowed_error,
         role=claim.role,
         status=status,
         note="; ".join(notes),
@@ -154,112 +151,87 @@ def from_context(context: Context, paper: str) -> Verdict:
     )
 
 
-def _tolerance(claim: Claim) -> float:
-    return TOLERANCES["ratio" if claim.kind in ("ratio", "percent") else claim.quantity]
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """Reads numbers off the curves for one claim."""
-
-    scenario: Scenario
-    curves: Mapping[str, Curve]
-    claim: Claim
-
-    def points(self, names: tuple[str, ...], below: int | None) -> dict[int, float]:
-        """The best value over the named series, by size."""
-        field, best = FIELDS[self.claim.quantity], BEST[self.claim.quantity]
-        points: dict[int, float] = {}
-        for name in names:
-            for row in self.curves[self.scenario.qualified(name)].rows:
-                size, value = row["size"], row[field]
-                if below is None or size < below:
-                    points[size] = best(points.get(size, value), value)
-        return dict(sorted(points.items()))
-
-    def select(self, names: tuple[str, ...], measure: Measure) -> float:
-        """The one value that a measure selects."""
-        points = self.points(names, measure.below)
-        if measure.select == "smallest":
-            return points[min(points)]
-        if measure.select == "largest":
-            return points[max(points)]
-        return BEST[self.claim.quantity](points.values())
-
-
-def _find(claim: Claim, measure: Measure, reader: _Reader) -> _Finding:
+def _find(claim: Claim, measure: Measure, reader: Reader) -> _Finding:
+    readings = reader.readings(measure)
     if claim.kind == "ordering":
-        return _find_order(claim, measure, reader)
+        return _find_order(claim, measure, readings)
     if claim.kind == "threshold":
-        return _find_threshold(claim, measure, reader)
-    return _find_number(claim, measure, reader)
-
-
-def _find_number(claim: Claim, measure: Measure, reader: _Reader) -> _Finding:
-    simulated = reader.select(measure.series, measure)
-    published, text = _numbers(claim), ""
-    if measure.against is None:
-        comparison = compare(simulated, published, _tolerance(claim))
+        found = [_find_threshold(claim, measure, one) for one in readings]
     else:
-        ratio = simulated / reader.select(measure.against, measure)
-        simulated = ratio
+        found = [_find_number(claim, measure, one) for one in readings]
+        # "Up to" and "at least" are about the extreme of all points.
+        if claim.relation in ("<=", ">=") and all(one.severity < inf for one in found):
+            extreme = max if claim.relation == "<=" else min
+            found = [extreme(found, key=lambda one: one.simulated)]
+    return max(found, key=lambda one: (not one.passed, one.severity))
+
+
+def _find_number(claim: Claim, measure: Measure, reading: Reading) -> _Finding:
+    published, text = _numbers(claim), ""
+    compared = simulated = reading.left
+    if claim.kind == "difference":
+        compared = simulated = reading.left - reading.right
+    elif measure.against is not None:
+        compared = simulated = reading.ratio
         if claim.change is not None:
             # A change of 24 % is a ratio of 1.24: that is what was measured twice and divided.
             sign = 1 if claim.change == "gain" else -1
             published = _as_ratio(published, sign)
-            simulated = sign * 100 * (ratio - 1)
-            text = f"compared as the ratio {ratio:.3f}"
-        comparison = compare(ratio, published, _tolerance(claim))
-    if len(claim.measure) > 1:
-        text = f"{_name(measure)} {simulated:.4g} {claim.unit}" + (f", {text}" if text else "")
+            simulated = sign * 100 * (reading.ratio - 1)
+            text = f"compared as the ratio {reading.ratio:.3f}"
+    comparison = compare(compared, published, claim.allowed_error)
+    if len(claim.measure) > 1 or reading.where:
+        own = f"{_name(measure)} {simulated:.4g} {claim.unit}{reading.where}"
+        text = own + (f", {text}" if text else "")
     return _Finding(simulated, comparison.passed, _severity(comparison), comparison.error, text)
 
 
 def _severity(comparison: Comparison) -> float:
     error = comparison.error
-    return float("inf") if error != error else abs(error)
+    return inf if isnan(error) else abs(error)
 
 
-def _find_order(claim: Claim, measure: Measure, reader: _Reader) -> _Finding:
-    assert measure.against is not None
-    if measure.select == "all":
-        left = reader.points(measure.series, measure.below)
-        right = reader.points(measure.against, measure.below)
-        ratios = {
-            size: left[size] / (measure.factor * right[size]) for size in left if size in right
-        }
-        if not ratios:
-            raise ValueError(f"{claim.id}: the two series share no size")
-    else:
-        one = reader.select(measure.series, measure)
-        ratios = {0: one / (measure.factor * reader.select(measure.against, measure))}
-    size, tightest = min(ratios.items(), key=lambda item: _slack(claim, item[1]))
+def _find_order(claim: Claim, measure: Measure, readings: list[Reading]) -> _Finding:
+    ratios = [(one.left / (measure.factor * one.right), one.where) for one in readings]
+    tightest, where = min(ratios, key=lambda one: _slack(claim, one[0]))
     slack = _slack(claim, tightest)
     passed = slack >= 0 if claim.relation == "~" else slack > 0
-    where = f" at {axis_label(size)}" if size else ""
     text = f"{_name(measure)} {tightest:.3f}{where}"
     if len(ratios) > 1:
-        text = f"{_name(measure)} {min(ratios.values()):.3f} to {max(ratios.values()):.3f}"
+        low, high = min(ratio for ratio, _ in ratios), max(ratio for ratio, _ in ratios)
+        text = f"{_name(measure)} {low:.3f} to {high:.3f}"
     error = tightest - 1 if claim.relation == "~" else None
     return _Finding(tightest, passed, -slack, error, text)
 
 
 def _slack(claim: Claim, ratio: float) -> float:
     """How far a ratio of two sides is on the right side of their stated order."""
+    if isnan(ratio):
+        return -inf
     if claim.relation == "<":
         return 1 - ratio
     if claim.relation == ">":
         return ratio - 1
-    return _tolerance(claim) - abs(ratio - 1)
+    return claim.allowed_error - abs(ratio - 1)
 
 
-def _find_threshold(claim: Claim, measure: Measure, reader: _Reader) -> _Finding:
+def _find_threshold(claim: Claim, measure: Measure, reading: Reading) -> _Finding:
     limit = _numbers(claim)
     assert isinstance(limit, float)
-    simulated = reader.select(measure.series, measure)
-    passed = {"<=": simulated <= limit, ">=": simulated >= limit, "=": simulated == limit}
-    excess = simulated - limit if claim.relation == "<=" else limit - simulated
-    text = f"{_name(measure)} {simulated:.4g} {claim.unit}" if len(claim.measure) > 1 else ""
+    simulated = reading.left
+    if measure.against is not None:
+        simulated = 100 * abs(reading.ratio - 1)
+    passed = {
+        "<": simulated < limit,
+        "<=": simulated <= limit,
+        ">=": simulated >= limit,
+        "=": simulated == limit,
+    }
+    excess = limit - simulated if claim.relation == ">=" else simulated - limit
+    if claim.relation == "=":
+        excess = abs(excess)
+    several = len(claim.measure) > 1 or reading.where
+    text = f"{_name(measure)} {simulated:.4g} {claim.unit}{reading.where}" if several else ""
     return _Finding(simulated, passed[claim.relation], excess, None, text)
 
 

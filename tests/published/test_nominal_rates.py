@@ -1,4 +1,4 @@
-"""Nominal rates that the paper states follow from the formulas of buses and links."""
+"""Nominal rates that the papers state follow from the formulas of buses and links."""
 
 import pytest
 
@@ -11,20 +11,29 @@ SKIPS_ON_THE_LINK = (SKIP_INTERVAL + SKIP_SYMBOLS) / SKIP_INTERVAL
 SKIPS_ON_THE_BUS = (1538 + 4) / 1538
 
 
-def test_four_lanes_of_single_data_rate_carry_one_gigabyte_per_second() -> None:
-    # Section I: 1 GB/s in each direction, 2 GB/s a port, 4 GB/s with two ports.
-    link = resolve("liu2004").link
+BEDS = [("liu2004", "mt23108"), ("liu2004", "mt25208"), ("sur2005", "mt23108")]
+BEDS += [("sur2005", "mt25218")]
+
+
+@pytest.mark.parametrize(("testbed", "adapter"), BEDS)
+def test_four_lanes_of_single_data_rate_carry_one_gigabyte_per_second(
+    testbed: str, adapter: str
+) -> None:
+    # liu2004 section I: 1 GB/s in each direction, 2 GB/s a port, 4 GB/s with two ports; the last
+    # also in sur2005 section 1.
+    machine = resolve(testbed, adapter=adapter)
+    link = machine.link
     rate = 1e12 / float(link_ps_per_byte(link.speed, link.width)) * SKIPS_ON_THE_LINK
     assert rate == pytest.approx(1e9, rel=1e-12)
-    for adapter in ("mt23108", "mt25208"):
-        assert 2 * resolve("liu2004", adapter=adapter).adapter.ports * rate == pytest.approx(4e9)
+    assert 2 * machine.adapter.ports * rate == pytest.approx(4e9)
 
 
-def test_a_lane_of_pci_express_carries_250_megabytes_per_second_and_eight_carry_two_gigabytes() -> (
-    None
-):
-    # Sections I and II.B.
-    bus = resolve("liu2004", adapter="mt25208").adapter.bus
+@pytest.mark.parametrize(("testbed", "adapter"), [("liu2004", "mt25208"), ("sur2005", "mt25218")])
+def test_a_lane_of_pci_express_carries_250_megabytes_per_second_and_eight_carry_two_gigabytes(
+    testbed: str, adapter: str
+) -> None:
+    # liu2004 sections I and II.B, sur2005 section 2.2.
+    bus = resolve(testbed, adapter=adapter).adapter.bus
     assert (bus.generation, bus.lanes) == (1, 8)
     for lanes, rate in ((1, 250e6), (8, 2e9)):
         found = 1e12 / float(pcie_ps_per_byte(bus.generation, lanes)) * SKIPS_ON_THE_BUS
@@ -32,6 +41,6 @@ def test_a_lane_of_pci_express_carries_250_megabytes_per_second_and_eight_carry_
 
 
 def test_pci_x_moves_about_one_gigabyte_per_second() -> None:
-    # Section I: 64 bits at 133 MHz.
+    # liu2004 section I, sur2005 section 2.2: 64 bits at 133 MHz.
     bus = resolve("liu2004", adapter="mt23108").adapter.bus
     assert bus.width_bits // 8 * bus.clock == pytest.approx(1.0667e9, rel=1e-4)

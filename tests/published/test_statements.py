@@ -1,4 +1,4 @@
-"""The statements of the papers are entered completely, correctly and once."""
+"""The statements of liu2004 are entered completely, correctly and once."""
 
 import csv
 from collections import Counter

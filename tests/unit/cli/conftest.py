@@ -82,6 +82,7 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
         elif options.explain:
             busy = [{"name": "bus", "busy": 1.0}, {"name": "tags", "waited": 0.25}]
             breakdown = {"binds": "bus", "resources": busy}
-        return Point(row, {"sqpc_miss_cnt": 1}, breakdown, 0.0)
+        counters = {"sqpc_access_cnt": 4, "sqpc_miss_cnt": 1, "sqpc_wait_ps": 2_500_000}
+        return Point(row, counters, breakdown, 0.0)
 
     monkeypatch.setattr(hcasim.workloads, "run_point", run)

@@ -46,9 +46,10 @@ def test_json_has_the_fields_of_the_design(hcasim_: Hcasim, words: tuple[str, ..
         "workload": "write_bw",
         "testbed": "liu2004",
         "adapter": "mt25208",
+        "firmware_mode": "tavor",
         "overrides": {"adapter.bus.lanes": "4", "link.width": "1"},
         "rows": [{"size": 8, "qps": 1, "bandwidth_MBps": 1048.576, "rate_Mps": 0.5}],
-        "counters": {"sqpc_miss_cnt": 1},
+        "counters": {"sqpc_access_cnt": 4, "sqpc_miss_cnt": 1, "sqpc_wait_ps": 2_500_000},
         "breakdown": {},
     }
 
@@ -102,6 +103,84 @@ def test_an_explained_bandwidth_names_what_binds(hcasim_: Hcasim) -> None:
     assert re.search(r"^tags +25\.0 %$", output, re.MULTILINE)
 
 
+SUR = ("--testbed", "sur2005")
+
+
+@invented
+def test_columns_appear_when_they_vary(hcasim_: Hcasim) -> None:
+    words = ("--size", "4K", "--qps", "1,128", "--reuse", "100,0")
+    assert hcasim_("bench", "write_bw", *SUR, *words).output.splitlines() == [
+        "write_bw on sur2005, mt25218 (mem)",
+        "Size  QPs  Reuse (%)  Bandwidth (MB/s)  Rate (M/s)",
+        "  4K    1        100           1048.58      0.5000",
+        "  4K    1          0           1048.58      0.5000",
+        "  4K  128        100           1048.58      0.5000",
+        "  4K  128          0           1048.58      0.5000",
+    ]
+
+
+@invented
+def test_each_row_says_what_varies(hcasim_: Hcasim) -> None:
+    words = ("--qps", "1..4", "--reuse", "100,0")
+    output = hcasim_("bench", "write_bw", *SUR, *words, "--format", "csv").output
+    rows = [(row["qps"], row["reuse"]) for row in csv.DictReader(io.StringIO(output))]
+    assert rows == [(qps, reuse) for qps in "124" for reuse in ("100", "0")]
+    data = json.loads(hcasim_("bench", "write_bw", *SUR, *words, "--json").output)
+    assert [(str(row["qps"]), str(row["reuse"])) for row in data["rows"]] == rows
+
+
+@invented
+def test_a_run_of_perftest_has_one_number_of_queue_pairs(hcasim_: Hcasim) -> None:
+    words = ("--size", "8,16", "--qps", "1,128", "--format", "perftest")
+    output = hcasim_("bench", "write_lat", *SUR, *words).output
+    assert re.findall(r"Number of qps   : (\d+)", output) == ["1", "128"]
+    assert re.findall(r"^ (8|16) ", output, re.MULTILINE) == ["8", "16"] * 2
+
+
+@invented
+def test_a_run_of_osu_says_what_varies(hcasim_: Hcasim) -> None:
+    words = ("--size", "8,16", "--qps", "1,128", "--format", "osu")
+    lines = hcasim_("bench", "write_lat", *SUR, *words).output.splitlines()
+    assert [line for line in lines if line.startswith("# QPs")] == ["# QPs: 1", "# QPs: 128"]
+    assert len(lines) == 2 * 5
+
+
+@invented
+def test_an_explained_result_tells_how_the_caches_fared(hcasim_: Hcasim) -> None:
+    words = ("--size", "8", "--firmware-mode", "memfree", "--explain")
+    output = hcasim_("bench", "write_lat", *SUR, *words).output
+    assert "write_lat on sur2005, mt25218 (memfree)" in output
+    assert "Caches of the adapters, 8" in output
+    assert re.search(r"^sqpc +host +4 +1 +75\.0 % +2\.500$", output, re.MULTILINE)
+    data = json.loads(hcasim_("bench", "write_lat", *SUR, *words, "--json").output)
+    assert data["firmware_mode"] == "memfree"
+    (sqpc,) = data["breakdown"]["caches"]
+    assert (sqpc["name"], sqpc["hit_rate"], sqpc["waited_us"]) == ("sqpc", 0.75, 2.5)
+
+
+def test_the_memory_of_queue_pairs_has_no_size(hcasim_: Hcasim) -> None:
+    words = ("--qps", "1,128", "--explain")
+    lines = hcasim_("bench", "host_memory", *SUR, *words).output.splitlines()
+    assert lines[1].split()[0] == "QPs"
+    assert "Where the memory of 128 QPs goes" in lines
+    assert any(line.startswith("work_queues ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("workload", "form", "allowed"),
+    [
+        ("host_memory", "perftest", "perftest has no test host_memory; allowed: text, json or csv"),
+        ("host_memory", "osu", "osu has no test like host_memory; allowed: text, json or csv"),
+        ("qp_lat", "perftest", "perftest has no test qp_lat; allowed: text, json, csv or osu"),
+    ],
+)
+def test_a_tool_that_has_no_such_test_has_no_form_for_it(
+    hcasim_: Hcasim, workload: str, form: str, allowed: str
+) -> None:
+    (fault,) = hcasim_("bench", workload, *SUR, "--format", form).faults
+    assert fault == f"format: {allowed}"
+
+
 @invented
 def test_a_trace_has_a_line_per_event(hcasim_: Hcasim, tmp_path: Path) -> None:
     file = tmp_path / "events.tsv"
@@ -124,9 +203,18 @@ def test_the_machine_is_the_one_asked_for(hcasim_: Hcasim) -> None:
         (("--size=-8",), "size: found the size '-8'"),
         (("--size", "3G"), "size: found the size '3G'; allowed are 1 B to 2 GiB"),
         (("--size", "8 ns"), "size: found '8 ns'"),
-        (("--adapter", "mt25280"), "did you mean 'mt25208'?"),
+        (("--adapter", "mt2520"), "did you mean 'mt25208'?"),
         (("--qps", "many"), "qps: found 'many'; allowed: a whole number"),
         (("--qps", "1000000"), "allowed: up to 65536"),
+        (("--qps", "1,0"), "qps: found 0; allowed: 1 or more"),
+        (("--qps", "8..1"), "qps: found the range '8..1'"),
+        (("--reuse", "101"), "reuse: found 101; allowed: 0 to 100"),
+        (("--reuse", "most"), "reuse: found 'most'; allowed: a whole number from 0 to 100"),
+        (("--page-size", "2K"), "page_size: found 2048; allowed: powers of two from 4096 B"),
+        (("--page-size", "big"), "page_size: found 'big'"),
+        (("--depth", "8"), "depth: write_bw has no such option"),
+        (("--depth", "x"), "depth: found 'x'; allowed: a whole number"),
+        (("--firmware-mode", "memfre"), "did you mean 'memfree'?"),
         (("--window", "0"), "window: found 0; allowed: 1 or more"),
         (("--mode", "striping", "--ports", "1"), "ports: found 1 with mode striping"),
         (("--ports", "2"), "choose mode striping or binding"),
@@ -142,6 +230,7 @@ def test_the_machine_is_the_one_asked_for(hcasim_: Hcasim) -> None:
         (("--format", "osu", "--json"), "--json: contradicts --format osu"),
         (("--trace", "/nowhere/file"), "there is no folder /nowhere"),
         (("--size", "4,8", "--trace", "events"), "--trace: records one size, found 2"),
+        (("--qps", "4,8", "--trace", "events"), "--trace: records one point, found 2"),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_is_allowed(

@@ -19,13 +19,18 @@ Edit = Callable[[str, str], None]
 def formula(name: str, machine: Machine, options: Options, log: object = None) -> Point:
     """Latencies grow with the size, bandwidths saturate, and PCI Express is faster."""
     pcie = machine.adapter.bus.kind == "pcie"
+    peak = 1000.0 if pcie else 800.0
+    bandwidth = peak * options.size / (options.size + 1000)
+    each = 48.0 if machine.adapter.firmware_mode == "memfree" else 16.0
+    numbers = {
+        "latency_us": (4.0 if pcie else 5.0) + (options.size + options.qps - 1) / 1000,
+        "bandwidth_MBps": bandwidth,
+        "rate_Mps": bandwidth / options.size,
+        "total_KiB": 8192.0 + options.qps * each,
+    }
+    fields = hcasim.workloads.WORKLOADS[name].fields
     row: dict[str, Any] = {"size": options.size, "qps": options.qps}
-    if name.endswith("_lat"):
-        row["latency_us"] = (4.0 if pcie else 5.0) + options.size / 1000
-    else:
-        peak = 1000.0 if pcie else 800.0
-        row["bandwidth_MBps"] = peak * options.size / (options.size + 1000)
-        row["rate_Mps"] = row["bandwidth_MBps"] / options.size
+    row |= {field: numbers.get(field, 1.0) for field in fields}
     breakdown = {"stages": [], "total_us": 0.0} if options.explain else {}
     return Point(row, {"sqpc_miss_cnt": 1}, breakdown, 0.0)
 

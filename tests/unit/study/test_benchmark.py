@@ -17,6 +17,7 @@ def test_the_result_is_the_json_of_the_design() -> None:
         "workload",
         "testbed",
         "adapter",
+        "firmware_mode",
         "overrides",
         "rows",
         "counters",
@@ -31,7 +32,7 @@ def test_the_result_is_the_json_of_the_design() -> None:
 
 def test_a_breakdown_of_one_size_stands_alone_and_of_several_with_their_sizes() -> None:
     one = bench("write_lat", "liu2004", sizes=8, explain=True).to_dict()
-    assert one["breakdown"] == {"stages": [], "total_us": 0.0}
+    assert one["breakdown"] == {"stages": [], "total_us": 0.0, "caches": []}
     several = bench("write_lat", "liu2004", sizes=[8, 64], explain=True).to_dict()
     assert [part["size"] for part in several["breakdown"]["sizes"]] == [8, 64]
 
@@ -45,3 +46,42 @@ def test_a_benchmark_is_a_table_and_html() -> None:
     found = bench("write_lat", "liu2004", sizes=[8, 64])
     assert found.to_pandas()["size"].tolist() == [8, 64]
     assert "<table>" in found._repr_html_()
+
+
+def test_each_size_is_measured_with_each_number_of_queue_pairs() -> None:
+    found = bench("write_lat", "liu2004", sizes="8,64", qps="1..4")
+    rows = [(row["size"], row["qps"]) for row in found.curve.rows]
+    assert rows == [(8, 1), (8, 2), (8, 4), (64, 1), (64, 2), (64, 4)]
+    assert [axis.name for axis in found.axes] == ["size", "qps"]
+
+
+def test_queue_pairs_are_a_number_a_list_or_a_text() -> None:
+    for given, expected in ((3, [3]), ([1, 9], [1, 9]), ("2,1", [2, 1])):
+        found = bench("write_lat", "liu2004", qps=given)
+        assert [row["qps"] for row in found.curve.rows] == expected
+
+
+def test_reuse_is_in_the_rows_if_it_varies() -> None:
+    found = bench("write_bw", "sur2005", reuse="100,0")
+    assert [row["reuse"] for row in found.curve.rows] == [100, 0]
+    assert found.curve.axis == "reuse"
+    assert list(found.curve.rows[0])[:3] == ["size", "qps", "reuse"]
+
+
+def test_the_firmware_mode_is_part_of_the_result() -> None:
+    found = bench("host_memory", "sur2005", firmware_mode="memfree")
+    assert found.to_dict()["firmware_mode"] == "memfree"
+    assert "total_KiB" in found.fields
+    assert found.axes == ()
+
+
+def test_a_breakdown_names_what_varies() -> None:
+    found = bench("write_lat", "liu2004", qps=[1, 2], explain=True).to_dict()
+    points = found["breakdown"]["points"]
+    assert [(one["size"], one["qps"]) for one in points] == [(8, 1), (8, 2)]
+
+
+def test_html_has_a_column_for_each_combination() -> None:
+    html = bench("write_lat", "liu2004", sizes=[8, 64], qps=[1, 2])._repr_html_()
+    assert "<th>QPs 1</th><th>QPs 2</th>" in html
+    assert "<th>64</th><td>4.06</td><td>4.07</td>" in html

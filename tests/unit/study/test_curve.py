@@ -43,3 +43,18 @@ def test_a_notebook_shows_a_table_with_escaped_labels() -> None:
     html = Curve("one", "<one>", rows)._repr_html_()
     assert "&lt;one&gt;" in html
     assert "<th>4K</th><td>1.23</td>" in html
+
+
+def test_a_curve_may_be_drawn_over_something_else_than_the_size() -> None:
+    rows = ({"size": 8, "qps": 1, "latency_us": 4.0}, {"size": 8, "qps": 128, "latency_us": 7.0})
+    one = Curve("one", "one", rows, axis="qps")
+    assert one.x.tolist() == [1, 128]
+    assert one.sizes.tolist() == [8, 8]
+    html = one._repr_html_()
+    assert "<th>QPs</th>" in html
+    assert "<th>128</th><td>7.00</td>" in html
+
+
+def test_details_of_a_row_are_fields_too() -> None:
+    rows = ({"size": 8, "qps": 1, "reuse": 0, "total_KiB": 9.0, "process_KiB": 8.0},)
+    assert Curve("one", "one", rows).fields == ("total_KiB", "process_KiB")

@@ -49,3 +49,26 @@ def test_atomics_are_bars_in_groups() -> None:
     axes = replay("liu2004/fig05", jobs=1).plot().axes[0]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["comp_swap", "fetch_add"]
     assert len(axes.patches) == 4
+
+
+def test_queue_pairs_are_a_logarithmic_axis_with_each_number() -> None:
+    axes = replay("sur2005/fig3c", jobs=1).plot().axes[0]
+    assert axes.get_xscale() == "log"
+    labels = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert labels == ["1", "2", "4", "8", "16", "32", "64", "128"]
+    assert axes.get_ylabel() == "Memory (KiB)"
+
+
+def test_reuse_is_a_linear_axis_and_a_table_is_titled_as_one() -> None:
+    axes = replay("sur2005/table1", jobs=1).plot().axes[0]
+    assert axes.get_xscale() == "linear"
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0", "25", "50", "75", "100"]
+    assert axes.get_title().startswith("sur2005, Table 1: ")
+
+
+def test_published_values_are_marked_where_they_were_read_and_in_the_unit_of_the_axis() -> None:
+    axes = replay("sur2005/table1", series=["mem"], jobs=1).plot().axes[0]
+    marks = [tuple(container.lines[0].get_xydata()[0]) for container in axes.containers]
+    printed = {100: 926, 75: 925, 50: 927, 25: 926, 0: 922}
+    assert marks == [(at, pytest.approx(one * 2**20 / 1e6)) for at, one in printed.items()]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["Mem", "Mem, published"]

@@ -63,3 +63,56 @@ def test_a_notebook_shows_the_figure_and_the_what_if() -> None:
     found = replay("liu2004/fig03", series=["pcie"], overrides={"adapter.bus.lanes": "1"}, jobs=1)
     assert "Figure 3" in found._repr_html_()
     assert "adapter.bus.lanes = 1" in found._repr_html_()
+
+
+def test_each_series_has_the_firmware_mode_of_its_authors() -> None:
+    lines = {line.name: line for line in plan(load_scenario("sur2005/fig3c")).lines}
+    modes = {name: line.jobs[0].machine.adapter.firmware_mode for name, line in lines.items()}
+    assert modes == {"mem": "mem", "memfree": "memfree"}
+    found = replay("sur2005/fig3c", jobs=1)
+    assert found["memfree"].settings["firmware_mode"] == "memfree"
+    assert found["memfree"]["total_KiB"][-1] - found["mem"]["total_KiB"][-1] == 128 * 32
+
+
+def test_a_replay_may_vary_queue_pairs() -> None:
+    found = replay("sur2005/fig3c", jobs=1)
+    assert found["mem"].x.tolist() == [1, 2, 4, 8, 16, 32, 64, 128]
+    assert "<th>QPs</th>" in found._repr_html_()
+    assert found.to_pandas()["qps"].tolist()[:8] == found["mem"].x.tolist()
+    more = replay("sur2005/fig3c", series=["mem"], x="64..256", jobs=1)
+    assert more["mem"].x.tolist() == [64, 128, 256]
+
+
+def test_a_row_says_what_varies_even_if_the_workload_does_not() -> None:
+    found = replay("sur2005/table1", series=["mem"], jobs=1)
+    assert [row["reuse"] for row in found["mem"].rows] == [100, 75, 50, 25, 0]
+    assert {row["size"] for row in found["mem"].rows} == {65536}
+
+
+def test_only_one_thing_varies() -> None:
+    with pytest.raises(CatalogError, match="sizes: found several; allowed: one, beside reuse"):
+        replay("sur2005/table1", sizes="4K,64K")
+    with pytest.raises(CatalogError, match="x: found with sizes, which are the x axis"):
+        replay("liu2004/fig03", sizes="8", x="8")
+
+
+def test_a_series_may_have_queue_pairs_and_a_place_of_its_buffers_of_its_own() -> None:
+    given = {
+        (one.jobs[0].options.qps, one.jobs[0].machine.adapter.firmware_mode)
+        for one in plan(load_scenario("sur2005/fig3a")).lines
+    }
+    assert given == {(1, "mem"), (1, "memfree"), (128, "mem"), (128, "memfree")}
+    places = [one.jobs[0].options.memory for one in plan(load_scenario("sur2005/fig2")).lines]
+    assert places == ["adapter", "host", "adapter", "host"]
+
+
+def test_what_the_workload_does_not_measure_is_a_fault(edit: Callable[[str, str], None]) -> None:
+    edit('field = "latency_us"', 'field = "total_KiB"')
+    edit('quantity = "latency"', 'quantity = "bandwidth"')
+    edit('unit = "us"', 'unit = "MB/s"')
+    with pytest.raises(CatalogError) as caught:
+        plan(load_scenario("liu2004/fig03"))
+    assert caught.value.faults == [
+        "liu2004/fig03: axes.field: needs total_KiB; write_lat measures latency_us",
+        "liu2004/fig03: claims[1].quantity: needs bandwidth_MBps; write_lat measures latency_us",
+    ]

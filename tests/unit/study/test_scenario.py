@@ -6,8 +6,14 @@ import pytest
 
 from hcasim.catalog import CatalogError
 from hcasim.study import list_papers, list_scenarios, load_context, load_scenario, load_scenarios
+from hcasim.study.experiment import Options
 
 Edit = Callable[[str, str], None]
+
+SMALLEST = 'select = "smallest"'
+ROLE = 'role = "fitted"'
+SERIES = 'adapter = "mt25208"'
+SIZES = 'sizes = ["4", "8", "16", "32", "64", "128", "256", "512", "1K", "2K", "4K"]'
 
 
 def faults_of(*identifiers: str) -> list[str]:
@@ -54,7 +60,7 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
         ("warmup = 1000", 'warmup = "many"', "options.warmup: found 'many'; "),
         ('sizes = ["4", ', 'sizes = ["4 ns", ', "options.sizes[1]: found '4 ns'; allowed"),
         ('adapter = "mt25208"', 'adapter = "mt25280"', "series.pcie.adapter: found 'mt25280'"),
-        ('adapter = "mt25208"', 'adapter = "mt25280"', "did you mean 'mt25208'?"),
+        ('adapter = "mt25208"', 'adapter = "mt2520"', "did you mean 'mt25208'?"),
         ('testbed = "liu2004"', 'testbed = "liu2005"', "testbed: found 'liu2005'; allowed: "),
         ('paper = "liu2004"', 'paper = "liu2005"', "paper: found 'liu2005'"),
         ('field = "latency_us"', 'field = "latency"', "axes.field: found 'latency'; allowed: "),
@@ -75,6 +81,19 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
             '{ series = "pcie", against = "pcix", select = "smallest" }',
             "against is not allowed here",
         ),
+        (SMALLEST, 'select = "smallest", at = 4', "either select or at is needed"),
+        (SMALLEST, "below = 8", "either select or at is needed"),
+        (SMALLEST, "at = 4, below = 8", "below and above belong to select"),
+        (SMALLEST, "at = 5", "claims[1].measure: found at 5; size of liu2004/fig03 has 4, 8, "),
+        (SMALLEST, "at = 4, against_at = 8", "against_at belongs to at and against"),
+        ('unit = "us"', 'unit = "MB/s"', "claims[1].unit: found 'MB/s'; allowed for a latency: us"),
+        (ROLE, "tolerance = 0.06\n" + ROLE, "tolerance must be at most 0.05, as usual, found 0.06"),
+        (ROLE, "tolerance = 0.0\n" + ROLE, "claims[1].tolerance: found 0.0; "),
+        (SERIES, 'firmware_mode = "memfre"\n' + SERIES, "did you mean 'memfree'?"),
+        (SERIES, 'memory = "hots"\n' + SERIES, "series.pcie.memory: found 'hots'; allowed: "),
+        ("warmup = 1000", "qps = [1, 2]", "options: found several values of size or qps; allowed"),
+        ("warmup = 1000", "reuse = 101", "options.reuse[1]: found 101; "),
+        ("warmup = 1000", 'pattern = "cyclc"', "did you mean 'cyclic'?"),
         ("[options]", "[adapter]\nports = 1\n\n[options]", "adapter: unknown key; allowed: "),
     ],
 )
@@ -101,5 +120,52 @@ def test_text_that_is_not_toml_is_placed(edit: Edit) -> None:
 
 def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
     allowed = {"sizes", "window", "threshold", "warmup", "iters", "qps", "mtu"}
+    allowed |= {"reuse", "pattern", "page_size", "depth"}
+    assert set(Options.model_fields) == allowed
     for name in list_scenarios():
         assert set(load_scenario(name).options.model_fields_set) <= allowed
+
+
+def test_what_has_several_values_is_the_x_axis(edit: Edit) -> None:
+    options = load_scenario("liu2004/fig03").options
+    assert (options.axis.name, options.fixed()) == ("size", {})
+    edit(SIZES, 'sizes = "8"\nreuse = 50\nqps = [1, 16, 128]')
+    options = load_scenario("liu2004/fig03").options
+    assert (options.axis.name, options.points) == ("qps", (1, 16, 128))
+    assert options.fixed() == {"size": 8, "reuse": 50}
+
+
+def test_a_scenario_may_leave_the_size_to_the_workload(edit: Edit) -> None:
+    edit(SIZES, "")
+    options = load_scenario("liu2004/fig03").options
+    assert (options.axis.name, options.points) == ("size", None)
+
+
+def test_a_series_cannot_set_the_queue_pairs_that_vary(edit: Edit) -> None:
+    edit(SIZES, "qps = [1, 2]")
+    edit(SERIES, f"qps = 3\n{SERIES}")
+    (fault,) = faults_of("liu2004/fig03")
+    assert fault.endswith("series.pcie.qps: found 3, but qps is the x axis; leave one out")
+
+
+def test_a_value_stands_once_on_the_axis(edit: Edit) -> None:
+    edit(SIZES, "qps = [1, 2, 1]")
+    assert faults_of("liu2004/fig03")[0].endswith("qps: found a value twice")
+
+
+def test_a_point_of_another_scenario_is_checked_too(edit: Edit) -> None:
+    edit(f'against = "liu2004/fig02:pcix", {SMALLEST}', 'against = "liu2004/fig02:pcix", at = 5')
+    (fault,) = faults_of("liu2004/fig03")
+    assert "found at 5; size of liu2004/fig02 has 4, 8" in fault
+
+
+def test_a_table_is_no_figure() -> None:
+    assert load_scenario("liu2004/fig03").place == "liu2004, Figure 3"
+    assert load_scenario("sur2005/table1").place == "sur2005, Table 1"
+
+
+def test_series_may_differ_in_what_their_authors_set() -> None:
+    series = load_scenario("sur2005/fig3a").series
+    assert {(one.firmware_mode, one.qps) for one in series.values()} == {
+        (mode, qps) for mode in ("mem", "memfree") for qps in (1, 128)
+    }

@@ -32,6 +32,12 @@ def faults_of(workload: str = "write_bw", testbed: str = "liu2004", **request: A
         ({"warmup": -1}, "warmup: found -1; allowed: 0 or more"),
         ({"op": "fetch_add"}, "op: write_bw has no such option; it has "),
         ({"widnow": 1}, "did you mean 'window'?"),
+        ({"reuse": 101}, "reuse: found 101; allowed: 0 to 100"),
+        ({"reuse": "-1"}, "reuse: found -1; allowed: 0 to 100"),
+        ({"qps": [1, 65537]}, "qps: found 65537, in all 65537 queue pairs; allowed: up to 65536"),
+        ({"page_size": 2048}, "page_size: found 2048; allowed: powers of two from 4096 B"),
+        ({"page_size": 12288}, "page_size: found 12288; allowed: powers of two from 4096 B"),
+        ({"depth": 64}, "depth: write_bw has no such option; it has "),
     ],
 )
 def test_an_option_out_of_range_or_in_contradiction_is_named(
@@ -92,3 +98,59 @@ def test_striping_and_binding_use_both_ports_unless_told_otherwise() -> None:
 def test_what_is_not_given_is_the_workload_s_own_default() -> None:
     (job,) = prepare("write_bw", "liu2004", options={"window": 3})
     assert (job.options.window, job.options.iters, job.options.size) == (3, 100, 65536)
+
+
+@pytest.mark.parametrize(
+    ("workload", "options", "fault"),
+    [
+        ("write_lat", {"pattern": "cyclc"}, "did you mean 'cyclic'?"),
+        ("loopback_lat", {"memory": "adaptor"}, "did you mean 'adapter'?"),
+        ("netpipe", {"buffers": 0}, "buffers: found 0; allowed: 1 or more"),
+        ("host_memory", {"depth": 0}, "depth: found 0; allowed: 1 or more"),
+        ("host_memory", {"depth": 65536}, "depth: found 65536; allowed: up to 65535"),
+        ("host_memory", {"reuse": 0}, "reuse: host_memory has no such option"),
+    ],
+)
+def test_an_option_of_some_workloads_is_checked_where_it_is_understood(
+    workload: str, options: dict[str, Any], fault: str
+) -> None:
+    (found,) = faults_of(workload, "sur2005", options=options)
+    assert fault in found
+
+
+def test_a_size_is_refused_where_it_means_nothing() -> None:
+    (fault,) = faults_of("host_memory", "sur2005", sizes=8)
+    assert fault.startswith("size: host_memory has no such option; it has ")
+
+
+def test_an_adapter_without_memory_of_its_own_holds_no_buffers() -> None:
+    place = {"memory": "adapter"}
+    assert prepare("loopback_lat", "sur2005", options=place)
+    (fault,) = faults_of("loopback_lat", "sur2005", firmware_mode="memfree", options=place)
+    assert fault == (
+        "memory: found 'adapter', but mt25218 has none in use in firmware mode memfree; "
+        "allowed: host"
+    )
+
+
+def test_an_unknown_firmware_mode_is_a_fault_and_hides_no_other() -> None:
+    first, second = faults_of(firmware_mode="memfre", options={"processes": 9})
+    assert "did you mean 'memfree'?" in first
+    assert second.startswith("processes: ")
+
+
+def test_faults_of_numbers_and_of_lists_are_said_together() -> None:
+    faults = faults_of(
+        "write_bw",
+        "sur2005",
+        sizes="x",
+        options={"qps": "y,0", "reuse": [101], "page_size": 3, "mode": "z"},
+    )
+    assert [line.partition(":")[0] for line in faults] == [
+        "size",
+        "qps",
+        "qps",
+        "reuse",
+        "page_size",
+        "mode",
+    ]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.study.sizes import LARGEST, axis_label, parse_sizes
+from hcasim.study.sizes import LARGEST, axis_label, parse_counts, parse_percents, parse_sizes
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,27 @@ def test_a_range_rises_from_its_start_to_its_end(one: int, other: int) -> None:
     assert sizes[-1] == high
     assert list(sizes) == sorted(set(sizes))
     assert all(size & (size - 1) == 0 for size in sizes[1:-1])
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [("8", (8,)), ("1,128", (1, 128)), ("1..16", (1, 2, 4, 8, 16)), ("3..10,1", (3, 4, 8, 10, 1))],
+)
+def test_queue_pairs_are_listed_like_sizes(text: str, counts: tuple[int, ...]) -> None:
+    assert parse_counts(text) == counts
+
+
+@pytest.mark.parametrize("text", ["", "x", "8,", "0", "-4", "1.5", "8..", "64..8", "4K"])
+def test_queue_pairs_are_whole_numbers_from_one_on(text: str) -> None:
+    with pytest.raises(ValueError, match="found"):
+        parse_counts(text)
+
+
+def test_percentages_keep_their_order() -> None:
+    assert parse_percents("100,75, 50,25,0,75") == (100, 75, 50, 25, 0)
+
+
+@pytest.mark.parametrize("text", ["", "x", "101", "-1", "1.5", "0..100"])
+def test_a_percentage_is_a_whole_number_up_to_a_hundred(text: str) -> None:
+    with pytest.raises(ValueError, match="found"):
+        parse_percents(text)

@@ -42,7 +42,7 @@ def curves(**values: Mapping[int, float]) -> dict[str, Curve]:
             name,
             name,
             tuple(
-                {"size": size, "qps": 1, "latency_us": one, "bandwidth_MBps": one}
+                {"size": size, "qps": 1, "latency_us": one, "bandwidth_MBps": one, "total_KiB": one}
                 for size, one in points.items()
             ),
         )
@@ -235,3 +235,159 @@ def test_a_verdict_becomes_plain_data() -> None:
     data = verdict(a_claim(published=[4.0, 5.0], contradiction="both"), one={4: 4.0}).to_dict()
     assert data["published"] == [4.0, 5.0]
     assert data["id"] == "X-1"
+
+
+def test_a_memory_passes_within_a_quarter_only() -> None:
+    def status(value: float) -> str:
+        claim = a_claim(quantity="memory", published=1, unit="MiB")
+        return verdict(claim, one={4: value}).status
+
+    assert [status(v) for v in (767.0, 769.0, 1279.0, 1281.0)] == ["fail", "pass", "pass", "fail"]
+
+
+def test_the_unit_of_a_claim_decides_the_factor() -> None:
+    claim = a_claim(quantity="bandwidth", published=926, unit="MiB/s", tolerance=0.001)
+    found = verdict(claim, one={4: 971.0})
+    assert (found.status, found.unit) == ("pass", "MiB/s")
+    assert found.simulated == pytest.approx(971e6 / 2**20)
+    assert verdict(claim, one={4: 926.0}).status == "fail"
+    plain = a_claim(quantity="bandwidth", published=926, unit="MB/s")
+    assert verdict(plain, one={4: 926.0}).simulated == 926.0
+
+
+def test_a_ratio_does_not_depend_on_the_unit() -> None:
+    claim = a_claim(quantity="bandwidth", kind="ratio", published=2.0, unit="x", measure=PAIR)
+    assert verdict(claim, one={4: 6.0}, two={4: 3.0}).simulated == 2.0
+
+
+@pytest.mark.parametrize(("value", "status"), [(3.03, "pass"), (3.05, "fail"), (2.97, "pass")])
+def test_a_claim_may_ask_for_more_than_its_kind(value: float, status: str) -> None:
+    claim = a_claim(published=3.0, tolerance=0.0125)
+    found = verdict(claim, one={4: value})
+    assert (found.status, found.tolerance) == (status, 0.0125)
+    alike = a_claim(kind="ordering", published="a", relation="~", tolerance=0.0125, measure=PAIR)
+    assert verdict(alike, one={4: value}, two={4: 3.0}).status == status
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tolerance": 0.051},
+        {"tolerance": 0.031, "kind": "ratio", "measure": PAIR},
+        {"tolerance": 0.031, "quantity": "bandwidth"},
+        {"tolerance": 0.26, "quantity": "memory"},
+        {"tolerance": 0.01, "kind": "threshold", "relation": "<="},
+    ],
+)
+def test_a_claim_cannot_ask_for_less_than_its_kind(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="tolerance"):
+        a_claim(**fields)
+
+
+def test_a_difference_is_what_the_first_series_has_more() -> None:
+    claim = a_claim(
+        quantity="memory", kind="difference", published=4, unit="MiB", relation="<=", measure=PAIR
+    )
+    found = verdict(claim, one={4: 10240.0}, two={4: 6144.0})
+    assert (found.status, found.simulated, found.tolerance) == ("pass", 4.0, 0.25)
+    assert verdict(claim, one={4: 9000.0}, two={4: 6144.0}).status == "fail"
+    assert verdict(claim, one={4: 6144.0}, two={4: 10240.0}).status == "fail"
+
+
+AT = {"series": "one", "at": 8}
+
+
+def test_a_measure_may_read_at_one_point() -> None:
+    claim = a_claim(measure=AT)
+    assert verdict(claim, one={4: 9.0, 8: 4.0, 16: 9.0}).status == "pass"
+    assert verdict(claim, one={4: 4.0, 8: 9.0, 16: 4.0}).status == "fail"
+
+
+def test_two_points_of_one_series_may_be_compared() -> None:
+    measure = {"series": "one", "at": 8, "against": "one", "against_at": 4}
+    claim = a_claim(kind="ratio", published=2.0, unit="x", measure=measure)
+    assert verdict(claim, one={4: 3.0, 8: 6.0}).simulated == 2.0
+    both = a_claim(kind="ratio", published=2.0, unit="x", measure={**AT, "against": "two"})
+    assert verdict(both, one={4: 0.0, 8: 6.0}, two={4: 0.0, 8: 3.0}).simulated == 2.0
+
+
+def test_an_order_may_hold_above_a_size_only() -> None:
+    measure = PAIR | {"select": "all", "above": "8"}
+    claim = a_claim(kind="ordering", published="a", relation=">", measure=measure)
+    values = {"one": {4: 1.0, 8: 1.0, 16: 2.0}, "two": {4: 1.0, 8: 1.0, 16: 1.0}}
+    assert verdict(claim, **values).status == "pass"
+    assert verdict(claim, one={8: 2.0, 16: 1.0}, two={8: 1.0, 16: 1.0}).status == "fail"
+
+
+EACH = PAIR | {"select": "all"}
+
+
+def test_around_a_percentage_means_at_each_size() -> None:
+    claim = a_claim(
+        kind="percent", change="gain", published=10, unit="%", relation="~", measure=EACH
+    )
+    two = {4: 1.0, 8: 1.0}
+    assert verdict(claim, one={4: 1.08, 8: 1.12}, two=two).status == "pass"
+    found = verdict(claim, one={4: 1.02, 8: 1.10}, two=two)
+    assert found.status == "fail"
+    assert found.simulated == pytest.approx(2)
+    assert "one / two 2 % at 4, compared as the ratio 1.020" in found.note
+
+
+def test_up_to_a_percentage_means_at_the_largest_change() -> None:
+    claim = a_claim(
+        kind="percent", change="gain", published=10, unit="%", relation="<=", measure=EACH
+    )
+    two = {4: 1.0, 8: 1.0}
+    assert verdict(claim, one={4: 1.02, 8: 1.10}, two=two).status == "pass"
+    assert verdict(claim, one={4: 1.02, 8: 1.05}, two=two).status == "fail"
+    assert verdict(claim, one={4: 1.10, 8: 1.20}, two=two).status == "fail"
+    assert verdict(claim, one={4: float("nan"), 8: 1.10}, two=two).status == "fail"
+    least = a_claim(
+        kind="percent", change="gain", published=10, unit="%", relation=">=", measure=EACH
+    )
+    assert verdict(least, one={4: 1.10, 8: 1.90}, two=two).status == "pass"
+
+
+def test_ten_percent_are_seven_to_thirteen_if_the_claim_says_so() -> None:
+    def status(ratio: float) -> str:
+        claim = a_claim(
+            kind="percent",
+            change="gain",
+            published=10,
+            unit="%",
+            relation="~",
+            tolerance=0.027,
+            measure=PAIR,
+        )
+        return verdict(claim, one={4: ratio}, two={4: 1.0}).status
+
+    assert [status(v) for v in (1.07, 1.071, 1.129, 1.13)] == ["fail", "pass", "pass", "fail"]
+
+
+@pytest.mark.parametrize(("value", "status"), [(0.991, "pass"), (1.009, "pass"), (1.011, "fail")])
+def test_a_limit_of_a_difference_holds_both_ways_and_at_each_size(
+    value: float, status: str
+) -> None:
+    claim = a_claim(kind="threshold", published=1, unit="%", relation="<", measure=EACH)
+    found = verdict(claim, one={4: 1.0, 8: value, 16: 1.001}, two={4: 1.0, 8: 1.0, 16: 1.0})
+    assert found.status == status
+    assert found.simulated == pytest.approx(100 * abs(value - 1))
+    assert found.note.endswith("% at 8")
+
+
+def test_a_limit_below_excludes_the_limit() -> None:
+    below = a_claim(kind="threshold", published=14, relation="<")
+    assert verdict(below, one={4: 13.9}).status == "pass"
+    assert verdict(below, one={4: 14.0}).status == "fail"
+
+
+@pytest.mark.parametrize("relation", ["<", ">", "~"])
+@pytest.mark.parametrize("place", [4, 8, 16])
+def test_an_order_with_a_number_that_is_none_fails(relation: str, place: int) -> None:
+    right = {"<": 2.0, ">": 0.5, "~": 1.0}[relation]
+    claim = a_claim(kind="ordering", published="a", relation=relation, measure=EACH)
+    one = {4: 1.0, 8: 1.0, 16: 1.0}
+    two = dict.fromkeys(one, right)
+    assert verdict(claim, one=one, two=two).status == "pass"
+    assert verdict(claim, one={**one, place: float("nan")}, two=two).status == "fail"

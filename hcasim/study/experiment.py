@@ -1,0 +1,185 @@
+"""Published experiments as data: what was run, on what, and what its authors state."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from hcasim.catalog import one_of
+from hcasim.catalog.adapter import FirmwareMode
+from hcasim.study.axis import AXES, Axis
+from hcasim.study.claims import Claim, Entry, Text, read_size
+
+
+def as_tuple(value: object) -> object:
+    """Take a list of a file as what it is, a fixed sequence."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _several(value: object) -> object:
+    return as_tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+Size = Annotated[int, BeforeValidator(read_size), Field(ge=1)]
+Sizes = Annotated[tuple[Size, ...], BeforeValidator(_several), Field(min_length=1)]
+Positive = Annotated[int, Field(ge=1)]
+Counts = Annotated[tuple[Positive, ...], BeforeValidator(_several), Field(min_length=1)]
+Percent = Annotated[int, Field(ge=0, le=100)]
+Percents = Annotated[tuple[Percent, ...], BeforeValidator(_several), Field(min_length=1)]
+Memory = Literal["host", "adapter"]
+
+
+class Options(Entry):
+    """What the authors set for all series of a figure; never a hardware parameter.
+
+    One of sizes, qps and reuse may have several values: the x axis of the figure.
+
+    Parameters:
+        sizes: message sizes in bytes, written as on the paper's axis: "4", "8K", "1M".
+        window: messages that may be outstanding.
+        threshold: longest message in bytes that striping leaves whole.
+        warmup: iterations before the clock starts.
+        iters: iterations that are timed.
+        qps: queue pairs of each process.
+        reuse: percentage of the messages that use the same buffer.
+        pattern: which queue pair is next.
+        page_size: bytes of a page of the registered buffers.
+        depth: entries of each work queue.
+        mtu: largest InfiniBand payload in bytes, if the authors chose another.
+    """
+
+    sizes: Sizes | None = None
+    window: Positive | None = None
+    threshold: Annotated[int, Field(ge=0)] | None = None
+    warmup: Annotated[int, Field(ge=0)] | None = None
+    iters: Positive | None = None
+    qps: Counts | None = None
+    reuse: Percents | None = None
+    pattern: Literal["cyclic", "random", "zipf"] | None = None
+    page_size: Size | None = None
+    depth: Positive | None = None
+    mtu: Literal[256, 512, 1024, 2048, 4096] | None = None
+
+    @model_validator(mode="after")
+    def _has_one_axis(self) -> Options:
+        several = [name for name, values in self._swept.items() if values and len(values) > 1]
+        if len(several) > 1:
+            raise ValueError(
+                f"found several values of {one_of(several)}; allowed: of one, the x axis"
+            )
+        for name, values in self._swept.items():
+            if values and len(set(values)) < len(values):
+                raise ValueError(f"{name}: found a value twice")
+        return self
+
+    @property
+    def _swept(self) -> dict[str, tuple[int, ...] | None]:
+        return {"size": self.sizes, "qps": self.qps, "reuse": self.reuse}
+
+    @property
+    def axis(self) -> Axis:
+        """The x axis of the figure."""
+        several = [name for name, values in self._swept.items() if values and len(values) > 1]
+        return AXES[several[0] if several else "size"]
+
+    @property
+    def points(self) -> tuple[int, ...] | None:
+        """The values along the x axis; None if that is the usual size of the workload."""
+        return self._swept[self.axis.name]
+
+    def fixed(self) -> dict[str, int]:
+        """What has one value and is not the x axis: of size, qps and reuse."""
+        return {
+            name: values[0]
+            for name, values in self._swept.items()
+            if values and name != self.axis.name
+        }
+
+
+class Series(Entry):
+    """One curve of a figure.
+
+    Parameters:
+        label: its name in the legend.
+        group: where it stands on the x axis of a bar chart.
+        adapter: the adapter that was measured.
+        firmware_mode: which of its interfaces the adapter's firmware offered.
+        memory: where the buffers were.
+        qps: queue pairs of each process.
+        mode: how messages use the ports.
+        ports: ports of each adapter that were used.
+        processes: processes on each node.
+        op: which atomic operation.
+    """
+
+    label: Text
+    group: str = ""
+    adapter: Text
+    firmware_mode: FirmwareMode | None = None
+    memory: Memory | None = None
+    qps: Positive | None = None
+    mode: Literal["single", "striping", "binding"] | None = None
+    ports: Positive | None = None
+    processes: Positive | None = None
+    op: Literal["fetch_add", "cmp_swap"] | None = None
+
+
+class Axes(Entry):
+    """The axes of the published figure.
+
+    Parameters:
+        kind: curves over what varies, or bars.
+        x: title of the x axis.
+        y: title of the y axis.
+        field: what is plotted, by its name in a row of results.
+        ymax: upper end of the y axis, if the paper shows it.
+    """
+
+    kind: Literal["lines", "bars"] = "lines"
+    x: str
+    y: Text
+    field: Literal[
+        "latency_us", "bandwidth_MBps", "rate_Mps", "total_KiB", "pinned_KiB", "mapped_KiB"
+    ]
+    ymax: Annotated[float, Field(gt=0)] | None = None
+
+
+class Scenario(Entry):
+    """A published experiment and the claims that its replay must meet.
+
+    Parameters:
+        id: "<paper>/<figure>", from the place of the file.
+        title: what was measured.
+        paper: author and year.
+        figure: number in the paper; "Table 1" for a table.
+        section: where the paper discusses it.
+        testbed: id of the testbed.
+        workload: name of the benchmark.
+        options: what the authors set.
+        series: the curves.
+        axes: the axes of the figure.
+        claims: what the paper states.
+    """
+
+    id: Text
+    title: Text
+    paper: Text
+    figure: Text
+    section: Text
+    testbed: Text
+    workload: Text
+    options: Options
+    series: Annotated[dict[str, Series], Field(min_length=1)]
+    axes: Axes
+    claims: Annotated[tuple[Claim, ...], BeforeValidator(as_tuple)] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it stands: "liu2004, Figure 3" or "sur2005, Table 1"."""
+        number = self.figure
+        return f"{self.paper}, {number if number.startswith('Table') else f'Figure {number}'}"
+
+    def qualified(self, reference: str) -> str:
+        """Return a reference to a series with its scenario: "liu2004/fig06:pcie"."""
+        return reference if ":" in reference else f"{self.id}:{reference}"

@@ -1,0 +1,32 @@
+"""What is measured and in which units: the key of a row, what is best, and how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+FIELDS = {"latency": "latency_us", "bandwidth": "bandwidth_MBps", "memory": "total_KiB"}
+"""The key of a row that holds a quantity."""
+
+BEST = {"latency": min, "bandwidth": max, "memory": max}
+"""Which of several values an author reports as the peak."""
+
+UNITS: Mapping[str, Mapping[str, float]] = {
+    "latency": {"us": 1.0},
+    "bandwidth": {"MB/s": 1.0, "MiB/s": 1e6 / 2**20},
+    "memory": {"KiB": 1.0, "MiB": 1 / 2**10},
+}
+"""By quantity, the units of claims and how much of each is one of the unit of the row."""
+
+_UNITS = {"us": "us", "MBps": "MB/s", "Mps": "M/s", "KiB": "KiB"}
+
+
+def measured(names: Iterable[str]) -> tuple[str, ...]:
+    """Return those keys of a row that are results; the others say how it was measured."""
+    return tuple(name for name in names if name.rpartition("_")[2] in _UNITS)
+
+
+def title(field: str) -> str:
+    """Write a key of a row as a title: "Latency (us)", "Total (KiB)"."""
+    words, _, unit = field.rpartition("_")
+    text = words.replace("_", " ")
+    return f"{text[:1].upper()}{text[1:]} ({_UNITS[unit]})" if unit in _UNITS else field

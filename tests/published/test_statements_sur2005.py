@@ -1,0 +1,119 @@
+"""The statements of sur2005 are entered completely, correctly and once.
+
+The paper's MB is 2^20 bytes wherever a claim has it, as Table 1 shows; `sur2005.csv` is a second
+reading of the paper, with its units written out.
+"""
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from hcasim.catalog import resolve
+from hcasim.study import load_context, load_scenario, load_scenarios
+from hcasim.study.compare import TOLERANCES
+
+SCENARIOS = load_scenarios(["sur2005"])
+CLAIMS = {claim.id: claim for scenario in SCENARIOS for claim in scenario.claims}
+CONTEXT = {context.id: context for context in load_context("sur2005")}
+NUMBERED = [f"SUR-{number:03d}" for number in range(1, 39)]
+TABLE_1 = [f"SUR-{number:03d}" for number in range(22, 32)]
+
+with (Path(__file__).with_name("sur2005.csv")).open(newline="") as stream:
+    SECOND_READING = {row["id"]: row for row in csv.DictReader(stream)}
+
+
+def test_every_numbered_statement_has_exactly_one_place() -> None:
+    places = Counter([claim.id for scenario in SCENARIOS for claim in scenario.claims])
+    places.update(context.id for context in load_context("sur2005"))
+    assert sorted(places) == NUMBERED
+    assert set(places.values()) == {1}
+
+
+@pytest.mark.parametrize("identifier", NUMBERED)
+def test_a_second_reading_of_the_paper_gives_the_same_number(identifier: str) -> None:
+    entry = CLAIMS.get(identifier) or CONTEXT[identifier]
+    if isinstance(entry.published, str):
+        assert identifier not in SECOND_READING
+        return
+    second = SECOND_READING[identifier]
+    assert entry.unit == second["unit"]
+    read = tuple(float(number) for number in second["value"].split(" to "))
+    assert (entry.published if isinstance(entry.published, tuple) else (entry.published,)) == read
+
+
+def test_nothing_is_fitted_to_this_paper() -> None:
+    assert {claim.role for claim in CLAIMS.values()} == {"predicted"}
+
+
+def test_what_is_not_replayed_says_why() -> None:
+    kinds = ("an input", "a nominal rate: ", "background: ", "later: ")
+    assert all(context.reason.startswith(kinds) for context in CONTEXT.values())
+    later = {one.id for one in CONTEXT.values() if one.reason.startswith("later: ")}
+    assert later == {"SUR-003", "SUR-037", "SUR-038"}
+
+
+def test_table_1_is_read_row_by_row_in_binary_megabytes() -> None:
+    read = {}
+    for identifier in TABLE_1:
+        claim = CLAIMS[identifier]
+        (measure,) = claim.measure
+        read[measure.at, measure.series[0]] = claim.published
+        assert (claim.unit, claim.tolerance, claim.kind) == ("MiB/s", 0.01, "value")
+    reuse = load_scenario("sur2005/table1").options.reuse
+    assert reuse is not None
+    printed = [SECOND_READING[identifier]["value"] for identifier in TABLE_1]
+    places = [(at, mode) for at in reuse for mode in ("memfree", "mem")]
+    assert read == dict(zip(places, map(float, printed), strict=True))
+
+
+def test_the_paper_contradicts_itself_where_the_claims_say_so() -> None:
+    contradicted = {claim.id: claim for claim in CLAIMS.values() if claim.contradiction}
+    assert set(contradicted) == {"SUR-002", "SUR-020", "SUR-021"}
+    for claim in contradicted.values():
+        assert "4 KB" in claim.contradiction
+        assert "8 KB" in claim.contradiction
+        # What both say is judged; 8 KB itself is left open.
+        assert all(measure.below == 8192 or measure.above == 8192 for measure in claim.measure)
+
+
+def test_claims_are_judged_more_closely_where_they_say_more() -> None:
+    closer = {claim.id: claim.tolerance for claim in CLAIMS.values() if claim.tolerance is not None}
+    assert closer == dict.fromkeys(TABLE_1, 0.01) | {
+        "SUR-002": 0.027,
+        "SUR-018": 0.03,
+        "SUR-020": 0.027,
+        "SUR-021": 0.01,
+    }
+    assert all(closer[name] < CLAIMS[name].usual_tolerance for name in closer)
+    assert CLAIMS["SUR-036"].allowed_error == TOLERANCES["memory"]
+
+
+def test_the_measurements_run_as_the_authors_ran_them() -> None:
+    first = load_scenario("sur2005/fig3a").series
+    assert {one.qps for one in first.values()} == set(published("SUR-017"))
+    assert load_scenario("sur2005/fig3b").options.qps == (128,)
+    table = load_scenario("sur2005/table1").options
+    assert (table.sizes, table.qps, table.axis.name) == ((65536,), (1,), "reuse")
+    modes = {
+        scenario.figure: {one.firmware_mode for one in scenario.series.values()}
+        for scenario in SCENARIOS
+    }
+    both = {"mem", "memfree"}
+    assert all(modes[name] == both for name in ("3(a)", "3(b)", "3(c)", "Table 1"))
+
+
+def published(identifier: str) -> tuple[float, ...]:
+    found = CONTEXT[identifier].published
+    assert not isinstance(found, str)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def test_the_testbed_is_the_one_described() -> None:
+    machine = resolve("sur2005")
+    assert (machine.nodes,) == published("SUR-015")
+    assert machine.host.cpus == 2
+    assert machine.adapter.id == "mt25218"
+    assert (machine.adapter.local_memory_size / 2**20,) == published("SUR-007")
+    assert resolve("sur2005", firmware_mode="memfree").adapter.local_memory_size == 0
