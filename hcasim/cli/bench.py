@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hcasim.study import Benchmark
     from hcasim.study.points import Job
 
-FORMATS = ("text", "json", "csv", "perftest", "osu")
+FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
 
 
 # Values are taken as text, so that all that is wrong can be said at once.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from hcasim.study import Benchmark
+    from hcasim.workloads import Workload
 
 _PERFTEST_TITLES = {
     "write_lat": "RDMA_Write Latency Test",
@@ -24,6 +25,7 @@ _PERFTEST_TITLES = {
     "send_bibw": "Send Bidirectional BW Test",
     "read_bw": "RDMA_Read BW Test",
 }
+_BUS_ALONE = ("bw_rd", "bw_wr", "bw_rdwr", "lat_rd", "lat_wrrd")
 _RULE = "-" * 87
 _MIB = 2**20
 
@@ -36,22 +38,25 @@ def format_faults(form: str, workload: str) -> Iterator[str]:
 
     if form not in FORMATS:
         yield f"format: found {form!r}; allowed: {one_of(FORMATS)}{nearest(form, FORMATS)}"
-    if form in ("perftest", "osu") and workload.startswith(("bw_", "lat_")):
-        yield f"format: {form} has no test of the bus alone; allowed: text, json or csv"
-        return
     known = WORKLOADS.get(workload)
-    if form == "perftest" and known and workload not in _PERFTEST_TITLES:
-        yield f"format: perftest has no test {workload}; allowed: {_others(workload)}"
-    if form == "osu" and known and not {"latency_us", "bandwidth_MBps"} & set(known.fields):
-        yield f"format: osu has no test like {workload}; allowed: text, json or csv"
+    if known is None or form not in ("perftest", "osu", "netpipe"):
+        return
+    fitting = [one for one in FORMATS if _has_test(one, known)]
+    if form not in fitting:
+        what = "test of the bus alone" if workload in _BUS_ALONE else f"test like {workload}"
+        yield f"format: {form} has no {what}; allowed: {one_of(fitting)}"
 
 
-def _others(workload: str) -> str:
-    """The forms of a result that perftest has no form for."""
-    from hcasim.catalog import one_of
-
-    fits_osu = not list(format_faults("osu", workload))
-    return one_of(["text", "json", "csv", *(["osu"] if fits_osu else [])])
+def _has_test(form: str, workload: Workload) -> bool:
+    """Whether the results of a workload can be printed in the layout of a tool."""
+    measured = set(workload.fields)
+    if form in ("perftest", "osu") and workload.name in _BUS_ALONE:
+        return False
+    if form == "perftest":
+        return workload.name in _PERFTEST_TITLES
+    if form == "osu":
+        return bool(measured & {"latency_us", "bandwidth_MBps"})
+    return form != "netpipe" or measured >= {"latency_us", "bandwidth_MBps"}
 
 
 def print_benchmark(result: Benchmark, form: str) -> None:
@@ -67,6 +72,8 @@ def print_benchmark(result: Benchmark, form: str) -> None:
         click.echo(to_csv(result.curve.rows), nl=False)
     elif form == "perftest":
         click.echo("\n".join(line for rows in _runs(result) for line in _perftest(result, rows)))
+    elif form == "netpipe":
+        click.echo("\n".join(line for rows in _runs(result) for line in _netpipe(result, rows)))
     elif form == "osu":
         click.echo("\n".join(line for rows in _runs(result) for line in _osu(result, rows)))
     else:
@@ -243,3 +250,13 @@ def _osu(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
     yield f"{'# Size':<10}{title:>18}"
     for row in rows:
         yield f"{row['size']:<10}{row[field]:>18.2f}"
+
+
+def _netpipe(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
+    """The layout of NetPIPE 3, whose bandwidths are in 2^20 bits per second."""
+    for number, row in enumerate(rows):
+        mbps = row["bandwidth_MBps"] * 8e6 / _MIB
+        yield (
+            f"{number:3}: {row['size']:7} bytes {result.options.iters:6} times --> "
+            f" {mbps:8.2f} Mbps in {row['latency_us']:10.2f} usec"
+        )

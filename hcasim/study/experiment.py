@@ -106,6 +106,7 @@ class Series(Entry):
         adapter: the adapter that was measured.
         firmware_mode: which of its interfaces the adapter's firmware offered.
         memory: where the buffers were.
+        buffers: registered buffers that messages rotate through.
         qps: queue pairs of each process.
         mode: how messages use the ports.
         ports: ports of each adapter that were used.
@@ -118,6 +119,7 @@ class Series(Entry):
     adapter: Text
     firmware_mode: FirmwareMode | None = None
     memory: Memory | None = None
+    buffers: Positive | None = None
     qps: Positive | None = None
     mode: Literal["single", "striping", "binding"] | None = None
     ports: Positive | None = None

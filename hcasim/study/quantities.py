@@ -12,7 +12,7 @@ BEST = {"latency": min, "bandwidth": max, "memory": max}
 
 UNITS: Mapping[str, Mapping[str, float]] = {
     "latency": {"us": 1.0},
-    "bandwidth": {"MB/s": 1.0, "MiB/s": 1e6 / 2**20},
+    "bandwidth": {"MB/s": 1.0, "MiB/s": 1e6 / 2**20, "Gbit/s": 8 / 1e3},
     "memory": {"KiB": 1.0, "MiB": 1 / 2**10},
 }
 """By quantity, the units of claims and how much of each is one of the unit of the row."""

@@ -206,5 +206,5 @@ def _simulated(verdict: Verdict) -> str:
     value = verdict.simulated
     if verdict.kind == "ordering":
         return f"{value:.3f} x"
-    digits = {"us": 2, "x": 3, "%": 1, "MiB": 2}.get(verdict.unit, 0)
+    digits = {"us": 2, "x": 3, "%": 1, "MiB": 2, "Gbit/s": 2}.get(verdict.unit, 0)
     return f"{value:.{digits}f} {verdict.unit}"

@@ -59,4 +59,5 @@ def test_each_quantity_can_be_claimed_in_the_unit_of_its_row() -> None:
     assert set(FIELDS) == set(UNITS)
     assert all(1.0 in factors.values() for factors in UNITS.values())
     assert UNITS["bandwidth"]["MiB/s"] * 2**20 == pytest.approx(1e6)
+    assert UNITS["bandwidth"]["Gbit/s"] * 125 == 1
     assert UNITS["memory"]["MiB"] * 1024 == 1

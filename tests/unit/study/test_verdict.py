@@ -343,6 +343,7 @@ def test_up_to_a_percentage_means_at_the_largest_change() -> None:
     assert verdict(claim, one={4: 1.02, 8: 1.05}, two=two).status == "fail"
     assert verdict(claim, one={4: 1.10, 8: 1.20}, two=two).status == "fail"
     assert verdict(claim, one={4: float("nan"), 8: 1.10}, two=two).status == "fail"
+    assert verdict(claim, one={4: 1.10, 8: float("nan")}, two=two).status == "fail"
     least = a_claim(
         kind="percent", change="gain", published=10, unit="%", relation=">=", measure=EACH
     )
