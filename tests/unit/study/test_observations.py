@@ -1,6 +1,7 @@
 """A calibration sees the claims whose role is fitted, each with the digits of the paper."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,6 +49,32 @@ def test_each_is_read_where_its_claim_is() -> None:
     assert [one.options.size for one in peak.setups][-1] == 2**20
     assert {one.adapter for one in peak.setups} == {"mt23108"}
     assert (peak.field, peak.best, peak.tolerance) == ("bandwidth_MBps", "max", 0.03)
+
+
+def test_one_point_may_be_read_off(edit: Edit) -> None:
+    edit('select = "smallest"', "at = 8")
+    found = {one.id: one for one in observations("liu2004")}
+    assert [one.options.size for one in found["LIU-041"].setups] == [8]
+
+
+def test_the_firmware_mode_is_that_of_the_series(edit: Edit) -> None:
+    edit('adapter = "mt25208"', 'adapter = "mt25218"\nfirmware_mode = "memfree"')
+    found = {one.id: one for one in observations("liu2004")}
+    (setup,) = found["LIU-041"].setups
+    assert (setup.adapter, setup.firmware_mode) == ("mt25218", "memfree")
+    assert found["LIU-044"].setups[0].firmware_mode is None
+
+
+@pytest.mark.usefixtures("edit")
+def test_a_number_is_fitted_in_the_unit_in_which_it_is_measured() -> None:
+    file = Path("scenarios/liu2004/fig06.toml")
+    text = file.read_text()
+    assert 'published = 781\nunit = "MB/s"' in text
+    file.write_text(
+        text.replace('published = 781\nunit = "MB/s"', 'published = 745\nunit = "MiB/s"')
+    )
+    with pytest.raises(CatalogError, match="LIU-057: found MiB/s; allowed if fitted: MB/s"):
+        observations("liu2004")
 
 
 def test_an_unknown_testbed_is_a_fault() -> None:
