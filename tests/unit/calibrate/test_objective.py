@@ -99,3 +99,21 @@ def test_settings_reach_the_simulator(make_fit: MakeFit, observe: Observe) -> No
     objective = Objective([observe("write_lat", "1", setups=old)], free, simulate)
     low, high = objective.simulated([{SEND: 0, BRIDGE: 0}, {SEND: 0, BRIDGE: 100_000}])
     assert np.all(high > low)
+
+
+def test_a_point_runs_in_the_firmware_mode_of_its_series(
+    make_fit: MakeFit, observe: Observe, run: Run
+) -> None:
+    asked: list[str] = []
+
+    def named(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+        asked.extend(one.machine.adapter.firmware_mode for one in trials)
+        return run(trials)
+
+    setups = tuple(
+        Setup("write_lat", "sur2005", "mt25218", Options(), firmware_mode=mode)
+        for mode in (None, "memfree")
+    )
+    both = observe("write_lat", "1", setups=setups)
+    Objective([both], free_parameters(make_fit({BRIDGE: (0, 100)})), named).simulated([{}])
+    assert sorted(asked) == ["mem", "memfree"]

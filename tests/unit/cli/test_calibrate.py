@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate import fit
-from hcasim.catalog import paths
+from hcasim.catalog import load_fit, paths
 from hcasim.catalog.fits import parse_fit
 
 Hcasim = Callable[..., Any]
@@ -60,7 +60,7 @@ def test_the_file_is_a_fit_and_the_same_each_time(hcasim_: Hcasim, tmp_path: Pat
         assert found.messages == f"Wrote {file}\n"
     assert files[0].read_bytes() == files[1].read_bytes()
     read = parse_fit("liu2004", files[0], tomllib.loads(files[0].read_text()))
-    assert len(read.entries) == 9
+    assert set(read.entries) == set(load_fit("liu2004").entries)
     assert sorted(tmp_path.iterdir()) == files
 
 
