@@ -116,3 +116,10 @@ def test_what_the_workload_does_not_measure_is_a_fault(edit: Callable[[str, str]
         "liu2004/fig03: axes.field: needs total_KiB; write_lat measures latency_us",
         "liu2004/fig03: claims[1].quantity: needs bandwidth_MBps; write_lat measures latency_us",
     ]
+
+
+def test_a_series_may_rotate_through_buffers(edit: Callable[[str, str], None]) -> None:
+    edit('workload = "write_lat"', 'workload = "netpipe"')
+    edit('adapter = "mt25208"', 'adapter = "mt25208"\nbuffers = 3')
+    lines = plan(load_scenario("liu2004/fig03")).lines
+    assert [line.jobs[0].options.buffers for line in lines] == [3, 1]
