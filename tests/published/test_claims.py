@@ -16,6 +16,8 @@ CLAIMS = [
     for scenario in SCENARIOS
     for claim in scenario.claims
 ]
+# Shares and medians say something only of a paper with enough claims.
+LARGE = [p for p in PAPERS if sum(len(s.claims) for s in SCENARIOS if s.paper == p) >= 10]
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +46,13 @@ def of_paper(report: Report, paper: str) -> Report:
     return Report(own, (), report.wall_seconds)
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", LARGE)
 def test_nine_of_ten_claims_pass_outright(report: Report, paper: str) -> None:
     summary = of_paper(report, paper).summary
     assert summary["pass"] >= 0.9 * (sum(summary.values()) - summary["context"])
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", LARGE)
 def test_predicted_numbers_are_off_by_two_percent_in_the_median_at_most(
     report: Report, paper: str
 ) -> None:
