@@ -13,6 +13,7 @@ from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import QP, WROpcode
+from hcasim.workloads.buffers import is_mixed
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.options import Options
 from hcasim.workloads.process import Lane, Process, ReadProcess
@@ -29,6 +30,7 @@ def _connect(a: Process, b: Process, port_a: int, port_b: int) -> tuple[QP, QP]:
 
 def _send_on(sender: Process, receiver: Process, pairs: list[tuple[QP, QP]]) -> None:
     sender.sends = receiver.receives = True
+    sender.receiver = receiver
     shared = receiver.new_buffer() if sender.striped else None
     for mine, theirs in pairs:
         sender.lanes_out.append(Lane(mine, shared or receiver.new_buffer()))
@@ -70,7 +72,9 @@ def _stream(
         sim.run(until=sim.process(process.prepare()))
     sim.run()
     packets = -(-options.size // machine.mtu)
-    plan = WindowPlan(options.window, packets, options.qps, options.exact)
+    # In a window whose messages differ, one does not stand for the others.
+    exact = options.exact or is_mixed(options.reuse)
+    plan = WindowPlan(options.window, packets, options.qps, exact)
     senders = [process for process in processes if process.sends]
     for process in processes:
         if process.sends or opcode is not WROpcode.RDMA_READ:
@@ -82,6 +86,7 @@ def _stream(
     row = {
         "size": options.size,
         "qps": options.qps,
+        "reuse": options.reuse,
         "bandwidth_MBps": per_second * options.size / 1e6,
         "rate_Mps": per_second / 1e6,
     }

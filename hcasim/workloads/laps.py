@@ -1,11 +1,14 @@
-"""Timing of iterations, cut short once they repeat."""
+"""Timing of iterations, cut short once they repeat or their mean is known."""
 
 from __future__ import annotations
+
+from math import sqrt
 
 from hcasim.engine import bounded_mean, find_period
 
 ENOUGH = 6
 MOST = 12
+STANDARD_ERRORS = 2
 
 
 class Laps:
@@ -23,6 +26,9 @@ class Laps:
         slack: relative difference between repetitions that is still a repetition.
         error: relative error to which the mean of durations that do not repeat should be known;
             after 12 of them it is taken as it is. With 0 they have to repeat.
+        samples: if not 0, the iterations are drawn at random and never repeat: there have to be
+            at least as many timed ones, and twice the standard error of their mean must not
+            exceed ``error``.
     """
 
     def __init__(
@@ -35,6 +41,7 @@ class Laps:
         repeats: int = 3,
         slack: float = 0.0,
         error: float = 0.0,
+        samples: int = 0,
     ) -> None:
         self.durations_ps: list[int] = []
         self._warmup = warmup
@@ -44,6 +51,9 @@ class Laps:
         self._repeats = repeats
         self._slack = slack
         self._error = error
+        self._samples = samples
+        self._sum = 0
+        self._sum_of_squares = 0
         self._period: int | None = None
 
     @property
@@ -56,36 +66,57 @@ class Laps:
         self.durations_ps.append(duration_ps)
         if self._exact or self._period is not None:
             return
+        if self._samples:
+            self._sample(duration_ps)
+        elif len(self.durations_ps) % self._cycle == 0:
+            self._repeat()
+
+    def _repeat(self) -> None:
         # The first turn of each queue pair starts cold and is never part of the pattern.
         warm = self.durations_ps[self._cycle :]
-        if len(warm) % self._cycle:
-            return
         self._period = find_period(warm, repeats=self._repeats, slack=self._slack, step=self._cycle)
         if self._period is None and self._error:
             known = bounded_mean(warm, enough=ENOUGH, error=self._error)
             if known is not None or len(warm) >= MOST:
                 self._period = len(warm)
 
+    def _sample(self, duration_ps: int) -> None:
+        count = len(self.durations_ps) - self._warmup
+        if count <= 0:
+            return
+        self._sum += duration_ps
+        self._sum_of_squares += duration_ps * duration_ps
+        if count < self._samples:
+            return
+        mean = self._sum / count
+        variance = (self._sum_of_squares - self._sum * self._sum // count) / (count - 1)
+        if STANDARD_ERRORS * sqrt(variance / count) <= self._error * mean:
+            self._period = count
+
     def settle(self, duration_ps: int) -> None:
         """Note the duration of an iteration that all others are known to repeat."""
         self.durations_ps.append(duration_ps)
         self._period = 1
 
-    def total_ps(self) -> int:
-        """Time of all timed iterations in ps, run or repeated."""
-        run = self.durations_ps
-        timed = run[self._warmup : self._warmup + self._iters]
-        total, missing = sum(timed), self._iters - len(timed)
-        if not missing:
-            return total
-        assert self._period is not None
-        pattern = run[-self._period :]
-        # Repetitions that fall into the warm-up only shift where the pattern starts.
-        shift = max(0, self._warmup - len(run)) % self._period
-        pattern = pattern[shift:] + pattern[:shift]
-        whole, part = divmod(missing, self._period)
-        return total + whole * sum(pattern) + sum(pattern[:part])
+    def mean_ps(self, every: int = 1) -> float:
+        """Mean duration in ps of the timed iterations, run or repeated.
 
-    def mean_ps(self) -> float:
-        """Mean duration of a timed iteration in ps."""
-        return self.total_ps() / self._iters
+        Args:
+            every: average only those whose number, counted from 0 at the first iteration of all,
+                is a multiple of it.
+        """
+        run, end = self.durations_ps, self._warmup + self._iters
+        known = min(len(run), end)
+        chosen = run[-(-self._warmup // every) * every : known : every]
+        count = len(range(-(-self._warmup // every) * every, end, every))
+        total, missing = sum(chosen), count - len(chosen)
+        if not missing:
+            return total / count
+        assert self._period is not None
+        # The iterations that repeat: as many as it takes until they are in step with ``every``.
+        pattern = run[len(run) - self._period :]
+        first = max(-(-known // every) * every, -(-self._warmup // every) * every)
+        places = [(first - len(run) + k * every) % self._period for k in range(self._period)]
+        turns = [pattern[place] for place in places]
+        whole, part = divmod(missing, len(turns))
+        return (total + whole * sum(turns) + sum(turns[:part])) / count

@@ -7,85 +7,22 @@ write, a whole one for read and atomics.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
 from typing import Any
-
-from simpy.events import Event
 
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs import WROpcode
+from hcasim.workloads.end import End, Steps
 from hcasim.workloads.explain import stages
-from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
+from hcasim.workloads.turns import make_laps
 
-ALL_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
 _ATOMIC = {
     "fetch_add": WROpcode.ATOMIC_FETCH_AND_ADD,
     "cmp_swap": WROpcode.ATOMIC_CMP_AND_SWP,
 }
-Steps = Generator[Event, Any, None]
-
-
-class End:
-    """One process of a pair: a buffer, a completion queue, and queue pairs used in turn."""
-
-    def __init__(self, sim: Simulator, cluster: Cluster, node: int, options: Options) -> None:
-        self.sim = sim
-        self.context = Context(sim, cluster.nodes[node])
-        self.pd: PD = self.context.alloc_pd()
-        self.size = options.size
-        self.cq: CQ = self.context.create_cq(4 * options.qps + 16)
-        self.source: MR = self.pd.reg_mr(options.size, ALL_ACCESS)
-        self.sink: MR = self.pd.reg_mr(options.size, ALL_ACCESS)
-        self.arrivals = self.sink.watch(self.sink.addr + options.size - 1)
-        self.inline = options.inline
-        self.qps: list[QP] = [
-            self.pd.create_qp(
-                self.cq,
-                self.cq,
-                max_inline_data=options.size if options.inline else 0,
-            )
-            for _ in range(options.qps)
-        ]
-        self.turn = 0
-        self.received = 0
-
-    def connect(self, other: End) -> None:
-        """Connect each queue pair with its peer."""
-        for mine, theirs in zip(self.qps, other.qps, strict=True):
-            mine.connect(theirs)
-
-    def next_qp(self) -> QP:
-        """The queue pair whose turn it is."""
-        qp = self.qps[self.turn % len(self.qps)]
-        self.turn += 1
-        return qp
-
-    def request(self, opcode: WROpcode, peer: End, trace: list[tuple[int, str]] | None) -> SendWR:
-        """A request that moves the whole buffer."""
-        return SendWR(
-            opcode,
-            SGE(self.source.addr, self.size, self.source.lkey),
-            remote_addr=peer.sink.addr,
-            rkey=peer.sink.rkey,
-            inline=self.inline,
-            compare_add=1,
-            trace=trace,
-        )
-
-    def prepare_receive(self, qp: QP) -> Steps:
-        """Post one receive."""
-        yield from qp.post_recv(RecvWR(SGE(self.sink.addr, self.size, self.sink.lkey)))
-
-    def await_receive(self) -> Steps:
-        """Poll the completion queue until a message has arrived, passing over sends."""
-        while True:
-            completion = yield from self.cq.wait()
-            if completion.is_receive:
-                return
 
 
 class PingPong(ABC):
@@ -98,7 +35,7 @@ class PingPong(ABC):
         self.client, self.server = (End(sim, self.cluster, node, options) for node in range(2))
         self.client.connect(self.server)
         self.server.connect(self.client)
-        self.laps = Laps(options.warmup, options.iters, options.exact, cycle=options.qps)
+        self.laps = make_laps(options)
         self._trace: list[tuple[int, str]] | None = None
 
     @abstractmethod
@@ -138,6 +75,10 @@ class PingPong(ABC):
         yield from self.send(self.client, self.server, trace)
         yield from self.receive(self.client)
 
+    def mean_ps(self) -> float:
+        """Mean duration of the round trips that are reported."""
+        return self.laps.mean_ps()
+
     def run(self) -> Result:
         """Measure."""
         for end in (self.client, self.server):
@@ -148,7 +89,7 @@ class PingPong(ABC):
         row = {
             "size": self.options.size,
             "qps": self.options.qps,
-            "latency_us": self.laps.mean_ps() / 2 / 1e6,
+            "latency_us": self.mean_ps() / 2 / 1e6,
         }
         counters = self.cluster.counters()
         breakdown: dict[str, Any] = {}
@@ -184,11 +125,10 @@ class SendPingPong(PingPong):
         yield from end.next_qp().post_send(end.request(WROpcode.SEND, peer, trace))
 
     def receive(self, end: End) -> Steps:
-        yield from end.await_receive()
+        qp = yield from end.await_receive()
         self.mark(end, "poll CQ")
-        yield from end.prepare_receive(end.qps[end.received % len(end.qps)])
+        yield from end.prepare_receive(qp)
         self.mark(end, "post_recv")
-        end.received += 1
 
 
 def write_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -207,7 +147,7 @@ def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROp
     initiator, target = (End(sim, cluster, node, options) for node in range(2))
     initiator.connect(target)
     target.connect(initiator)
-    laps = Laps(options.warmup, options.iters, options.exact, cycle=options.qps)
+    laps = make_laps(options)
 
     def once(trace: list[tuple[int, str]] | None) -> Steps:
         yield from initiator.next_qp().post_send(initiator.request(opcode, target, trace))

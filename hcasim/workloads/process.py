@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from itertools import count
@@ -15,16 +16,37 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import MR, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
+from hcasim.workloads.buffers import FurtherBuffers, is_mixed
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.windows import WindowPlan, find_pace
 
 REPLY_SIZE = 4
 CONTROL_SIZE = 4
+SPARE_RECEIVES = 8
 SLACK = 2e-4
 ERROR = 2e-3
+MIXED_SAMPLES = 3
+MIXED_ERROR = 1e-3
 Steps = Generator[Event, Any, None]
 _REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
+
+
+def _make_laps(options: Options) -> Laps:
+    cycle = options.qps // gcd(options.qps, options.window)
+    if not is_mixed(options.reuse) or options.exact:
+        return Laps(
+            options.warmup,
+            options.iters,
+            options.exact,
+            cycle=cycle,
+            repeats=3,
+            slack=SLACK,
+            error=ERROR,
+        )
+    # Which entries of a cache displace which others differs from window to window.
+    warmup = min(options.warmup, cycle)
+    return Laps(warmup, options.iters, exact=False, samples=MIXED_SAMPLES, error=MIXED_ERROR)
 
 
 @dataclass
@@ -54,34 +76,30 @@ class Process:
         self.pd = self.context.alloc_pd()
         self.depth = 2 * options.window * max(1, options.ports) + 16
         self.cq = self.context.create_cq(8 * self.depth * options.qps)
-        self.source = self.pd.reg_mr(max(options.size, CONTROL_SIZE), _REMOTE)
+        self.source = self._register(max(options.size, CONTROL_SIZE))
+        self.further_sources = FurtherBuffers(self.pd, options, _REMOTE)
+        self.further_targets = FurtherBuffers(self.pd, options, _REMOTE, self._watch)
+        self.receiver: Process | None = None
         self.lanes_out: list[Lane] = []
         self.incoming: list[MR] = []
         self.control = self.pd.reg_mr(CONTROL_SIZE)
         self.reply_qp: QP | None = None
         self.sends = False
         self.receives = False
-        self.laps = Laps(
-            options.warmup,
-            options.iters,
-            options.exact,
-            cycle=options.qps // gcd(options.qps, options.window),
-            repeats=3,
-            slack=SLACK,
-            error=ERROR,
-        )
+        self.laps = _make_laps(options)
         self.finished = sim.event()
         self.on_first_lap: Callable[[], None] = lambda: None
-        self._watches: list[Watch] = []
-        self._arrived: list[int] = []
-        self._incoming_turn = 0
+        self._watches: dict[int, Watch] = {}
+        self._expected: Counter[int] = Counter()
+        self._incoming = 0
         self._notices = 0
         self._replies = 0
         self._completions: list[int] = []
         self._whole: list[int] = []
         self._posted = 0
         self._turn = 0
-        self._data_qps: set[int] = set()
+        self._data_qps: dict[int, int] = {}
+        self._receives: Counter[int] = Counter()
 
     @property
     def striped(self) -> bool:
@@ -107,21 +125,26 @@ class Process:
 
     def new_buffer(self) -> MR:
         """A buffer for the messages of one lane."""
-        mr = self.pd.reg_mr(max(self.options.size, CONTROL_SIZE), _REMOTE)
+        mr = self._register(max(self.options.size, CONTROL_SIZE))
         self.incoming.append(mr)
-        self._arrived.append(0)
-        self._watches.append(mr.watch(mr.addr + self.options.size - 1))
+        self._watch(mr)
         return mr
+
+    def _register(self, length: int) -> MR:
+        return self.pd.reg_mr(length, _REMOTE, page_size=self.options.page_size)
+
+    def _watch(self, mr: MR) -> None:
+        self._watches[mr.lkey] = mr.watch(mr.addr + self.options.size - 1)
 
     # Sending.
 
     def message_parts(self) -> list[tuple[Lane, int, int]]:
         """Lane, offset and bytes of each part of the next message."""
-        size = self.options.size
+        size, turn = self.options.size, self._turn
+        self._turn += 1
         if self.striped:
             ports = self.options.ports
-            first = self._turn % self.options.qps * ports
-            self._turn += 1
+            first = turn % self.options.qps * ports
             lanes = self.lanes_out[first : first + ports]
             if size <= self.options.threshold:
                 return [(lanes[0], 0, size)]
@@ -131,19 +154,22 @@ class Process:
                 (lane, cuts[index], cuts[index + 1] - cuts[index])
                 for index, lane in enumerate(lanes)
             ]
-        lane = self.lanes_out[self._turn % len(self.lanes_out)]
-        self._turn += 1
+        lane = self.lanes_out[turn % len(self.lanes_out)]
         return [(lane, 0, size)]
 
     def post_message(self) -> Steps:
         """Post one message and what announces it."""
+        assert self.receiver is not None
+        source = self.further_sources.find(self._turn) or self.source
+        further = self.receiver.further_targets.find(self._turn)
         for lane, offset, length in self.message_parts():
+            target = further or lane.target
             yield from lane.qp.post_send(
                 SendWR(
                     self.opcode,
-                    SGE(self.source.addr + offset, length, self.source.lkey),
-                    remote_addr=lane.target.addr + offset,
-                    rkey=lane.target.rkey,
+                    SGE(source.addr + offset, length, source.lkey),
+                    remote_addr=target.addr + offset,
+                    rkey=target.rkey,
                     inline=self.options.inline,
                 )
             )
@@ -163,16 +189,20 @@ class Process:
             yield from self._post_receive(self.reply_qp)
         if self.notified and self.receives:
             for qpn in sorted(self._data_qps):
-                for _ in range(self.options.window + 8):
+                for _ in range(self.options.window + SPARE_RECEIVES):
                     yield from self._post_receive(self.cq.qps[qpn])
 
     def expect_on(self, qp: QP) -> None:
         """Receive messages on this queue pair."""
-        self._data_qps.add(qp.qp_num)
+        self._data_qps[qp.qp_num] = len(self._data_qps)
 
     def _post_receive(self, qp: QP) -> Steps:
-        data = qp.qp_num in self._data_qps and self.opcode is WROpcode.SEND
-        buffer = self.incoming[0] if data else self.control
+        buffer = self.control
+        if qp.qp_num in self._data_qps and self.opcode is WROpcode.SEND:
+            turn = self._receives[qp.qp_num]
+            self._receives[qp.qp_num] += 1
+            message = turn * len(self._data_qps) + self._data_qps[qp.qp_num]
+            buffer = self.further_targets.find(message) or self.incoming[0]
         yield from qp.post_recv(RecvWR(SGE(buffer.addr, buffer.length, buffer.lkey)))
 
     def _progress(self) -> Steps:
@@ -197,13 +227,17 @@ class Process:
             while self._notices < 0:
                 yield from self._progress()
             return
-        lanes = len(self._watches)
-        for _ in range(number):
-            self._arrived[self._incoming_turn % lanes] += 1
-            self._incoming_turn += 1
-        for watch, arrived in zip(self._watches, self._arrived, strict=True):
-            if watch.count < arrived or watch is self._watches[(self._incoming_turn - 1) % lanes]:
-                yield from watch.poll(arrived)
+        awaited: set[int] = set()
+        for message in range(self._incoming, self._incoming + number):
+            lane = self.incoming[message % len(self.incoming)]
+            last = (self.further_targets.find(message) or lane).lkey
+            self._expected[last] += 1
+            awaited.add(last)
+        self._incoming += number
+        for key in sorted(awaited):
+            watch = self._watches[key]
+            if watch.count < self._expected[key] or key == last:
+                yield from watch.poll(self._expected[key])
 
     # Windows.
 

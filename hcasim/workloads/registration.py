@@ -8,8 +8,8 @@ from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import Context
+from hcasim.workloads.end import ALL_ACCESS, Steps
 from hcasim.workloads.explain import stages
-from hcasim.workloads.latency import ALL_ACCESS, Steps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 

@@ -9,7 +9,17 @@ from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
-from hcasim.workloads import bandwidth, bus, host_memory, latency, registration
+from hcasim.workloads import (
+    bandwidth,
+    bus,
+    host_memory,
+    latency,
+    loopback,
+    netpipe,
+    qp_lat,
+    registration,
+    scatter,
+)
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
@@ -55,15 +65,20 @@ class Point:
 
 
 _COMMON = {"size", "iters", "warmup", "exact", "explain"}
-_LATENCY = frozenset(_COMMON | {"qps"})
+_BUFFERS = _COMMON | {"page_size"}
+_MANY = frozenset(_BUFFERS | {"qps"})
+_LATENCY = _MANY | {"pattern"}
 _INLINE = _LATENCY | {"inline"}
-_STREAM = frozenset(_COMMON | {"qps", "window"})
+_STREAM = _MANY | {"window", "reuse"}
 _PORTS = _STREAM | {"ports", "mode", "threshold", "processes", "inline"}
 _ALONE = frozenset(_COMMON - {"explain"})
 _BUS = _ALONE | {"window"}
+_NETPIPE = frozenset(_BUFFERS - {"explain"}) | {"buffers"}
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
 _LATENCY_FIELDS = ("latency_us",)
+_MANY_DEFAULTS = Options(iters=100, warmup=10)
+_NETPIPE_DEFAULTS = Options(size=65536, iters=100, warmup=3)
 _STREAM_FIELDS = ("bandwidth_MBps", "rate_Mps")
 
 WORKLOADS: dict[str, Workload] = {
@@ -95,6 +110,38 @@ WORKLOADS: dict[str, Workload] = {
             _LATENCY | {"op"},
             _LAT,
             latency.atomic_lat,
+        ),
+        Workload(
+            "qp_lat",
+            "write ping-pong over queue pairs in turn, the first one's",
+            _LATENCY_FIELDS,
+            _MANY | {"inline"},
+            _MANY_DEFAULTS,
+            qp_lat.qp_lat,
+        ),
+        Workload(
+            "scatter",
+            "a buffer on each queue pair, all completions",
+            _LATENCY_FIELDS,
+            _MANY | {"inline"},
+            _MANY_DEFAULTS,
+            scatter.scatter,
+        ),
+        Workload(
+            "loopback_lat",
+            "RDMA write within one port, there and back",
+            _LATENCY_FIELDS,
+            _MANY | {"memory"},
+            _LAT,
+            loopback.loopback_lat,
+        ),
+        Workload(
+            "netpipe",
+            "NetPIPE ping-pong of send/receive",
+            ("latency_us", "bandwidth_MBps"),
+            _NETPIPE,
+            _NETPIPE_DEFAULTS,
+            netpipe.netpipe,
         ),
         Workload(
             "write_bw",

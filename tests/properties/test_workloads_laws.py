@@ -68,7 +68,7 @@ def test_a_slower_fetch_of_contexts_never_lowers_the_latency(
 ) -> None:
     tight = {f"adapter.{table}.entries": entries, f"adapter.{table}.ways": "1"}
     fast, slow = (
-        latency(name, on(setup, **tight, **{f"adapter.{table}.miss_latency": f"{m} ns"}), 64, qps=4)
+        latency(name, on(setup, **tight, **{"adapter.memory.latency": f"{m} ns"}), 64, qps=4)
         for m in sorted(misses)
     )
     assert fast <= slow
@@ -135,3 +135,100 @@ def test_a_switch_costs_its_latency_and_a_cable_on_each_way(setup: Any, name: st
     ways = 2 if name in ("read_lat", "atomic_lat") else 1
     longer = round((latency(name, through, 8) - latency(name, alone, 8)) * 1e6)
     assert longer == ways * (through.switch.latency + flight)
+
+
+CAPACITY = 16
+SMALL = {
+    f"adapter.{cache}.{key}": str(CAPACITY)
+    for cache in ("sqpc", "rqpc")
+    for key in ("entries", "ways")
+} | {
+    # Room for all regions and pages, so that only contexts of queue pairs are missing.
+    "adapter.mpt.entries": "1024",
+    "adapter.mtt.entries": "4096",
+}
+PATTERNS = st.sampled_from(["cyclic", "random", "zipf"])
+
+
+def over(qps: int, *, name: str = "write_lat", **options: Any) -> float:
+    chosen = {"size": 8, "iters": 1500, "warmup": 300} | options
+    return run_point(name, machine(SMALL), Options(qps=qps, **chosen)).row["latency_us"]
+
+
+@settings(max_examples=15)
+@given(
+    qps=st.integers(1, CAPACITY),
+    pattern=PATTERNS,
+    name=st.sampled_from(["write_lat", "send_lat", "read_lat"]),
+)
+def test_queue_pairs_that_are_all_held_cost_no_more_than_one(
+    qps: int, pattern: str, name: str
+) -> None:
+    # Work queues are used to their ends within the run, so pages of them are translated once.
+    assert over(qps, pattern=pattern, name=name) == pytest.approx(over(1, name=name), rel=0.01)
+
+
+@settings(max_examples=15)
+@given(
+    qps=st.integers(2 * CAPACITY, 8 * CAPACITY),
+    name=st.sampled_from(["write_lat", "send_lat", "read_lat"]),
+)
+def test_more_queue_pairs_than_are_held_cost_most_in_turn_and_less_the_more_some_are_preferred(
+    qps: int, name: str
+) -> None:
+    one, zipf, random, cyclic = (
+        over(n, name=name, pattern=pattern)
+        for n, pattern in ((1, "cyclic"), (qps, "zipf"), (qps, "random"), (qps, "cyclic"))
+    )
+    assert 1.01 * one < zipf < random < 1.01 * cyclic
+
+
+@settings(max_examples=10)
+@given(qps=st.integers(CAPACITY + 1, 6 * CAPACITY))
+def test_the_first_of_many_queue_pairs_costs_what_each_costs_in_turn(qps: int) -> None:
+    first = over(qps, name="qp_lat", iters=10, warmup=1)
+    assert first == pytest.approx(over(qps, iters=20 * qps, warmup=qps), rel=0.002)
+
+
+@settings(max_examples=12)
+@given(
+    counts=st.tuples(st.integers(1, 80), st.integers(1, 80)),
+    size=st.sampled_from([1, 300, 4096, 20_000]),
+)
+def test_a_scatter_over_more_queue_pairs_takes_longer(counts: tuple[int, int], size: int) -> None:
+    few, many = sorted(counts)
+    short, long = (over(n, name="scatter", size=size, iters=20, warmup=2) for n in (few, many))
+    assert short <= long * 1.005
+    if many >= 2 * few:
+        assert short < long
+
+
+@settings(max_examples=15)
+@given(
+    name=st.sampled_from(["write_bw", "send_bw", "read_bw"]),
+    size=st.sampled_from([64, 4096, 20_000]),
+    qps=st.integers(1, 4),
+    reuse=st.integers(0, 99),
+)
+def test_further_buffers_never_make_a_stream_faster(
+    name: str, size: int, qps: int, reuse: int
+) -> None:
+    tight = machine({"adapter.mtt.entries": "64", "adapter.mpt.entries": "16"})
+    all_reused, some = (
+        run_point(name, tight, Options(size=size, qps=qps, iters=8, warmup=1, reuse=share)).row
+        for share in (100, reuse)
+    )
+    assert some["bandwidth_MBps"] <= 1.005 * all_reused["bandwidth_MBps"]
+    assert (all_reused["reuse"], some["reuse"]) == (100, reuse)
+
+
+@settings(max_examples=8)
+@given(
+    pattern=PATTERNS,
+    qps=st.integers(1, 60),
+    name=st.sampled_from(["write_lat", "send_lat", "atomic_lat"]),
+)
+def test_the_same_order_gives_the_same_numbers(pattern: str, qps: int, name: str) -> None:
+    options = Options(qps=qps, pattern=pattern, iters=300, warmup=20)  # type: ignore[arg-type]
+    first, second = (run_point(name, machine(SMALL), options) for _ in range(2))
+    assert (first.row, first.counters) == (second.row, second.counters)

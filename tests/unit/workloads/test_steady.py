@@ -19,6 +19,8 @@ def both(name: str, on: Machine, column: str, **options: object) -> tuple[float,
     return short, full
 
 
+# The warm-up is long enough for the work queues to have been used to their ends: each page of
+# them is translated for the first time once.
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("qps", [1, 3])
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def test_a_latency_is_exactly_that_of_all_iterations(
     adapter: str, name: str, size: int, qps: int
 ) -> None:
     short, full = both(
-        name, machine(adapter=adapter), "latency_us", size=size, qps=qps, iters=1001, warmup=3
+        name, machine(adapter=adapter), "latency_us", size=size, qps=qps, iters=1001, warmup=400
     )
     assert short == full
 
@@ -51,7 +53,7 @@ def test_a_latency_of_the_bus_is_exactly_that_of_all_iterations(adapter: str, na
 
 def test_a_latency_is_exact_when_queue_pairs_miss_the_cache_in_turn() -> None:
     tight = machine({"adapter.sqpc.entries": "4", "adapter.rqpc.entries": "4"})
-    slow, full = both("write_lat", tight, "latency_us", size=8, qps=8, iters=1003, warmup=10)
+    slow, full = both("write_lat", tight, "latency_us", size=8, qps=8, iters=1003, warmup=1100)
     assert slow == full
     roomy, _ = both("write_lat", machine(), "latency_us", size=8, qps=8, iters=16, warmup=10)
     assert slow > roomy
@@ -146,3 +148,62 @@ def test_queue_pairs_that_take_several_windows_to_have_their_turns_are_all_warm(
         warmup=2 * cycle,
     )
     assert short == pytest.approx(full, rel=0.003, abs=0)
+
+
+TIGHT = {
+    "adapter.mpt.entries": "16",
+    "adapter.mtt.entries": "64",
+    "adapter.mtt.ways": "4",
+}
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize("name", ["write_bw", "send_bw", "read_bw"])
+@pytest.mark.parametrize("size", [64, 30_000])
+@pytest.mark.parametrize("reuse", [0, 33])
+def test_a_bandwidth_with_further_buffers_is_that_of_all_windows(
+    adapter: str, name: str, size: int, reuse: int
+) -> None:
+    tight = machine(TIGHT, adapter=adapter)
+    short, full = both(name, tight, "bandwidth_MBps", size=size, reuse=reuse, iters=5, warmup=1)
+    assert short == pytest.approx(full, rel=0.002, abs=0)
+
+
+SMALL = {f"adapter.{cache}.entries": "16" for cache in ("sqpc", "rqpc")}
+
+
+@pytest.mark.parametrize("pattern", ["random", "zipf"])
+@pytest.mark.parametrize("name", ["write_lat", "read_lat"])
+@pytest.mark.parametrize("qps", [17, 100])
+def test_a_random_order_is_averaged_to_about_one_percent(name: str, qps: int, pattern: str) -> None:
+    options = {"size": 8, "qps": qps, "pattern": pattern, "iters": 4000, "warmup": 300}
+    short, full = both(name, machine(SMALL), "latency_us", **options)
+    # One percent is two standard errors; three must be enough.
+    assert short == pytest.approx(full, rel=0.015, abs=0)
+    work = [
+        run_point(name, machine(SMALL), Options(exact=exact, **options)).counters["doorbells"]
+        for exact in (False, True)
+    ]
+    assert work[0] < 0.6 * work[1]
+
+
+def test_the_first_of_many_queue_pairs_is_timed_as_in_all_cycles() -> None:
+    short, full = both("qp_lat", machine(SMALL), "latency_us", size=8, qps=20, iters=20, warmup=2)
+    assert short == pytest.approx(full, rel=0.001, abs=0)
+
+
+@pytest.mark.parametrize("name", ["scatter", "loopback_lat"])
+@pytest.mark.parametrize("qps", [1, 20])
+def test_a_new_latency_is_that_of_all_iterations(name: str, qps: int) -> None:
+    short, full = both(name, machine(SMALL), "latency_us", size=2000, qps=qps, iters=80, warmup=70)
+    assert short == pytest.approx(full, rel=0.005, abs=0)
+
+
+@pytest.mark.parametrize("buffers", [1, 5])
+@pytest.mark.parametrize("size", [64, 65536])
+def test_netpipe_is_that_of_all_iterations(size: int, buffers: int) -> None:
+    tight = machine(TIGHT, adapter="mt23108")
+    short, full = both(
+        "netpipe", tight, "bandwidth_MBps", size=size, buffers=buffers, iters=40, warmup=5
+    )
+    assert short == pytest.approx(full, rel=0.005, abs=0)

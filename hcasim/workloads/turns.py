@@ -1,0 +1,67 @@
+"""Which queue pair is next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate, chain, cycle, repeat
+from random import Random
+
+from hcasim.workloads.laps import Laps
+from hcasim.workloads.options import Options
+
+SEED = 1
+EXPONENT = 1.0
+"""Of Zipf's law: the queue pair of rank r has its turn with a probability proportional to 1/r."""
+
+FEWEST = 200
+ERROR = 0.01
+
+
+def draw_turns(options: Options) -> Iterator[int]:
+    """The queue pairs in the order of their use, for ever, as numbers from 0.
+
+    Processes that are given the same options use the same order. Random orders are drawn anew
+    each time: uniformly, or by Zipf's law with exponent 1, the first queue pair being the most
+    popular.
+    """
+    count = options.qps
+    if repeats(options):
+        return cycle(range(count))
+    draw = Random(SEED)
+    if options.pattern == "random":
+        drawn = (draw.randrange(count) for _ in repeat(None))
+    else:
+        weights = list(accumulate((rank + 1) ** -EXPONENT for rank in range(count)))
+        drawn = (draw.choices(range(count), cum_weights=weights)[0] for _ in repeat(None))
+    return chain(reversed(range(count)), drawn) if _warm_laps(options) else drawn
+
+
+def repeats(options: Options) -> bool:
+    """Whether the order of the queue pairs repeats itself."""
+    return options.pattern == "cyclic" or options.qps == 1
+
+
+def _warm_laps(options: Options) -> int:
+    """Iterations that bring a short run of a random order to what a long one settles at.
+
+    Each queue pair has its turn once, the most popular last, and then as many random turns
+    follow as there are queue pairs, but no more than the author's own warm-up. 0 if the run is
+    not worth shortening.
+    """
+    warm = options.qps + min(options.warmup, options.qps)
+    worth = warm + FEWEST < options.warmup + options.iters
+    return warm if worth and not options.exact else 0
+
+
+def make_laps(options: Options) -> Laps:
+    """Timing of iterations that each use the next queue pair."""
+    if repeats(options):
+        return Laps(options.warmup, options.iters, options.exact, cycle=options.qps)
+    warm = _warm_laps(options)
+    return Laps(
+        warm or options.warmup,
+        options.iters,
+        exact=not warm,
+        samples=FEWEST,
+        error=ERROR,
+    )

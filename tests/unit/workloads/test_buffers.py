@@ -1,0 +1,84 @@
+"""Which messages reuse a buffer, and where the others come from and go to."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from hcasim.verbs import Access, Context
+from hcasim.workloads import Options, run_point
+from hcasim.workloads.buffers import FurtherBuffers, enough_buffers
+from tests.rig import machine
+
+TIGHT = {"adapter.mpt.entries": "4", "adapter.mtt.entries": "64"}
+
+
+def buffers(reuse: int, **options: Any) -> FurtherBuffers:
+    context = Context(sim := Simulator(), Cluster(sim, machine(TIGHT), 2).nodes[0])
+    return FurtherBuffers(context.alloc_pd(), Options(reuse=reuse, **options), Access.LOCAL_WRITE)
+
+
+@pytest.mark.parametrize("reuse", [0, 1, 25, 33, 50, 75, 99, 100])
+def test_the_percentage_of_reuse_is_exact_and_spread_evenly(reuse: int) -> None:
+    found = buffers(reuse)
+    reused = [found.find(message) is None for message in range(400)]
+    assert sum(reused) == 4 * reuse
+    # In each stretch of messages the share differs from the percentage by one message at most.
+    for length in (1, 4, 10, 64, 100):
+        for start in range(0, 300, 7):
+            assert abs(sum(reused[start : start + length]) - length * reuse / 100) <= 1
+
+
+def test_a_message_finds_the_same_buffer_whoever_asks_and_when() -> None:
+    found = buffers(25)
+    late = found.find(30)
+    assert late is not None
+    first = [found.find(message) for message in range(31)]
+    assert first[30] is late
+    assert len({mr.lkey for mr in first if mr is not None}) == min(
+        sum(mr is not None for mr in first), enough_buffers(machine(TIGHT).adapter, Options())
+    )
+
+
+@pytest.mark.parametrize("size", [64, 4096, 65536])
+def test_there_are_so_many_further_buffers_that_both_caches_have_forgotten_each(size: int) -> None:
+    adapter = machine(TIGHT).adapter
+    count = enough_buffers(adapter, Options(size=size))
+    assert count > adapter.mpt.entries
+    assert count * -(-size // 4096) > adapter.mtt.entries
+
+
+@pytest.mark.parametrize("name", ["write_bw", "send_bw", "read_bw"])
+def test_each_end_translates_a_further_buffer_anew(name: str) -> None:
+    def misses(reuse: int) -> int:
+        options = Options(size=8192, window=16, iters=8, warmup=0, reuse=reuse, exact=True)
+        return run_point(name, machine(TIGHT), options).counters["mtt_miss_cnt"]
+
+    # Two pages for each of the 128 messages, at both ends.
+    further = 2 * 128 * 2
+    # What all reuse is translated once at each end.
+    assert further - 4 <= misses(0) - misses(100) <= 1.1 * further
+    assert misses(50) - misses(100) >= further / 2
+
+
+@pytest.mark.parametrize(
+    ("name", "reuse"),
+    [
+        ("write_bw", 0),
+        ("write_bw", 100),
+        ("send_bw", 100),
+        ("write_lat", 100),
+        ("read_lat", 100),
+        ("qp_lat", 100),
+        ("scatter", 100),
+        ("loopback_lat", 100),
+        ("netpipe", 100),
+    ],
+)
+def test_a_larger_page_takes_fewer_translations(name: str, reuse: int) -> None:
+    def misses(page_size: int) -> int:
+        options = Options(size=1 << 19, window=4, iters=4, reuse=reuse, page_size=page_size)
+        return run_point(name, machine(TIGHT), options).counters["mtt_miss_cnt"]
+
+    assert misses(65536) < misses(4096) / 4
