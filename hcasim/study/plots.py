@@ -48,7 +48,8 @@ def draw(replay: Replay) -> Figure:
         _lines(axes, replay)
     axes.set_xlabel(scenario.axes.x)
     axes.set_ylabel(scenario.axes.y)
-    axes.set_ylim(bottom=0)
+    # The usual margin is a share of the span, which is nothing where all values are alike.
+    axes.set_ylim(bottom=0, top=max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
     if scenario.axes.ymax is not None and axes.get_ylim()[1] < scenario.axes.ymax:
         axes.set_ylim(top=scenario.axes.ymax)
     axes.set_title(f"{scenario.place}: {scenario.title}", fontsize=10)

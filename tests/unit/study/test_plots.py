@@ -72,3 +72,9 @@ def test_published_values_are_marked_where_they_were_read_and_in_the_unit_of_the
     printed = {100: 926, 75: 925, 50: 927, 25: 926, 0: 922}
     assert marks == [(at, pytest.approx(one * 2**20 / 1e6)) for at, one in printed.items()]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["Mem", "Mem, published"]
+
+
+def test_values_that_are_alike_do_not_lie_on_the_edge() -> None:
+    axes = replay("sur2005/table1", series=["mem"], jobs=1).plot().axes[0]
+    (line,) = (one for one in axes.lines if one.get_label() == "Mem")
+    assert axes.get_ylim()[1] >= 1.049 * max(line.get_ydata())
