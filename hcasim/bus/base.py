@@ -21,8 +21,18 @@ class Bus(ABC):
         self.reads = self.read_bytes = self.writes = self.write_bytes = self.mmio_writes = 0
 
     @abstractmethod
-    def read(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
-        """Read ``size`` bytes of host memory; call ``on_data(*args)`` when the last one is here."""
+    def read(
+        self,
+        address: int,
+        size: int,
+        on_data: Callable[..., None],
+        *args: object,
+        on_issued: Callable[[], None] | None = None,
+    ) -> None:
+        """Read ``size`` bytes of host memory; call ``on_data(*args)`` when the last one is here.
+
+        ``on_issued`` is called when the last request is on the bus.
+        """
 
     @abstractmethod
     def write(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import NamedTuple
 
 from hcasim.bus.base import Bus, pieces, split
 from hcasim.catalog import Host, PcieDevice
@@ -99,6 +100,17 @@ class PcieLink(SerialServer):
         return dllps * self._dllp_time
 
 
+class _Read(NamedTuple):
+    """One read request; of several that make up a read only the last has anybody to call."""
+
+    address: int
+    size: int
+    on_data: Callable[..., None] | None
+    args: tuple[object, ...]
+    on_issued: Callable[[], None] | None
+    short: bool
+
+
 class PcieBus(Bus):
     """An adapter on a PCI Express link straight to the memory controller.
 
@@ -126,6 +138,9 @@ class PcieBus(Bus):
         self.posted_headers = CreditPool(sim, f"{name}.posted", chipset.posted_header_credits)
         self.posted_data = CreditPool(sim, f"{name}.posted_data", chipset.posted_data_credits)
         self._completion = min(chipset.completion, device.max_payload)
+        self._short_read = chipset.short_read
+        self._short_free_at = 0
+        self._full_completion = rate.time(self._completion + COMPLETION_HEADER + TLP_LINK_OVERHEAD)
         self._mmio_latency = chipset.mmio_latency
         self._header = memory_header(device.address_bits) + TLP_LINK_OVERHEAD
         self._header_time = rate.time(self._header)
@@ -140,54 +155,63 @@ class PcieBus(Bus):
 
     # DMA reads: request upstream, completions downstream.
 
-    def read(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
+    def read(
+        self,
+        address: int,
+        size: int,
+        on_data: Callable[..., None],
+        *args: object,
+        on_issued: Callable[[], None] | None = None,
+    ) -> None:
         limit = self.device.max_read_request
         if address % limit + size <= limit:
-            self._request(address, size, on_data, args)
+            short = size <= self._short_read
+            self._request(_Read(address, size, on_data, args, on_issued, short))
             return
         last = address + size
         for start, piece in split(address, size, limit):
-            self._request(start, piece, on_data if start + piece == last else None, args)
+            # Not even a short end overtakes: when it is here, the whole read is.
+            final = start + piece == last
+            self._request(
+                _Read(
+                    start,
+                    piece,
+                    on_data if final else None,
+                    args,
+                    on_issued if final else None,
+                    short=False,
+                )
+            )
 
-    def _request(
-        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
-    ) -> None:
+    def _request(self, read: _Read) -> None:
         self.reads += 1
-        self.read_bytes += size
-        self.tags.acquire(1, self._tag_held, address, size, on_data, args)
+        self.read_bytes += read.size
+        self.tags.acquire(1, self._tag_held, read)
 
-    def _tag_held(
-        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
-    ) -> None:
+    def _tag_held(self, read: _Read) -> None:
         if self.nonposted is None:
-            self._push_writes(address, size, on_data, args)
+            self._push_writes(read)
         else:
-            self.nonposted.acquire(1, self._push_writes, address, size, on_data, args)
+            self.nonposted.acquire(1, self._push_writes, read)
 
-    def _push_writes(
-        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
-    ) -> None:
+    def _push_writes(self, read: _Read) -> None:
         # A read may not pass a posted write that still waits for credits: it takes none, in turn.
         if self.posted_headers.blocked:
-            self.posted_headers.acquire(0, self._push_data, address, size, on_data, args)
+            self.posted_headers.acquire(0, self._push_data, read)
         else:
-            self._push_data(address, size, on_data, args)
+            self._push_data(read)
 
-    def _push_data(
-        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
-    ) -> None:
+    def _push_data(self, read: _Read) -> None:
         if self.posted_data.blocked:
-            self.posted_data.acquire(0, self._send_request, address, size, on_data, args)
+            self.posted_data.acquire(0, self._send_request, read)
         else:
-            self._send_request(address, size, on_data, args)
+            self._send_request(read)
 
-    def _send_request(
-        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
-    ) -> None:
+    def _send_request(self, read: _Read) -> None:
         arrival = self.upstream.send(1, self._header_time)
-        self.sim.call_at(
-            arrival + self.memory.read_latency_ps, self._complete, address, size, on_data, args
-        )
+        self.sim.call_at(arrival + self.memory.read_latency_ps, self._complete, read)
+        if read.on_issued is not None:
+            read.on_issued()
 
     def _cut(self, offset: int, size: int) -> tuple[int, int]:
         """Completion TLPs for ``size`` bytes at an offset from a boundary, and their time in ps."""
@@ -196,24 +220,39 @@ class PcieBus(Bus):
         self._completions[offset, size] = cut = tlps, self.downstream.rate.time(wire)
         return cut
 
-    def _complete(
-        self, address: int, size: int, on_data: Callable[..., None] | None, args: tuple[object, ...]
-    ) -> None:
+    def _complete(self, read: _Read) -> None:
+        address, size = read.address, read.size
         if self.nonposted is not None:
             self.nonposted.release(1)
         offset = address % self._completion
         tlps, duration = self._completions.get((offset, size)) or self._cut(offset, size)
         downstream, upstream = self.downstream, self.upstream
-        arrival = downstream.send(tlps, downstream.answer(1, 1) + duration)
+        duration += downstream.answer(1, 1)
+        if read.short and downstream.free_at > self.sim.now:
+            arrival = self._overtake(tlps, duration)
+        else:
+            arrival = downstream.send(tlps, duration)
         fetched = self.memory.transfer(size)
         if fetched > arrival:
             arrival = fetched
         # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
         upstream.reserve(upstream.answer(tlps, 0))
-        if on_data is None:
+        if read.on_data is None:
             self.tags.release_at(arrival, 1)
         else:
-            self.sim.call_at(arrival, self._completed, on_data, args)
+            self.sim.call_at(arrival, self._completed, read.on_data, read.args)
+
+    def _overtake(self, tlps: int, duration_ps: int) -> int:
+        """Send the completions of a short read ahead of those of longer ones.
+
+        They wait for short reads before them and for the completion on its way; what they
+        overtake leaves later, but a completion whose arrival is already known keeps it.
+        """
+        start = max(int(self.sim.now), self._short_free_at)
+        rest = max(0, self.downstream.free_at - start) % self._full_completion
+        self.downstream.send(tlps, duration_ps)
+        self._short_free_at = start + rest + duration_ps
+        return self._short_free_at + PROPAGATION_PS
 
     def _completed(self, on_data: Callable[..., None], args: tuple[object, ...]) -> None:
         self.tags.release(1)

@@ -65,18 +65,35 @@ class PcixBus(Bus):
 
     # DMA reads: split requests by the adapter, split completions by the bridge.
 
-    def read(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
+    def read(
+        self,
+        address: int,
+        size: int,
+        on_data: Callable[..., None],
+        *args: object,
+        on_issued: Callable[[], None] | None = None,
+    ) -> None:
         limit = self.device.mmrbc
         whole = Gather(pieces(address, size, limit), on_data, args)
+        last = address + size
         for start, piece in split(address, size, limit):
             self.reads += 1
             self.read_bytes += piece
-            self.splits.acquire(1, self._request, start, piece, whole)
+            issued = on_issued if start + piece == last else None
+            self.splits.acquire(1, self._request, start, piece, whole, issued)
 
-    def _request(self, address: int, size: int, whole: Gather) -> None:
-        self.arbiter.request(DEVICE_READ, self._request_time, self._requested, address, size, whole)
+    def _request(
+        self, address: int, size: int, whole: Gather, on_issued: Callable[[], None] | None
+    ) -> None:
+        self.arbiter.request(
+            DEVICE_READ, self._request_time, self._requested, address, size, whole, on_issued
+        )
 
-    def _requested(self, address: int, size: int, whole: Gather) -> None:
+    def _requested(
+        self, address: int, size: int, whole: Gather, on_issued: Callable[[], None] | None
+    ) -> None:
+        if on_issued is not None:
+            on_issued()
         self.sim.call_after(
             2 * self._bridge_latency + self.memory.read_latency_ps,
             self._fetched,

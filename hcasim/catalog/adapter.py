@@ -8,8 +8,9 @@ from pydantic import Field, model_validator
 
 from hcasim.catalog.description import PLAIN, Count, Description, Latency, Section, Size
 from hcasim.catalog.errors import one_of
-from hcasim.catalog.units import FREQUENCY, SIZE
+from hcasim.catalog.units import FREQUENCY, RATE, SIZE
 
+FirmwareMode = Literal["tavor", "mem", "memfree"]
 _Payload = Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE]
 
 
@@ -67,6 +68,7 @@ class Scheduler(Section):
     queues: Annotated[int, Field(ge=1, le=65536)] = Field(
         description="schedule queues; a queue pair belongs to one by its number"
     )
+    burst: Size = Field(description="what a queue pair sends before another has its turn")
 
 
 class Send(Section):
@@ -75,6 +77,9 @@ class Send(Section):
     wqe_service: Latency = Field(description="occupancy of the pipeline per work request")
     packet_service: Latency = Field(description="occupancy of the pipeline per packet")
     latency: Latency = Field(description="delay of a packet through the pipeline")
+    prefetch: Annotated[int, Field(ge=0, le=4096)] = Field(
+        description="packets translated while others wait to be read; 0: each when its turn comes"
+    )
     port_buffer: Size = Field(description="data staged in front of each port, in slots of one MTU")
 
 
@@ -128,21 +133,77 @@ class Ack(Section):
     latency: Latency = Field(description="request accepted to acknowledgement sent")
 
 
+class LocalMemory(Section):
+    """The adapter's own DIMM, for tables and for buffers that applications place there."""
+
+    size: Annotated[int, SIZE, Field(ge=0, le=2**40)] = Field(
+        description="capacity; 0 for an adapter without memory"
+    )
+    latency: Latency = Field(description="access begun to first data at the engines")
+    bandwidth: Annotated[int, RATE, Field(ge=10**6, le=10**13)] = Field(
+        description="of reads and writes together"
+    )
+
+
+class Icm(Section):
+    """The path to the tables behind the caches (InfiniHost context memory)."""
+
+    outstanding: Annotated[int, Field(ge=1, le=1024)] = Field(
+        description="fetches of all caches that may be in flight at once"
+    )
+    latency: Latency = Field(description="of a fetch, besides the memory that holds the table")
+    victims: Annotated[int, Field(ge=1, le=1024)] = Field(
+        description="changed lines that may wait for their write-back"
+    )
+
+
+class Tables(Section):
+    """Entries of the tables that have no cache of their own."""
+
+    eqpc: Size = Field(description="extended queue pair context")
+    rdb: Size = Field(description="one read or atomic accepted by a responder")
+    srqc: Size = Field(description="shared receive queue context")
+    eqc: Size = Field(description="event queue context")
+    mgm: Size = Field(description="multicast group member list")
+
+
 class Cache(Section):
-    """A set-associative cache of table entries that live in the adapter's or the host's memory."""
+    """A set-associative cache of a table that lives in the adapter's or the host's memory."""
 
     entries: Count = Field(description="entries that the cache holds")
     entry: Size = Field(description="size of one entry")
-    ways: Count = Field(description="associativity; divides the number of entries")
-    policy: Literal["lru", "random", "fifo"] = Field(description="which entry of a set is replaced")
-    miss_latency: Latency = Field(description="time to fetch an entry")
+    line: Size = Field(description="what is fetched at once: one entry, or several neighbours")
+    ways: Count = Field(description="associativity, in lines; divides the number of lines")
+    policy: Literal["lru", "random", "fifo"] = Field(description="which line of a set is replaced")
+    outstanding: Annotated[int, Field(ge=1, le=1024)] = Field(
+        description="fetches of this cache that may be in flight at once"
+    )
+    location: Literal["mode", "adapter", "host"] = Field(
+        description="memory that holds the table; mode: the host's if the firmware mode is memfree"
+    )
+
+    @property
+    def lines(self) -> int:
+        """Lines that the cache holds."""
+        return self.entries * self.entry // self.line
 
     @model_validator(mode="after")
-    def _ways_divide_entries(self) -> Cache:
-        if self.entries % self.ways:
-            divisors = [str(n) for n in range(1, self.entries + 1) if self.entries % n == 0]
+    def _geometry(self) -> Cache:
+        if self.line % self.entry:
             raise ValueError(
-                f"found {self.ways} ways, which do not divide {self.entries} entries; "
+                f"found a line of {self.line} B with entries of {self.entry} B; "
+                f"allowed lines: multiples of {self.entry} B"
+            )
+        if self.entries * self.entry % self.line:
+            raise ValueError(
+                f"found {self.entries} entries, which do not fill lines of {self.line} B; "
+                f"allowed entries: multiples of {self.line // self.entry}"
+            )
+        if self.lines % self.ways:
+            divisors = [str(n) for n in range(1, self.lines + 1) if self.lines % n == 0]
+            what = "entries" if self.line == self.entry else "lines"
+            raise ValueError(
+                f"found {self.ways} ways, which do not divide {self.lines} {what}; "
                 f"allowed ways: {one_of(divisors)}"
             )
         return self
@@ -179,7 +240,9 @@ class Adapter(Description):
     """An RDMA adapter."""
 
     ports: Annotated[int, Field(ge=1, le=8)] = Field(description="network ports")
-    firmware_mode: str = Field(description="the interface that the firmware offers")
+    firmware_mode: FirmwareMode = Field(
+        description="tavor or mem: tables in the adapter's memory; memfree: in the host's"
+    )
     bus: Bus
     doorbell: Doorbell
     scheduler: Scheduler
@@ -190,11 +253,36 @@ class Adapter(Description):
     responder: Responder
     requester: Requester
     ack: Ack
+    memory: LocalMemory
+    icm: Icm
     sqpc: Cache = Field(description="contexts of send queues")
     rqpc: Cache = Field(description="contexts of receive queues")
     cqc: Cache = Field(description="contexts of completion queues")
     mpt: Cache = Field(description="memory protection table")
     mtt: Cache = Field(description="memory translation table")
+    tables: Tables
     limits: Limits
     wqe: Wqe
     cqe: Cqe
+
+    @property
+    def caches(self) -> dict[str, Cache]:
+        """The caches by name."""
+        return {
+            "sqpc": self.sqpc,
+            "rqpc": self.rqpc,
+            "cqc": self.cqc,
+            "mpt": self.mpt,
+            "mtt": self.mtt,
+        }
+
+    @property
+    def local_memory_size(self) -> int:
+        """Bytes of the adapter's own memory that are in use: none in MemFree mode."""
+        return 0 if self.firmware_mode == "memfree" else self.memory.size
+
+    def in_host(self, table: Cache) -> bool:
+        """Whether a table lives in host memory."""
+        if table.location == "mode":
+            return self.firmware_mode == "memfree"
+        return table.location == "host"

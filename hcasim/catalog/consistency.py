@@ -44,6 +44,14 @@ def contradictions(machine: Machine) -> list[str]:
                 f"packet of MTU {machine.mtu} beside link.credit_update, "
                 f"{format_size(machine.link.credit_update)}"
             )
+    if not adapter.local_memory_size:
+        faults += [
+            f"adapter.{name}.location: found {table.location!r} with firmware mode "
+            f"{adapter.firmware_mode} and {format_size(adapter.memory.size)} of memory on the "
+            "adapter; allowed: 'host'"
+            for name, table in adapter.caches.items()
+            if not adapter.in_host(table)
+        ]
     if machine.stack.max_inline > adapter.limits.max_inline:
         faults.append(
             f"stack.max_inline: found {format_size(machine.stack.max_inline)}; allowed: up to "

@@ -28,6 +28,9 @@ class Chipset(Section):
     completion: Annotated[Literal[64, 128, 256, 512, 1024, 2048, 4096], SIZE] = Field(
         description="payload of one read completion"
     )
+    short_read: Annotated[int, SIZE, Field(ge=0, le=4096)] = Field(
+        description="longest read answered ahead of longer ones that came before; 0: in order"
+    )
     mmio_latency: Latency = Field(description="processor's store to leaving the root port")
     posted_header_credits: Annotated[int, Field(ge=1, le=127)] = Field(
         description="posted requests that the root port can hold"

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.consistency import contradictions
-from hcasim.catalog.errors import CatalogError
+from hcasim.catalog.errors import CatalogError, nearest
 from hcasim.catalog.fields import Leaf, keys_of
 from hcasim.catalog.files import list_ids, unknown_id
 from hcasim.catalog.host import Host
@@ -34,6 +34,7 @@ def resolve(
     overrides: Mapping[str, str] | None = None,
     mtu: int | None = None,
     switch: bool = True,
+    firmware_mode: str | None = None,
 ) -> Machine:
     """Put a machine together.
 
@@ -44,6 +45,7 @@ def resolve(
         overrides: what-if settings by path, such as {"adapter.bus.lanes": "4"}.
         mtu: largest InfiniBand payload in bytes instead of the testbed's.
         switch: False connects two hosts back to back.
+        firmware_mode: of the adapter instead of its usual one: "tavor", "mem" or "memfree".
 
     Returns:
         The machine, frozen.
@@ -85,6 +87,10 @@ def resolve(
                     type(loaded.model), loaded.values, f"{name}.", list(loaded.parameters)
                 )
 
+    if firmware_mode is not None and "adapter" in parts:
+        fault = _choose_firmware(parts["adapter"], firmware_mode)
+        if fault:
+            faults.append(fault)
     for path, text in settings.items():
         fault = override(parts, path, text, switch)
         if fault:
@@ -138,6 +144,24 @@ def _part(
 def _typed(model: BaseModel, kind: type[M]) -> M:
     assert isinstance(model, kind)
     return model
+
+
+def _choose_firmware(part: Part, mode: str) -> str | None:
+    leaf = keys_of(Adapter)["firmware_mode"]
+    assert isinstance(leaf, Leaf)
+    if mode not in leaf.choices:
+        close = nearest(mode, map(str, leaf.choices))
+        return f"firmware_mode: found {mode!r}; allowed: {leaf.allowed}{close}"
+    path = "adapter.firmware_mode"
+    part.values["firmware_mode"] = mode
+    part.parameters[path] = replace(
+        part.parameters[path],
+        value=mode,
+        text=mode,
+        evidence="assumed",
+        source="chosen for this run",
+    )
+    return None
 
 
 def _chosen_mtu(size: Parameter, mtu: int) -> tuple[Parameter, str | None]:

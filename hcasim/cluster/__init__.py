@@ -1,5 +1,5 @@
 """Nodes and a fabric, built from a resolved machine description."""
 
-from hcasim.cluster.cluster import Cluster, Node
+from hcasim.cluster.cluster import PAGE, Cluster, Node
 
-__all__ = ["Cluster", "Node"]
+__all__ = ["PAGE", "Cluster", "Node"]

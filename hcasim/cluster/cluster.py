@@ -35,10 +35,10 @@ class Node:
         self.cores = [Core(sim, f"{self.name}.cpu{number}") for number in range(machine.host.cpus)]
         self._next_address = PAGE
 
-    def allocate(self, length: int) -> int:
-        """Address of ``length`` fresh bytes of memory, aligned to a page."""
-        address = self._next_address
-        self._next_address += -(-max(length, 1) // PAGE) * PAGE
+    def allocate(self, length: int, page_size: int = PAGE) -> int:
+        """Address of ``length`` fresh bytes of memory, aligned to a page of ``page_size`` bytes."""
+        address = -(-self._next_address // page_size) * page_size
+        self._next_address = address + -(-max(length, 1) // PAGE) * PAGE
         return address
 
 

@@ -36,19 +36,19 @@ class SetAssociativeCache:
         self.sets = entries // ways
         self.replacement = replacement
         # Dicts keep insertion order: the first key of a set is the next to go.
-        self._sets: list[dict[int, None]] = [{} for _ in range(self.sets)]
+        self._sets: dict[int, dict[int, None]] = {}
         self._random = random.Random(seed)
 
     def __len__(self) -> int:
-        return sum(len(held) for held in self._sets)
+        return sum(len(held) for held in self._sets.values())
 
     def __contains__(self, key: int) -> bool:
-        return key in self._sets[key % self.sets]
+        return key in self._sets.get(key % self.sets, ())
 
     def touch(self, key: int) -> bool:
         """Look ``key`` up; return whether it is held, and note the use for the policy."""
-        held = self._sets[key % self.sets]
-        if key not in held:
+        held = self._sets.get(key % self.sets)
+        if held is None or key not in held:
             return False
         if self.replacement == "lru":
             del held[key]
@@ -57,7 +57,7 @@ class SetAssociativeCache:
 
     def fill(self, key: int) -> int | None:
         """Bring ``key`` in; return the key that had to leave, or None."""
-        held = self._sets[key % self.sets]
+        held = self._sets.setdefault(key % self.sets, {})
         if key in held:
             return None
         victim: int | None = None

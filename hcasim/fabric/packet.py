@@ -6,7 +6,7 @@ Header sizes: InfiniBand Architecture Specification volume 1, chapters 7 and 9.
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import Any
+from typing import Any, Protocol
 
 LRH = 8
 BTH = 12
@@ -68,6 +68,13 @@ def packet_size(opcode: Opcode, payload: int, *, first: bool = True, last: bool 
     return size
 
 
+class Room(Protocol):
+    """A receive buffer."""
+
+    def free(self, packet: Packet, at_ps: int) -> None:
+        """Free the room of ``packet`` at the time ``at_ps``."""
+
+
 class Packet:
     """One packet on its way.
 
@@ -80,12 +87,14 @@ class Packet:
         message: the work request it belongs to, at the requester.
         content: what the extended headers say, for the opcodes that have one.
         trace: list of (time in ps, stage) that follows one operation, or None.
+        held_in: the adapter's buffer that it takes room in, once it has arrived.
     """
 
     __slots__ = (
         "ack_request",
         "content",
         "first",
+        "held_in",
         "last",
         "lid",
         "message",
@@ -127,6 +136,7 @@ class Packet:
         self.message = message
         self.content = content
         self.trace = trace
+        self.held_in: Room | None = None
 
     def __repr__(self) -> str:
         return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn}"

@@ -9,11 +9,16 @@ from hcasim.fabric.packet import Opcode, Packet
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.doorbell import Doorbell
+from hcasim.hca.icm import Icm
+from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.port import Port
 from hcasim.hca.requester import Requester
 from hcasim.hca.responder import Responder
-from hcasim.hca.translation import TranslationTables
-from hcasim.hca.work_queue import CompletionQueue, QueuePair
+from hcasim.hca.translation import Access, TranslationTables
+from hcasim.hca.work_queue import CompletionQueue, QueuePair, Ring, WorkQueueBuffer
+
+DRIVER = 0
+"""Protection domain of the queues, which no application shares."""
 
 _TO_REQUESTER = {
     Opcode.ACKNOWLEDGE: Requester.acknowledged,
@@ -54,17 +59,21 @@ class HostChannelAdapter:
             for index in range(description.ports)
         ]
         self.doorbell = Doorbell(sim, description.doorbell.latency)
-        self.tables = TranslationTables(sim, description)
-        self.dma = DmaEngine(sim, bus, self.tables)
-        self.completions = CompletionEngine(sim, name, description, bus)
+        self.memory = LocalMemory(
+            sim, f"{name}.memory", description.memory, description.local_memory_size
+        )
+        self.icm = Icm(sim, name, description, bus, self.memory)
+        self.tables = TranslationTables(description, self.icm)
+        self.dma = DmaEngine(sim, bus, self.memory, self.tables, description.send.prefetch)
+        self.completions = CompletionEngine(sim, name, description, self.icm, self.dma)
         self.requester = Requester(
-            sim, name, description, bus, self.tables, self.dma, self.completions, self.ports
+            sim, name, description, self.icm, self.tables, self.dma, self.completions, self.ports
         )
         self.responder = Responder(
             sim,
             name,
             description,
-            bus,
+            self.icm,
             self.tables,
             self.dma,
             self.completions,
@@ -87,16 +96,39 @@ class HostChannelAdapter:
         self._protection_domains += 1
         return self._protection_domains
 
-    def create_cq(self, depth: int) -> CompletionQueue:
-        """A new completion queue of ``depth`` entries."""
+    def create_cq(self, depth: int, address: int) -> CompletionQueue:
+        """A new completion queue of ``depth`` entries in host memory at ``address``."""
         self._completion_queues += 1
-        return CompletionQueue(self._completion_queues, depth)
+        stride = self.description.cqe.size
+        memory = self.tables.register(DRIVER, address, depth * stride, Access.LOCAL_WRITE)
+        return CompletionQueue(self._completion_queues, depth, Ring(memory, 0, stride, depth))
 
     def create_qp(
-        self, pd: int, port: int, send_cq: CompletionQueue, receive_cq: CompletionQueue
+        self,
+        pd: int,
+        port: int,
+        send_cq: CompletionQueue,
+        receive_cq: CompletionQueue,
+        queues: WorkQueueBuffer,
+        address: int,
     ) -> QueuePair:
-        """A new queue pair on a port (numbered from 0)."""
-        qp = QueuePair(len(self._queue_pairs) + 1, pd, port, send_cq, receive_cq)
+        """A new queue pair.
+
+        Args:
+            port: number of its port, from 0.
+            queues: geometry of its send and receive queue.
+            address: of their entries in host memory.
+        """
+        memory = self.tables.register(DRIVER, address, queues.size, Access.LOCAL_WRITE)
+        qp = QueuePair(
+            len(self._queue_pairs) + 1,
+            pd,
+            port,
+            send_cq,
+            receive_cq,
+            Ring(memory, queues.send_offset, queues.send_stride, queues.send_entries),
+            Ring(memory, 0, queues.receive_stride, queues.receive_entries),
+        )
         self._queue_pairs[qp.qpn] = qp
         return qp
 
@@ -135,19 +167,20 @@ class HostChannelAdapter:
             self.tables.mtt,
         ):
             found |= cache.counters()
-        return found | self.bus.counters()
+        return found | self.memory.counters() | self.bus.counters()
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that each serial resource was in use so far, by name."""
         server = self.requester.send_engine.server
-        found = {server.name: server.busy_ps} | self.bus.busy_ps()
+        memory = self.memory.controller
+        found = {server.name: server.busy_ps, memory.name: memory.busy_ps} | self.bus.busy_ps()
         for port in self.ports:
             found |= port.busy_ps()
         return found
 
     def waiting_ps(self) -> dict[str, int]:
         """Time in ps that work waited for tags, credits or buffers so far, by name."""
-        found = dict(self.bus.waiting_ps())
+        found = self.bus.waiting_ps() | {self.icm.slots.name: self.icm.slots.wait_ps}
         for port in self.ports:
             for buffer in (port.requests, port.responses):
                 found[buffer.slots.name] = buffer.slots.wait_ps

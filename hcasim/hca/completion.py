@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from hcasim.bus import Bus
 from hcasim.catalog import Adapter
 from hcasim.engine import Simulator
-from hcasim.hca.context_cache import ContextCache
+from hcasim.hca.dma import DmaEngine
+from hcasim.hca.icm import Icm
 from hcasim.hca.work_queue import Completion, CompletionQueue
 
 
@@ -17,12 +17,14 @@ class CompletionEngine:
     Entries of one adapter are written in the order in which the work finished.
     """
 
-    def __init__(self, sim: Simulator, name: str, adapter: Adapter, bus: Bus) -> None:
+    def __init__(
+        self, sim: Simulator, name: str, adapter: Adapter, icm: Icm, dma: DmaEngine
+    ) -> None:
         self.sim = sim
         self.name = name
-        self.cqc = ContextCache(sim, "cqc", adapter.cqc)
+        self.cqc = icm.cache("cqc", adapter.cqc, written=True)
         self.written = 0
-        self._bus = bus
+        self._dma = dma
         self._latency = adapter.completion.latency
         self._size = adapter.cqe.size
 
@@ -43,10 +45,30 @@ class CompletionEngine:
     def _write(
         self, cq: CompletionQueue, completion: Completion, trace: list[tuple[int, str]] | None
     ) -> None:
-        self.written += 1
         if trace is not None:
             trace.append((int(self.sim.now), "completion engine"))
-        self._bus.write(0, self._size, None, partial(self._visible, cq, completion, trace))
+        cq.unwritten.append((completion, trace))
+        if len(cq.unwritten) == 1:
+            self._write_next(cq)
+
+    def _write_next(self, cq: CompletionQueue) -> None:
+        """Write the oldest entry; the next waits until its address has been translated."""
+        completion, trace = cq.unwritten[0]
+        index, cq.produced = cq.produced, cq.produced + 1
+        self._dma.write_entry(
+            cq.ring,
+            index,
+            self._size,
+            partial(self._visible, cq, completion, trace),
+            partial(self._written, cq),
+        )
+
+    def _written(self, cq: CompletionQueue) -> None:
+        self.written += 1
+        cq.unwritten.popleft()
+        if cq.unwritten:
+            # By an event, because as many as the queue holds may have waited.
+            self.sim.call_after(0, self._write_next, cq)
 
     def _visible(
         self, cq: CompletionQueue, completion: Completion, trace: list[tuple[int, str]] | None

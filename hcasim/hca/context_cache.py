@@ -1,38 +1,59 @@
-"""The on-chip caches of contexts that live in the adapter's tables."""
+"""The on-chip caches of contexts and translations, whose tables are behind them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Protocol
 
 from hcasim.catalog import Cache
-from hcasim.engine import SetAssociativeCache, Simulator
+from hcasim.engine import CreditPool, SetAssociativeCache, Simulator
+
+
+class Backing(Protocol):
+    """The table behind a cache."""
+
+    def fetch(self, address: int, size: int, then: Callable[..., None], *args: object) -> None:
+        """Read part of the table, then call ``then(*args)``."""
+
+    def write_back(self, address: int, size: int) -> None:
+        """Write part of the table."""
 
 
 class ContextCache:
     """Caches one table (QP contexts, CQ contexts, MPT or MTT) and fetches what is missing.
 
     Args:
-        description: capacity, entry size in bytes, associativity, policy and fetch latency in ps.
+        description: capacity, entry and line in bytes, associativity, policy, fetches at a time.
+        table: what is fetched from and written back to.
+        written: whether a use changes the entry, so that a line is written back when it leaves.
 
     Attributes:
         accesses: look-ups so far.
-        misses: look-ups that had to wait for a fetch of their entry.
-        wait_ps: time that work waited for those fetches, in ps.
+        misses: lines fetched; look-ups that wait for a line on its way fetch nothing more.
+        wait_ps: time that look-ups waited for those fetches, in ps.
+        write_backs: lines written back.
     """
 
-    def __init__(self, sim: Simulator, name: str, description: Cache) -> None:
+    def __init__(
+        self, sim: Simulator, name: str, description: Cache, table: Backing, *, written: bool
+    ) -> None:
         self.sim = sim
         self.name = name
         self.accesses = 0
         self.misses = 0
         self.wait_ps = 0
-        self._latency = description.miss_latency
-        self._cache = SetAssociativeCache(description.entries, description.ways, description.policy)
-        self._fetching: dict[int, list[tuple[Callable[..., None], tuple[object, ...]]]] = {}
+        self.write_backs = 0
+        self._table = table
+        self._written = written
+        self._line = description.line
+        self._per_line = description.line // description.entry
+        self._cache = SetAssociativeCache(description.lines, description.ways, description.policy)
+        self._fetches = CreditPool(sim, f"{name}.fetches", description.outstanding)
+        self._waiting: dict[int, list[tuple[int, Callable[..., None], tuple[Any, ...]]]] = {}
 
     def held(self, key: int) -> bool:
         """Look ``key`` up if that needs no fetch; return whether it did not."""
-        if self._cache.touch(key):
+        if self._cache.touch(key // self._per_line):
             self.accesses += 1
             return True
         return False
@@ -40,28 +61,37 @@ class ContextCache:
     def access(self, key: int, action: Callable[..., None], *args: object) -> None:
         """Call ``action(*args)`` once the entry ``key`` is on chip, at once if it is."""
         self.accesses += 1
-        if self._cache.touch(key):
+        line = key // self._per_line
+        if self._cache.touch(line):
             action(*args)
             return
-        self.misses += 1
-        waiting = self._fetching.get(key)
+        waiting = self._waiting.get(line)
         if waiting is None:
-            self._fetching[key] = [(action, args)]
-            self.sim.call_after(self._latency, self._fetched, key, int(self.sim.now))
+            self.misses += 1
+            self._waiting[line] = [(int(self.sim.now), action, args)]
+            self._fetches.acquire(
+                1, self._table.fetch, line * self._line, self._line, self._fetched, line
+            )
         else:
-            waiting.append((action, args))
+            waiting.append((int(self.sim.now), action, args))
 
-    def _fetched(self, key: int, since: int) -> None:
-        self._cache.fill(key)
-        waiting = self._fetching.pop(key)
-        self.wait_ps += len(waiting) * (int(self.sim.now) - since)
-        for action, args in waiting:
+    def _fetched(self, line: int) -> None:
+        victim = self._cache.fill(line)
+        if victim is not None and self._written:
+            self.write_backs += 1
+            self._table.write_back(victim * self._line, self._line)
+        self._fetches.release(1)
+        now = int(self.sim.now)
+        for since, action, args in self._waiting.pop(line):
+            self.wait_ps += now - since
             action(*args)
 
     def counters(self) -> dict[str, int]:
-        """Look-ups, misses and waiting time in ps, under the names of the silicon's counters."""
+        """Look-ups, fetches, waiting time in ps and bytes moved, under the silicon's names."""
         return {
             f"{self.name}_access_cnt": self.accesses,
             f"{self.name}_miss_cnt": self.misses,
             f"{self.name}_wait_ps": self.wait_ps,
+            f"{self.name}_fetch_bytes": self.misses * self._line,
+            f"{self.name}_writeback_bytes": self.write_backs * self._line,
         }

@@ -1,39 +1,162 @@
-"""The DMA engine: gathers from and scatters to host memory through the translation tables."""
+"""The DMA engine: moves data and queue entries through the translation tables."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from hcasim.bus import Bus
 from hcasim.engine import Simulator
 from hcasim.fabric.packet import Packet
-from hcasim.hca.port import Port
+from hcasim.hca.local_memory import Storage
+from hcasim.hca.port import Port, StagedPacket, StagingBuffer
 from hcasim.hca.translation import Region, TranslationTables
+from hcasim.hca.work_queue import Ring
+
+
+class _Stream:
+    """Packets of one staging buffer on their way through translation to the bus."""
+
+    __slots__ = ("unissued", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: deque[tuple[StagedPacket, Region, int, int]] = deque()
+        self.unissued = 0
 
 
 class DmaEngine:
-    """Moves data between host memory and the adapter.
+    """Moves data between the adapter's engines and the memory that holds a region.
+
+    Packets are read in order. How far translation runs ahead of reading is limited: without
+    prefetching a packet is translated when all reads before it have been issued.
+
+    Args:
+        host: host memory, over the bus.
+        local: the adapter's own memory.
+        prefetch: packets translated while others wait to be read.
 
     Attributes:
         gathered: bytes of message data read so far.
         scattered: bytes of message data written so far.
     """
 
-    def __init__(self, sim: Simulator, bus: Bus, tables: TranslationTables) -> None:
+    def __init__(
+        self,
+        sim: Simulator,
+        host: Storage,
+        local: Storage,
+        tables: TranslationTables,
+        prefetch: int,
+    ) -> None:
         self.sim = sim
-        self._bus = bus
+        self._host = host
+        self._local = local
         self._tables = tables
+        self._prefetch = prefetch
+        self._streams: dict[StagingBuffer, _Stream] = {}
         self.gathered = 0
         self.scattered = 0
 
-    def gather(
-        self, region: Region, address: int, length: int, on_data: Callable[..., None], *args: object
+    def _storage(self, region: Region) -> Storage:
+        return self._local if region.on_adapter else self._host
+
+    # Work queue entries and completions.
+
+    def fetch_entry(
+        self, ring: Ring, index: int, size: int, on_data: Callable[..., None], *args: object
     ) -> None:
-        """Read part of a region; call ``on_data(*args)`` when it is in the adapter."""
-        self.gathered += length
+        """Read ``size`` bytes of an entry; call ``on_data(*args)`` when they are here."""
+        address = ring.address(index)
         self._tables.translate(
-            region, address, length, self._bus.read, address, length, on_data, *args
+            ring.region, address, size, self._host.read, address, size, on_data, *args
+        )
+
+    def write_entry(
+        self,
+        ring: Ring,
+        index: int,
+        size: int,
+        on_visible: Callable[[], None],
+        then: Callable[[], None],
+    ) -> None:
+        """Write an entry; call ``then()`` once the write is on its way."""
+        address = ring.address(index)
+        self._tables.translate(
+            ring.region, address, size, self._put_entry, address, size, on_visible, then
+        )
+
+    def _put_entry(
+        self, address: int, size: int, on_visible: Callable[[], None], then: Callable[[], None]
+    ) -> None:
+        self._host.write(address, size, None, on_visible)
+        then()
+
+    # Message data.
+
+    def prepare(
+        self, region: Region, address: int, length: int, then: Callable[..., None], *args: object
+    ) -> None:
+        """Bring the translation of part of a region onto the chip, then call ``then(*args)``."""
+        self._tables.translate(region, address, length, then, *args)
+
+    def gather(
+        self, buffer: StagingBuffer, staged: StagedPacket, region: Region, address: int
+    ) -> None:
+        """Read the data of a staged packet from a region, in turn, and complete the packet."""
+        length = staged.packet.payload
+        self.gathered += length
+        stream = self._streams.get(buffer)
+        if stream is None:
+            stream = self._streams[buffer] = _Stream()
+        stream.waiting.append((staged, region, address, length))
+        self._translate_next(buffer, stream)
+
+    def _translate_next(self, buffer: StagingBuffer, stream: _Stream) -> None:
+        while stream.waiting and stream.unissued <= self._prefetch:
+            staged, region, address, length = stream.waiting.popleft()
+            stream.unissued += 1
+            self._tables.translate(
+                region,
+                address,
+                length,
+                self._read,
+                buffer,
+                stream,
+                staged,
+                self._storage(region),
+                address,
+                length,
+            )
+
+    def _read(
+        self,
+        buffer: StagingBuffer,
+        stream: _Stream,
+        staged: StagedPacket,
+        storage: Storage,
+        address: int,
+        length: int,
+    ) -> None:
+        storage.read(
+            address,
+            length,
+            buffer.complete,
+            staged,
+            on_issued=partial(self._issued, buffer, stream),
+        )
+
+    def _issued(self, buffer: StagingBuffer, stream: _Stream) -> None:
+        stream.unissued -= 1
+        if stream.waiting:
+            self._translate_next(buffer, stream)
+
+    def fetch_word(
+        self, region: Region, address: int, size: int, on_data: Callable[..., None], *args: object
+    ) -> None:
+        """Read a few bytes of a region; call ``on_data(*args)`` when they are in the adapter."""
+        self.gathered += size
+        self._tables.translate(
+            region, address, size, self._storage(region).read, address, size, on_data, *args
         )
 
     def place(
@@ -42,7 +165,7 @@ class DmaEngine:
         """Write the data of a packet into a region; call ``then()`` once the write is on its way.
 
         Whatever is written afterwards becomes visible afterwards. The packet's room in the
-        receive buffer is free again when the last byte has left for the bus.
+        receive buffer is free again when the last byte has left for the memory.
         """
         if packet.payload:
             self._tables.translate(
@@ -64,10 +187,14 @@ class DmaEngine:
         landed = None
         if region.watches or packet.trace is not None:
             landed = partial(self._landed, packet, region, address)
-        self._bus.write(address, packet.payload, partial(port.free, packet), landed)
+        self._storage(region).write(address, packet.payload, partial(port.free, packet), landed)
         then()
 
     def _landed(self, packet: Packet, region: Region, address: int) -> None:
         if packet.trace is not None:
             packet.trace.append((int(self.sim.now), "data write"))
         region.written(address, packet.payload)
+
+    def store(self, region: Region, address: int, size: int) -> None:
+        """Write a few bytes that are already translated."""
+        self._storage(region).write(address, size, None, partial(region.written, address, size))

@@ -7,11 +7,36 @@ from collections.abc import Callable
 
 from hcasim.catalog import Adapter, Link
 from hcasim.engine import CreditPool, SerialServer, Simulator
-from hcasim.fabric.link import ReceiveBuffer, Transmitter
+from hcasim.fabric.link import ReceiveBuffer, Transmitter, blocks
 from hcasim.fabric.packet import Packet
 from hcasim.hca.scheduler import Scheduler
 
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
+SOURCES = 3
+
+
+class Loopback:
+    """The way back into the same port, for packets between two queue pairs of one port.
+
+    It has the rate of the port, but no cable, no flow-control packets and a receive buffer of
+    its own.
+    """
+
+    def __init__(self, sim: Simulator, name: str, port: Port, link: Link) -> None:
+        self._port = port
+        inside = link.model_copy(update={"cable_length": 0})
+        self.transmitter = Transmitter(sim, name, inside, SOURCES, urgent=1)
+        self.transmitter.attach(self, port.buffer_bytes)
+
+    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
+        """Hand a packet to the port, as if it had come over the link."""
+        packet.held_in = self
+        self._port.process_from(packet, tail_at)
+
+    def free(self, packet: Packet, at_ps: int) -> None:
+        """Free the room of ``packet`` at the time ``at_ps``."""
+        assert self.transmitter.credits is not None
+        self.transmitter.credits.release_at(at_ps, blocks(packet.size))
 
 
 class StagedPacket:
@@ -30,6 +55,7 @@ class StagingBuffer:
     Args:
         slots: packets that fit, each of one MTU.
         latency_ps: from the last byte gathered to the packet offered to the link.
+        port: where the packets leave.
         source: queue of the port's transmitter that it feeds.
     """
 
@@ -37,14 +63,14 @@ class StagingBuffer:
         self,
         sim: Simulator,
         name: str,
-        transmitter: Transmitter,
+        port: Port,
         source: int,
         slots: int,
         latency_ps: int,
     ) -> None:
         self.sim = sim
         self.slots = CreditPool(sim, name, slots)
-        self._transmitter = transmitter
+        self._port = port
         self._source = source
         self._latency = latency_ps
         self._packets: deque[StagedPacket] = deque()
@@ -76,7 +102,7 @@ class StagingBuffer:
         ready_at = int(self.sim.now) + self._latency
         if packet.trace is not None:
             packet.trace.append((ready_at, "send pipeline"))
-        self._transmitter.send(self._source, packet, ready_at, self._leaves)
+        self._port.way_out(packet).send(self._source, packet, ready_at, self._leaves)
 
     def _leaves(self, end_ps: int) -> None:
         self._inside -= 1
@@ -101,12 +127,11 @@ class Port:
         self.lid = lid
         self.buffer_bytes = adapter.receive.buffer
         self.buffer: ReceiveBuffer | None = None
-        self.transmitter = Transmitter(sim, f"{name}.link", link, 3, urgent=1)
+        self.transmitter = Transmitter(sim, f"{name}.link", link, SOURCES, urgent=1)
+        self.loopback = Loopback(sim, f"{name}.loopback", self, link)
         slots = max(1, adapter.send.port_buffer // mtu)
         self.requests, self.responses = (
-            StagingBuffer(
-                sim, f"{name}.{what}", self.transmitter, source, slots, adapter.send.latency
-            )
+            StagingBuffer(sim, f"{name}.{what}", self, source, slots, adapter.send.latency)
             for what, source in (("requests", REQUESTS), ("responses", RESPONSES))
         )
         self.scheduler = Scheduler(adapter.scheduler.queues)
@@ -122,6 +147,10 @@ class Port:
         self._draining = False
         self.process: Callable[[Port, Packet], None] | None = None
 
+    def way_out(self, packet: Packet) -> Transmitter:
+        """The link, or the way back into this port."""
+        return self.loopback.transmitter if packet.lid == self.lid else self.transmitter
+
     def acknowledge(self, packet: Packet) -> None:
         """Send an acknowledgement ahead of requests, but behind the responses before it.
 
@@ -130,7 +159,7 @@ class Port:
         if not self.responses.empty:
             self.responses.slots.acquire(1, self._stage_acknowledgement, packet)
             return
-        self.transmitter.send(
+        self.way_out(packet).send(
             ACKNOWLEDGEMENTS, packet, int(self.sim.now) + self._ack_latency, _gone
         )
 
@@ -139,6 +168,11 @@ class Port:
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Take a packet once the whole of it is here."""
+        packet.held_in = self.buffer
+        self.process_from(packet, tail_at)
+
+    def process_from(self, packet: Packet, tail_at: int) -> None:
+        """Put a packet whose last byte is here at ``tail_at`` through the receive pipeline."""
         if packet.trace is not None:
             packet.trace.append((tail_at, "link"))
         through = self._pipeline.reserve_from(tail_at, self._service) + self._latency
@@ -170,13 +204,15 @@ class Port:
 
     def free(self, packet: Packet) -> None:
         """Free the receive buffer of a packet whose data has left for the bus."""
-        self.buffer.free(packet, int(self.sim.now))  # type: ignore[union-attr]  # set by the fabric
+        assert packet.held_in is not None
+        packet.held_in.free(packet, int(self.sim.now))
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that the pipeline and the link were in use, by name."""
         return {
             self._pipeline.name: self._pipeline.busy_ps,
             self.transmitter.name: self.transmitter.busy_ps,
+            self.loopback.transmitter.name: self.loopback.transmitter.busy_ps,
         }
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from hcasim.bus import Bus
 from hcasim.catalog import Adapter
 from hcasim.engine import Simulator
 from hcasim.fabric.packet import Packet
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.dma import DmaEngine
+from hcasim.hca.icm import Icm
 from hcasim.hca.port import Port
 from hcasim.hca.send_engine import SendEngine
-from hcasim.hca.translation import Access, TranslationTables
+from hcasim.hca.translation import Access, Region, TranslationTables
 from hcasim.hca.work_queue import (
     PSN_MODULUS,
     Completion,
@@ -39,7 +39,7 @@ class Requester:
         sim: Simulator,
         name: str,
         adapter: Adapter,
-        bus: Bus,
+        icm: Icm,
         tables: TranslationTables,
         dma: DmaEngine,
         completions: CompletionEngine,
@@ -47,7 +47,9 @@ class Requester:
     ) -> None:
         self.sim = sim
         self.name = name
-        self.send_engine = SendEngine(sim, name, adapter, bus, dma, ports, self._begin)
+        self.send_engine = SendEngine(
+            sim, name, adapter, icm, dma, ports, self._begin, self._source
+        )
         self.retransmissions = 0
         self._tables = tables
         self._dma = dma
@@ -62,9 +64,15 @@ class Requester:
         if entry.trace is not None:
             entry.trace.append((int(self.sim.now), "doorbell"))
         qp.send_queue.append(entry)
-        self.send_engine.fetch_next(qp)
+        self.send_engine.schedule(qp)
         if qp.state is State.ERR:
             self.flush(qp)
+
+    def _source(self, qp: QueuePair, entry: SendEntry) -> Region | None:
+        """The memory that the data of a message comes from; None without any, or if it is wrong."""
+        if entry.inline or not entry.length or entry.awaits_response:
+            return None
+        return self._tables.find(entry.key, qp.pd, entry.address, entry.length, NO_ACCESS)
 
     def _begin(self, qp: QueuePair, entry: SendEntry) -> bool:
         """Check the local memory and give the message its sequence numbers, or fail it."""
@@ -132,8 +140,7 @@ class Requester:
             qp.outstanding_reads -= 1
             self._retire(qp)
             if qp.stalled:
-                qp.stalled = False
-                self.send_engine.make_ready(qp)
+                self.send_engine.resume(qp)
         port.done()
 
     def _retire(self, qp: QueuePair) -> None:
@@ -205,12 +212,13 @@ class Requester:
             self.retransmissions += 1
         qp.send_queue.extendleft(again)
         qp.since_ack_request = 0
+        qp.stalled = False
         qp.rnr_waiting = True
         self.sim.call_after(pause_ps, self._resume, qp)
 
     def _resume(self, qp: QueuePair) -> None:
         qp.rnr_waiting = False
-        self.send_engine.fetch_next(qp)
+        self.send_engine.schedule(qp)
 
     def _fail(self, qp: QueuePair, entry: SendEntry, status: Status) -> None:
         """Complete ``entry`` in error as soon as all before it have completed."""

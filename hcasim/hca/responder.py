@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from hcasim.bus import Bus
 from hcasim.catalog import Adapter
 from hcasim.engine import CreditPool, Simulator
 from hcasim.fabric.packet import Opcode, Packet
 from hcasim.hca.completion import CompletionEngine
-from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
+from hcasim.hca.icm import Icm
 from hcasim.hca.port import Port
 from hcasim.hca.translation import Access, Region, TranslationTables
 from hcasim.hca.work_queue import (
@@ -39,7 +38,7 @@ class Responder:
         sim: Simulator,
         name: str,
         adapter: Adapter,
-        bus: Bus,
+        icm: Icm,
         tables: TranslationTables,
         dma: DmaEngine,
         completions: CompletionEngine,
@@ -49,13 +48,12 @@ class Responder:
         self.sim = sim
         self.name = name
         self.adapter = adapter
-        self.rqpc = ContextCache(sim, "rqpc", adapter.rqpc)
+        self.rqpc = icm.cache("rqpc", adapter.rqpc, written=True)
         self.receive_wqes_fetched = 0
         self.acknowledgements = 0
         self.naks = 0
         self.out_of_sequence = 0
         self._atomic_unit = CreditPool(sim, f"{name}.atomic_unit", 1)
-        self._bus = bus
         self._tables = tables
         self._dma = dma
         self._completions = completions
@@ -124,7 +122,15 @@ class Responder:
             self._refuse(port, qp, packet, Status.RNR_RETRY_EXC_ERR)
             return
         qp.receiving = qp.receive_queue.popleft()
-        self._bus.read(0, self.adapter.wqe.stride, self._receive_wqe, port, qp, packet)
+        self._dma.fetch_entry(
+            qp.receive_ring,
+            qp.receiving.posted - 1,
+            self.adapter.wqe.stride,
+            self._receive_wqe,
+            port,
+            qp,
+            packet,
+        )
 
     def _receive_wqe(self, port: Port, qp: QueuePair, packet: Packet) -> None:
         self.receive_wqes_fetched += 1
@@ -245,9 +251,7 @@ class Responder:
         if region is None:
             port.responses.complete(staged)
         else:
-            self._dma.gather(
-                region, entry.remote_address + offset, payload, port.responses.complete, staged
-            )
+            self._dma.gather(port.responses, staged, region, entry.remote_address + offset)
         if last:
             self._finish_job(qp)
         else:
@@ -259,7 +263,9 @@ class Responder:
         self._atomic_unit.acquire(1, self._fetch_word, qp, entry, region)
 
     def _fetch_word(self, qp: QueuePair, entry: SendEntry, region: Region) -> None:
-        self._dma.gather(region, entry.remote_address, ATOMIC_SIZE, self._modify, qp, entry, region)
+        self._dma.fetch_word(
+            region, entry.remote_address, ATOMIC_SIZE, self._modify, qp, entry, region
+        )
 
     def _modify(self, qp: QueuePair, entry: SendEntry, region: Region) -> None:
         original = region.words.get(entry.remote_address, 0)
@@ -267,12 +273,7 @@ class Responder:
             region.words[entry.remote_address] = (original + entry.compare_add) % (1 << 64)
         elif original == entry.compare_add:
             region.words[entry.remote_address] = entry.swap
-        self._bus.write(
-            entry.remote_address,
-            ATOMIC_SIZE,
-            None,
-            partial(region.written, entry.remote_address, ATOMIC_SIZE),
-        )
+        self._dma.store(region, entry.remote_address, ATOMIC_SIZE)
         self._atomic_unit.release(1)
         port = self._ports[qp.port]
         port.responses.slots.acquire(1, self._stage_atomic, port, qp, entry, original)

@@ -1,4 +1,4 @@
-"""Schedule queues: which queue pair may send its next packet."""
+"""Schedule queues: which queue pair may load its next request, and which may send a packet."""
 
 from __future__ import annotations
 
@@ -8,38 +8,73 @@ from hcasim.hca.work_queue import QueuePair
 
 
 class Scheduler:
-    """Queues of ready queue pairs, served round robin.
+    """Queues of queue pairs with work, each with one queue pair in hand.
 
-    A queue pair belongs to the queue named by its number modulo that of the queues.
+    A queue pair belongs to the queue named by its number modulo that of the queues. The one in
+    hand has its context and a request on the chip, or on their way; the others wait in line.
+    Those in hand take turns at the port.
 
     Args:
         queues: number of schedule queues.
     """
 
     def __init__(self, queues: int) -> None:
-        self._queues: list[deque[QueuePair]] = [deque() for _ in range(queues)]
+        self._lines: dict[int, deque[QueuePair]] = {}
+        self._in_hand: dict[int, QueuePair] = {}
+        self._ready: list[QueuePair | None] = [None] * queues
         self._count = queues
         self._next = 0
-        self._ready = 0
+        self._competing = 0
 
     def __bool__(self) -> bool:
-        return self._ready > 0
+        """Whether a queue pair is ready to send a packet."""
+        return self._competing > 0
 
-    def add(self, qp: QueuePair) -> None:
-        """Make a queue pair ready; nothing happens if it is already."""
-        if not qp.scheduled:
-            qp.scheduled = True
-            self._ready += 1
-            self._queues[qp.qpn % self._count].append(qp)
+    def enqueue(self, qp: QueuePair) -> bool:
+        """Put a queue pair that has work in line; return whether it is in hand at once."""
+        qp.scheduled = True
+        queue = qp.qpn % self._count
+        if queue in self._in_hand:
+            self._lines.setdefault(queue, deque()).append(qp)
+            return False
+        self._in_hand[queue] = qp
+        return True
+
+    def contended(self, qp: QueuePair) -> bool:
+        """Whether others wait behind the queue pair in hand."""
+        return bool(self._lines.get(qp.qpn % self._count))
+
+    def release(self, qp: QueuePair) -> QueuePair | None:
+        """Let go of the queue pair in hand; return the one that is in hand now, if any waits."""
+        qp.scheduled = False
+        queue = qp.qpn % self._count
+        line = self._lines.get(queue)
+        if not line:
+            del self._in_hand[queue]
+            return None
+        self._in_hand[queue] = follower = line.popleft()
+        return follower
+
+    def add(self, qp: QueuePair, *, goes_on: bool = False) -> None:
+        """Let the queue pair in hand compete for the port.
+
+        Args:
+            goes_on: whether its turn is not over yet, so that it is the next.
+        """
+        queue = qp.qpn % self._count
+        if self._ready[queue] is None:
+            self._ready[queue] = qp
+            self._competing += 1
+        if goes_on:
+            self._next = queue
 
     def take(self) -> QueuePair:
-        """Remove and return the queue pair whose turn it is."""
-        queues = self._queues
+        """Return the queue pair whose turn at the port it is, which competes no longer."""
+        ready = self._ready
         index = self._next
-        while not queues[index]:
-            index = (index + 1) % self._count
-        self._next = (index + 1) % self._count
-        self._ready -= 1
-        qp = queues[index].popleft()
-        qp.scheduled = False
+        while (qp := ready[index]) is None:
+            index = index + 1 if index + 1 < self._count else 0
+        self._next = index + 1 if index + 1 < self._count else 0
+        ready[index] = None
+        self._competing -= 1
         return qp

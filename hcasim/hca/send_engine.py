@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hcasim.bus import Bus
 from hcasim.catalog import Adapter
 from hcasim.engine import SerialServer, Simulator
 from hcasim.fabric.packet import Packet
-from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
+from hcasim.hca.icm import Icm
 from hcasim.hca.port import Port, StagedPacket
+from hcasim.hca.translation import Region
 from hcasim.hca.work_queue import PSN_MODULUS, QueuePair, SendEntry, State
 
 
 class SendEngine:
     """Turns entries of send queues into packets; shared by the ports of the adapter.
 
-    A queue pair fetches one WQE at a time: the next when all packets of the last have been
-    handed to the port. Ports take turns at the engine packet by packet, and within a port the
-    ready queue pairs do.
+    The queue pair in hand of each schedule queue has one WQE on the chip; the next is fetched when
+    all packets of the last have been handed to the port, by the same queue pair or by the next in
+    line. Ports take turns at the engine packet by packet, and within a port the schedule queues
+    do.
 
     Args:
         begin: called before the first packet of a message; it says whether the message may go.
+        find: the local memory that a message is read from, if there is any.
     """
 
     def __init__(
@@ -30,46 +32,58 @@ class SendEngine:
         sim: Simulator,
         name: str,
         adapter: Adapter,
-        bus: Bus,
+        icm: Icm,
         dma: DmaEngine,
         ports: list[Port],
         begin: Callable[[QueuePair, SendEntry], bool],
+        find: Callable[[QueuePair, SendEntry], Region | None],
     ) -> None:
         self.sim = sim
         self.name = name
         self.adapter = adapter
-        self.sqpc = ContextCache(sim, "sqpc", adapter.sqpc)
+        self.sqpc = icm.cache("sqpc", adapter.sqpc, written=True)
         self.server = SerialServer(sim, f"{name}.send_engine")
         self.wqes_fetched = 0
         # Both ends agree on it when they connect, and all adapters of a machine are alike.
         self._outstanding = min(adapter.requester.outstanding, adapter.responder.outstanding)
-        self._bus = bus
         self._dma = dma
         self._ports = ports
         self._begin = begin
+        self._find = find
 
     # From the work queue to a WQE in the adapter.
 
-    def fetch_next(self, qp: QueuePair) -> None:
-        """Fetch the next entry of ``qp`` if it has none in hand."""
-        if qp.fetching or qp.current is not None or not qp.send_queue or qp.rnr_waiting:
+    def schedule(self, qp: QueuePair) -> None:
+        """Put ``qp`` in line if it has work and is not in line yet."""
+        if qp.scheduled or qp.rnr_waiting or qp.stalled or qp.state is not State.RTS:
             return
-        if qp.state is not State.RTS:
+        if qp.current is None:
+            if not qp.send_queue:
+                return
+        elif qp.current.fault is not None:
+            # It waits for the requests before it, and those behind it will be flushed.
             return
-        qp.fetching = True
+        if self._ports[qp.port].scheduler.enqueue(qp):
+            self._load(qp)
+
+    def _load(self, qp: QueuePair) -> None:
+        """Bring the context and the next entry of the queue pair in hand onto the chip."""
         self.sqpc.access(qp.qpn, self._fetch, qp)
 
     def _fetch(self, qp: QueuePair) -> None:
-        if not qp.send_queue:
-            qp.fetching = False
-            return
-        entry = qp.send_queue[0]
-        self._bus.read(0, entry.size(self.adapter.wqe.stride), self._fetched, qp)
+        if qp.current is not None:
+            self._make_ready(qp)
+        elif qp.send_queue and qp.state is State.RTS and not qp.rnr_waiting:
+            entry = qp.send_queue[0]
+            size = entry.size(self.adapter.wqe.stride)
+            self._dma.fetch_entry(qp.send_ring, entry.posted - 1, size, self._fetched, qp)
+        else:
+            self._leave(qp)
 
     def _fetched(self, qp: QueuePair) -> None:
-        qp.fetching = False
         self.wqes_fetched += 1
         if not qp.send_queue or qp.state is not State.RTS or qp.rnr_waiting:
+            self._leave(qp)
             return
         entry = qp.send_queue.popleft()
         if entry.trace is not None:
@@ -77,19 +91,42 @@ class SendEngine:
         if self.sim.log is not None:
             self.sim.log(int(self.sim.now), self.name, "wqe", f"{entry.opcode.name} qp {qp.qpn}")
         qp.current = entry
-        self.make_ready(qp)
+        self._make_ready(qp)
 
-    def make_ready(self, qp: QueuePair) -> None:
-        """Let ``qp`` compete for its port, unless it has too many reads or atomics in flight."""
+    def _make_ready(self, qp: QueuePair) -> None:
+        """Let ``qp`` compete for its port once it can send a packet.
+
+        It has to wait if too many reads or atomics are in flight, and for the translation of its
+        first data.
+        """
         entry = qp.current
-        if entry is None:
-            return
+        assert entry is not None
         if entry.awaits_response and entry.sent == 0 and qp.outstanding_reads >= self._outstanding:
             qp.stalled = True
+            self._leave(qp)
             return
+        region = self._find(qp, entry)
+        if region is None:
+            self._compete(qp)
+        else:
+            self._dma.prepare(region, entry.address, min(entry.length, qp.mtu), self._compete, qp)
+
+    def _compete(self, qp: QueuePair) -> None:
         port = self._ports[qp.port]
         port.scheduler.add(qp)
         self._pump(port)
+
+    def resume(self, qp: QueuePair) -> None:
+        """Go on with a queue pair that had too many reads or atomics in flight."""
+        qp.stalled = False
+        self.schedule(qp)
+
+    def _leave(self, qp: QueuePair) -> None:
+        """Let the next in line take the place of ``qp``, which lines up again if it has work."""
+        follower = self._ports[qp.port].scheduler.release(qp)
+        if follower is not None:
+            self._load(follower)
+        self.schedule(qp)
 
     # From the schedule queues to the port, one packet at a time.
 
@@ -116,6 +153,7 @@ class SendEngine:
         entry = qp.current
         if entry is None or qp.state is not State.RTS:
             port.requests.slots.release(1)
+            self._leave(qp)
         else:
             self._send_packet(port, qp, entry)
         self._pump(port)
@@ -123,6 +161,7 @@ class SendEngine:
     def _send_packet(self, port: Port, qp: QueuePair, entry: SendEntry) -> None:
         if entry.sent == 0 and not self._begin(qp, entry):
             port.requests.slots.release(1)
+            self._leave(qp)
             return
         packet = self._segment(qp, entry)
         staged = port.requests.stage(packet)
@@ -130,9 +169,13 @@ class SendEngine:
             self.sim.log(int(self.sim.now), self.name, "packet", repr(packet))
         if entry.sent == entry.request_packets:
             qp.current = None
-            self.fetch_next(qp)
+            if qp.send_queue and not port.scheduler.contended(qp):
+                self._load(qp)
+            else:
+                self._leave(qp)
         else:
-            port.scheduler.add(qp)
+            burst = self.adapter.scheduler.burst
+            port.scheduler.add(qp, goes_on=entry.sent * qp.mtu % burst != 0)
         self._gather(port, entry, packet, staged)
 
     def _segment(self, qp: QueuePair, entry: SendEntry) -> Packet:
@@ -181,10 +224,4 @@ class SendEngine:
         if region is None or packet.payload == 0:
             port.requests.complete(staged)
         else:
-            self._dma.gather(
-                region,
-                entry.address + packet.offset,
-                packet.payload,
-                port.requests.complete,
-                staged,
-            )
+            self._dma.gather(port.requests, staged, region, entry.address + packet.offset)

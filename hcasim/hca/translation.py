@@ -6,8 +6,7 @@ from collections.abc import Callable
 from enum import IntFlag
 
 from hcasim.catalog import Adapter
-from hcasim.engine import Simulator
-from hcasim.hca.context_cache import ContextCache
+from hcasim.hca.icm import Icm
 
 
 class Access(IntFlag):
@@ -24,8 +23,9 @@ class Region:
 
     Attributes:
         key: its local and remote key.
-        address: first byte, aligned to a page.
+        address: first byte.
         length: bytes.
+        on_adapter: whether it lies in the adapter's own memory.
         words: values of the 64-bit words that atomic operations have touched, by address.
     """
 
@@ -38,6 +38,7 @@ class Region:
         access: Access,
         page_size: int,
         first_mtt: int,
+        on_adapter: bool,
     ) -> None:
         self.key = key
         self.pd = pd
@@ -46,12 +47,18 @@ class Region:
         self.access = access
         self.page_size = page_size
         self.first_mtt = first_mtt
+        self._offset = first_mtt - address // page_size
+        self.on_adapter = on_adapter
         self.words: dict[int, int] = {}
         self.watches: dict[int, Callable[[], None]] = {}
 
     def covers(self, address: int, length: int) -> bool:
         """Whether the whole range lies within the region."""
         return self.address <= address and address + length <= self.address + self.length
+
+    def entry(self, address: int) -> int:
+        """Number of the MTT entry of the page that holds ``address``."""
+        return address // self.page_size + self._offset
 
     def written(self, address: int, length: int) -> None:
         """Tell those who poll a byte of this range that it has changed."""
@@ -63,15 +70,22 @@ class Region:
 class TranslationTables:
     """The regions an adapter knows, and the caches through which it looks them up."""
 
-    def __init__(self, sim: Simulator, adapter: Adapter) -> None:
-        self.mpt = ContextCache(sim, "mpt", adapter.mpt)
-        self.mtt = ContextCache(sim, "mtt", adapter.mtt)
+    def __init__(self, adapter: Adapter, icm: Icm) -> None:
+        self.mpt = icm.cache("mpt", adapter.mpt, written=False)
+        self.mtt = icm.cache("mtt", adapter.mtt, written=False)
         self._regions: dict[int, Region] = {}
         self._next_key = 1
         self._next_mtt = 0
 
     def register(
-        self, pd: int, address: int, length: int, access: Access, page_size: int = 4096
+        self,
+        pd: int,
+        address: int,
+        length: int,
+        access: Access,
+        page_size: int = 4096,
+        *,
+        on_adapter: bool = False,
     ) -> Region:
         """Enter a region into the tables.
 
@@ -79,8 +93,11 @@ class TranslationTables:
             address: first byte in virtual memory.
             length: bytes.
             page_size: bytes per MTT entry.
+            on_adapter: whether the memory is the adapter's own.
         """
-        region = Region(self._next_key, pd, address, length, access, page_size, self._next_mtt)
+        region = Region(
+            self._next_key, pd, address, length, access, page_size, self._next_mtt, on_adapter
+        )
         self._regions[region.key] = region
         self._next_key += 1
         self._next_mtt += -(-(address % page_size + length) // page_size)
@@ -106,14 +123,12 @@ class TranslationTables:
         self, region: Region, address: int, length: int, action: Callable[..., None], *args: object
     ) -> None:
         """Call ``action(*args)`` once the MPT and MTT entries of the range are on chip."""
-        first = (address - region.address) // region.page_size
-        last = (address + max(length, 1) - 1 - region.address) // region.page_size
+        first = region.entry(address)
+        last = region.entry(address + length - 1) if length else first
         if first == last and self.mpt.held(region.key):
-            self.mtt.access(region.first_mtt + first, action, *args)
-            return
-        self.mpt.access(
-            region.key, self._pages, region.first_mtt + first, region.first_mtt + last, action, args
-        )
+            self.mtt.access(first, action, *args)
+        else:
+            self.mpt.access(region.key, self._pages, first, last, action, args)
 
     def _pages(
         self, page: int, last: int, action: Callable[..., None], args: tuple[object, ...]

@@ -53,18 +53,87 @@ class Completion:
     posted: int = 0
 
 
+class Ring:
+    """A queue in host memory: entries of one stride, used in turn.
+
+    Attributes:
+        region: the registered memory that it lies in.
+    """
+
+    __slots__ = ("_entries", "_first", "_stride", "region")
+
+    def __init__(self, region: Region, offset: int, stride: int, entries: int) -> None:
+        self.region = region
+        self._first = region.address + offset
+        self._stride = stride
+        self._entries = entries
+
+    def address(self, index: int) -> int:
+        """Address of the entry that the ``index``-th use of the queue takes, counted from 0."""
+        return self._first + index % self._entries * self._stride
+
+
+@dataclass(frozen=True)
+class WorkQueueBuffer:
+    """How a send and a receive queue lie in one buffer: the receive queue first.
+
+    Attributes:
+        send_entries: entries of the send queue.
+        send_stride: bytes from one of them to the next.
+        receive_entries: entries of the receive queue.
+        receive_stride: bytes from one of them to the next.
+    """
+
+    send_entries: int
+    send_stride: int
+    receive_entries: int
+    receive_stride: int
+
+    @property
+    def send_offset(self) -> int:
+        """Bytes from the start of the buffer to the send queue."""
+        return -(-self.receive_entries * self.receive_stride // self.send_stride) * self.send_stride
+
+    @property
+    def size(self) -> int:
+        """Bytes of the buffer."""
+        return self.send_offset + self.send_entries * self.send_stride
+
+
+def send_stride(max_inline: int, stride: int) -> int:
+    """Bytes of a send queue entry that holds any request: a power of two.
+
+    Args:
+        max_inline: bytes that a request may carry inline.
+        stride: the least distance of two entries in bytes.
+
+    Source: Linux mthca_qp.c, which rounds the largest entry up to a power of two.
+    """
+    fixed = NEXT_SEGMENT + CONTROL_SEGMENT + REMOTE_ADDRESS_SEGMENT
+    largest = fixed + max(ATOMIC_SEGMENT + DATA_SEGMENT, INLINE_HEADER + max_inline)
+    while stride < largest:
+        stride *= 2
+    return stride
+
+
 class CompletionQueue:
     """A completion queue in host memory; an entry is visible once its write has landed.
 
     Attributes:
         depth: entries it can hold.
+        ring: the memory of its entries.
         entries: what the application has not polled yet.
+        produced: entries written so far.
+        unwritten: what is to be written, oldest first.
         overrun: whether an entry was lost because the queue was full.
     """
 
-    def __init__(self, number: int, depth: int) -> None:
+    def __init__(self, number: int, depth: int, ring: Ring) -> None:
         self.number = number
         self.depth = depth
+        self.ring = ring
+        self.produced = 0
+        self.unwritten: deque[tuple[Completion, list[tuple[int, str]] | None]] = deque()
         self.entries: deque[Completion] = deque()
         self.overrun = False
         self.on_entry: Callable[[], None] | None = None
@@ -181,11 +250,13 @@ class ReceiveEntry:
     """A WQE of a receive queue.
 
     Attributes:
+        posted: its number among the requests of its queue pair, counted from 1.
         length: bytes of the buffer.
         region: the buffer's region once the adapter has looked it up.
     """
 
     wr_id: int
+    posted: int
     address: int
     length: int
     key: int
@@ -206,6 +277,8 @@ class QueuePair:
 
     Attributes:
         port: index of the adapter port it uses.
+        send_ring: memory of the send queue.
+        receive_ring: memory of the receive queue.
         send_queue: entries the adapter has been told of by a doorbell and has not fetched.
         current: the entry being executed.
         unacknowledged: entries sent, oldest first, whose completion is still due.
@@ -220,6 +293,8 @@ class QueuePair:
         port: int,
         send_cq: CompletionQueue,
         receive_cq: CompletionQueue,
+        send_ring: Ring,
+        receive_ring: Ring,
         *,
         rnr_retry: int = 7,
         rnr_timer_ps: int = 10_000_000,
@@ -229,6 +304,8 @@ class QueuePair:
         self.port = port
         self.send_cq = send_cq
         self.receive_cq = receive_cq
+        self.send_ring = send_ring
+        self.receive_ring = receive_ring
         self.rnr_retry = rnr_retry
         self.rnr_timer_ps = rnr_timer_ps
         self.state = State.RESET
@@ -238,7 +315,6 @@ class QueuePair:
         # requester
         self.send_queue: deque[SendEntry] = deque()
         self.current: SendEntry | None = None
-        self.fetching = False
         self.scheduled = False
         self.unacknowledged: deque[SendEntry] = deque()
         self.next_psn = 0

@@ -36,4 +36,5 @@ class Context:
         """
         if cqe < 1:
             raise VerbsError("EINVAL", f"a completion queue needs at least 1 entry, not {cqe}")
-        return CQ(self, self.adapter.create_cq(cqe))
+        address = self.node.allocate(cqe * self.adapter.description.cqe.size)
+        return CQ(self, self.adapter.create_cq(cqe, address))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from simpy.events import Event
 
+from hcasim.cluster import PAGE
 from hcasim.hca import Access, Region
 from hcasim.verbs.errors import VerbsError
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from hcasim.verbs.context import Context
     from hcasim.verbs.cq import CQ
     from hcasim.verbs.qp import QP
+
+MAX_PAGE = 2**30
 
 
 class PD:
@@ -23,12 +26,25 @@ class PD:
         self.context = context
         self.handle = handle
 
-    def reg_mr(self, length: int, access: Access = Access.LOCAL_WRITE) -> MR:
-        """Register ``length`` bytes of fresh memory.
+    def reg_mr(
+        self,
+        length: int,
+        access: Access = Access.LOCAL_WRITE,
+        *,
+        page_size: int = PAGE,
+        memory: Literal["host", "adapter"] = "host",
+    ) -> MR:
+        """Register ``length`` bytes of fresh memory, in no time.
+
+        Args:
+            length: bytes.
+            page_size: bytes of a page, each of which takes one entry of the translation table.
+            memory: where the bytes are; ``adapter`` is the DIMM on the adapter.
 
         Raises:
-            VerbsError: ``EINVAL`` if there is nothing to register, or if remote write or atomic
-                access is asked for without local write.
+            VerbsError: ``EINVAL`` if there is nothing to register, if the page is not a power of
+                two from 4 KiB to 1 GiB, or if remote write or atomic access is asked for without
+                local write; ``ENOMEM`` if the adapter's memory cannot hold the region.
         """
         if length < 1:
             raise VerbsError("EINVAL", f"a memory region needs at least 1 byte, not {length}")
@@ -36,9 +52,47 @@ class PD:
             access & Access.LOCAL_WRITE
         ):
             raise VerbsError("EINVAL", "remote write or atomic access needs local write access")
-        address = self.context.node.allocate(length)
-        region = self.context.adapter.tables.register(self.handle, address, length, access)
+        if not PAGE <= page_size <= MAX_PAGE or page_size & (page_size - 1):
+            raise VerbsError(
+                "EINVAL",
+                f"a page of {page_size} bytes; allowed: powers of two from {PAGE} to {MAX_PAGE}",
+            )
+        adapter = self.context.adapter
+        on_adapter = memory == "adapter"
+        if on_adapter:
+            try:
+                address = adapter.memory.allocate(length, page_size)
+            except MemoryError as error:
+                raise VerbsError("ENOMEM", str(error)) from None
+        else:
+            address = self.context.node.allocate(length, page_size)
+        region = adapter.tables.register(
+            self.handle, address, length, access, page_size, on_adapter=on_adapter
+        )
         return MR(self, region)
+
+    def timed_reg_mr(
+        self,
+        length: int,
+        access: Access = Access.LOCAL_WRITE,
+        *,
+        page_size: int = PAGE,
+        memory: Literal["host", "adapter"] = "host",
+    ) -> Generator[Event, object, MR]:
+        """Register memory as `reg_mr` does, in the time that the call takes the processor.
+
+        The time is that of the call, of pinning each page of host memory as a whole, and of one
+        translation entry for each page. It includes waiting for the adapter's commands, of which
+        nothing is seen on the bus.
+
+        Raises:
+            VerbsError: as for `reg_mr`, at once.
+        """
+        mr = self.reg_mr(length, access, page_size=page_size, memory=memory)
+        cost = self.context.stack.registration
+        page = cost.table_entry + (cost.pin_page if memory == "host" else 0)
+        yield self.context.core.work(cost.call + mr.pages * page)
+        return mr
 
     def create_qp(
         self,
@@ -87,6 +141,23 @@ class MR:
     def dereg(self) -> None:
         """Take the region out of the adapter's tables."""
         self.pd.context.adapter.tables.deregister(self._region)
+
+    def timed_dereg(self) -> Generator[Event, object, None]:
+        """Deregister as `dereg` does, in the time that the call takes the processor.
+
+        The region cannot be used any more when the call begins. The time is that of the call and of
+        letting each page of host memory go; the adapter's commands are in it as for registration.
+        """
+        self.dereg()
+        cost = self.pd.context.stack.registration
+        pages = 0 if self._region.on_adapter else self.pages
+        yield self.pd.context.core.work(cost.dereg_call + pages * cost.dereg_page)
+
+    @property
+    def pages(self) -> int:
+        """Pages that it touches; each has one entry in the adapter's translation table."""
+        size = self._region.page_size
+        return (self.addr + self.length - 1) // size - self.addr // size + 1
 
     def word(self, address: int) -> int:
         """Value of the 64-bit word at ``address``, which only atomics change."""

@@ -9,6 +9,7 @@ from simpy.events import Event
 from hcasim.fabric.packet import MTUS
 from hcasim.hca import Completion, ReceiveEntry, SendEntry, State
 from hcasim.hca.doorbell import DOORBELL_SIZE
+from hcasim.hca.work_queue import WorkQueueBuffer, send_stride
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.memory import PD
@@ -53,7 +54,15 @@ class QP:
         self._posted_sends = 0
         self._retired_sends = 0
         self._posted_receives = 0
-        self._qp = adapter.create_qp(pd.handle, port_num - 1, send_cq.queue, recv_cq.queue)
+        self._retired_receives = 0
+        stride = adapter.description.wqe.stride
+        queues = WorkQueueBuffer(
+            max_send_wr, send_stride(max_inline_data, stride), max_recv_wr, stride
+        )
+        address = self.context.node.allocate(queues.size)
+        self._qp = adapter.create_qp(
+            pd.handle, port_num - 1, send_cq.queue, recv_cq.queue, queues, address
+        )
         self.qp_num = self._qp.qpn
         self.lid = adapter.ports[port_num - 1].lid
         send_cq.qps[self.qp_num] = self
@@ -156,10 +165,12 @@ class QP:
             )
         context = self.context
         self._posted_receives += 1
+        posted = self._posted_receives + self._retired_receives
         yield context.core.work(context.stack.post_recv)
         sge = wr.sge
         entry = ReceiveEntry(
             wr.wr_id,
+            posted,
             0 if sge is None else sge.addr,
             0 if sge is None else sge.length,
             0 if sge is None else sge.lkey,
@@ -173,6 +184,7 @@ class QP:
         """Free the queue entries that a polled completion stands for."""
         if completion.is_receive:
             self._posted_receives -= 1
+            self._retired_receives += 1
         else:
             # A completion also frees the unsignaled requests before it.
             self._retired_sends = completion.posted

@@ -1,0 +1,96 @@
+"""InfiniHost context memory (ICM): the tables behind the on-chip caches, and the path to them.
+
+Each table lives in the adapter's own memory or, in MemFree mode, in host memory, where it is
+reached over the same bus as descriptors and data (sur2005 section 2.3).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from hcasim.catalog import Adapter, Cache
+from hcasim.engine import CreditPool, Simulator
+from hcasim.hca.context_cache import ContextCache
+from hcasim.hca.local_memory import LocalMemory, Storage
+
+
+class Icm:
+    """Fetches table entries for all caches, a limited number at a time, and writes them back.
+
+    A changed line that leaves its cache is written back when no fetch waits, or when its place is
+    needed. A fetch over PCI Express stays behind a write before it; the adapter's own memory
+    serves the fetch first.
+
+    Args:
+        adapter: where each table is, and how many fetches may be in flight.
+        host: host memory, over the bus.
+        local: the adapter's own memory.
+    """
+
+    def __init__(
+        self, sim: Simulator, name: str, adapter: Adapter, host: Storage, local: LocalMemory
+    ) -> None:
+        self.sim = sim
+        self.slots = CreditPool(sim, f"{name}.icm_fetches", adapter.icm.outstanding)
+        self.latency = adapter.icm.latency
+        self._room = adapter.icm.victims
+        self._adapter = adapter
+        self._victims: deque[tuple[Storage, int, int]] = deque()
+        self._host = host
+        self._local = local
+
+    def cache(self, name: str, description: Cache, *, written: bool) -> ContextCache:
+        """A cache of one table.
+
+        Args:
+            written: whether a use changes the entry, so that it is written back when it leaves.
+        """
+        table = Table(self, self._host if self._adapter.in_host(description) else self._local)
+        return ContextCache(self.sim, name, description, table, written=written)
+
+    def leave(self, storage: Storage, address: int, size: int) -> None:
+        """Take a changed line that has left its cache, to write it back."""
+        self._victims.append((storage, address, size))
+
+    def make_room(self) -> None:
+        """Write back what would not fit beside the victim of the fetch that begins."""
+        while len(self._victims) >= self._room:
+            self._write_back()
+
+    def arrived(self, then: Callable[..., None], args: tuple[object, ...]) -> None:
+        """What was fetched is here; the caches have it after the latency."""
+        self.sim.call_after(self.latency, self._fetched, then, args)
+
+    def _fetched(self, then: Callable[..., None], args: tuple[object, ...]) -> None:
+        then(*args)
+        self.slots.release(1)
+        if self.slots.available == self.slots.capacity:
+            while self._victims:
+                self._write_back()
+
+    def _write_back(self) -> None:
+        storage, address, size = self._victims.popleft()
+        storage.write(address, size)
+
+
+class Table:
+    """One table of the ICM, in the memory that holds it."""
+
+    def __init__(self, icm: Icm, storage: Storage) -> None:
+        self._icm = icm
+        self._storage = storage
+
+    def fetch(self, address: int, size: int, then: Callable[..., None], *args: object) -> None:
+        """Read ``size`` bytes of the table, then call ``then(*args)``."""
+        self._icm.slots.acquire(1, self._read, address, size, then, args)
+
+    def _read(
+        self, address: int, size: int, then: Callable[..., None], args: tuple[object, ...]
+    ) -> None:
+        self._icm.make_room()
+        self._storage.read(address, size, self._icm.arrived, then, args)
+
+    def write_back(self, address: int, size: int) -> None:
+        """Write ``size`` bytes of the table when no fetch is waiting; nobody waits for it."""
+        self._icm.leave(self._storage, address, size)
