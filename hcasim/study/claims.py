@@ -118,7 +118,9 @@ class Claim(Entry):
         unit: unit of `published`.
         relation: how the paper relates the number or the series; of a number that is selected at
             each x, "<=" says that it is the largest of them and ">=" the smallest.
-        role: fitted, if calibration used it; predicted otherwise.
+        role: fitted, if calibration used it or assumed values were chosen by it; predicted
+            otherwise.
+        chosen: the assumed parameters that were chosen by hand with this claim in view.
         measure: the readings; all must meet the statement.
         tolerance: relative, if the statement is to be met more closely than others of its kind.
         deviation: set if the claim is missed.
@@ -136,6 +138,7 @@ class Claim(Entry):
     unit: str = ""
     relation: Relation
     role: Role
+    chosen: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
     measure: Annotated[tuple[Measure, ...], BeforeValidator(_several), Field(min_length=1)]
     tolerance: Annotated[float, Field(gt=0)] | None = None
     deviation: Deviation | None = None
@@ -158,6 +161,8 @@ class Claim(Entry):
         return self
 
     def _published_faults(self) -> list[str]:
+        if self.chosen and self.role != "fitted":
+            return ["chosen belongs to role fitted"]
         if self.kind == "ordering":
             return [] if isinstance(self.published, str) else ["published must be words"]
         if isinstance(self.published, str):

@@ -26,7 +26,8 @@ def observations(testbed: str) -> list[Observation]:
         testbed: id of a testbed or of a paper.
 
     Returns:
-        One for each claim with the role fitted, in the order of the files.
+        One for each claim with the role fitted, in the order of the files; not those by which
+        values were chosen by hand.
 
     Raises:
         CatalogError: an unknown id, no such claim, or every claim that is not one number.
@@ -41,7 +42,7 @@ def observations(testbed: str) -> list[Observation]:
     for scenario in scenarios:
         printed = _printed(scenario)
         for claim in scenario.claims:
-            if claim.role == "fitted":
+            if claim.role == "fitted" and not claim.chosen:
                 try:
                     found.append(_observation(scenario, claim, printed[claim.id]))
                 except CatalogError as error:

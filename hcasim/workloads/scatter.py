@@ -2,7 +2,7 @@
 
 The method is that of sur2005 section 4.2: a different registered buffer is posted on each queue
 pair, back to back, and then the completions of all are awaited, so that the contexts of queue pairs
-are fetched while the bus has other work.
+are fetched while the bus has other work. The receiver has one buffer with a place for each.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import MR, PD, QP, SGE, Access, Context, SendWR, WROpcode
+from hcasim.verbs import QP, SGE, Access, Context, SendWR, WROpcode
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
@@ -23,7 +23,7 @@ _TARGET = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 
 
 class Scatter:
-    """A process with a queue pair, a source and a remote target for each message."""
+    """A process with a queue pair and a source for each message, and one remote target."""
 
     def __init__(self, sim: Simulator, cluster: Cluster, options: Options) -> None:
         self.sim = sim
@@ -32,8 +32,10 @@ class Scatter:
         pds = [Context(sim, node).alloc_pd() for node in cluster.nodes]
         self._cqs = [pd.context.create_cq(options.qps) for pd in pds]
         self._messages: list[tuple[QP, SendWR]] = []
-        for _ in range(options.qps):
-            source, target = (self._register(pd, options) for pd in pds)
+        size, page_size = options.size, options.page_size
+        target = pds[1].reg_mr(size * options.qps, _TARGET, page_size=page_size)
+        for number in range(options.qps):
+            source = pds[0].reg_mr(size, page_size=page_size)
             mine, theirs = (
                 pd.create_qp(cq, cq, max_inline_data=options.size if options.inline else 0)
                 for pd, cq in zip(pds, self._cqs, strict=True)
@@ -42,16 +44,12 @@ class Scatter:
             theirs.connect(mine)
             request = SendWR(
                 WROpcode.RDMA_WRITE,
-                SGE(source.addr, options.size, source.lkey),
-                remote_addr=target.addr,
+                SGE(source.addr, size, source.lkey),
+                remote_addr=target.addr + number * size,
                 rkey=target.rkey,
                 inline=options.inline,
             )
             self._messages.append((mine, request))
-
-    @staticmethod
-    def _register(pd: PD, options: Options) -> MR:
-        return pd.reg_mr(options.size, _TARGET, page_size=options.page_size)
 
     def run(self) -> Steps:
         """Scatter until the time of one is known."""

@@ -43,8 +43,12 @@ def test_a_second_reading_of_the_paper_gives_the_same_number(identifier: str) ->
     assert (entry.published if isinstance(entry.published, tuple) else (entry.published,)) == read
 
 
-def test_nothing_is_fitted_to_this_paper() -> None:
-    assert {claim.role for claim in CLAIMS.values()} == {"predicted"}
+def test_what_values_were_chosen_by_is_not_called_predicted() -> None:
+    chosen = {claim.id: claim.chosen for claim in CLAIMS.values() if claim.role == "fitted"}
+    assert set(chosen) == {"SUR-001", "SUR-013", "SUR-002", "SUR-020"}
+    assert all(chosen.values())
+    parameters = {p.path for p in resolve("sur2005").parameters}
+    assert {path for paths in chosen.values() for path in paths} <= parameters
 
 
 def test_what_is_not_replayed_says_why() -> None:
