@@ -35,6 +35,7 @@ FIXED = {
     "adapter.send.wqe_service": "100 ns",
     "adapter.send.packet_service": "50 ns",
     "adapter.send.latency": "700 ns",
+    "adapter.send.prefetch": "8",
     "adapter.send.port_buffer": "8 KiB",
     "adapter.receive.packet_service": "50 ns",
     "adapter.receive.latency": "600 ns",
@@ -43,6 +44,13 @@ FIXED = {
     "adapter.receive_queue.latency": "300 ns",
     "adapter.responder.latency": "2 us",
     "adapter.ack.latency": "100 ns",
+    "adapter.memory.latency": "500 ns",
+    "adapter.memory.bandwidth": "2 GB/s",
+    "adapter.icm.outstanding": "4",
+    "adapter.icm.latency": "0 ns",
+    "adapter.icm.victims": "2",
+    "adapter.scheduler.burst": "1 KiB",
+    "adapter.tables.srqc": "64 B",
     "adapter.limits.max_inline": "400 B",
     "adapter.limits.max_sge": "30",
     "adapter.limits.max_wr": "65535",
@@ -50,6 +58,7 @@ FIXED = {
     "host.memory.write_latency": "150 ns",
     "host.memory.bandwidth": "6.4 GB/s",
     "host.chipset.completion": "64 B",
+    "host.chipset.short_read": "0 B",
     "host.chipset.mmio_latency": "100 ns",
     "host.chipset.posted_header_credits": "32",
     "host.chipset.posted_data_credits": "256",
@@ -65,15 +74,30 @@ FIXED = {
     "stack.poll_memory": "50 ns",
     "stack.cq_doorbell": "true",
     "stack.max_inline": "128 B",
+    "stack.registration.call": "7 us",
+    "stack.registration.pin_page": "500 ns",
+    "stack.registration.table_entry": "200 ns",
+    "stack.registration.dereg_call": "5 us",
+    "stack.registration.dereg_page": "200 ns",
+    "stack.driver.reserved_srqs": "0",
+    "stack.driver.process": "8 MiB",
 }
 FIXED |= {
     f"adapter.{cache_}.{key}": value
-    for cache_, entries in (("sqpc", 64), ("rqpc", 64), ("cqc", 64), ("mpt", 64), ("mtt", 512))
+    for cache_, entries, line in (
+        ("sqpc", 64, 256),
+        ("rqpc", 64, 256),
+        ("cqc", 64, 64),
+        ("mpt", 64, 64),
+        ("mtt", 512, 8),
+    )
     for key, value in (
         ("entries", str(entries)),
+        ("line", f"{line} B"),
         ("ways", "4"),
         ("policy", "lru"),
-        ("miss_latency", "500 ns"),
+        ("outstanding", "4"),
+        ("location", "mode"),
     )
 }
 _SWITCH = {"switch.latency": "200 ns", "switch.buffer": "16 KiB"}
@@ -86,14 +110,26 @@ _BUS = {
     },
     "mt23108": {"adapter.bus.outstanding_splits": "2"},
 }
+_BUS["mt25218"] = _BUS["mt25208"]
 
 
 @cache
 def _resolve(
-    adapter: str, mtu: int, switch: bool, overrides: tuple[tuple[str, str], ...]
+    adapter: str,
+    mtu: int,
+    switch: bool,
+    firmware_mode: str | None,
+    overrides: tuple[tuple[str, str], ...],
 ) -> Machine:
     settings = FIXED | _BUS[adapter] | (_SWITCH if switch else {}) | dict(overrides)
-    return resolve("liu2004", adapter=adapter, overrides=settings, mtu=mtu, switch=switch)
+    return resolve(
+        "liu2004",
+        adapter=adapter,
+        overrides=settings,
+        mtu=mtu,
+        switch=switch,
+        firmware_mode=firmware_mode,
+    )
 
 
 def machine(
@@ -102,9 +138,11 @@ def machine(
     adapter: str = "mt25208",
     mtu: int = 1024,
     switch: bool = True,
+    firmware_mode: str | None = None,
 ) -> Machine:
     """A machine whose unpublished values are fixed here, but for the overrides."""
-    return _resolve(adapter, mtu, switch, tuple(sorted((overrides or {}).items())))
+    changes = tuple(sorted((overrides or {}).items()))
+    return _resolve(adapter, mtu, switch, firmware_mode, changes)
 
 
 class Peer:

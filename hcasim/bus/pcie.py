@@ -248,7 +248,7 @@ class PcieBus(Bus):
         They wait for short reads before them and for the completion on its way; what they
         overtake leaves later, but a completion whose arrival is already known keeps it.
         """
-        start = max(int(self.sim.now), self._short_free_at)
+        start = max(self.sim.now, self._short_free_at)
         rest = max(0, self.downstream.free_at - start) % self._full_completion
         self.downstream.send(tlps, duration_ps)
         self._short_free_at = start + rest + duration_ps
@@ -320,9 +320,7 @@ class PcieBus(Bus):
         self.posted_headers.release_at(stored + PROPAGATION_PS, tlps)
         self.posted_data.release_at(stored + PROPAGATION_PS, units)
         if on_visible is not None:
-            self.sim.call_at(
-                max(stored, int(self.sim.now) + self.memory.write_latency_ps), on_visible
-            )
+            self.sim.call_at(max(stored, self.sim.now + self.memory.write_latency_ps), on_visible)
         if on_sent is not None:
             on_sent()
 

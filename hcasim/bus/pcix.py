@@ -151,7 +151,7 @@ class PcixBus(Bus):
     ) -> None:
         stored = self.memory.transfer(size)
         if on_visible is not None:
-            at_memory = int(self.sim.now) + self._bridge_latency + self.memory.write_latency_ps
+            at_memory = self.sim.now + self._bridge_latency + self.memory.write_latency_ps
             self.sim.call_at(max(stored, at_memory), on_visible)
         if on_sent is not None:
             # The bridge holds what is on its way; it stops the adapter when memory falls behind.

@@ -21,8 +21,12 @@ class Simulator(Environment):
     reproducible to the picosecond.
 
     Attributes:
+        now: the time in ps.
         log: called as ``log(time_ps, block, event, details)`` for each logged event, or None.
     """
+
+    # Plain where SimPy has a property, because every block reads it all the time.
+    now: int = 0
 
     def __init__(self) -> None:
         super().__init__(initial_time=0)
@@ -38,7 +42,7 @@ class Simulator(Environment):
         """
         if delay_ps < 0:
             raise ValueError(f"a delay cannot be negative: {delay_ps} ps")
-        time_ps = self._now + delay_ps
+        time_ps = self.now + delay_ps
         heappush(self._calls, (time_ps, NORMAL, next(self._eid), action, args))
 
     def call_at(self, time_ps: int, action: Callable[..., None], *args: Any) -> None:
@@ -47,8 +51,8 @@ class Simulator(Environment):
         Raises:
             ValueError: if that time has passed.
         """
-        if time_ps < self._now:
-            raise ValueError(f"{time_ps} ps has passed: it is {self._now} ps")
+        if time_ps < self.now:
+            raise ValueError(f"{time_ps} ps has passed: it is {self.now} ps")
         heappush(self._calls, (time_ps, NORMAL, next(self._eid), action, args))
 
     def step(self) -> None:
@@ -63,6 +67,8 @@ class Simulator(Environment):
             if len(entry) != _CALL_FIELDS:
                 break
             heappop(queue)
-            self._now = entry[0]
+            self._now = self.now = entry[0]
             entry[3](*entry[4])
+        if queue:
+            self.now = queue[0][0]
         super().step()

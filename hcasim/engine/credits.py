@@ -38,7 +38,7 @@ class CreditPool:
         """Time in ps during which at least one request had to wait, up to now."""
         if not self._waiting:
             return self._waited_ps
-        return self._waited_ps + int(self.sim.now) - self._waiting_since
+        return self._waited_ps + self.sim.now - self._waiting_since
 
     @property
     def blocked(self) -> bool:
@@ -60,7 +60,7 @@ class CreditPool:
             action(*args)
             return
         if not self._waiting:
-            self._waiting_since = int(self.sim.now)
+            self._waiting_since = self.sim.now
         self._waiting.append((count, action, args))
         self._arm()
 
@@ -97,7 +97,7 @@ class CreditPool:
     def _arm(self) -> None:
         if not self._returning:
             return
-        first = max(self._returning[0][0], int(self.sim.now))
+        first = max(self._returning[0][0], self.sim.now)
         if self._alarm_at is None or first < self._alarm_at:
             self._alarm_at = first
             self.sim.call_at(first, self._alarm)
@@ -119,5 +119,5 @@ class CreditPool:
             count, action, args = waiting.popleft()
             self.available -= count
             if not waiting:
-                self._waited_ps += int(self.sim.now) - self._waiting_since
+                self._waited_ps += self.sim.now - self._waiting_since
             action(*args)

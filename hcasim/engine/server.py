@@ -56,7 +56,7 @@ class SerialServer:
         """Take the server for ``duration_ps`` as soon as it is free; return the end time in ps."""
         if duration_ps < 0:
             raise ValueError(f"{self.name}: a service time cannot be negative: {duration_ps} ps")
-        start: int = self.sim.now  # type: ignore[assignment]  # whole picoseconds here
+        start: int = self.sim.now
         if self.free_at > start:
             start = self.free_at
         self.free_at = end = start + duration_ps

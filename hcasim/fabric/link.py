@@ -167,7 +167,7 @@ class Transmitter:
         self._blocked = False
         # Flow control packets have gone out while the link was idle, or go out first.
         debt = self._flow_control_debt
-        start = int(self.sim.now)
+        start = self.sim.now
         if debt:
             self._flow_control_debt = 0
             self.busy_ps += debt

@@ -46,7 +46,7 @@ class CompletionEngine:
         self, cq: CompletionQueue, completion: Completion, trace: list[tuple[int, str]] | None
     ) -> None:
         if trace is not None:
-            trace.append((int(self.sim.now), "completion engine"))
+            trace.append((self.sim.now, "completion engine"))
         cq.unwritten.append((completion, trace))
         if len(cq.unwritten) == 1:
             self._write_next(cq)
@@ -74,12 +74,12 @@ class CompletionEngine:
         self, cq: CompletionQueue, completion: Completion, trace: list[tuple[int, str]] | None
     ) -> None:
         if trace is not None:
-            trace.append((int(self.sim.now), "CQE write"))
+            trace.append((self.sim.now, "CQE write"))
         if self.sim.log is not None:
             self.sim.log(
-                int(self.sim.now),
+                self.sim.now,
                 f"{self.name}.cq{cq.number}",
                 "cqe",
                 f"{completion.status.name} qp {completion.qpn}",
             )
-        cq.push(completion, int(self.sim.now))
+        cq.push(completion, self.sim.now)

@@ -68,12 +68,12 @@ class ContextCache:
         waiting = self._waiting.get(line)
         if waiting is None:
             self.misses += 1
-            self._waiting[line] = [(int(self.sim.now), action, args)]
+            self._waiting[line] = [(self.sim.now, action, args)]
             self._fetches.acquire(
                 1, self._table.fetch, line * self._line, self._line, self._fetched, line
             )
         else:
-            waiting.append((int(self.sim.now), action, args))
+            waiting.append((self.sim.now, action, args))
 
     def _fetched(self, line: int) -> None:
         victim = self._cache.fill(line)
@@ -81,7 +81,7 @@ class ContextCache:
             self.write_backs += 1
             self._table.write_back(victim * self._line, self._line)
         self._fetches.release(1)
-        now = int(self.sim.now)
+        now = self.sim.now
         for since, action, args in self._waiting.pop(line):
             self.wait_ps += now - since
             action(*args)

@@ -14,21 +14,55 @@ from hcasim.hca.translation import Region, TranslationTables
 from hcasim.hca.work_queue import Ring
 
 
-class _Stream:
-    """Packets of one staging buffer on their way through translation to the bus."""
+class ReadStream:
+    """Reads the data of the packets in one staging buffer, in order.
 
-    __slots__ = ("unissued", "waiting")
+    Without prefetching a packet is translated when all reads before it have been issued.
 
-    def __init__(self) -> None:
-        self.waiting: deque[tuple[StagedPacket, Region, int, int]] = deque()
-        self.unissued = 0
+    Args:
+        prefetch: packets translated while others wait to be read.
+    """
+
+    def __init__(
+        self,
+        buffer: StagingBuffer,
+        host: Storage,
+        local: Storage,
+        tables: TranslationTables,
+        prefetch: int,
+    ) -> None:
+        self._buffer = buffer
+        self._host = host
+        self._local = local
+        self._tables = tables
+        self._prefetch = prefetch
+        self._waiting: deque[tuple[StagedPacket, Region, int]] = deque()
+        self._unissued = 0
+
+    def add(self, staged: StagedPacket, region: Region, address: int) -> None:
+        """Read the data of ``staged`` from a region when its turn comes."""
+        if self._waiting or self._unissued > self._prefetch:
+            self._waiting.append((staged, region, address))
+        else:
+            self._translate(staged, region, address)
+
+    def _translate(self, staged: StagedPacket, region: Region, address: int) -> None:
+        self._unissued += 1
+        length = staged.packet.payload
+        self._tables.translate(region, address, length, self._read, staged, region, address, length)
+
+    def _read(self, staged: StagedPacket, region: Region, address: int, length: int) -> None:
+        storage = self._local if region.on_adapter else self._host
+        storage.read(address, length, self._buffer.complete, staged, on_issued=self._issued)
+
+    def _issued(self) -> None:
+        self._unissued -= 1
+        while self._waiting and self._unissued <= self._prefetch:
+            self._translate(*self._waiting.popleft())
 
 
 class DmaEngine:
     """Moves data between the adapter's engines and the memory that holds a region.
-
-    Packets are read in order. How far translation runs ahead of reading is limited: without
-    prefetching a packet is translated when all reads before it have been issued.
 
     Args:
         host: host memory, over the bus.
@@ -53,7 +87,7 @@ class DmaEngine:
         self._local = local
         self._tables = tables
         self._prefetch = prefetch
-        self._streams: dict[StagingBuffer, _Stream] = {}
+        self._streams: dict[StagingBuffer, ReadStream] = {}
         self.gathered = 0
         self.scattered = 0
 
@@ -103,52 +137,13 @@ class DmaEngine:
         self, buffer: StagingBuffer, staged: StagedPacket, region: Region, address: int
     ) -> None:
         """Read the data of a staged packet from a region, in turn, and complete the packet."""
-        length = staged.packet.payload
-        self.gathered += length
+        self.gathered += staged.packet.payload
         stream = self._streams.get(buffer)
         if stream is None:
-            stream = self._streams[buffer] = _Stream()
-        stream.waiting.append((staged, region, address, length))
-        self._translate_next(buffer, stream)
-
-    def _translate_next(self, buffer: StagingBuffer, stream: _Stream) -> None:
-        while stream.waiting and stream.unissued <= self._prefetch:
-            staged, region, address, length = stream.waiting.popleft()
-            stream.unissued += 1
-            self._tables.translate(
-                region,
-                address,
-                length,
-                self._read,
-                buffer,
-                stream,
-                staged,
-                self._storage(region),
-                address,
-                length,
+            stream = self._streams[buffer] = ReadStream(
+                buffer, self._host, self._local, self._tables, self._prefetch
             )
-
-    def _read(
-        self,
-        buffer: StagingBuffer,
-        stream: _Stream,
-        staged: StagedPacket,
-        storage: Storage,
-        address: int,
-        length: int,
-    ) -> None:
-        storage.read(
-            address,
-            length,
-            buffer.complete,
-            staged,
-            on_issued=partial(self._issued, buffer, stream),
-        )
-
-    def _issued(self, buffer: StagingBuffer, stream: _Stream) -> None:
-        stream.unissued -= 1
-        if stream.waiting:
-            self._translate_next(buffer, stream)
+        stream.add(staged, region, address)
 
     def fetch_word(
         self, region: Region, address: int, size: int, on_data: Callable[..., None], *args: object
@@ -192,7 +187,7 @@ class DmaEngine:
 
     def _landed(self, packet: Packet, region: Region, address: int) -> None:
         if packet.trace is not None:
-            packet.trace.append((int(self.sim.now), "data write"))
+            packet.trace.append((self.sim.now, "data write"))
         region.written(address, packet.payload)
 
     def store(self, region: Region, address: int, size: int) -> None:

@@ -93,13 +93,13 @@ class StagingBuffer:
         staged.ready = True
         packet = staged.packet
         if packet.trace is not None:
-            packet.trace.append((int(self.sim.now), "gather data"))
+            packet.trace.append((self.sim.now, "gather data"))
         packets = self._packets
         while packets and packets[0].ready:
             self._offer(packets.popleft().packet)
 
     def _offer(self, packet: Packet) -> None:
-        ready_at = int(self.sim.now) + self._latency
+        ready_at = self.sim.now + self._latency
         if packet.trace is not None:
             packet.trace.append((ready_at, "send pipeline"))
         self._port.way_out(packet).send(self._source, packet, ready_at, self._leaves)
@@ -159,9 +159,7 @@ class Port:
         if not self.responses.empty:
             self.responses.slots.acquire(1, self._stage_acknowledgement, packet)
             return
-        self.way_out(packet).send(
-            ACKNOWLEDGEMENTS, packet, int(self.sim.now) + self._ack_latency, _gone
-        )
+        self.way_out(packet).send(ACKNOWLEDGEMENTS, packet, self.sim.now + self._ack_latency, _gone)
 
     def _stage_acknowledgement(self, packet: Packet) -> None:
         self.responses.complete(self.responses.stage(packet))
@@ -182,9 +180,9 @@ class Port:
         self.packets_received += 1
         self.payload_received += packet.payload
         if packet.trace is not None:
-            packet.trace.append((int(self.sim.now), "receive pipeline"))
+            packet.trace.append((self.sim.now, "receive pipeline"))
         if self.sim.log is not None:
-            self.sim.log(int(self.sim.now), self.name, "received", repr(packet))
+            self.sim.log(self.sim.now, self.name, "received", repr(packet))
         if self._occupied:
             self._arrived.append(packet)
             return
@@ -205,7 +203,7 @@ class Port:
     def free(self, packet: Packet) -> None:
         """Free the receive buffer of a packet whose data has left for the bus."""
         assert packet.held_in is not None
-        packet.held_in.free(packet, int(self.sim.now))
+        packet.held_in.free(packet, self.sim.now)
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that the pipeline and the link were in use, by name."""

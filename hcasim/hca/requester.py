@@ -60,9 +60,9 @@ class Requester:
     def doorbell(self, qp: QueuePair, entry: SendEntry) -> None:
         """Learn of one more entry in the send queue of ``qp``."""
         if self.sim.log is not None:
-            self.sim.log(int(self.sim.now), self.name, "doorbell", f"qp {qp.qpn}")
+            self.sim.log(self.sim.now, self.name, "doorbell", f"qp {qp.qpn}")
         if entry.trace is not None:
-            entry.trace.append((int(self.sim.now), "doorbell"))
+            entry.trace.append((self.sim.now, "doorbell"))
         qp.send_queue.append(entry)
         self.send_engine.schedule(qp)
         if qp.state is State.ERR:

@@ -138,7 +138,7 @@ class Responder:
 
     def _place_first(self, port: Port, qp: QueuePair, packet: Packet) -> None:
         if packet.trace is not None:
-            packet.trace.append((int(self.sim.now), "receive WQE fetch"))
+            packet.trace.append((self.sim.now, "receive WQE fetch"))
         entry = qp.receiving
         assert entry is not None
         message: SendEntry = packet.message
@@ -222,7 +222,7 @@ class Responder:
 
     def _read(self, qp: QueuePair, entry: SendEntry, region: Region | None) -> None:
         if entry.trace is not None:
-            entry.trace.append((int(self.sim.now), "read responder"))
+            entry.trace.append((self.sim.now, "read responder"))
         self._respond(qp, entry, region, 0)
 
     def _respond(self, qp: QueuePair, entry: SendEntry, region: Region | None, index: int) -> None:
@@ -259,7 +259,7 @@ class Responder:
 
     def _atomic(self, qp: QueuePair, entry: SendEntry, region: Region) -> None:
         if entry.trace is not None:
-            entry.trace.append((int(self.sim.now), "atomic responder"))
+            entry.trace.append((self.sim.now, "atomic responder"))
         self._atomic_unit.acquire(1, self._fetch_word, qp, entry, region)
 
     def _fetch_word(self, qp: QueuePair, entry: SendEntry, region: Region) -> None:

@@ -78,7 +78,8 @@ class SendEngine:
             size = entry.size(self.adapter.wqe.stride)
             self._dma.fetch_entry(qp.send_ring, entry.posted - 1, size, self._fetched, qp)
         else:
-            self._leave(qp)
+            # By an event, because a whole line may have lost its work while it waited.
+            self.sim.call_after(0, self._leave, qp)
 
     def _fetched(self, qp: QueuePair) -> None:
         self.wqes_fetched += 1
@@ -87,9 +88,9 @@ class SendEngine:
             return
         entry = qp.send_queue.popleft()
         if entry.trace is not None:
-            entry.trace.append((int(self.sim.now), "WQE fetch"))
+            entry.trace.append((self.sim.now, "WQE fetch"))
         if self.sim.log is not None:
-            self.sim.log(int(self.sim.now), self.name, "wqe", f"{entry.opcode.name} qp {qp.qpn}")
+            self.sim.log(self.sim.now, self.name, "wqe", f"{entry.opcode.name} qp {qp.qpn}")
         qp.current = entry
         self._make_ready(qp)
 
@@ -166,7 +167,7 @@ class SendEngine:
         packet = self._segment(qp, entry)
         staged = port.requests.stage(packet)
         if self.sim.log is not None:
-            self.sim.log(int(self.sim.now), self.name, "packet", repr(packet))
+            self.sim.log(self.sim.now, self.name, "packet", repr(packet))
         if entry.sent == entry.request_packets:
             qp.current = None
             if qp.send_queue and not port.scheduler.contended(qp):
@@ -175,7 +176,7 @@ class SendEngine:
                 self._leave(qp)
         else:
             burst = self.adapter.scheduler.burst
-            port.scheduler.add(qp, goes_on=entry.sent * qp.mtu % burst != 0)
+            port.scheduler.add(qp, goes_on=entry.sent * qp.mtu % burst >= qp.mtu)
         self._gather(port, entry, packet, staged)
 
     def _segment(self, qp: QueuePair, entry: SendEntry) -> Packet:
@@ -219,7 +220,7 @@ class SendEngine:
         staged: StagedPacket,
     ) -> None:
         if packet.trace is not None:
-            packet.trace.append((int(self.sim.now), "send engine"))
+            packet.trace.append((self.sim.now, "send engine"))
         region = entry.region
         if region is None or packet.payload == 0:
             port.requests.complete(staged)

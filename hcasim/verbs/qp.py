@@ -113,7 +113,7 @@ class QP:
         yield context.core.work(context.stack.post_send)
         sge = wr.sge
         if wr.trace is not None:
-            wr.trace.append((int(context.sim.now), "post_send"))
+            wr.trace.append((context.sim.now, "post_send"))
         entry = SendEntry(
             wr.opcode.value,
             wr.wr_id,

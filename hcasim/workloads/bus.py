@@ -35,7 +35,7 @@ class _Stream:
     def _done(self) -> None:
         self._finished += 1
         if self._finished == self._window:
-            now = int(self.sim.now)
+            now = self.sim.now
             self.laps.lap(now - self._since)
             self._finished, self._since = 0, now
             if self.laps.done and not self.settled.triggered:
@@ -95,9 +95,9 @@ def _latency(
     bus = connect(sim, machine.adapter, machine.host, "bus")
     laps = Laps(options.warmup, options.iters, options.exact)
     while not laps.done:
-        begin = int(sim.now)
+        begin = sim.now
         finished: list[int] = []
-        operation(bus, lambda ended=finished: ended.append(int(sim.now)))  # type: ignore[misc]
+        operation(bus, lambda ended=finished: ended.append(sim.now))  # type: ignore[misc]
         sim.run()
         laps.lap(finished[0] - begin)
     row = {"size": options.size, "qps": options.qps, "latency_us": laps.mean_ps() / 1e6}

@@ -36,7 +36,7 @@ class Utilisation:
 
     def mark(self) -> None:
         """Begin here."""
-        self._since = int(self._cluster.sim.now)
+        self._since = self._cluster.sim.now
         self._busy = self._cluster.busy_ps()
         self._waiting = self._cluster.waiting_ps()
 
@@ -46,7 +46,7 @@ class Utilisation:
         A resource that is busy all the time binds; if none is, the pool of tags or credits
         that work waited for longest does.
         """
-        elapsed = max(1, int(self._cluster.sim.now) - self._since)
+        elapsed = max(1, self._cluster.sim.now - self._since)
         busy = {
             name: min(1.0, (value - self._busy.get(name, 0)) / elapsed)
             for name, value in self._cluster.busy_ps().items()

@@ -53,7 +53,7 @@ class PingPong(ABC):
     def mark(self, end: End, stage: str) -> None:
         """Note the end of a stage at the server, if this message is followed."""
         if self._trace is not None and end is self.server:
-            self._trace.append((int(self.sim.now), stage))
+            self._trace.append((self.sim.now, stage))
 
     def run_server(self) -> Steps:
         """Answer every message."""
@@ -64,10 +64,10 @@ class PingPong(ABC):
     def run_client(self) -> Steps:
         """Send, await the answer, take the time."""
         while not self.laps.done:
-            begin = int(self.sim.now)
+            begin = self.sim.now
             yield from self.send(self.client, self.server, None)
             yield from self.receive(self.client)
-            self.laps.lap(int(self.sim.now) - begin)
+            self.laps.lap(self.sim.now - begin)
 
     def follow(self, trace: list[tuple[int, str]]) -> Steps:
         """One more round trip, the first half of it with a trace."""
@@ -95,7 +95,7 @@ class PingPong(ABC):
         breakdown: dict[str, Any] = {}
         if self.options.explain:
             trace: list[tuple[int, str]] = []
-            begin = int(self.sim.now)
+            begin = self.sim.now
             self.sim.run(until=self.sim.process(self.follow(trace)))
             breakdown = stages(trace, begin)
         return Result(row, counters, breakdown)
@@ -153,13 +153,13 @@ def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROp
         yield from initiator.next_qp().post_send(initiator.request(opcode, target, trace))
         yield from initiator.cq.wait()
         if trace is not None:
-            trace.append((int(sim.now), "poll CQ"))
+            trace.append((sim.now, "poll CQ"))
 
     def loop() -> Steps:
         while not laps.done:
-            begin = int(sim.now)
+            begin = sim.now
             yield from once(None)
-            laps.lap(int(sim.now) - begin)
+            laps.lap(sim.now - begin)
 
     sim.run(until=sim.process(loop()))
     row = {"size": options.size, "qps": options.qps, "latency_us": laps.mean_ps() / 1e6}
@@ -167,7 +167,7 @@ def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROp
     breakdown: dict[str, Any] = {}
     if options.explain:
         trace: list[tuple[int, str]] = []
-        begin = int(sim.now)
+        begin = sim.now
         sim.run(until=sim.process(once(trace)))
         breakdown = stages(trace, begin)
     return Result(row, counters, breakdown)

@@ -69,10 +69,10 @@ class Loopback:
         while not self.laps.done:
             there, back = self._pairs[turn % len(self._pairs)]
             turn += 1
-            begin = int(self.sim.now)
+            begin = self.sim.now
             yield from self._move(there, first, second)
             yield from self._move(back, second, first)
-            self.laps.lap(int(self.sim.now) - begin)
+            self.laps.lap(self.sim.now - begin)
             if turn == 1:
                 self.usage.mark()
 

@@ -95,11 +95,11 @@ def _serve(player: Player) -> Steps:
 
 def _play(sim: Simulator, player: Player, laps: Laps) -> Steps:
     while not laps.done:
-        begin = int(sim.now)
+        begin = sim.now
         yield from player.send()
         yield from player.receive()
         yield from player.prepare_to_receive()
-        laps.lap(int(sim.now) - begin)
+        laps.lap(sim.now - begin)
 
 
 def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:

@@ -263,12 +263,12 @@ class Process:
         """Windows for ever, timed at the sender."""
         for index in count():
             length = plan.length(index)
-            begin = int(self.sim.now)
+            begin = self.sim.now
             self._completions.clear()
             self._posted = 0
             yield from self.window(length)
             if self.sends and not self.finished.triggered:
-                self._note(index, length, int(self.sim.now) - begin, plan)
+                self._note(index, length, self.sim.now - begin, plan)
 
     def _note(self, index: int, length: int, duration: int, plan: WindowPlan) -> None:
         if not plan.shortened:

@@ -28,11 +28,11 @@ def reg_mr(sim: Simulator, machine: Machine, options: Options) -> Result:
         mr = yield from pd.timed_reg_mr(
             options.size, ALL_ACCESS, page_size=options.page_size, memory=options.memory
         )
-        trace.append((int(sim.now), "register"))
+        trace.append((sim.now, "register"))
         yield from mr.timed_dereg()
-        trace.append((int(sim.now), "deregister"))
+        trace.append((sim.now, "deregister"))
 
-    begin = int(sim.now)
+    begin = sim.now
     sim.run(until=sim.process(turn()))
     registered, deregistered = (time for time, _ in trace)
     row: dict[str, Any] = {

@@ -54,12 +54,12 @@ class Scatter:
     def run(self) -> Steps:
         """Scatter until the time of one is known."""
         while not self.laps.done:
-            begin = int(self.sim.now)
+            begin = self.sim.now
             for qp, request in self._messages:
                 yield from qp.post_send(request)
             for _ in self._messages:
                 yield from self._cqs[0].wait()
-            self.laps.lap(int(self.sim.now) - begin)
+            self.laps.lap(self.sim.now - begin)
             if len(self.laps.durations_ps) == 1:
                 self.usage.mark()
 

@@ -60,6 +60,7 @@ def hosts(draw: st.DrawFn, bandwidth: int | None = None) -> Host:
         ),
         chipset=Chipset(
             completion=draw(st.sampled_from([64, 128, 256])),
+            short_read=draw(st.sampled_from([0, 0, 64, 300, 4096])),
             mmio_latency=draw(st.integers(0, 300_000)),
             posted_header_credits=draw(st.integers(1, 127)),
             posted_data_credits=draw(st.integers(256, 2047)),
@@ -377,6 +378,44 @@ def test_the_link_carries_every_byte_once_with_its_headers_and_dllps(
         acks, updates = device.dllp_tlps_per_ack, device.dllp_tlps_per_update
         assert counters["pcie_downstream_dllps"] == up_tlps // acks + finite_up // updates
         assert counters["pcie_upstream_dllps"] == down_tlps // acks + finite_down // updates
+
+
+@given(pcie_devices, hosts(), traffic, st.sampled_from([1, 64, 256, 4096]))
+def test_overtaking_moves_no_byte_twice_and_none_not_at_all(
+    device: PcieDevice, host: Host, plan: list[Operation], short_read: int
+) -> None:
+    def carried(limit: int) -> tuple[dict[str, int], dict[str, int]]:
+        chipset = host.chipset.model_copy(update={"short_read": limit})
+        bus = make(device, host.model_copy(update={"chipset": chipset}))
+        run(bus, plan)
+        return bus.counters(), bus.busy_ps()
+
+    assert carried(short_read) == carried(0)
+
+
+@given(
+    pcie_devices,
+    hosts(bandwidth=10**12),
+    st.lists(st.tuples(addresses, sizes), max_size=8),
+    st.integers(1, 128),
+)
+def test_a_read_that_may_overtake_is_never_later_and_never_earlier_than_alone(
+    device: PcieDevice, host: Host, before: list[tuple[int, int]], size: int
+) -> None:
+    plan = [*(Operation("read", *read) for read in before), Operation("read", 0, size)]
+
+    def took(limit: int) -> int:
+        chipset = host.chipset.model_copy(update={"short_read": limit})
+        bus = make(device, host.model_copy(update={"chipset": chipset}))
+        return run(bus, plan)[-1]
+
+    # Acks and updates of the others may be due before it or after it.
+    alone_but_for_dllps = pcie_alone(
+        device.model_copy(update={"dllp_tlps_per_ack": 8, "dllp_tlps_per_update": 8}),
+        host,
+        plan[-1],
+    )
+    assert alone_but_for_dllps <= took(128) <= took(0)
 
 
 @given(pcix_devices, hosts(), traffic)

@@ -29,6 +29,7 @@ def host(**chipset: int) -> Host:
     """Memory latencies of 400 and 100 ns, 50 ns to a register, 200 ns through the bridge."""
     given = {
         "completion": 64,
+        "short_read": 0,
         "mmio_latency": 50_000,
         "posted_header_credits": 32,
         "posted_data_credits": 256,

@@ -271,3 +271,65 @@ def test_the_bus_counts_what_it_was_asked_for(pcie: Make) -> None:
     assert counters["bus_read_bytes"] == 1000
     assert (counters["bus_writes"], counters["bus_write_bytes"]) == (1, 300)
     assert counters["bus_mmio_writes"] == 1
+
+
+LONG = 512
+COMPLETION = round(84 * BYTE_PS)
+DLLPS = 2 * round(8 * BYTE_PS)
+"""Ack and UpdateFC before the completion of each request."""
+
+
+def arrivals(bus: PcieBus, *sizes: int) -> list[int]:
+    """Read one after the other at once; when each is here, in ps after what the first takes."""
+    ends: dict[int, int] = {}
+    for number, size in enumerate(sizes):
+        bus.read(4096 * number, size, lambda number=number: ends.setdefault(number, bus.sim.now))
+    bus.sim.run()
+    return [int(ends[number]) for number in range(len(sizes))]
+
+
+def test_in_order_a_short_read_waits_for_the_long_ones_before_it(pcie: Make) -> None:
+    long, *_, short = arrivals(pcie(), LONG, LONG, LONG, 64)
+    assert short == long + 2 * (DLLPS + round(8 * 84 * BYTE_PS)) + DLLPS + COMPLETION
+
+
+def test_a_short_read_overtakes_all_but_the_completion_on_its_way(pcie: Make) -> None:
+    for before in (1, 2, 3):
+        *_, alone = arrivals(pcie(), 64)
+        *long, short = arrivals(pcie({"short_read": 64}), *[LONG] * before, 64)
+        # Its request leaves behind the others' and their completions have begun by then.
+        requests = before * round(20 * BYTE_PS)
+        # The memory itself delivers in order, 10 GB/s.
+        fetched = round(20 * BYTE_PS) + PROPAGATION_PS + 400_000 + before * 51_200 + 6_400
+        latest = max(alone + requests + COMPLETION, fetched + 1)
+        assert alone + requests <= short <= latest
+        assert short < long[0]
+
+
+def test_only_reads_up_to_the_limit_overtake(pcie: Make) -> None:
+    for size in (64, 65, 300):
+        in_order = arrivals(pcie(), LONG, LONG, size)
+        assert arrivals(pcie({"short_read": size - 1}), LONG, LONG, size) == in_order
+        assert arrivals(pcie({"short_read": size}), LONG, LONG, size)[-1] < in_order[-1]
+
+
+def test_short_reads_keep_their_order_among_themselves(pcie: Make) -> None:
+    times = arrivals(pcie({"short_read": 64}), LONG, LONG, 64, 64, 64)[2:]
+    assert [later - earlier for earlier, later in pairwise(times)] == [DLLPS + COMPLETION] * 2
+
+
+def test_the_short_end_of_a_long_read_overtakes_nothing(pcie: Make) -> None:
+    for size in (LONG + 8, 2 * LONG + 64):
+        in_order = arrivals(pcie(), LONG, size)
+        assert arrivals(pcie({"short_read": 64}), LONG, size) == in_order
+
+
+def test_what_is_overtaken_and_asked_for_later_leaves_later(pcie: Make) -> None:
+    """The link carries every completion once, so what comes next finds it taken for as long."""
+
+    def last(short_read: int) -> tuple[int, int]:
+        bus = pcie({"short_read": short_read})
+        ends = arrivals(bus, LONG, LONG, 64, LONG)
+        return ends[-1], bus.busy_ps()["bus.downstream"]
+
+    assert last(64) == last(0)

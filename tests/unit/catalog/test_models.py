@@ -137,17 +137,68 @@ def test_every_parameter_is_described() -> None:
         check(model)
 
 
-def test_a_description_made_in_python_is_checked_too() -> None:
-    cache = Cache(entries=64, entry=256, ways=4, policy="lru", miss_latency=500_000)
-    assert cache.entries // cache.ways == 16
-    with pytest.raises(ValidationError, match="which do not divide 64 entries"):
-        Cache(entries=64, entry=256, ways=5, policy="lru", miss_latency=0)
-    with pytest.raises(ValidationError, match="greater than or equal to 1"):
-        Cache(entries=0, entry=256, ways=1, policy="lru", miss_latency=0)
-    with pytest.raises(ValidationError, match="valid integer"):
-        Cache(entries=True, entry=256, ways=1, policy="lru", miss_latency=0)
-    text = {"entries": 1, "entry": "256 B", "ways": 1, "policy": "lru", "miss_latency": "0.5 us"}
-    assert Cache.model_validate(text).miss_latency == 500_000
+CACHE = {
+    "entries": 64,
+    "entry": 256,
+    "line": 256,
+    "ways": 4,
+    "policy": "lru",
+    "outstanding": 1,
+    "location": "mode",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"ways": 5}, "which do not divide 64 entries; allowed ways: 1, 2, 4, 8, 16, 32 or 64"),
+        ({"ways": 0}, "greater than or equal to 1"),
+        ({"ways": 128}, "which do not divide 64 entries"),
+        ({"entries": 0}, "greater than or equal to 1"),
+        ({"entries": -64}, "greater than or equal to 1"),
+        ({"entries": True}, "valid integer"),
+        ({"line": 0}, "greater than or equal to 1"),
+        ({"line": 128}, "found a line of 128 B with entries of 256 B; allowed lines: multiples of"),
+        ({"line": 300}, "allowed lines: multiples of 256 B"),
+        ({"line": 768}, "found 64 entries, which do not fill lines of 768 B; .* multiples of 3"),
+        ({"line": 1024, "ways": 3}, "3 ways, which do not divide 16 lines; .* 1, 2, 4, 8 or 16"),
+        ({"outstanding": 0}, "greater than or equal to 1"),
+        ({"policy": "mru"}, "'lru', 'random' or 'fifo'"),
+        ({"location": "dimm"}, "'mode', 'adapter' or 'host'"),
+    ],
+)
+def test_a_description_made_in_python_is_checked_too(change: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ValidationError, match=fault):
+        Cache(**(CACHE | change))
+
+
+def test_a_cache_knows_its_lines() -> None:
+    assert Cache(**CACHE).lines == 64
+    assert Cache(**(CACHE | {"line": 1024})).lines == 16
+    text = CACHE | {"entry": "8 B", "line": "0.5 KiB", "ways": 1}
+    assert Cache.model_validate(text).lines == 1
+
+
+def test_the_mode_says_where_tables_are_unless_the_table_does() -> None:
+    found = {}
+    for mode in ("tavor", "mem", "memfree"):
+        adapter = resolve("liu2004", firmware_mode=mode).adapter
+        for location in ("mode", "adapter", "host"):
+            table = Cache(**(CACHE | {"location": location}))
+            if (mode, location) != ("memfree", "adapter"):
+                found[mode, location] = adapter.in_host(table)
+        assert (adapter.local_memory_size > 0) == (mode != "memfree")
+    assert {key for key, in_host in found.items() if in_host} == {
+        ("memfree", "mode"),
+        *((mode, "host") for mode in ("tavor", "mem", "memfree")),
+    }
+
+
+def test_one_chip_without_its_compatible_firmware() -> None:
+    """MT25218 is MT25208 but for the firmware, which prefetches; their values agree otherwise."""
+    old, new = ({p.path: p.value for p in load(name).parameters} for name in ("mt25208", "mt25218"))
+    assert old.keys() == new.keys()
+    assert {path for path in old if old[path] != new[path]} <= {"firmware_mode", "send.prefetch"}
 
 
 def test_a_list_of_choices_is_a_leaf_of_its_own_type() -> None:

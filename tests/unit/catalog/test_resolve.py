@@ -104,7 +104,37 @@ def test_a_setting_may_reach_the_other_kind_of_bus_with_its_adapter() -> None:
         ("adapter.send.latency", "600", "found '600' with no unit; a time is allowed"),
         ("adapter.send.latency", "-1 ns", "found '-1 ns'; allowed: values from 0 ns to 1 s"),
         ("adapter.sqpc.policy", "LRU", "found 'LRU'; allowed: lru, .* did you mean 'lru'?"),
-        ("adapter.firmware_mode", " ", "found ' '; allowed: a word"),
+        ("adapter.firmware_mode", " ", "found ' '; allowed: tavor, mem or memfree"),
+        (
+            "adapter.firmware_mode",
+            "memfre",
+            "found 'memfre'; allowed: tavor, mem or memfree; did you mean 'memfree'?",
+        ),
+        ("adapter.sqpc.entries", "0", "found 0; allowed: whole numbers from 1 to"),
+        ("adapter.sqpc.entries", "-4", "found -4; allowed: whole numbers from 1 to"),
+        ("adapter.sqpc.ways", "0", "found 0; allowed: whole numbers from 1 to"),
+        ("adapter.sqpc.outstanding", "0", "found 0; allowed: whole numbers from 1 to 1024"),
+        ("adapter.icm.outstanding", "0", "found 0; allowed: whole numbers from 1 to 1024"),
+        ("adapter.icm.victims", "0", "found 0; allowed: whole numbers from 1 to 1024"),
+        ("adapter.sqpc.line", "0 B", "found '0 B'; allowed: values from 1 B"),
+        (
+            "adapter.mtt.line",
+            "12",
+            "adapter.mtt: found a line of 12 B with entries of 8 B; allowed lines: multiples of 8 B",
+        ),
+        (
+            "adapter.cqc.line",
+            "192 B",
+            "adapter.cqc: found 64 entries, which do not fill lines of 192 B; allowed entries: "
+            "multiples of 3",
+        ),
+        (
+            "adapter.sqpc.location",
+            "memory",
+            "found 'memory'; allowed: mode, adapter or host",
+        ),
+        ("adapter.memory.size", "-1 MiB", "found '-1 MiB'; allowed: values from 0 B"),
+        ("adapter.memory.bandwidth", "0 GB/s", "found '0 GB/s'; allowed: values from 1 MB/s"),
         ("stack.cq_doorbell", "yes", "found 'yes'; allowed: true or false"),
         ("adapter.sqpc.ways", "3", "adapter.sqpc: found 3 ways, which do not divide 64 entries"),
         ("adapter.bus.lane", "4", "unknown parameter; .* did you mean 'adapter.bus.lanes'?"),
@@ -210,6 +240,54 @@ def test_values_that_cannot_work_together_are_refused(
     lines = faults(overrides=overrides)
     assert len(lines) == 1
     assert lines[0].startswith(f"liu2004: {place}")
+
+
+@pytest.mark.parametrize("mode", ["tavor", "mem", "memfree"])
+def test_the_firmware_mode_may_be_chosen(mode: str) -> None:
+    machine = resolve("liu2004", firmware_mode=mode)
+    assert machine.adapter.firmware_mode == mode
+    chosen = parameter(machine, "adapter.firmware_mode")
+    assert (chosen.value, chosen.evidence, chosen.source) == (
+        mode,
+        "assumed",
+        "chosen for this run",
+    )
+    plain = [p for p in resolve("liu2004").parameters if p.path != chosen.path]
+    assert [p for p in machine.parameters if p.path != chosen.path] == plain
+
+
+def test_an_unknown_firmware_mode_lists_the_known_ones_beside_the_other_faults() -> None:
+    lines = faults(firmware_mode="memfre", mtu=1500, overrides={"host.cpu": "4"})
+    assert lines[0] == (
+        "firmware_mode: found 'memfre'; allowed: tavor, mem or memfree; did you mean 'memfree'?"
+    )
+    assert [line.split(": ")[0] for line in lines] == ["firmware_mode", "--set host.cpu", "mtu"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "overrides", "held"),
+    [
+        ("memfree", {}, "128 MiB"),
+        ("tavor", {"adapter.memory.size": "0 B"}, "0 B"),
+        ("mem", {"adapter.memory.size": "0 B"}, "0 B"),
+    ],
+)
+def test_no_table_is_in_a_memory_that_is_not_there(
+    mode: str, overrides: dict[str, str], held: str
+) -> None:
+    two = {"adapter.sqpc.location": "adapter", "adapter.mtt.location": "adapter"}
+    rest = {f"adapter.{name}.location": "host" for name in ("rqpc", "cqc", "mpt")}
+    assert faults(firmware_mode=mode, overrides=overrides | two | rest) == [
+        f"liu2004: adapter.{name}.location: found 'adapter' with firmware mode {mode} and {held} "
+        "of memory on the adapter; allowed: 'host'"
+        for name in ("sqpc", "mtt")
+    ]
+
+
+def test_an_adapter_without_memory_runs_with_all_tables_in_the_host() -> None:
+    assert resolve(
+        "liu2004", firmware_mode="memfree", overrides={"adapter.memory.size": "0 B"}
+    ).adapter.in_host(resolve("liu2004", firmware_mode="memfree").adapter.sqpc)
 
 
 def test_a_machine_is_frozen() -> None:

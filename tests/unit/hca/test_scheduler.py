@@ -1,14 +1,25 @@
-"""Schedule queues share the send engine between queue pairs."""
+"""Each schedule queue has one queue pair in hand, and those in hand share the port."""
 
 import pytest
 
+from hcasim.engine import Simulator
 from hcasim.hca import CompletionQueue, QueuePair
+from hcasim.hca.icm import Icm
+from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.scheduler import Scheduler
+from hcasim.hca.translation import Access, TranslationTables
+from hcasim.hca.work_queue import Ring
+from tests.rig import machine
+from tests.unit.hca.storage import FakeStorage
 
 
 def queue_pairs(*numbers: int) -> list[QueuePair]:
-    cq = CompletionQueue(1, 8)
-    return [QueuePair(number, 1, 0, cq, cq) for number in numbers]
+    sim, adapter = Simulator(), machine().adapter
+    local = LocalMemory(sim, "local", adapter.memory, 0)
+    tables = TranslationTables(adapter, Icm(sim, "hca", adapter, FakeStorage(sim, 0), local))
+    ring = Ring(tables.register(0, 4096, 4096, Access.LOCAL_WRITE), 0, 64, 8)
+    cq = CompletionQueue(1, 8, ring)
+    return [QueuePair(number, 1, 0, cq, cq, ring, ring) for number in numbers]
 
 
 def taken(scheduler: Scheduler) -> list[int]:
@@ -16,6 +27,11 @@ def taken(scheduler: Scheduler) -> list[int]:
     while scheduler:
         order.append(scheduler.take().qpn)
     return order
+
+
+def in_hand(scheduler: Scheduler, *qps: QueuePair) -> list[int]:
+    """Line up; which of them are in hand at once."""
+    return [qp.qpn for qp in qps if scheduler.enqueue(qp)]
 
 
 def test_queue_pairs_take_turns_by_their_queue() -> None:
@@ -40,22 +56,65 @@ def test_the_turn_goes_on_from_the_queue_that_was_served_last() -> None:
     assert taken(scheduler) == [5, 3]
 
 
-def test_queue_pairs_of_one_queue_are_served_in_the_order_in_which_they_became_ready() -> None:
+def test_a_queue_pair_whose_turn_is_not_over_is_the_next() -> None:
     scheduler = Scheduler(16)
-    for qp in queue_pairs(33, 1, 17):
+    three, five, nine = queue_pairs(3, 5, 9)
+    for qp in (three, five, nine):
         scheduler.add(qp)
-    assert taken(scheduler) == [33, 1, 17]
+    assert scheduler.take() is three
+    scheduler.add(three, goes_on=True)
+    assert scheduler.take() is three
+    scheduler.add(three)
+    assert taken(scheduler) == [5, 9, 3]
+
+
+def test_only_one_queue_pair_of_a_queue_is_in_hand() -> None:
+    scheduler = Scheduler(16)
+    assert in_hand(scheduler, *queue_pairs(33, 1, 17, 2, 18)) == [33, 2]
+
+
+def test_those_in_line_are_in_hand_in_the_order_in_which_they_lined_up() -> None:
+    scheduler = Scheduler(16)
+    first, second, third = queue_pairs(33, 1, 17)
+    in_hand(scheduler, first, second, third)
+    assert scheduler.contended(first)
+    assert scheduler.release(first) is second
+    # It may line up again, behind the others.
+    assert not scheduler.enqueue(first)
+    assert scheduler.release(second) is third
+    assert scheduler.release(third) is first
+    assert not scheduler.contended(first)
+    assert scheduler.release(first) is None
+    assert scheduler.enqueue(second)
+
+
+def test_a_queue_pair_knows_whether_it_is_in_line() -> None:
+    scheduler = Scheduler(16)
+    first, second = queue_pairs(1, 17)
+    assert not first.scheduled
+    in_hand(scheduler, first, second)
+    assert first.scheduled
+    assert second.scheduled
+    scheduler.release(first)
+    assert not first.scheduled
+    assert second.scheduled
 
 
 def test_a_queue_shares_its_turn_however_many_queue_pairs_it_holds() -> None:
     scheduler = Scheduler(16)
-    crowd, lone = queue_pairs(1, 17, 33), queue_pairs(2)
-    for qp in crowd + lone:
-        scheduler.add(qp)
+    crowd, lone = queue_pairs(1, 17, 33), queue_pairs(2)[0]
+    in_hand(scheduler, *crowd, lone)
+    scheduler.add(crowd[0])
+    scheduler.add(lone)
     order = []
     for _ in range(6):
         qp = scheduler.take()
         order.append(qp.qpn)
+        if qp is not lone:
+            follower = scheduler.release(qp)
+            scheduler.enqueue(qp)
+            assert follower is not None
+            qp = follower
         scheduler.add(qp)
     assert order == [1, 2, 17, 2, 33, 2]
 
@@ -70,8 +129,19 @@ def test_a_queue_pair_is_ready_once() -> None:
 
 
 @pytest.mark.parametrize("queues", [1, 2, 3, 12, 16, 100])
-def test_any_number_of_queues_serves_every_queue_pair(queues: int) -> None:
+def test_any_number_of_queues_serves_every_queue_pair_once(queues: int) -> None:
     scheduler = Scheduler(queues)
     for qp in queue_pairs(*range(1, 41)):
-        scheduler.add(qp)
-    assert sorted(taken(scheduler)) == list(range(1, 41))
+        if scheduler.enqueue(qp):
+            scheduler.add(qp)
+    order = []
+    while scheduler:
+        qp = scheduler.take()
+        order.append(qp.qpn)
+        follower = scheduler.release(qp)
+        if follower is not None:
+            scheduler.add(follower)
+    assert sorted(order) == list(range(1, 41))
+    for queue in range(queues):
+        own = [number for number in order if number % queues == queue]
+        assert own == sorted(own)

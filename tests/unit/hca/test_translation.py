@@ -4,20 +4,28 @@ import pytest
 
 from hcasim.engine import Simulator
 from hcasim.hca import Access, Region
+from hcasim.hca.icm import Icm
+from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.translation import TranslationTables
 from tests.rig import WRITE, Rig, machine, succeeded
+from tests.unit.hca.storage import FakeStorage
 
 PAGE = 4096
 MISS = 500_000
 
 
 def tables() -> tuple[Simulator, TranslationTables]:
+    """Tables in a host memory that answers after the time of a miss."""
     sim = Simulator()
-    return sim, TranslationTables(sim, machine().adapter)
+    adapter = machine(adapter="mt25218", firmware_mode="memfree").adapter
+    local = LocalMemory(sim, "local", adapter.memory, 0)
+    icm = Icm(sim, "hca", adapter, FakeStorage(sim, MISS), local)
+    return sim, TranslationTables(adapter, icm)
 
 
-def region(of: TranslationTables, pages: int = 4) -> Region:
-    return of.register(1, PAGE, pages * PAGE, Access.LOCAL_WRITE | Access.REMOTE_READ)
+def region(of: TranslationTables, pages: int = 4, page_size: int = PAGE) -> Region:
+    access = Access.LOCAL_WRITE | Access.REMOTE_READ
+    return of.register(1, page_size, pages * page_size, access, page_size)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +55,17 @@ def test_a_transfer_looks_up_its_region_and_each_page_it_touches(
     assert done == [(1 + pages) * MISS] * 2
     assert (tpt.mpt.accesses, tpt.mtt.accesses) == (2, 2 * pages)
     assert (tpt.mpt.misses, tpt.mtt.misses) == (1, pages)
+
+
+@pytest.mark.parametrize("page_size", [4096, 1 << 16, 1 << 21, 1 << 30])
+def test_a_page_of_any_size_has_one_entry(page_size: int) -> None:
+    sim, tpt = tables()
+    held = region(tpt, 2, page_size)
+    for place in range(0, 2 * page_size, page_size // 4):
+        tpt.translate(held, held.address + place, page_size // 4, int)
+        sim.run()
+    assert (tpt.mtt.accesses, tpt.mtt.misses) == (8, 2)
+    assert region(tpt).first_mtt == 2
 
 
 def test_pages_of_two_regions_have_entries_of_their_own() -> None:
@@ -93,9 +112,14 @@ def test_a_long_message_misses_once_for_each_page() -> None:
     qp, _ = rig.connect(a, b)
     pages = 16
     assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, pages * PAGE)))
-    # Each packet of 1 KiB is translated at both ends.
-    assert rig.counter("mpt_access_cnt") == rig.counter("mtt_access_cnt") == 2 * pages * 4
-    assert rig.counter("mtt_miss_cnt") >= 2 * pages
-    before = rig.counter("mtt_miss_cnt")
+    # Each packet of 1 KiB is translated at both ends; besides the request, the completion, and
+    # the first packet before the queue pair competes for the port.
+    looked_up = 2 * pages * 4 + 3
+    assert rig.counter("mpt_access_cnt") == rig.counter("mtt_access_cnt") == looked_up
+    # The buffers, the work queue and the completion queue.
+    assert rig.counter("mpt_miss_cnt") == 2 + 2
+    assert rig.counter("mtt_miss_cnt") == 2 * pages + 2
     assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, pages * PAGE)))
-    assert rig.counter("mtt_miss_cnt") == before
+    assert rig.counter("mpt_access_cnt") == 2 * looked_up
+    assert rig.counter("mpt_miss_cnt") == 2 + 2
+    assert rig.counter("mtt_miss_cnt") == 2 * pages + 2
