@@ -68,6 +68,8 @@ class Responder:
 
     def request(self, port: Port, qp: QueuePair, packet: Packet) -> None:
         """Deal with a request packet whose queue pair context is on chip."""
+        if packet.trace is not None and packet.trace[-1][0] < self.sim.now:
+            packet.trace.append((self.sim.now, "receive QP context"))
         if packet.psn != qp.expected_psn:
             # After a negative acknowledgement the requester starts again at the refused PSN.
             self.out_of_sequence += 1

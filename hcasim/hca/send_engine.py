@@ -75,6 +75,8 @@ class SendEngine:
             self._make_ready(qp)
         elif qp.send_queue and qp.state is State.RTS and not qp.rnr_waiting:
             entry = qp.send_queue[0]
+            if entry.trace is not None and entry.trace[-1][0] < self.sim.now:
+                entry.trace.append((self.sim.now, "send QP context"))
             size = entry.size(self.adapter.wqe.stride)
             self._dma.fetch_entry(qp.send_ring, entry.posted - 1, size, self._fetched, qp)
         else:

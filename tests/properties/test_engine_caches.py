@@ -5,6 +5,8 @@ context caches.
 """
 
 from collections.abc import Sequence
+from math import sqrt
+from random import Random
 from typing import Literal
 
 import pytest
@@ -31,23 +33,29 @@ def hits(cache: SetAssociativeCache, trace: Sequence[int]) -> list[bool]:
 
 
 def reference(entries: int, ways: int, policy: Policy, trace: Sequence[int]) -> list[bool]:
-    """The same with time stamps of the last use (lru) or of the filling in (fifo)."""
+    """The same with time stamps of the last use (lru) or of the filling in (fifo).
+
+    Of the keys of a full set in the order in which they came, ``random`` gives up one drawn with
+    the generator of the standard library.
+    """
     sets = entries // ways
+    draw = Random(0)
     stamps: dict[int, int] = {}
     found = []
     for now, key in enumerate(trace):
         hit = key in stamps
         found.append(hit)
-        if hit and policy == "fifo":
+        if hit and policy != "lru":
             continue
         rivals = [held for held in stamps if held % sets == key % sets]
         if not hit and len(rivals) == ways:
-            del stamps[min(rivals, key=lambda held: stamps[held])]
+            oldest = sorted(rivals, key=lambda held: stamps[held])
+            del stamps[draw.choice(oldest) if policy == "random" else oldest[0]]
         stamps[key] = now
     return found
 
 
-@given(shapes, st.sampled_from(["lru", "fifo"]), traces)
+@given(shapes, st.sampled_from(["lru", "fifo", "random"]), traces)
 def test_a_policy_hits_exactly_where_its_definition_does(
     shape: tuple[int, int], policy: Policy, trace: list[int]
 ) -> None:
@@ -133,3 +141,42 @@ def test_random_replacement_always_hits_once_the_keys_fit() -> None:
     cache = SetAssociativeCache(64, 64, "random")
     hits(cache, range(64))
     assert all(hits(cache, list(range(64)) * 5))
+
+
+@pytest.mark.parametrize("entries", [2, 8, 16, 64])
+def test_random_replacement_of_one_key_too_many_misses_twice_in_a_cycle(entries: int) -> None:
+    """With one key more than entries, exactly one key is absent.
+
+    A miss makes any other key the absent one, each with probability 1/c, and it is asked for after
+    1 to c accesses. So the times between misses are independent and uniform on 1..c: their mean is
+    (c + 1)/2 and their variance (c^2 - 1)/12, the hit rate (c - 1)/(c + 1), and the misses in N
+    accesses vary by N variance / mean^3 (renewal theory: Feller, volume 1, XIII.6).
+    """
+    keys, rounds = entries + 1, 4000
+    cache = SetAssociativeCache(entries, entries, "random")
+    hits(cache, list(range(keys)) * 20)
+    found = hits(cache, list(range(keys)) * rounds)
+    mean, variance = (entries + 1) / 2, (entries**2 - 1) / 12
+    misses, deviation = len(found) / mean, sqrt(len(found) * variance / mean**3)
+    assert abs(found.count(False) - misses) <= 4 * deviation + 1
+    gaps = "".join(map(str, map(int, found))).split("0")[1:-1]
+    assert {len(gap) for gap in gaps} == set(range(entries))
+
+
+@pytest.mark.parametrize("policy", ["lru", "fifo", "random"])
+@pytest.mark.parametrize(("entries", "keys"), [(1, 2), (8, 10), (16, 64), (64, 65), (64, 640)])
+def test_uniform_access_hits_as_often_as_a_key_is_held(
+    policy: Policy, entries: int, keys: int
+) -> None:
+    """Each access finds c of n keys held, whatever was asked before: it hits with probability c/n.
+
+    So the hits in N accesses are binomial for every policy (that RANDOM and FIFO agree for any
+    independent accesses: Gelenbe 1973, IEEE Transactions on Computers C-22 (6)).
+    """
+    cache = SetAssociativeCache(entries, entries, policy)
+    hits(cache, range(keys))
+    draw = Random(7)
+    number = 40_000
+    found = hits(cache, [draw.randrange(keys) for _ in range(number)])
+    share = entries / keys
+    assert abs(sum(found) - number * share) <= 4 * sqrt(number * share * (1 - share))

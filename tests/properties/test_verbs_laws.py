@@ -10,6 +10,7 @@ from hcasim.verbs import Completion, Status, WROpcode
 from tests.rig import CMP_SWAP, FETCH_ADD, READ, SEND, WRITE, Program, Rig, machine
 
 SLOT = 1 << 17
+CACHES = ("sqpc", "rqpc", "cqc", "mpt", "mtt")
 SIZES = st.one_of(
     st.integers(0, 300), st.sampled_from([1023, 1024, 1025, 4096]), st.integers(0, 40_000)
 )
@@ -44,6 +45,7 @@ class Mix:
     """A machine and what happens on it."""
 
     adapter: str
+    mode: str
     mtu: int
     switch: bool
     changes: tuple[tuple[str, str], ...]
@@ -53,15 +55,32 @@ class Mix:
 @st.composite
 def mixes(draw: st.DrawFn) -> Mix:
     changes = {
-        "adapter.mtt.entries": draw(st.sampled_from(["4", "512"])),
-        "adapter.sqpc.entries": draw(st.sampled_from(["4", "64"])),
+        "adapter.mtt.entries": draw(st.sampled_from(["1", "4", "512"])),
+        "adapter.sqpc.entries": draw(st.sampled_from(["1", "4", "64"])),
         "adapter.receive.buffer": draw(st.sampled_from(["6 KiB", "16 KiB"])),
         "link.credit_update": draw(st.sampled_from(["256 B", "1024 B"])),
         "adapter.send.port_buffer": draw(st.sampled_from(["1 KiB", "8 KiB"])),
         "adapter.receive_queue.latency": draw(st.sampled_from(["0 ns", "3 us"])),
+        "adapter.scheduler.queues": draw(st.sampled_from(["1", "16"])),
+        "adapter.scheduler.burst": draw(st.sampled_from(["256 B", "2500 B", "16 KiB"])),
+        "adapter.icm.outstanding": draw(st.sampled_from(["1", "4"])),
+        "adapter.send.prefetch": draw(st.sampled_from(["0", "1", "8"])),
+        "adapter.bus.read_tags": draw(st.sampled_from(["1", "8"])),
+        "host.chipset.short_read": draw(st.sampled_from(["0 B", "256 B"])),
+        # All that is needed is missing every time, or hardly ever.
+        **{
+            f"adapter.{name}.entries": draw(st.sampled_from(["1", "4"]))
+            for name in ("rqpc", "cqc", "mpt")
+        },
+        **{f"adapter.{name}.ways": "1" for name in ("sqpc", "rqpc", "cqc", "mpt", "mtt")},
     }
+    mode = draw(st.sampled_from(["tavor", "mem", "memfree"]))
+    adapter = draw(st.sampled_from(["mt25208", "mt23108"]))
+    if adapter == "mt23108":
+        del changes["adapter.bus.read_tags"]
     return Mix(
-        draw(st.sampled_from(["mt25208", "mt23108"])),
+        adapter,
+        mode,
         draw(st.sampled_from([256, 512, 1024, 2048, 4096])),
         draw(st.booleans()),
         tuple(changes.items()),
@@ -74,7 +93,13 @@ class Run:
 
     def __init__(self, mix: Mix) -> None:
         self.mix = mix
-        on = machine(dict(mix.changes), adapter=mix.adapter, mtu=mix.mtu, switch=mix.switch)
+        on = machine(
+            dict(mix.changes),
+            adapter=mix.adapter,
+            mtu=mix.mtu,
+            switch=mix.switch,
+            firmware_mode=mix.mode,
+        )
         self.rig = rig = Rig(on)
         self.log: list[tuple[Any, ...]] = []
         rig.sim.log = lambda *event: self.log.append(event)
@@ -182,6 +207,24 @@ def test_bytes_that_go_in_come_out(mix: Mix) -> None:
                 scattered += op.size
         assert (node.dma.gathered, node.dma.scattered) == (gathered, scattered)
     assert run.rig.counter("retransmissions") == run.rig.counter("naks") == 0
+    fetched, written = (
+        sum(run.rig.counter(f"{name}_{kind}_bytes") for name in CACHES)
+        for kind in ("fetch", "writeback")
+    )
+    sends = sum(op.opcode is SEND for op in mix.operations)
+    signaled = sum(op.signaled for op in mix.operations)
+    data = sum(op.size for op in mix.operations)
+    atomics = sum(op.opcode in (FETCH_ADD, CMP_SWAP) for op in mix.operations)
+    entries = 64 * (len(mix.operations) + sends), 32 * (signaled + sends)
+    # Each table is in one memory, and nothing else is in that of the adapter.
+    if mix.mode == "memfree":
+        tables, local = (fetched, written), (0, 0)
+    else:
+        tables, local = (0, 0), (fetched, written)
+    for index, kind in enumerate(("read", "write")):
+        expected = data + entries[index] + tables[index] + (8 * atomics if index else 0)
+        assert run.rig.counter(f"bus_{kind}_bytes") == expected
+        assert run.rig.counter(f"local_memory_{kind}_bytes") == local[index]
     for times, op in zip(run.landed.values(), mix.operations, strict=True):
         assert len(times) == (op.size > 0)
 
@@ -201,9 +244,11 @@ def test_everything_that_was_lent_is_given_back(mix: Mix) -> None:
                 assert staging.slots.available == staging.slots.capacity
             assert not port._occupied
             assert not port.scheduler
+            assert not port.scheduler._in_hand
         for pair in run.pairs:
             for qp in (end._qp for end in pair):
                 assert not qp.unacknowledged
+                assert not qp.scheduled
                 assert not qp.jobs
                 assert qp.outstanding_reads == 0
     for transmitter in transmitters:

@@ -114,6 +114,20 @@ def test_a_small_inline_write_takes_exactly_the_time_of_the_closed_form(
     assert measured(Rig(on), size, inline=True) == small_write(on, size, inline=True)
 
 
+@settings(max_examples=40)
+@given(setup=setups(), size=st.integers(1, 512))
+def test_a_write_inside_a_port_takes_the_same_time_but_for_the_cable(
+    setup: Setup, size: int
+) -> None:
+    # Both ends have one bus, on which neither is in the other's way.
+    changes = [change for change in setup.changes if change[0] != "switch.latency"]
+    changes.append(("link.cable_length", "0 m"))
+    on = Setup(setup.adapter, False, tuple(dict(changes).items())).machine()
+    rig = Rig(on)
+    rig.peers[1] = rig.peers[0]
+    assert measured(rig, size) == small_write(on, size)
+
+
 @settings(max_examples=30)
 @given(setup=setups(), size=st.integers(1, 512))
 def test_the_switch_adds_exactly_its_latency_and_one_cable(setup: Setup, size: int) -> None:

@@ -136,7 +136,8 @@ def test_two_nodes_without_a_switch_are_faster_and_carry_as_much(adapter: str) -
     )
 
 
-@pytest.mark.parametrize("qps", [1, 2, 16, 64])
+# The work queues of each queue pair take one of 64 MPT entries; the CQ and both buffers three more.
+@pytest.mark.parametrize("qps", [1, 2, 16, 61])
 def test_queue_pairs_that_fit_the_caches_cost_no_latency(qps: int) -> None:
     assert latency("write_lat", "mt25208", 8, qps=qps) == latency("write_lat", "mt25208", 8)
 

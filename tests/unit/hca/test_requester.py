@@ -255,9 +255,7 @@ def test_each_stage_of_a_write_shows_in_the_latency(path: str, times: int) -> No
 )
 def test_a_write_waits_for_each_table_where_that_table_is(table: str, misses: int) -> None:
     caches = ("sqpc", "rqpc", "cqc", "mpt", "mtt")
-    alone = {
-        f"adapter.{name}.location": "adapter" if name == table else "host" for name in caches
-    }
+    alone = {f"adapter.{name}.location": "adapter" if name == table else "host" for name in caches}
 
     def longer(path: str) -> int:
         return visible(alone | {path: "3 us"}) - visible(alone | {path: "2 us"})
