@@ -21,7 +21,7 @@ help:
 	@echo 'make clean      remove everything that the above have made'
 
 reproduce: $(VENV)/.ready
-	$(VENV)/bin/hcasim reproduce liu2004 -o $(OUT)
+	$(VENV)/bin/hcasim reproduce -o $(OUT)
 
 test: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m pytest $(PYTEST_FLAGS)

@@ -148,11 +148,21 @@ def test_a_short_command_beside_the_start_of_python(
     )
 
 
+SWEEP = ("bench", "write_lat", "--testbed", "sur2005", "--qps", "1..4096", "--pattern", "random")
+
+
 @pytest.mark.slow
-def test_the_replay_of_a_paper(benchmark: Any, heap_rate: float, show: Show) -> None:
-    benchmark.pedantic(command, ("reproduce", "liu2004"), rounds=1)
+@pytest.mark.parametrize(
+    "arguments",
+    [("reproduce", "liu2004"), ("reproduce",), SWEEP],
+    ids=["one paper", "all papers", "queue pairs"],
+)
+def test_a_long_command_beside_the_bare_loop(
+    benchmark: Any, arguments: tuple[str, ...], heap_rate: float, show: Show
+) -> None:
+    benchmark.pedantic(command, arguments, rounds=1)
     taken = benchmark.stats.stats.min
     show(
-        f"hcasim reproduce liu2004: {taken:.1f} s on {os.cpu_count()} cores, "
+        f"hcasim {' '.join(arguments)}: {taken:.1f} s on {os.cpu_count()} cores, "
         f"as long as {taken * heap_rate / 1e6:.0f} M events of the bare loop"
     )
