@@ -94,6 +94,7 @@ def refused(rig: Rig) -> list[str]:
 SCENES: dict[str, tuple[str, Scene, list[str]]] = {
     "write_8_mt25208": ("mt25208", ping_pong, ["SUCCESS"] * 2),
     "write_8_mt23108": ("mt23108", ping_pong, ["SUCCESS"] * 2),
+    "write_8_memfree": ("mt25218 memfree", ping_pong, ["SUCCESS"] * 2),
     "send_3000": ("mt25208", send, ["SUCCESS"]),
     "read_5000_mt25208": ("mt25208", one(READ, 5000), ["SUCCESS"]),
     "read_5000_mt23108": ("mt23108", one(READ, 5000), ["SUCCESS"]),
@@ -106,7 +107,8 @@ SCENES: dict[str, tuple[str, Scene, list[str]]] = {
 def record(name: str) -> str:
     """The events of one scene, a line for each: time in ps, block, event, details."""
     adapter, scene, outcome = SCENES[name]
-    rig = Rig(machine(adapter=adapter))
+    adapter, _, mode = adapter.partition(" ")
+    rig = Rig(machine(adapter=adapter, firmware_mode=mode or None))
     lines: list[str] = []
     rig.sim.log = lambda time_ps, *words: lines.append("\t".join((str(time_ps), *words)))
     assert scene(rig) == outcome

@@ -114,18 +114,21 @@ def test_a_small_inline_write_takes_exactly_the_time_of_the_closed_form(
     assert measured(Rig(on), size, inline=True) == small_write(on, size, inline=True)
 
 
-@settings(max_examples=40)
-@given(setup=setups(), size=st.integers(1, 512))
+@settings(max_examples=60)
+@given(setup=setups(), size=st.one_of(st.integers(1, 8), st.integers(1, 512)))
 def test_a_write_inside_a_port_takes_the_same_time_but_for_the_cable(
     setup: Setup, size: int
 ) -> None:
-    # Both ends have one bus, on which neither is in the other's way.
-    changes = [change for change in setup.changes if change[0] != "switch.latency"]
-    changes.append(("link.cable_length", "0 m"))
-    on = Setup(setup.adapter, False, tuple(dict(changes).items())).machine()
-    rig = Rig(on)
+    changes = tuple(change for change in setup.changes if change[0] != "switch.latency")
+    without = Setup(setup.adapter, False, changes).machine(**{"link.cable_length": "0 m"})
+    rig = Rig(setup.machine())
     rig.peers[1] = rig.peers[0]
-    assert measured(rig, size) == small_write(on, size)
+    found, expected = measured(rig, size), small_write(without, size)
+    assert found.seen == expected.seen
+    # Both ends have one bus and one memory: only a few bytes are out of the completion's way.
+    assert found.completed >= expected.completed
+    if size <= 8:
+        assert found.completed == expected.completed
 
 
 @settings(max_examples=30)

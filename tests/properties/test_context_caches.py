@@ -1,0 +1,294 @@
+"""Laws of the context caches: what they fetch, what that costs, and where it goes."""
+
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from random import Random
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hcasim.catalog import Cache, resolve
+from hcasim.engine import Simulator
+from hcasim.hca.context_cache import ContextCache
+from hcasim.workloads import Options, run_point
+from tests.rig import WRITE, Program, Rig, machine
+
+Policy = Literal["lru", "fifo", "random"]
+FETCH = 1000
+ENTRY = 8
+CACHES = ("sqpc", "rqpc", "cqc", "mpt", "mtt")
+
+
+class Memory:
+    """A table whose fetches take a fixed time."""
+
+    def __init__(self, sim: Simulator) -> None:
+        self.sim = sim
+        self.fetched: list[tuple[int, int]] = []
+        self.written: list[tuple[int, int]] = []
+
+    def fetch(self, address: int, size: int, then: Callable[..., None], *args: object) -> None:
+        self.fetched.append((address, size))
+        self.sim.call_after(FETCH, then, *args)
+
+    def write_back(self, address: int, size: int) -> None:
+        self.written.append((address, size))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Lines, ways, entries of a line, and policy."""
+
+    lines: int
+    ways: int
+    per_line: int
+    policy: Policy
+
+    def cache(self, sim: Simulator, memory: Memory, *, written: bool) -> ContextCache:
+        description = Cache(
+            entries=self.lines * self.per_line,
+            entry=ENTRY,
+            line=ENTRY * self.per_line,
+            ways=self.ways,
+            policy=self.policy,
+            outstanding=2,
+            location="host",
+        )
+        return ContextCache(sim, "mtt", description, memory, written=written)
+
+
+shapes = st.builds(
+    lambda sets, ways, per_line, policy: Shape(sets * ways, ways, per_line, policy),
+    st.integers(1, 6),
+    st.integers(1, 6),
+    st.sampled_from([1, 2, 3, 8]),
+    st.sampled_from(["lru", "fifo", "random"]),
+)
+traces = st.lists(st.integers(0, 60), max_size=80)
+
+
+def reference(shape: Shape, trace: list[int]) -> tuple[list[int], list[int]]:
+    """Lines that are fetched and lines that leave, from lists in order of age."""
+    sets: list[list[int]] = [[] for _ in range(shape.lines // shape.ways)]
+    draw = Random(0)
+    fetched, left = [], []
+    for key in trace:
+        line = key // shape.per_line
+        held = sets[line % len(sets)]
+        if line in held:
+            if shape.policy == "lru":
+                held.remove(line)
+                held.append(line)
+            continue
+        fetched.append(line)
+        if len(held) == shape.ways:
+            victim = draw.choice(held) if shape.policy == "random" else held[0]
+            held.remove(victim)
+            left.append(victim)
+        held.append(line)
+    return fetched, left
+
+
+@given(shapes, traces, st.booleans())
+def test_a_cache_fetches_and_writes_back_what_a_plain_model_does(
+    shape: Shape, trace: list[int], written: bool
+) -> None:
+    sim = Simulator()
+    memory = Memory(sim)
+    cache = shape.cache(sim, memory, written=written)
+    served: list[int] = []
+    for key in trace:
+        cache.access(key, served.append, key)
+        sim.run()
+    size = ENTRY * shape.per_line
+    fetched, left = reference(shape, trace)
+    assert served == trace
+    assert memory.fetched == [(line * size, size) for line in fetched]
+    assert memory.written == ([(line * size, size) for line in left] if written else [])
+    assert cache.counters() == {
+        "mtt_access_cnt": len(trace),
+        "mtt_miss_cnt": len(fetched),
+        "mtt_wait_ps": len(fetched) * FETCH,
+        "mtt_fetch_bytes": len(fetched) * size,
+        "mtt_writeback_bytes": len(memory.written) * size,
+    }
+
+
+@given(shapes, st.lists(st.tuples(st.integers(0, 3 * FETCH), st.integers(0, 60)), max_size=60))
+def test_every_look_up_is_served_once_and_after_its_line_is_there(
+    shape: Shape, plan: list[tuple[int, int]]
+) -> None:
+    sim = Simulator()
+    memory = Memory(sim)
+    cache = shape.cache(sim, memory, written=True)
+    asked: dict[int, tuple[int, int]] = {}
+    served: dict[int, int] = {}
+
+    def ask(number: int, key: int) -> None:
+        asked[number] = int(sim.now), key
+        cache.access(key, answer, number)
+
+    def answer(number: int) -> None:
+        assert number not in served
+        served[number] = int(sim.now)
+
+    for number, (time, key) in enumerate(plan):
+        sim.call_at(time, ask, number, key)
+    sim.run()
+    assert served.keys() == asked.keys()
+    waits = [served[number] - asked[number][0] for number in asked]
+    assert cache.wait_ps == sum(waits)
+    assert cache.misses == len(memory.fetched) <= cache.accesses == len(plan)
+    # Those of one line are served in the order in which they asked.
+    order = list(served)
+    for line in {key // shape.per_line for _, key in plan}:
+        mine = [n for n in order if asked[n][1] // shape.per_line == line]
+        assert [asked[n][0] for n in mine] == sorted(asked[n][0] for n in mine)
+    # All that came either left or is there.
+    assert len(memory.fetched) - len(memory.written) == len(cache._cache) <= shape.lines
+
+
+@given(st.integers(1, 30), st.integers(1, 45), st.sampled_from([1, 4]))
+def test_cyclic_access_by_contexts_hits_always_or_never(
+    lines: int, keys: int, per_line: int
+) -> None:
+    sim = Simulator()
+    memory = Memory(sim)
+    cache = Shape(lines, lines, per_line, "lru").cache(sim, memory, written=False)
+    rounds = 4
+    for _ in range(rounds):
+        for key in range(keys):
+            cache.access(key * per_line, int)
+            sim.run()
+    assert cache.misses == (keys if keys <= lines else keys * rounds)
+
+
+@given(st.lists(st.integers(1, 20), min_size=2, max_size=4).map(sorted), traces)
+def test_waiting_never_falls_when_an_lru_cache_shrinks(sizes: list[int], trace: list[int]) -> None:
+    """The stack property (Mattson et al. 1970): a smaller LRU cache holds a part of a larger."""
+
+    def waits(lines: int) -> list[int]:
+        sim = Simulator()
+        cache = Shape(lines, lines, 1, "lru").cache(sim, Memory(sim), written=True)
+        found = []
+        for key in trace:
+            before = cache.wait_ps
+            cache.access(key, int)
+            sim.run()
+            found.append(cache.wait_ps - before)
+        return found
+
+    for small, large in pairwise(map(waits, sizes)):
+        assert all(wait >= other for wait, other in zip(small, large, strict=True))
+
+
+def latencies(mode: str, entries: int, order: list[int], pairs: int) -> list[int]:
+    """Times of writes one after the other on queue pairs in a given order, in ps."""
+    changes = {
+        f"adapter.{name}.{key}": str(entries)
+        for name in ("sqpc", "rqpc")
+        for key in ("entries", "ways")
+    }
+    rig = Rig(machine(changes, adapter="mt25218", firmware_mode=mode))
+    a, b = rig.peers
+    qps = [rig.connect(a, b)[0] for _ in range(pairs)]
+    found = []
+
+    def program() -> Program:
+        for index in order:
+            start = rig.sim.now
+            yield from a.post(qps[index], a.request(WRITE, b))
+            (done,) = yield from a.collect(1)
+            found.append(int(done.timestamp_ps - start))
+            # The last line is written back.
+            yield rig.sim.timeout(10**7)
+
+    rig.run(program())
+    return found
+
+
+@settings(max_examples=25)
+@given(
+    st.sampled_from(["mem", "memfree"]),
+    st.lists(st.integers(1, 10), min_size=2, max_size=3, unique=True).map(sorted),
+    st.lists(st.integers(0, 9), min_size=1, max_size=40),
+)
+def test_latency_never_falls_when_the_context_caches_shrink(
+    mode: str, sizes: list[int], order: list[int]
+) -> None:
+    measured = [latencies(mode, size, order, 10) for size in sizes]
+    for small, large in pairwise(measured):
+        assert all(slow >= fast for slow, fast in zip(small, large, strict=True))
+
+
+@pytest.mark.parametrize("mode", ["mem", "memfree"])
+def test_latency_over_queue_pairs_in_turn_jumps_once_when_they_do_not_fit(mode: str) -> None:
+    def steady(pairs: int) -> set[int]:
+        return set(latencies(mode, 8, list(range(pairs)) * 4, pairs)[2 * pairs :])
+
+    (fits,), (all_fit,) = steady(2), steady(8)
+    assert fits == all_fit
+    (missing,), (many_missing,) = steady(9), steady(20)
+    assert missing == many_missing > fits
+
+
+# The whole adapter.
+
+
+ENDLESS = {f"adapter.{name}.{key}": "65536" for name in CACHES for key in ("entries", "ways")}
+
+
+LATENCIES = ("write_lat", "send_lat", "read_lat", "atomic_lat")
+
+
+@pytest.mark.parametrize("size", [8, 9000])
+@pytest.mark.parametrize(
+    ("workload", "qps"),
+    [
+        *((workload, qps) for workload in LATENCIES for qps in (1, 40)),
+        # With several in flight, how they fell into step during the warm-up would show.
+        ("write_bw", 1),
+        ("send_bw", 1),
+        ("read_bw", 1),
+    ],
+)
+def test_without_misses_it_does_not_matter_where_the_tables_are(
+    workload: str, size: int, qps: int
+) -> None:
+    size = 8 if workload == "atomic_lat" else size
+    rows = []
+    for mode in ("mem", "memfree"):
+        on = machine(ENDLESS, adapter="mt25218", firmware_mode=mode)
+        options = Options(size=size, qps=qps, iters=3 * qps, warmup=4 * qps, exact=True)
+        rows.append(run_point(workload, on, options).row)
+    assert rows[0] == rows[1]
+
+
+def test_memory_grows_with_what_is_used_and_not_with_the_tables() -> None:
+    def peak(entries: int, pairs: int) -> int:
+        changes = {f"adapter.{name}.entries": str(entries) for name in CACHES}
+        on = machine(changes, adapter="mt25218")
+        tracemalloc.start()
+        rig = Rig(on)
+        a, b = rig.peers
+        qps = [rig.connect(a, b)[0] for _ in range(pairs)]
+        for qp in qps:
+            rig.exchange(qp, a, a.request(WRITE, b))
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    small, large = peak(64, 64), peak(1 << 24, 64)
+    assert large < small + 200_000
+    # Eight times as many queue pairs take about eight times as much.
+    assert 4 * large < peak(1 << 24, 8 * 64) < 12 * large
+
+
+def test_a_shipped_adapter_runs_in_both_modes() -> None:
+    for mode in ("mem", "memfree"):
+        on = resolve("liu2004", adapter="mt25218", firmware_mode=mode)
+        assert run_point("write_lat", on, Options(size=8, iters=2)).row["latency_us"] > 0

@@ -1,0 +1,133 @@
+"""The path to the tables: where they are, how many fetches it carries, and when victims leave."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import Adapter
+from hcasim.engine import Simulator
+from hcasim.hca.icm import Icm
+from hcasim.hca.local_memory import LocalMemory
+from tests.rig import machine
+from tests.unit.hca.storage import FakeStorage
+
+LINE = 256
+
+
+def adapter(mode: str = "memfree", **icm: int | str) -> Adapter:
+    """An adapter whose send contexts are cached one at a time, with changes to its path."""
+    on = machine(
+        {
+            "adapter.sqpc.entries": "1",
+            "adapter.sqpc.ways": "1",
+            "adapter.sqpc.outstanding": "1024",
+            **{f"adapter.icm.{name}": str(value) for name, value in icm.items()},
+        },
+        adapter="mt25218",
+        firmware_mode=mode,
+    )
+    return on.adapter
+
+
+def path(mode: str = "memfree", **icm: int | str) -> tuple[Simulator, Icm, FakeStorage, Any]:
+    """Tables in a host memory that answers after 400 ns."""
+    sim = Simulator()
+    described = adapter(mode, **icm)
+    host = FakeStorage(sim, 400_000)
+    local = LocalMemory(sim, "local", described.memory, described.local_memory_size)
+    made = Icm(sim, "hca", described, host, local)
+    return sim, made, host, made.cache("sqpc", described.sqpc, written=True)
+
+
+def test_tables_are_in_host_memory_in_memfree_mode_and_in_the_adapters_otherwise() -> None:
+    for mode, in_host in (("memfree", True), ("mem", False), ("tavor", False)):
+        sim, icm, host, contexts = path(mode)
+        for key in range(3):
+            contexts.access(key, int)
+        sim.run()
+        host_reads = [size for kind, _, _, size in host.log if kind == "read"]
+        local = icm._local.counters()
+        assert host_reads == ([LINE] * 3 if in_host else [])
+        assert local["local_memory_read_bytes"] == (0 if in_host else 3 * LINE)
+        assert local["local_memory_write_bytes"] == (0 if in_host else 2 * LINE)
+
+
+@pytest.mark.parametrize("location", ["host", "adapter"])
+def test_a_table_may_have_a_place_whatever_the_mode(location: str) -> None:
+    sim, icm, host, _ = path("mem")
+    described = adapter("mem").mpt.model_copy(update={"location": location})
+    icm.cache("mpt", described, written=False).access(5, int)
+    sim.run()
+    assert bool(host.log) == (location == "host")
+
+
+@pytest.mark.parametrize("outstanding", [1, 2, 3, 7])
+def test_all_caches_share_the_fetches_that_may_be_under_way(outstanding: int) -> None:
+    sim, icm, host, contexts = path(outstanding=outstanding, victims=64)
+    described = adapter()
+    others = [icm.cache(name, described.caches[name], written=False) for name in ("mpt", "cqc")]
+    for cache in (contexts, *others):
+        for key in range(4):
+            cache.access(key, int)
+    sim.run()
+    assert host.most_reads == outstanding
+    assert host.reads == 12
+    assert sim.now >= -(-12 // outstanding) * 400_000
+
+
+def test_the_caches_have_a_line_after_memory_and_path() -> None:
+    sim, _, _, contexts = path(latency="70 ns")
+    times: list[int] = []
+    contexts.access(0, lambda: times.append(int(sim.now)))
+    sim.run()
+    assert times == [400_000 + 70_000]
+
+
+def test_a_victim_waits_while_fetches_do() -> None:
+    sim, _, host, contexts = path(outstanding=1, victims=64)
+    for key in range(5):
+        contexts.access(key, int)
+    sim.run()
+    # Four lines had to leave, and none of them delayed a fetch.
+    assert [kind for kind, *_ in host.log] == ["read"] * 5 + ["write"] * 4
+    assert [address // LINE for kind, _, address, _ in host.log if kind == "write"] == [0, 1, 2, 3]
+    assert {time for kind, time, *_ in host.log if kind == "write"} == {5 * 400_000}
+
+
+@pytest.mark.parametrize("room", [1, 2, 3])
+def test_no_more_victims_wait_than_there_is_room_for(room: int) -> None:
+    sim, _, host, contexts = path(outstanding=1, victims=room)
+    for key in range(10):
+        contexts.access(key, int)
+    sim.run()
+    written = read = 0
+    for kind, *_ in host.log:
+        if kind == "read":
+            read += 1
+        else:
+            written += 1
+        # When a fetch begins, there is room for its victim.
+        assert read - 1 - written <= room
+    assert (read, written) == (10, 9)
+    # As late as they may: the first leaves when the room is taken.
+    assert [kind for kind, *_ in host.log].index("write") == room + 1
+
+
+def test_a_victim_goes_at_once_when_no_fetch_waits() -> None:
+    sim, _, host, contexts = path()
+    for key in range(3):
+        contexts.access(key, int)
+        sim.run()
+    assert [kind for kind, *_ in host.log] == ["read", "read", "write", "read", "write"]
+    assert [time for _, time, *_ in host.log] == [0, 400_000, 800_000, 800_000, 1_200_000]
+
+
+def test_what_leaves_is_what_came() -> None:
+    sim, _, host, contexts = path(outstanding=1)
+    for key in (0, 7, 3, 7, 9):
+        contexts.access(key, int)
+        sim.run()
+    read = [(address, size) for kind, _, address, size in host.log if kind == "read"]
+    written = [(address, size) for kind, _, address, size in host.log if kind == "write"]
+    assert read == [(LINE * key, LINE) for key in (0, 7, 3, 7, 9)]
+    assert written == read[:-1]

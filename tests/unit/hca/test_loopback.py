@@ -1,0 +1,154 @@
+"""Two queue pairs of one port reach each other inside the adapter."""
+
+import pytest
+
+from hcasim.verbs import QP, SGE
+from tests.rig import (
+    ALL,
+    CMP_SWAP,
+    FETCH_ADD,
+    READ,
+    SEND,
+    WRITE,
+    Peer,
+    Rig,
+    ids,
+    machine,
+    statuses,
+    succeeded,
+)
+
+
+def looped(rig: Rig, ports: tuple[int, int] = (1, 1)) -> tuple[Peer, QP, QP]:
+    """Queue pairs of the first node that are connected to each other."""
+    (a,) = rig.peers[:1]
+    return a, *rig.connect(a, a, ports=ports)
+
+
+def on_links(rig: Rig) -> int:
+    """Packets that any adapter or switch has put onto a link, flow control included."""
+    transmitters = [
+        *rig.cluster.fabric.transmitters(),
+        *(port.transmitter for node in rig.cluster.nodes for port in node.adapter.ports),
+    ]
+    return sum(each.packets + each.flow_control_packets for each in transmitters)
+
+
+@pytest.mark.parametrize("opcode", [WRITE, SEND, READ, FETCH_ADD, CMP_SWAP])
+@pytest.mark.parametrize("adapter", ["mt25208", "mt23108"])
+def test_each_operation_stays_inside_the_adapter(opcode: object, adapter: str) -> None:
+    rig = Rig(machine(adapter=adapter))
+    a, qp, other = looped(rig)
+    length = 8 if opcode in (FETCH_ADD, CMP_SWAP) else 40_000
+    if opcode is SEND:
+        rig.run(a.post_receives(other, a.receive(length, wr_id=7)))
+    found = rig.exchange(qp, a, a.request(opcode, a, length, remote_offset=1 << 20))
+    found += list(a.cq.queue.entries)
+    assert succeeded(found)
+    assert [c.byte_len for c in found] == [length] * (2 if opcode is SEND else 1)
+    assert on_links(rig) == 0
+    assert rig.counter("port_xmit_packets") == rig.counter("port_xmit_data") == 0
+    port = a.adapter.ports[0]
+    # A read is asked for once; writes and sends are acknowledged at the 32nd packet and the last.
+    packets = 2 if length == 8 else 41 if opcode is READ else 42
+    assert port.payload_received == length
+    assert port.packets_received == port.loopback.transmitter.packets == packets
+
+
+def test_an_atomic_on_the_own_memory_changes_it() -> None:
+    rig = Rig()
+    a, qp, _ = looped(rig)
+    request = a.request(FETCH_ADD, a, compare_add=5, remote_offset=64)
+    assert succeeded(rig.exchange(qp, a, request, request))
+    assert a.mr.word(a.mr.addr + 64) == 10
+    assert a.mr.word(a.mr.addr) == 5
+
+
+def test_two_ports_of_a_node_reach_each_other_over_the_switch() -> None:
+    rig = Rig()
+    a, qp, _ = looped(rig, (1, 2))
+    assert succeeded(rig.exchange(qp, a, a.request(WRITE, a, 5000, remote_offset=1 << 20)))
+    # A write of five packets and its acknowledgement.
+    assert rig.counter("port_xmit_packets") == 5 + 1
+    assert all(not port.loopback.transmitter.packets for port in a.adapter.ports)
+
+
+def test_room_comes_back_to_where_it_was_taken() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    inside, _ = rig.connect(a, a)
+    outside, _ = rig.connect(a, b)
+
+    def program(qp: QP, target: Peer) -> object:
+        yield from a.post(qp, *[a.request(WRITE, target, 100_000, remote_offset=1 << 20)] * 4)
+
+    rig.run(program(inside, a), program(outside, b), a.collect(8))
+    rig.sim.run(until=rig.sim.now + 10**6)
+    for port in a.adapter.ports:
+        for transmitter in (port.transmitter, port.loopback.transmitter):
+            transmitter.credits._collect()
+            assert transmitter.credits.available == transmitter.credits.capacity
+        for staging in (port.requests, port.responses):
+            staging.slots._collect()
+            assert staging.slots.available == staging.slots.capacity
+
+
+def test_a_receiver_in_the_same_port_that_is_not_ready_is_asked_again() -> None:
+    rig = Rig()
+    a = rig.peers[0]
+    qp, other = rig.connect(a, a, min_rnr_timer_ps=10**6)
+
+    def late() -> object:
+        yield rig.sim.timeout(12 * 10**6)
+        yield from a.post_receives(other, a.receive(64, wr_id=9))
+
+    def sender() -> object:
+        yield from a.post(qp, a.request(SEND, a, wr_id=3))
+        return (yield from a.collect(2))
+
+    found, _ = rig.run(sender(), late())
+    assert sorted(ids(found)) == [3, 9]
+    assert succeeded(found)
+    assert rig.counter("retransmissions") > 0
+
+
+def test_a_refused_request_in_the_same_port_breaks_its_pair_only() -> None:
+    rig = Rig()
+    a, bad, _ = looped(rig)
+    good, _ = rig.connect(a, a)
+    found = rig.exchange(bad, a, a.request(WRITE, a, 9000, rkey=999), a.request(WRITE, a))
+    assert statuses(found) == ["REM_ACCESS_ERR", "WR_FLUSH_ERR"]
+    assert succeeded(rig.exchange(good, a, a.request(WRITE, a, 9000)))
+
+
+def test_both_ways_and_all_operations_at_once_end() -> None:
+    rig = Rig(machine({"adapter.receive.buffer": "3 KiB", "adapter.send.port_buffer": "1 KiB"}))
+    a = rig.peers[0]
+    pairs = [rig.connect(a, a) for _ in range(20)]
+    for qp in (end for pair in pairs for end in pair):
+        rig.run(a.post_receives(qp, a.receive(9000)))
+
+    def program(qp: QP) -> object:
+        for opcode in (READ, WRITE, SEND, FETCH_ADD, READ):
+            yield from a.post(qp, a.request(opcode, a, 8 if opcode is FETCH_ADD else 9000))
+
+    programs = [program(qp) for pair in pairs for qp in pair]
+    *_, found = rig.run(*programs, a.collect(40 * 6))
+    assert succeeded(found)
+    assert on_links(rig) == 0
+
+
+def test_a_buffer_of_the_adapter_to_another_needs_no_bus_for_its_data() -> None:
+    rig = Rig(machine(adapter="mt25218"))
+    a, qp, _ = looped(rig)
+    source, target = (a.pd.reg_mr(1 << 16, ALL, memory="adapter") for _ in range(2))
+    request = a.request(
+        WRITE,
+        a,
+        sge=SGE(source.addr, 1 << 16, source.lkey),
+        remote_addr=target.addr,
+        rkey=target.rkey,
+    )
+    assert succeeded(rig.exchange(qp, a, request))
+    # A request of 64 B is read, a completion of 32 B written.
+    assert (rig.counter("bus_read_bytes"), rig.counter("bus_write_bytes")) == (64, 32)

@@ -1,0 +1,194 @@
+"""Every miss is a fetch of one line, over the bus or from the adapter's own memory."""
+
+import pytest
+
+from hcasim.hca import CompletionQueue
+from hcasim.verbs import QP
+from tests.rig import (
+    ALL,
+    CMP_SWAP,
+    FETCH_ADD,
+    READ,
+    SEND,
+    WRITE,
+    Program,
+    Rig,
+    machine,
+    statuses,
+    succeeded,
+)
+
+CACHES = ("sqpc", "rqpc", "cqc", "mpt", "mtt")
+TINY = {
+    f"adapter.{name}.{key}": value
+    for name in CACHES
+    for key, value in (("entries", "2"), ("ways", "1"))
+}
+MESSAGES = {WRITE: 3000, SEND: 3000, READ: 3000, FETCH_ADD: 8, CMP_SWAP: 8}
+
+
+def run(mode: str, changes: dict[str, str], pairs: int = 6) -> Rig:
+    """All operations in turn on queue pairs in turn, from one node to the other."""
+    rig = Rig(machine(changes, adapter="mt25218", firmware_mode=mode))
+    a, b = rig.peers
+    made = [rig.connect(a, b) for _ in range(pairs)]
+    for number, (_, remote) in enumerate(made):
+        rig.run(b.post_receives(remote, b.receive(3000, offset=number << 16)))
+
+    def program() -> Program:
+        for opcode, length in MESSAGES.items():
+            for number, (qp, _) in enumerate(made):
+                yield from a.post(qp, a.request(opcode, b, length, offset=number << 16))
+        return (yield from a.collect(pairs * len(MESSAGES)))
+
+    (found,) = rig.run(program())
+    assert succeeded(found)
+    return rig
+
+
+def data_bytes(pairs: int = 6) -> tuple[int, int]:
+    """Bytes of messages and queue entries that both buses read and write together."""
+    # Data: read at one end and written at the other; an atomic also writes its result.
+    read = written = pairs * (3 * 3000 + 2 * 8)
+    written += pairs * 2 * 8
+    requests = 64 * pairs * (len(MESSAGES) + 1)
+    completions = 32 * pairs * (len(MESSAGES) + 1)
+    return read + requests, written + completions
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+def test_misses_times_line_are_the_bytes_on_the_bus_in_memfree_mode(lines: int) -> None:
+    sizes = {"sqpc": 256, "rqpc": 256, "cqc": 64, "mpt": 64, "mtt": 8}
+    changes = TINY | {f"adapter.{name}.line": f"{lines * size}" for name, size in sizes.items()}
+    rig = run("memfree", changes)
+    fetched = written = 0
+    for name, size in sizes.items():
+        assert rig.counter(f"{name}_fetch_bytes") == (
+            rig.counter(f"{name}_miss_cnt") * size * lines
+        ), name
+        assert rig.counter(f"{name}_miss_cnt") > 0
+        fetched += rig.counter(f"{name}_fetch_bytes")
+        written += rig.counter(f"{name}_writeback_bytes")
+    read_data, written_data = data_bytes()
+    assert rig.counter("bus_read_bytes") == read_data + fetched
+    assert rig.counter("bus_write_bytes") == written_data + written
+    assert rig.counter("local_memory_reads") == rig.counter("local_memory_writes") == 0
+
+
+@pytest.mark.parametrize("mode", ["mem", "tavor"])
+def test_they_are_the_bytes_of_the_dimm_otherwise(mode: str) -> None:
+    rig = run(mode, TINY)
+    counted = {
+        kind: sum(rig.counter(f"{name}_{kind}_bytes") for name in CACHES)
+        for kind in ("fetch", "writeback")
+    }
+    assert (rig.counter("bus_read_bytes"), rig.counter("bus_write_bytes")) == data_bytes()
+    assert rig.counter("local_memory_read_bytes") == counted["fetch"] > 0
+    assert rig.counter("local_memory_write_bytes") == counted["writeback"] > 0
+
+
+def test_contexts_are_written_back_and_translations_are_not() -> None:
+    rig = run("memfree", TINY)
+    written = {name: rig.counter(f"{name}_writeback_bytes") for name in CACHES}
+    assert written["mpt"] == written["mtt"] == 0
+    for name in ("sqpc", "rqpc"):
+        # All that came has left but for what is still there: two entries at each end.
+        assert rig.counter(f"{name}_fetch_bytes") - written[name] <= 2 * 2 * 256
+        assert written[name] > 0
+
+
+def test_one_table_may_be_in_the_host_and_the_others_not() -> None:
+    rig = run("mem", TINY | {"adapter.mtt.location": "host"})
+    fetched = rig.counter("mtt_fetch_bytes")
+    assert rig.counter("bus_read_bytes") == data_bytes()[0] + fetched
+    others = sum(rig.counter(f"{name}_fetch_bytes") for name in CACHES if name != "mtt")
+    assert rig.counter("local_memory_read_bytes") == others
+
+
+@pytest.mark.parametrize("mode", ["mem", "memfree"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"adapter.icm.outstanding": "1", "adapter.icm.victims": "1"},
+        {f"adapter.{name}.outstanding": "1" for name in CACHES},
+        {"adapter.sqpc.policy": "random", "adapter.mtt.policy": "fifo"},
+        {"host.chipset.short_read": "256 B"},
+        {"adapter.bus.read_tags": "1"},
+    ],
+    ids=lambda change: "-".join(change) or "plain",
+)
+def test_everything_completes_when_everything_misses(mode: str, change: dict[str, str]) -> None:
+    one = {f"adapter.{name}.{key}": "1" for name in CACHES for key in ("entries", "ways")}
+    rig = run(mode, one | change, pairs=20)
+    assert rig.counter("sqpc_miss_cnt") > 20 * len(MESSAGES)
+
+
+def test_larger_pages_are_looked_up_as_often_but_miss_less() -> None:
+    def counters(page_size: int) -> tuple[int, int]:
+        rig = Rig(machine({"adapter.mtt.entries": "8", "adapter.mtt.ways": "8"}))
+        a, b = rig.peers
+        for peer in (a, b):
+            peer.mr = peer.pd.reg_mr(1 << 21, ALL, page_size=page_size)
+        qp, _ = rig.connect(a, b)
+        for _ in range(2):
+            assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 1 << 21)))
+        return rig.counter("mtt_access_cnt"), rig.counter("mtt_miss_cnt")
+
+    small, large = counters(4096), counters(1 << 21)
+    assert small[0] == large[0]
+    # Two times 512 pages at both ends, which 8 entries cannot keep; the work queue and the
+    # completion queue, once for each message as the pages of the message drive them out.
+    assert small[1] == 2 * (2 * 512 + 2)
+    assert large[1] == 2 + 2
+
+
+def test_completions_of_one_queue_keep_their_order_when_their_translations_miss() -> None:
+    one = {f"adapter.{name}.{key}": "1" for name in CACHES for key in ("entries", "ways")} | {
+        "adapter.mtt.outstanding": "1",
+        "adapter.completion.latency": "0 ns",
+    }
+    rig = Rig(machine(one, adapter="mt25218", firmware_mode="memfree"))
+    a, b = rig.peers
+    pairs = [rig.connect(a, b)[0] for _ in range(8)]
+    finished: list[tuple[int, int]] = []
+    complete = a.adapter.completions._generate
+
+    def noted(cq: object, completion: object, trace: object) -> None:
+        finished.append((completion.qpn, completion.wr_id))
+        complete(cq, completion, trace)
+
+    a.adapter.completions._generate = noted
+
+    def program(qp: QP) -> Program:
+        yield from a.post(qp, *(a.request(WRITE, b, 100, wr_id=number) for number in range(12)))
+
+    *_, found = rig.run(*map(program, pairs), a.collect(96))
+    assert [(c.qpn, c.wr_id) for c in found] == finished
+    times = [c.timestamp_ps for c in found]
+    assert times == sorted(times)
+    for qp in pairs:
+        assert [c.wr_id for c in found if c.qpn == qp.qp_num] == list(range(12))
+
+
+@pytest.mark.parametrize("mode", ["mem", "memfree"])
+def test_thousands_of_completions_that_wait_for_one_translation_do_not_nest(mode: str) -> None:
+    # One fetch translates eight pages of completions.
+    line = {"adapter.mtt.line": "64 B"}
+    rig = Rig(machine(line, adapter="mt25218", firmware_mode=mode), cqe=5000)
+    a, b = rig.peers
+    # All are posted while the first waits to be sent again, and then fail with it.
+    qp, _ = rig.connect(a, b, max_send_wr=4000, rnr_retry=1, min_rnr_timer_ps=10**10)
+    longest = 0
+    write_next = a.adapter.completions._write_next
+
+    def noted(cq: CompletionQueue) -> None:
+        nonlocal longest
+        longest = max(longest, len(cq.unwritten))
+        write_next(cq)
+
+    a.adapter.completions._write_next = noted
+    found = rig.exchange(qp, a, *[a.request(SEND, b)] * 4000)
+    assert statuses(found) == ["RNR_RETRY_EXC_ERR"] + ["WR_FLUSH_ERR"] * 3999
+    assert [c.posted for c in found] == list(range(1, 4001))
+    assert longest > 3000

@@ -1,0 +1,110 @@
+"""Where the entries of queues lie in host memory."""
+
+import pytest
+
+from hcasim.hca import Access, Region
+from hcasim.hca.work_queue import Ring, WorkQueueBuffer, send_stride
+from tests.rig import SEND, WRITE, Program, Rig, machine, succeeded
+
+PAGE = 4096
+
+
+def region(address: int = PAGE, length: int = PAGE) -> Region:
+    return Region(1, 0, address, length, Access.LOCAL_WRITE, PAGE, 0, on_adapter=False)
+
+
+def test_a_ring_begins_again_after_its_last_entry() -> None:
+    ring = Ring(region(), 128, 64, 3)
+    first = PAGE + 128
+    assert [ring.address(index) for index in range(7)] == [
+        first + 64 * place for place in (0, 1, 2, 0, 1, 2, 0)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("queues", "offset", "size"),
+    [
+        (WorkQueueBuffer(4, 64, 4, 64), 256, 512),
+        (WorkQueueBuffer(4, 64, 3, 64), 192, 448),
+        # The send queue begins with a multiple of its stride.
+        (WorkQueueBuffer(4, 256, 3, 64), 256, 1280),
+        (WorkQueueBuffer(1, 512, 9, 64), 1024, 1536),
+    ],
+)
+def test_the_send_queue_lies_behind_the_receive_queue(
+    queues: WorkQueueBuffer, offset: int, size: int
+) -> None:
+    assert (queues.send_offset, queues.size) == (offset, size)
+
+
+@pytest.mark.parametrize(
+    ("inline", "stride"),
+    # Next 8, control 8, remote address 16; then an atomic's 32 or 4 and the data.
+    [(0, 64), (28, 64), (29, 128), (92, 128), (93, 256), (128, 256)],
+)
+def test_an_entry_of_the_send_queue_holds_any_request(inline: int, stride: int) -> None:
+    assert send_stride(inline, 64) == stride
+
+
+def addresses(inline: int = 0) -> tuple[list[int], list[int]]:
+    """Where 10 sends and 10 receives were read from, on queues of 4 and of 3 entries."""
+    rig = Rig(machine())
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b, max_send_wr=4, max_recv_wr=3, max_inline_data=inline)
+    found: list[list[int]] = [[], []]
+    for side, peer in enumerate((a, b)):
+        fetch = peer.adapter.dma.fetch_entry
+
+        def noted(ring: Ring, index: int, *rest: object, side: int = side, fetch=fetch) -> None:
+            found[side].append(ring.address(index) - ring.region.address)
+            fetch(ring, index, *rest)
+
+        peer.adapter.dma.fetch_entry = noted
+
+    def program() -> Program:
+        for _ in range(10):
+            yield from b.post_receives(remote, b.receive(64))
+            yield from a.post(qp, a.request(SEND, b))
+            yield from a.collect(1)
+            yield from b.collect(1)
+
+    rig.run(program())
+    return found[0], found[1]
+
+
+def test_entries_are_read_in_turn_from_where_they_were_posted() -> None:
+    sent, received = addresses()
+    assert sent == [192 + 64 * (index % 4) for index in range(10)]
+    assert received == [64 * (index % 3) for index in range(10)]
+    sent, _ = addresses(inline=128)
+    assert sent == [256 + 256 * (index % 4) for index in range(10)]
+
+
+def test_unsignaled_requests_take_entries_too() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_send_wr=4)
+    used: list[int] = []
+    fetch = a.adapter.dma.fetch_entry
+
+    def noted(ring: Ring, index: int, *rest: object) -> None:
+        used.append((ring.address(index) - ring.region.address) // 64 % 4)
+        fetch(ring, index, *rest)
+
+    a.adapter.dma.fetch_entry = noted
+    for _ in range(3):
+        silent = [a.request(WRITE, b, signaled=False)] * 2
+        assert succeeded(rig.exchange(qp, a, *silent, a.request(WRITE, b)))
+    first = used[0]
+    assert used == [(first + index) % 4 for index in range(9)]
+
+
+def test_a_queue_within_a_page_needs_one_entry_of_each_table() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_send_wr=32, max_recv_wr=1)
+    for _ in range(100):
+        rig.exchange(qp, a, a.request(WRITE, b))
+    # Work queue, completion queue and buffer here, the buffer there; the completion queue of 4096
+    # entries of 32 B has 128 of them in a page.
+    assert rig.counter("mpt_miss_cnt") == rig.counter("mtt_miss_cnt") == 3 + 1
