@@ -108,3 +108,21 @@ def test_a_queue_within_a_page_needs_one_entry_of_each_table() -> None:
     # Work queue, completion queue and buffer here, the buffer there; the completion queue of 4096
     # entries of 32 B has 128 of them in a page.
     assert rig.counter("mpt_miss_cnt") == rig.counter("mtt_miss_cnt") == 3 + 1
+
+
+def test_completions_are_written_in_turn_to_their_queue() -> None:
+    rig = Rig(cqe=3)
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    written: list[int] = []
+    write = rig.cluster.nodes[0].bus.write
+
+    def noted(address: int, size: int, *rest: object) -> None:
+        written.append(address)
+        write(address, size, *rest)
+
+    rig.cluster.nodes[0].bus.write = noted
+    for _ in range(7):
+        rig.exchange(qp, a, a.request(WRITE, b))
+    first = a.cq.queue.ring.region.address
+    assert written == [first + 32 * (index % 3) for index in range(7)]

@@ -1,0 +1,75 @@
+"""How far the translation of packets runs ahead of reading them."""
+
+from collections import deque
+from collections.abc import Callable
+
+import pytest
+
+from hcasim.engine import Simulator
+from hcasim.fabric import Opcode
+from hcasim.fabric.packet import Packet
+from hcasim.hca import Access, Region
+from hcasim.hca.dma import ReadStream
+from hcasim.hca.icm import Icm
+from hcasim.hca.local_memory import LocalMemory
+from hcasim.hca.port import StagedPacket
+from hcasim.hca.translation import TranslationTables
+from tests.rig import machine
+from tests.unit.hca.storage import FakeStorage
+
+PAGE = 4096
+
+
+class BusyBus:
+    """A bus whose requests wait until the test lets the next one out."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.waiting: deque[Callable[[], None]] = deque()
+
+    def read(self, address: int, *_: object, on_issued: Callable[[], None]) -> None:
+        self.asked.append(address // PAGE)
+        self.waiting.append(on_issued)
+
+
+class Buffer:
+    """A staging buffer whose packets never get their data."""
+
+    def complete(self, staged: StagedPacket) -> None:
+        raise AssertionError("no data has come")
+
+
+def stream(prefetch: int) -> tuple[Simulator, BusyBus, TranslationTables, ReadStream, Region]:
+    sim, bus = Simulator(), BusyBus()
+    adapter = machine(adapter="mt25218", firmware_mode="memfree").adapter
+    local = LocalMemory(sim, "local", adapter.memory, 0)
+    tables = TranslationTables(adapter, Icm(sim, "hca", adapter, FakeStorage(sim, 1000), local))
+    region = tables.register(1, 0, 64 * PAGE, Access.LOCAL_WRITE, PAGE)
+    return sim, bus, tables, ReadStream(Buffer(), bus, local, tables, prefetch), region
+
+
+@pytest.mark.parametrize("prefetch", [0, 1, 3, 8])
+def test_no_more_packets_are_translated_ahead_than_are_prefetched(prefetch: int) -> None:
+    sim, bus, tables, reads, region = stream(prefetch)
+    packets = 12
+    for number in range(packets):
+        staged = StagedPacket(Packet(Opcode.RDMA_WRITE, 1, 1, number, 64))
+        reads.add(staged, region, number * PAGE)
+    sim.run()
+    for issued in range(packets):
+        translated = min(packets, issued + 1 + prefetch)
+        assert tables.mtt.misses == tables.mtt.accesses == translated
+        assert sorted(bus.asked) == list(range(translated))
+        bus.waiting.popleft()()
+        sim.run()
+    assert not bus.waiting
+
+
+def test_one_packet_is_read_after_the_other_without_prefetching() -> None:
+    sim, bus, _, reads, region = stream(0)
+    for page in (5, 3, 5, 9):
+        reads.add(StagedPacket(Packet(Opcode.RDMA_WRITE, 1, 1, 0, 64)), region, page * PAGE)
+    for _ in range(4):
+        sim.run()
+        bus.waiting.popleft()()
+    assert bus.asked == [5, 3, 5, 9]
