@@ -153,7 +153,7 @@ def _print_resources(heading: str, breakdown: Mapping[str, Any]) -> None:
 
 
 def _print_caches(heading: str, caches: Iterable[Mapping[str, Any]]) -> None:
-    columns = ("Cache", "Table in", "Accesses", "Misses", "Hit rate", "Waited (us)")
+    columns = ("Cache", "Table in", "Accesses", "Misses", "Hit rate", "Fetch (us)", "Waited (us)")
     rows = [
         (
             one["name"],
@@ -161,6 +161,7 @@ def _print_caches(heading: str, caches: Iterable[Mapping[str, Any]]) -> None:
             str(one["accesses"]),
             str(one["misses"]),
             f"{100 * one['hit_rate']:.1f} %",
+            f"{one['fetch_us']:.3f}",
             f"{one['waited_us']:.3f}",
         )
         for one in caches

@@ -10,7 +10,13 @@ from hcasim.engine import CreditPool, SetAssociativeCache, Simulator
 
 
 class Backing(Protocol):
-    """The table behind a cache."""
+    """The table behind a cache.
+
+    Attributes:
+        read_ps: time that the memory took for all fetches so far, in ps.
+    """
+
+    read_ps: int
 
     def fetch(self, address: int, size: int, then: Callable[..., None], *args: object) -> None:
         """Read part of the table, then call ``then(*args)``."""
@@ -87,11 +93,15 @@ class ContextCache:
             action(*args)
 
     def counters(self) -> dict[str, int]:
-        """Look-ups, fetches, waiting time in ps and bytes moved, under the silicon's names."""
+        """Look-ups, misses, times in ps and bytes moved, under the silicon's names.
+
+        ``wait_ps`` is what look-ups waited in all, ``fetch_ps`` what the memory took for fetches.
+        """
         return {
             f"{self.name}_access_cnt": self.accesses,
             f"{self.name}_miss_cnt": self.misses,
             f"{self.name}_wait_ps": self.wait_ps,
+            f"{self.name}_fetch_ps": self._table.read_ps,
             f"{self.name}_fetch_bytes": self.misses * self._line,
             f"{self.name}_writeback_bytes": self.write_backs * self._line,
         }

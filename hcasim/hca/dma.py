@@ -15,7 +15,7 @@ from hcasim.hca.work_queue import Ring
 
 
 class ReadStream:
-    """Reads the data of the packets in one staging buffer, in order.
+    """Reads the data of the packets in one staging buffer, begun in order.
 
     Without prefetching a packet is translated when all reads before it have been issued.
 

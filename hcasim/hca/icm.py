@@ -52,6 +52,8 @@ class Icm:
     def leave(self, storage: Storage, address: int, size: int) -> None:
         """Take a changed line that has left its cache, to write it back."""
         self._victims.append((storage, address, size))
+        if len(self._victims) > self._room:
+            self._write_back()
 
     def make_room(self) -> None:
         """Write back what would not fit beside the victim of the fetch that begins."""
@@ -75,11 +77,16 @@ class Icm:
 
 
 class Table:
-    """One table of the ICM, in the memory that holds it."""
+    """One table of the ICM, in the memory that holds it.
+
+    Attributes:
+        read_ps: time that the memory took for all fetches so far, in ps.
+    """
 
     def __init__(self, icm: Icm, storage: Storage) -> None:
         self._icm = icm
         self._storage = storage
+        self.read_ps = 0
 
     def fetch(self, address: int, size: int, then: Callable[..., None], *args: object) -> None:
         """Read ``size`` bytes of the table, then call ``then(*args)``."""
@@ -89,7 +96,11 @@ class Table:
         self, address: int, size: int, then: Callable[..., None], args: tuple[object, ...]
     ) -> None:
         self._icm.make_room()
-        self._storage.read(address, size, self._icm.arrived, then, args)
+        self._storage.read(address, size, self._arrived, self._icm.sim.now, then, args)
+
+    def _arrived(self, began: int, then: Callable[..., None], args: tuple[object, ...]) -> None:
+        self.read_ps += self._icm.sim.now - began
+        self._icm.arrived(then, args)
 
     def write_back(self, address: int, size: int) -> None:
         """Write ``size`` bytes of the table when no fetch is waiting; nobody waits for it."""

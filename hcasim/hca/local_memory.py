@@ -82,27 +82,19 @@ class LocalMemory:
         on_sent: Callable[[], None] | None = None,
         on_visible: Callable[[], None] | None = None,
     ) -> None:
-        """Write ``size`` bytes; the calls are those of :class:`Storage`."""
+        """Write ``size`` bytes; the calls are those of :class:`Storage`.
+
+        What the controller has taken can be read, although it is stored later.
+        """
         self.writes += 1
         self.write_bytes += size
-        # Written from a buffer, so that a read asked for at the same time goes first.
-        self.sim.call_after(
-            0,
-            self.controller.request,
-            WRITE,
-            self._rate.time(size),
-            self._stored,
-            on_sent,
-            on_visible,
-        )
-
-    def _stored(
-        self, on_sent: Callable[[], None] | None, on_visible: Callable[[], None] | None
-    ) -> None:
-        if on_sent is not None:
-            on_sent()
+        # Stored from a buffer, so that a read asked for at the same time goes first.
+        self.sim.call_after(0, self._store, size, on_sent)
         if on_visible is not None:
-            self.sim.call_after(self._latency, on_visible)
+            self.sim.call_after(0, on_visible)
+
+    def _store(self, size: int, on_sent: Callable[[], None] | None) -> None:
+        self.controller.request(WRITE, self._rate.time(size), on_sent or _nobody)
 
     def allocate(self, length: int, page_size: int) -> int:
         """Address of ``length`` fresh bytes, aligned to a page of ``page_size`` bytes.
@@ -126,3 +118,7 @@ class LocalMemory:
             "local_memory_writes": self.writes,
             "local_memory_write_bytes": self.write_bytes,
         }
+
+
+def _nobody() -> None:
+    """Nobody keeps the data of this write."""

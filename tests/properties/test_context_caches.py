@@ -28,6 +28,7 @@ class Memory:
 
     def __init__(self, sim: Simulator) -> None:
         self.sim = sim
+        self.read_ps = 0
         self.fetched: list[tuple[int, int]] = []
         self.written: list[tuple[int, int]] = []
 

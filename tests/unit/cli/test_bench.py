@@ -160,7 +160,7 @@ def test_an_explained_result_tells_how_the_caches_fared(hcasim_: Hcasim) -> None
     output = hcasim_("bench", "write_lat", *SUR, *words).output
     assert "write_lat on sur2005, mt25218 (memfree)" in output
     assert "Caches of the adapters, 8" in output
-    assert re.search(r"^sqpc +host +4 +1 +75\.0 % +2\.500$", output, re.MULTILINE)
+    assert re.search(r"^sqpc +host +4 +1 +75\.0 % +0\.000 +2\.500$", output, re.MULTILINE)
     data = json.loads(hcasim_("bench", "write_lat", *SUR, *words, "--json").output)
     assert data["firmware_mode"] == "memfree"
     (sqpc,) = data["breakdown"]["caches"]

@@ -19,7 +19,7 @@ class Memory:
         self.sim = sim
         self.fetched: list[tuple[int, int, int]] = []
         self.written: list[tuple[int, int]] = []
-        self.under_way = self.most = 0
+        self.under_way = self.most = self.read_ps = 0
 
     def fetch(self, address: int, size: int, then: Callable[..., None], *args: object) -> None:
         self.fetched.append((int(self.sim.now), address, size))
@@ -29,6 +29,7 @@ class Memory:
 
     def _done(self, then: Callable[..., None], args: tuple[object, ...]) -> None:
         self.under_way -= 1
+        self.read_ps += FETCH
         then(*args)
 
     def write_back(self, address: int, size: int) -> None:
@@ -84,6 +85,7 @@ def test_counters_have_the_names_of_the_silicon() -> None:
         "sqpc_access_cnt": 5,
         "sqpc_miss_cnt": 2,
         "sqpc_wait_ps": 3 * FETCH,
+        "sqpc_fetch_ps": 2 * FETCH,
         "sqpc_fetch_bytes": 2 * 256,
         "sqpc_writeback_bytes": 0,
     }

@@ -24,7 +24,7 @@ def test_a_read_takes_its_bytes_and_the_latency() -> None:
     assert done == [256_000 + LATENCY]
 
 
-def test_a_write_is_sent_with_its_bytes_and_visible_after_the_latency() -> None:
+def test_a_write_is_visible_when_the_controller_has_it_and_sent_with_its_bytes() -> None:
     sim, dimm = memory()
     times: list[tuple[str, int]] = []
     dimm.write(
@@ -34,7 +34,7 @@ def test_a_write_is_sent_with_its_bytes_and_visible_after_the_latency() -> None:
         lambda: times.append(("visible", int(sim.now))),
     )
     sim.run()
-    assert times == [("sent", 100_000), ("visible", 100_000 + LATENCY)]
+    assert times == [("visible", 0), ("sent", 100_000)]
 
 
 def test_accesses_follow_each_other_by_their_bytes_and_latencies_overlap() -> None:

@@ -3,7 +3,8 @@
 from hcasim.catalog import resolve
 from hcasim.study.caches import cache_use
 
-COUNTERS = {"sqpc_access_cnt": 8, "sqpc_miss_cnt": 2, "sqpc_wait_ps": 1_500_000, "mtt_miss_cnt": 0}
+COUNTERS = {"sqpc_access_cnt": 8, "sqpc_miss_cnt": 2, "sqpc_wait_ps": 1_500_000}
+COUNTERS |= {"sqpc_fetch_ps": 1_300_000, "mtt_miss_cnt": 0}
 
 
 def test_each_cache_that_was_used_has_its_hits_and_its_waiting() -> None:
@@ -13,6 +14,7 @@ def test_each_cache_that_was_used_has_its_hits_and_its_waiting() -> None:
             "accesses": 8,
             "misses": 2,
             "hit_rate": 0.75,
+            "fetch_us": 0.65,
             "waited_us": 1.5,
             "table": "adapter",
         }

@@ -159,10 +159,6 @@ def test_a_watch_sees_what_lands_in_the_memory_of_the_adapter() -> None:
     assert made.run(reader(), a.post(qp, request))[0]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the completion is visible while the data is on its way into the adapter's memory",
-)
 @pytest.mark.parametrize("length", [8, 1024, 5000])
 def test_a_receive_completes_after_its_data_wherever_that_is(length: int) -> None:
     made = rig()
