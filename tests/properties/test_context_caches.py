@@ -34,6 +34,7 @@ class Memory:
 
     def fetch(self, address: int, size: int, then: Callable[..., None], *args: object) -> None:
         self.fetched.append((address, size))
+        self.read_ps += FETCH
         self.sim.call_after(FETCH, then, *args)
 
     def write_back(self, address: int, size: int) -> None:
@@ -114,6 +115,7 @@ def test_a_cache_fetches_and_writes_back_what_a_plain_model_does(
         "mtt_access_cnt": len(trace),
         "mtt_miss_cnt": len(fetched),
         "mtt_wait_ps": len(fetched) * FETCH,
+        "mtt_fetch_ps": len(fetched) * FETCH,
         "mtt_fetch_bytes": len(fetched) * size,
         "mtt_writeback_bytes": len(memory.written) * size,
     }
