@@ -7,6 +7,7 @@ from hcasim.catalog import Adapter, Link
 from hcasim.engine import Simulator
 from hcasim.fabric.packet import Opcode, Packet
 from hcasim.hca.completion import CompletionEngine
+from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.doorbell import Doorbell
 from hcasim.hca.icm import Icm
@@ -87,6 +88,17 @@ class HostChannelAdapter:
             port.process = self._dispatch
 
     @property
+    def caches(self) -> tuple[ContextCache, ...]:
+        """The caches of contexts and translations."""
+        return (
+            self.requester.send_engine.sqpc,
+            self.responder.rqpc,
+            self.completions.cqc,
+            self.tables.mpt,
+            self.tables.mtt,
+        )
+
+    @property
     def queue_pairs(self) -> int:
         """Queue pairs in use."""
         return len(self._queue_pairs)
@@ -159,13 +171,7 @@ class HostChannelAdapter:
             "port_rcv_data": sum(p.payload_received for p in self.ports),
             "flow_control_packets": sum(p.transmitter.flow_control_packets for p in self.ports),
         }
-        for cache in (
-            self.requester.send_engine.sqpc,
-            self.responder.rqpc,
-            self.completions.cqc,
-            self.tables.mpt,
-            self.tables.mtt,
-        ):
+        for cache in self.caches:
             found |= cache.counters()
         return found | self.memory.counters() | self.bus.counters()
 
@@ -179,8 +185,9 @@ class HostChannelAdapter:
         return found
 
     def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that work waited for tags, credits or buffers so far, by name."""
-        found = self.bus.waiting_ps() | {self.icm.slots.name: self.icm.slots.wait_ps}
+        """Time in ps that work waited for tags, credits, buffers or entries so far, by name."""
+        found = self.bus.waiting_ps()
+        found |= {f"{self.name}.{cache.name}": cache.blocked_ps for cache in self.caches}
         for port in self.ports:
             for buffer in (port.requests, port.responses):
                 found[buffer.slots.name] = buffer.slots.wait_ps

@@ -36,7 +36,7 @@ class ContextCache:
     Attributes:
         accesses: look-ups so far.
         misses: lines fetched; look-ups that wait for a line on its way fetch nothing more.
-        wait_ps: time that look-ups waited for those fetches, in ps.
+        wait_ps: time that look-ups waited for those fetches in all, in ps.
         write_backs: lines written back.
     """
 
@@ -56,6 +56,15 @@ class ContextCache:
         self._cache = SetAssociativeCache(description.lines, description.ways, description.policy)
         self._fetches = CreditPool(sim, f"{name}.fetches", description.outstanding)
         self._waiting: dict[int, list[tuple[int, Callable[..., None], tuple[Any, ...]]]] = {}
+        self._blocked_ps = 0
+        self._blocked_since = 0
+
+    @property
+    def blocked_ps(self) -> int:
+        """Time in ps during which at least one look-up had to wait, up to now."""
+        if not self._waiting:
+            return self._blocked_ps
+        return self._blocked_ps + self.sim.now - self._blocked_since
 
     def held(self, key: int) -> bool:
         """Look ``key`` up if that needs no fetch; return whether it did not."""
@@ -74,6 +83,8 @@ class ContextCache:
         waiting = self._waiting.get(line)
         if waiting is None:
             self.misses += 1
+            if not self._waiting:
+                self._blocked_since = self.sim.now
             self._waiting[line] = [(self.sim.now, action, args)]
             self._fetches.acquire(
                 1, self._table.fetch, line * self._line, self._line, self._fetched, line
@@ -88,7 +99,10 @@ class ContextCache:
             self._table.write_back(victim * self._line, self._line)
         self._fetches.release(1)
         now = self.sim.now
-        for since, action, args in self._waiting.pop(line):
+        waiting = self._waiting.pop(line)
+        if not self._waiting:
+            self._blocked_ps += now - self._blocked_since
+        for since, action, args in waiting:
             self.wait_ps += now - since
             action(*args)
 

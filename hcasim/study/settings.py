@@ -42,6 +42,8 @@ def unknown_workload(name: str) -> str:
 def build_options(workload: Workload, given: Mapping[str, Any]) -> Options:
     """Complete settings with the defaults of a workload.
 
+    The warm-up, unless it is given, lasts until every queue pair and buffer has been used once.
+
     Parameters:
         workload: the benchmark.
         given: settings that were made, one value each; they must have no faults.
@@ -49,7 +51,10 @@ def build_options(workload: Workload, given: Mapping[str, Any]) -> Options:
     settings = dict(given)
     if settings.get("mode") in ("striping", "binding"):
         settings.setdefault("ports", 2)
-    return replace(workload.defaults, **settings)
+    options = replace(workload.defaults, **settings)
+    if "warmup" in settings or not options.warmup:
+        return options
+    return replace(options, warmup=max(options.warmup, workload.round(options)))
 
 
 def find_faults(

@@ -43,8 +43,8 @@ class Utilisation:
     def report(self) -> dict[str, Any]:
         """Shares of the time since the mark, and what binds.
 
-        A resource that is busy all the time binds; if none is, the pool of tags or credits
-        that work waited for longest does.
+        A resource that is busy all the time binds; if none is, the pool of tags or credits, or the
+        cache, that work waited for longest does.
         """
         elapsed = max(1, self._cluster.sim.now - self._since)
         busy = {

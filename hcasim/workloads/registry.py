@@ -37,6 +37,7 @@ class Workload:
         fields: columns of numbers that it measures.
         options: names of the options that mean something to it.
         defaults: options unless the user says otherwise.
+        round: iterations after which everything that is used in turn has been used once.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Workload:
     options: frozenset[str]
     defaults: Options
     run: Run
+    round: Callable[[Options], int] = lambda _: 1
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,18 @@ class Point:
     counters: dict[str, int]
     breakdown: dict[str, Any]
     wall_seconds: float
+
+
+def _queue_pairs(options: Options) -> int:
+    return options.qps
+
+
+def _windows(options: Options) -> int:
+    return -(-options.qps // options.window)
+
+
+def _buffers(options: Options) -> int:
+    return options.buffers
 
 
 _COMMON = {"size", "iters", "warmup", "exact", "explain"}
@@ -91,6 +105,7 @@ WORKLOADS: dict[str, Workload] = {
             _INLINE,
             _LAT,
             latency.write_lat,
+            _queue_pairs,
         ),
         Workload(
             "send_lat",
@@ -99,9 +114,16 @@ WORKLOADS: dict[str, Workload] = {
             _INLINE,
             _LAT,
             latency.send_lat,
+            _queue_pairs,
         ),
         Workload(
-            "read_lat", "RDMA read round trip", _LATENCY_FIELDS, _LATENCY, _LAT, latency.read_lat
+            "read_lat",
+            "RDMA read round trip",
+            _LATENCY_FIELDS,
+            _LATENCY,
+            _LAT,
+            latency.read_lat,
+            _queue_pairs,
         ),
         Workload(
             "atomic_lat",
@@ -110,6 +132,7 @@ WORKLOADS: dict[str, Workload] = {
             _LATENCY | {"op"},
             _LAT,
             latency.atomic_lat,
+            _queue_pairs,
         ),
         Workload(
             "qp_lat",
@@ -134,6 +157,7 @@ WORKLOADS: dict[str, Workload] = {
             _MANY | {"memory"},
             _LAT,
             loopback.loopback_lat,
+            _queue_pairs,
         ),
         Workload(
             "netpipe",
@@ -142,6 +166,7 @@ WORKLOADS: dict[str, Workload] = {
             _NETPIPE,
             _NETPIPE_DEFAULTS,
             netpipe.netpipe,
+            _buffers,
         ),
         Workload(
             "write_bw",
@@ -150,6 +175,7 @@ WORKLOADS: dict[str, Workload] = {
             _PORTS,
             _BW,
             bandwidth.write_bw,
+            _windows,
         ),
         Workload(
             "write_bibw",
@@ -158,6 +184,7 @@ WORKLOADS: dict[str, Workload] = {
             _PORTS,
             _BW,
             bandwidth.write_bibw,
+            _windows,
         ),
         Workload(
             "send_bw",
@@ -166,6 +193,7 @@ WORKLOADS: dict[str, Workload] = {
             _STREAM | {"processes", "inline"},
             _BW,
             bandwidth.send_bw,
+            _windows,
         ),
         Workload(
             "send_bibw",
@@ -174,8 +202,17 @@ WORKLOADS: dict[str, Workload] = {
             _STREAM | {"processes", "inline"},
             _BW,
             bandwidth.send_bibw,
+            _windows,
         ),
-        Workload("read_bw", "RDMA read windows", _STREAM_FIELDS, _STREAM, _BW, bandwidth.read_bw),
+        Workload(
+            "read_bw",
+            "RDMA read windows",
+            _STREAM_FIELDS,
+            _STREAM,
+            _BW,
+            bandwidth.read_bw,
+            _windows,
+        ),
         Workload(
             "bw_rd", "DMA reads by the adapter, bus alone", _STREAM_FIELDS, _BUS, _BW, bus.bw_rd
         ),

@@ -6,6 +6,8 @@ import pytest
 
 from hcasim.catalog import CatalogError, resolve
 from hcasim.study import prepare
+from hcasim.study.settings import build_options
+from hcasim.workloads import WORKLOADS
 
 
 def faults_of(workload: str = "write_bw", testbed: str = "liu2004", **request: Any) -> list[str]:
@@ -154,3 +156,22 @@ def test_faults_of_numbers_and_of_lists_are_said_together() -> None:
         "page_size",
         "mode",
     ]
+
+
+@pytest.mark.parametrize(
+    ("workload", "given", "warmup"),
+    [
+        ("write_lat", {"qps": 4096}, 4096),
+        ("write_lat", {"qps": 4}, 1000),
+        ("write_lat", {"qps": 4096, "warmup": 7}, 7),
+        ("write_lat", {"qps": 4096, "warmup": 0}, 0),
+        ("send_bw", {"qps": 1000, "window": 10}, 100),
+        ("netpipe", {"buffers": 16}, 16),
+        ("qp_lat", {"qps": 4096}, 10),
+        ("scatter", {"qps": 4096}, 10),
+    ],
+)
+def test_the_first_use_of_everything_is_warm_up_unless_that_is_given(
+    workload: str, given: dict[str, Any], warmup: int
+) -> None:
+    assert build_options(WORKLOADS[workload], given).warmup == warmup

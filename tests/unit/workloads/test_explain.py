@@ -152,6 +152,21 @@ def test_widening_what_binds_helps_and_widening_something_else_does_not() -> Non
     assert bandwidth(link__width="12") == pytest.approx(base, rel=0.01)
 
 
+def test_the_cache_that_work_waits_for_is_named() -> None:
+    def scatter(entries: int) -> tuple[float, str]:
+        slow = {"adapter.icm.outstanding": "1", "adapter.icm.latency": "800 ns"}
+        change = {"adapter.mpt.entries": str(entries)} | slow
+        options = Options(size=64, qps=128, iters=6, warmup=1, explain=True)
+        point = run_point("scatter", machine(change, adapter="mt25218"), options)
+        return point.row["latency_us"], point.breakdown["binds"]
+
+    short, binds = scatter(64)
+    assert binds == "node0.hca.mpt"
+    roomy, binds = scatter(512)
+    assert binds.endswith("qpc")
+    assert roomy < 0.7 * short
+
+
 def test_shares_are_shares() -> None:
     _, found = breakdown("write_bibw", size=65536, iters=4, warmup=1)
     for resource in found["resources"]:
