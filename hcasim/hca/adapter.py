@@ -179,7 +179,8 @@ class HostChannelAdapter:
         """Time in ps that each serial resource was in use so far, by name."""
         server = self.requester.send_engine.server
         memory = self.memory.controller
-        found = {server.name: server.busy_ps, memory.name: memory.busy_ps} | self.bus.busy_ps()
+        found = {server.name: server.busy_ps, memory.name: memory.busy_ps}
+        found |= {self.icm.name: self.icm.busy_ps} | self.bus.busy_ps()
         for port in self.ports:
             found |= port.busy_ps()
         return found

@@ -32,13 +32,24 @@ class Icm:
         self, sim: Simulator, name: str, adapter: Adapter, host: Storage, local: LocalMemory
     ) -> None:
         self.sim = sim
-        self.slots = CreditPool(sim, f"{name}.icm_fetches", adapter.icm.outstanding)
+        self.name = f"{name}.icm"
+        self.slots = CreditPool(sim, self.name, adapter.icm.outstanding)
+        self._in_flight = 0
+        self._full_ps = 0
+        self._full_since = 0
         self.latency = adapter.icm.latency
         self._room = adapter.icm.victims
         self._adapter = adapter
         self._victims: deque[tuple[Storage, int, int]] = deque()
         self._host = host
         self._local = local
+
+    @property
+    def busy_ps(self) -> int:
+        """Time in ps during which no further fetch could have been started, up to now."""
+        if self._in_flight < self.slots.capacity:
+            return self._full_ps
+        return self._full_ps + self.sim.now - self._full_since
 
     def cache(self, name: str, description: Cache, *, written: bool) -> ContextCache:
         """A cache of one table.
@@ -55,8 +66,11 @@ class Icm:
         if len(self._victims) > self._room:
             self._write_back()
 
-    def make_room(self) -> None:
-        """Write back what would not fit beside the victim of the fetch that begins."""
+    def begin(self) -> None:
+        """Start a fetch: write back what would not fit beside its victim."""
+        self._in_flight += 1
+        if self._in_flight == self.slots.capacity:
+            self._full_since = self.sim.now
         while len(self._victims) >= self._room:
             self._write_back()
 
@@ -65,6 +79,9 @@ class Icm:
         self.sim.call_after(self.latency, self._fetched, then, args)
 
     def _fetched(self, then: Callable[..., None], args: tuple[object, ...]) -> None:
+        if self._in_flight == self.slots.capacity:
+            self._full_ps += self.sim.now - self._full_since
+        self._in_flight -= 1
         then(*args)
         self.slots.release(1)
         if self.slots.available == self.slots.capacity:
@@ -95,7 +112,7 @@ class Table:
     def _read(
         self, address: int, size: int, then: Callable[..., None], args: tuple[object, ...]
     ) -> None:
-        self._icm.make_room()
+        self._icm.begin()
         self._storage.read(address, size, self._arrived, self._icm.sim.now, then, args)
 
     def _arrived(self, began: int, then: Callable[..., None], args: tuple[object, ...]) -> None:

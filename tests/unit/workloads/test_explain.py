@@ -152,19 +152,24 @@ def test_widening_what_binds_helps_and_widening_something_else_does_not() -> Non
     assert bandwidth(link__width="12") == pytest.approx(base, rel=0.01)
 
 
-def test_the_cache_that_work_waits_for_is_named() -> None:
-    def scatter(entries: int) -> tuple[float, str]:
-        slow = {"adapter.icm.outstanding": "1", "adapter.icm.latency": "800 ns"}
-        change = {"adapter.mpt.entries": str(entries)} | slow
+@pytest.mark.parametrize(
+    ("outstanding", "binding", "gain"), [("1", "node0.hca.icm", 2), ("64", "node0.hca.mpt", 1.2)]
+)
+def test_missing_entries_or_the_path_to_them_are_named(
+    outstanding: str, binding: str, gain: float
+) -> None:
+    def scatter(**change: str) -> tuple[float, str]:
+        slow = {"adapter.icm.outstanding": outstanding, "adapter.icm.latency": "800 ns"}
+        slow |= {"adapter.mpt.outstanding": "1", "adapter.sqpc.outstanding": "64"}
+        settings = slow | {key.replace("__", "."): value for key, value in change.items()}
         options = Options(size=64, qps=128, iters=6, warmup=1, explain=True)
-        point = run_point("scatter", machine(change, adapter="mt25218"), options)
+        point = run_point("scatter", machine(settings, adapter="mt25218"), options)
         return point.row["latency_us"], point.breakdown["binds"]
 
-    short, binds = scatter(64)
-    assert binds == "node0.hca.mpt"
-    roomy, binds = scatter(512)
-    assert binds.endswith("qpc")
-    assert roomy < 0.7 * short
+    short, binds = scatter()
+    assert binds == binding
+    roomy, _ = scatter(adapter__mpt__entries="512")
+    assert gain * roomy < short
 
 
 def test_shares_are_shares() -> None:
