@@ -54,6 +54,7 @@ FIXED = {
     "adapter.limits.max_inline": "400 B",
     "adapter.limits.max_sge": "30",
     "adapter.limits.max_wr": "65535",
+    "adapter.limits.max_mtu": "4096 B",
     "host.memory.read_latency": "450 ns",
     "host.memory.write_latency": "150 ns",
     "host.memory.bandwidth": "6.4 GB/s",

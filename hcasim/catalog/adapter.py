@@ -220,6 +220,7 @@ class Limits(Section):
         description="scatter/gather elements of a work request"
     )
     max_wr: Count = Field(description="work requests of a queue")
+    max_mtu: Size = Field(description="payload of a packet")
 
 
 class Wqe(Section):

@@ -44,14 +44,21 @@ def contradictions(machine: Machine) -> list[str]:
                 f"packet of MTU {machine.mtu} beside link.credit_update, "
                 f"{format_size(machine.link.credit_update)}"
             )
-    if not adapter.local_memory_size:
-        faults += [
-            f"adapter.{name}.location: found {table.location!r} with firmware mode "
-            f"{adapter.firmware_mode} and {format_size(adapter.memory.size)} of memory on the "
-            "adapter; allowed: 'host'"
-            for name, table in adapter.caches.items()
-            if not adapter.in_host(table)
-        ]
+    local = [name for name, table in adapter.caches.items() if not adapter.in_host(table)]
+    if local and not adapter.local_memory_size:
+        paths = ", ".join(f"adapter.{name}.location" for name in local)
+        by_mode = all(adapter.caches[name].location == "mode" for name in local)
+        faults.append(
+            f"{paths}: found in the adapter's memory, of which firmware mode "
+            f"{adapter.firmware_mode} can use none (adapter.memory.size is "
+            f"{format_size(adapter.memory.size)}); allowed: 'host'"
+            + (", or firmware mode memfree" if by_mode else "")
+        )
+    if machine.mtu > adapter.limits.max_mtu:
+        faults.append(
+            f"mtu: found {format_size(machine.mtu)}; allowed: up to adapter.limits.max_mtu, "
+            f"{format_size(adapter.limits.max_mtu)}"
+        )
     if machine.stack.max_inline > adapter.limits.max_inline:
         faults.append(
             f"stack.max_inline: found {format_size(machine.stack.max_inline)}; allowed: up to "

@@ -35,7 +35,11 @@ FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
 @click.option("--pattern", metavar="WORD", help="Which queue pair is next: cyclic, random or zipf.")
 @click.option("--memory", metavar="WORD", help="Where the buffers are: host or adapter.")
 @click.option("--page-size", metavar="N", help="Page of the registered buffers: 4K or more.")
-@click.option("--buffers", metavar="N", help="Registered buffers that messages rotate through.")
+@click.option(
+    "--buffers",
+    metavar="N",
+    help="Registered buffers that messages rotate through; 1 with --reuse: more than caches hold.",
+)
 @click.option("--depth", metavar="N", help="Entries of each work queue.")
 @click.option("--op", metavar="OP", help="Atomic operation: fetch_add or cmp_swap.")
 @click.option("--iters", metavar="N", help="Iterations that are timed.")
@@ -74,7 +78,7 @@ def command(form: str, as_json: bool, trace: Path | None, jobs: int | None, **gi
     if as_json and form not in ("text", "json"):
         faults.append(f"--json: contradicts --format {form}; leave one out")
     form = "json" if as_json else form
-    faults += format_faults(form, given["workload"])
+    faults += format_faults(form, given["workload"], given["explain"])
     if trace is not None:
         faults += _trace_faults(trace, prepared)
     if faults:

@@ -30,7 +30,7 @@ _RULE = "-" * 87
 _MIB = 2**20
 
 
-def format_faults(form: str, workload: str) -> Iterator[str]:
+def format_faults(form: str, workload: str, explain: bool) -> Iterator[str]:
     """Say why a result cannot be printed in a form, before anything is simulated."""
     from hcasim.catalog import nearest, one_of
     from hcasim.cli.bench import FORMATS
@@ -38,6 +38,8 @@ def format_faults(form: str, workload: str) -> Iterator[str]:
 
     if form not in FORMATS:
         yield f"format: found {form!r}; allowed: {one_of(FORMATS)}{nearest(form, FORMATS)}"
+    elif explain and form not in ("text", "json"):
+        yield f"--explain: found with format {form}; allowed: text or json"
     known = WORKLOADS.get(workload)
     if known is None or form not in ("perftest", "osu", "netpipe"):
         return
@@ -90,8 +92,9 @@ def _print_text(result: Benchmark) -> None:
         (*(axis.label(row[axis.name]) for axis in axes), *(_number(row[n]) for n in fields))
         for row in result.curve.rows
     )
-    mode = machine.adapter.firmware_mode
-    adapter = machine.adapter.id if mode == "tavor" else f"{machine.adapter.id} ({mode})"
+    mode = next(p for p in machine.parameters if p.path == "adapter.firmware_mode")
+    silent = mode.value == "tavor" and mode.evidence != "assumed"
+    adapter = machine.adapter.id if silent else f"{machine.adapter.id} ({mode.value})"
     heading = f"{result.workload} on {machine.id}, {adapter}{what_if}"
     print_table(heading, columns, rows, right=columns)
     for point, breakdown in zip(result.points, result.breakdowns, strict=False):
@@ -120,7 +123,8 @@ def _number(value: float) -> str:
 def _print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
     of = f" of {point}" if point else ""
     if "stages" in breakdown:
-        _print_stages(f"Where the time{of} goes", breakdown)
+        one = "" if breakdown.get("typical", True) else ", one message of many that differ"
+        _print_stages(f"Where the time{of} goes{one}", breakdown)
     elif "components" in breakdown:
         columns = ("Component", "KiB", "Pinned", "Mapped")
         rows = [

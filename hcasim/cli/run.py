@@ -65,7 +65,7 @@ def command(
     if output is not None:
         for one in replays:
             _write(one, output)
-        note(f"Wrote {len(replays)} scenarios into {output}")
+        note(f"Wrote {len(replays)} scenario{'s' * (len(replays) != 1)} into {output}")
 
 
 def _to_dict(replay: Replay) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def find_faults(
     settings = build_options(workload, {**largest, **given})
     faults += _port_faults(settings, given)
     if machine is not None:
-        faults += _machine_faults(settings, machine)
+        faults += _machine_faults(workload, settings, machine)
     return faults
 
 
@@ -135,7 +135,7 @@ def _port_faults(settings: Options, given: Mapping[str, Any]) -> Iterator[str]:
         yield f"ports: found {given['ports']} with mode {settings.mode}, which needs 2"
 
 
-def _machine_faults(settings: Options, machine: Machine) -> Iterator[str]:
+def _machine_faults(workload: Workload, settings: Options, machine: Machine) -> Iterator[str]:
     adapter, limits = machine.adapter, machine.adapter.limits
     if settings.ports > adapter.ports:
         yield f"ports: found {settings.ports}; allowed: up to {adapter.ports}, as {adapter.id} has"
@@ -144,10 +144,10 @@ def _machine_faults(settings: Options, machine: Machine) -> Iterator[str]:
             f"processes: found {settings.processes}; allowed: up to {machine.host.cpus}, "
             f"one for each processor of {machine.host.id}"
         )
-    pairs = settings.qps * settings.processes * settings.ports
+    pairs = workload.queue_pairs(settings)
     if pairs > limits.max_qp:
         yield (
-            f"qps: found {settings.qps}, in all {pairs} queue pairs; "
+            f"qps: found {settings.qps}, in all {pairs} queue pairs of a node; "
             f"allowed: up to {limits.max_qp}, as {adapter.id} has"
         )
     for name in ("window", "depth"):

@@ -43,8 +43,9 @@ class PD:
 
         Raises:
             VerbsError: ``EINVAL`` if there is nothing to register, if the page is not a power of
-                two from 4 KiB to 1 GiB, or if remote write or atomic access is asked for without
-                local write; ``ENOMEM`` if the adapter's memory cannot hold the region.
+                two from 4 KiB to 1 GiB, for another kind of memory, or if remote write or atomic
+                access is asked for without local write; ``ENOMEM`` if the adapter's memory cannot
+                hold the region.
         """
         if length < 1:
             raise VerbsError("EINVAL", f"a memory region needs at least 1 byte, not {length}")
@@ -57,6 +58,8 @@ class PD:
                 "EINVAL",
                 f"a page of {page_size} bytes; allowed: powers of two from {PAGE} to {MAX_PAGE}",
             )
+        if memory not in ("host", "adapter"):
+            raise VerbsError("EINVAL", f"memory {memory!r}; allowed: 'host' or 'adapter'")
         adapter = self.context.adapter
         on_adapter = memory == "adapter"
         if on_adapter:
@@ -134,12 +137,20 @@ class MR:
     def __init__(self, pd: PD, region: Region) -> None:
         self.pd = pd
         self._region = region
+        self._registered = True
         self.addr = region.address
         self.length = region.length
         self.lkey = self.rkey = region.key
 
     def dereg(self) -> None:
-        """Take the region out of the adapter's tables."""
+        """Take the region out of the adapter's tables.
+
+        Raises:
+            VerbsError: ``EINVAL`` if it has been taken out before.
+        """
+        if not self._registered:
+            raise VerbsError("EINVAL", "the memory region has been deregistered before")
+        self._registered = False
         self.pd.context.adapter.tables.deregister(self._region)
 
     def timed_dereg(self) -> Generator[Event, object, None]:

@@ -13,12 +13,15 @@ from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import QP, WROpcode
-from hcasim.workloads.buffers import is_mixed
+from hcasim.workloads.buffers import ALL, is_mixed
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.options import Options
 from hcasim.workloads.process import Lane, Process, ReadProcess
 from hcasim.workloads.result import Result
 from hcasim.workloads.windows import WindowPlan
+
+NEGLIGIBLE = 2**24
+"""Bytes of a window beside which a few fetched translations do not count."""
 
 
 def _connect(a: Process, b: Process, port_a: int, port_b: int) -> tuple[QP, QP]:
@@ -58,6 +61,16 @@ def _pair(a: Process, b: Process, index: int, options: Options, both_ways: bool)
     a.reply_qp, b.reply_qp = _connect(a, b, home, home)
 
 
+def _in_full(options: Options) -> bool:
+    """Whether windows are run in full, because one message does not stand for the others.
+
+    That is so if messages differ, and if many buffers displace between two windows what a
+    window begins with, unless the window is so long that this does not matter.
+    """
+    short = options.window * options.size < NEGLIGIBLE
+    return options.exact or is_mixed(options.reuse) or (options.reuse < ALL and short)
+
+
 def _stream(
     sim: Simulator, machine: Machine, options: Options, opcode: WROpcode, both_ways: bool
 ) -> Result:
@@ -72,9 +85,7 @@ def _stream(
         sim.run(until=sim.process(process.prepare()))
     sim.run()
     packets = -(-options.size // machine.mtu)
-    # In a window whose messages differ, one does not stand for the others.
-    exact = options.exact or is_mixed(options.reuse)
-    plan = WindowPlan(options.window, packets, options.qps, exact)
+    plan = WindowPlan(options.window, packets, options.qps, _in_full(options))
     senders = [process for process in processes if process.sends]
     for process in processes:
         if process.sends or opcode is not WROpcode.RDMA_READ:

@@ -24,8 +24,9 @@ class FurtherBuffers:
     """The buffers of those messages of a process that do not reuse the common one.
 
     A percentage of the messages reuses one buffer, spread evenly over all of them; each of the
-    others takes the next of these in turn. There are so many that the adapter no longer holds the
-    translations of any of them when it has its turn again. They are registered when they are
+    others takes the next of these in turn. Unless the author of the benchmark says how many, there
+    are so many that the adapter no longer holds the translations of any of them when it has its
+    turn again. They are registered when they are
     first used, which takes no simulated time. The method is that of MIBA, which sur2005 section
     4.3 uses.
 
@@ -47,7 +48,9 @@ class FurtherBuffers:
         self._options = options
         self._access = access
         self._on_new = on_new
-        self._count = enough_buffers(pd.context.adapter.description, options)
+        self._count = options.buffers
+        if options.buffers == 1:
+            self._count = enough_buffers(pd.context.adapter.description, options)
         self._registered: list[MR] = []
 
     def find(self, message: int) -> MR | None:

@@ -9,18 +9,19 @@ from hcasim.cluster import Cluster
 SATURATED = 0.97
 
 
-def stages(trace: list[tuple[int, str]], start_ps: int) -> dict[str, Any]:
+def stages(trace: list[tuple[int, str]], start_ps: int, *, typical: bool = True) -> dict[str, Any]:
     """The stages of one operation, adding up to its duration.
 
     Args:
         trace: (time in ps, stage that ends then), in order of time.
         start_ps: when the operation began.
+        typical: whether all operations last as long.
     """
     found, before = [], start_ps
     for time_ps, stage in sorted(trace, key=lambda mark: mark[0]):
         found.append({"stage": stage, "us": (time_ps - before) / 1e6})
         before = time_ps
-    return {"stages": found, "total_us": (before - start_ps) / 1e6}
+    return {"stages": found, "total_us": (before - start_ps) / 1e6, "typical": typical}
 
 
 class Utilisation:

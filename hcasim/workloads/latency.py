@@ -17,7 +17,7 @@ from hcasim.workloads.end import End, Steps
 from hcasim.workloads.explain import stages
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.turns import make_laps
+from hcasim.workloads.turns import make_laps, repeats
 
 _ATOMIC = {
     "fetch_add": WROpcode.ATOMIC_FETCH_AND_ADD,
@@ -97,7 +97,7 @@ class PingPong(ABC):
             trace: list[tuple[int, str]] = []
             begin = self.sim.now
             self.sim.run(until=self.sim.process(self.follow(trace)))
-            breakdown = stages(trace, begin)
+            breakdown = stages(trace, begin, typical=repeats(self.options))
         return Result(row, counters, breakdown)
 
 
@@ -169,7 +169,7 @@ def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROp
         trace: list[tuple[int, str]] = []
         begin = sim.now
         sim.run(until=sim.process(once(trace)))
-        breakdown = stages(trace, begin)
+        breakdown = stages(trace, begin, typical=repeats(options))
     return Result(row, counters, breakdown)
 
 

@@ -30,7 +30,8 @@ class Options:
         op: the atomic operation.
         threshold: longest message in bytes that striping leaves whole.
         explain: also report where the time goes.
-        reuse: percentage of the messages that come from the same buffer.
+        reuse: percentage of the messages that come from the same buffer; the others rotate through
+            ``buffers`` further ones, or, if that is 1, through more than the adapter's caches hold.
         page_size: bytes of a page of the registered buffers.
         pattern: which queue pair is next.
         memory: where the buffers are.

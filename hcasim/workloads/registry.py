@@ -38,6 +38,7 @@ class Workload:
         options: names of the options that mean something to it.
         defaults: options unless the user says otherwise.
         round: iterations after which everything that is used in turn has been used once.
+        queue_pairs: those that it makes on a node.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Workload:
     defaults: Options
     run: Run
     round: Callable[[Options], int] = lambda _: 1
+    queue_pairs: Callable[[Options], int] = lambda options: options.qps
 
 
 @dataclass(frozen=True)
@@ -78,12 +80,28 @@ def _buffers(options: Options) -> int:
     return options.buffers
 
 
+def _both_ends(options: Options) -> int:
+    return 2 * options.qps
+
+
+def _lanes(options: Options) -> int:
+    """Those that carry messages, and one for the replies of each process."""
+    ports = options.ports if options.mode == "striping" else 1
+    return options.processes * (options.qps * ports + 1)
+
+
+def _lanes_each_way(options: Options) -> int:
+    if options.mode == "binding":
+        return options.processes * (2 * options.qps + 1)
+    return _lanes(options)
+
+
 _COMMON = {"size", "iters", "warmup", "exact", "explain"}
 _BUFFERS = _COMMON | {"page_size"}
 _MANY = frozenset(_BUFFERS | {"qps"})
 _LATENCY = _MANY | {"pattern"}
 _INLINE = _LATENCY | {"inline"}
-_STREAM = _MANY | {"window", "reuse"}
+_STREAM = _MANY | {"window", "reuse", "buffers"}
 _PORTS = _STREAM | {"ports", "mode", "threshold", "processes", "inline"}
 _ALONE = frozenset(_COMMON - {"explain"})
 _BUS = _ALONE | {"window"}
@@ -158,6 +176,7 @@ WORKLOADS: dict[str, Workload] = {
             _LAT,
             loopback.loopback_lat,
             _queue_pairs,
+            _both_ends,
         ),
         Workload(
             "netpipe",
@@ -176,6 +195,7 @@ WORKLOADS: dict[str, Workload] = {
             _BW,
             bandwidth.write_bw,
             _windows,
+            _lanes,
         ),
         Workload(
             "write_bibw",
@@ -185,6 +205,7 @@ WORKLOADS: dict[str, Workload] = {
             _BW,
             bandwidth.write_bibw,
             _windows,
+            _lanes_each_way,
         ),
         Workload(
             "send_bw",
@@ -194,6 +215,7 @@ WORKLOADS: dict[str, Workload] = {
             _BW,
             bandwidth.send_bw,
             _windows,
+            _lanes,
         ),
         Workload(
             "send_bibw",
@@ -203,6 +225,7 @@ WORKLOADS: dict[str, Workload] = {
             _BW,
             bandwidth.send_bibw,
             _windows,
+            _lanes_each_way,
         ),
         Workload(
             "read_bw",
@@ -212,6 +235,7 @@ WORKLOADS: dict[str, Workload] = {
             _BW,
             bandwidth.read_bw,
             _windows,
+            _lanes,
         ),
         Workload(
             "bw_rd", "DMA reads by the adapter, bus alone", _STREAM_FIELDS, _BUS, _BW, bus.bw_rd

@@ -45,10 +45,13 @@ def test_a_second_reading_of_the_paper_gives_the_same_number(identifier: str) ->
 
 def test_what_values_were_chosen_by_is_not_called_predicted() -> None:
     chosen = {claim.id: claim.chosen for claim in CLAIMS.values() if claim.role == "fitted"}
-    assert set(chosen) == {"SUR-001", "SUR-013", "SUR-002", "SUR-020"}
+    assert set(chosen) == {"SUR-001", "SUR-002", "SUR-013", "SUR-019", "SUR-020", "SUR-021"}
     assert all(chosen.values())
-    parameters = {p.path for p in resolve("sur2005").parameters}
-    assert {path for paths in chosen.values() for path in paths} <= parameters
+    parameters = resolve("sur2005").parameters
+    in_view = {p.path for p in parameters if "chosen with sur2005" in p.source.lower()}
+    named = {path for paths in chosen.values() for path in paths}
+    assert in_view <= named <= {p.path for p in parameters}
+    assert len(in_view) > 4
 
 
 def test_what_is_not_replayed_says_why() -> None:

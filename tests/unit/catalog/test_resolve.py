@@ -191,12 +191,18 @@ def test_faults_of_all_files_come_at_once_and_each_once(data: Path, edit: Edit) 
     )
 
 
-@pytest.mark.parametrize("mtu", [256, 512, 1024, 2048, 4096])
+@pytest.mark.parametrize("mtu", [256, 512, 1024, 2048])
 def test_the_mtu_may_be_chosen(mtu: int) -> None:
     machine = resolve("liu2004", mtu=mtu)
     assert machine.mtu == mtu
     chosen = parameter(machine, "mtu")
     assert (chosen.value, chosen.evidence, chosen.source) == (mtu, "assumed", "chosen for this run")
+
+
+def test_an_mtu_beyond_that_of_the_adapter_is_refused() -> None:
+    assert faults(mtu=4096) == [
+        "liu2004: mtu: found 4096 B; allowed: up to adapter.limits.max_mtu, 2048 B"
+    ]
 
 
 @pytest.mark.parametrize("mtu", [0, 1, 1000, 8192, True])
@@ -277,10 +283,14 @@ def test_no_table_is_in_a_memory_that_is_not_there(
     two = {"adapter.sqpc.location": "adapter", "adapter.mtt.location": "adapter"}
     rest = {f"adapter.{name}.location": "host" for name in ("rqpc", "cqc", "mpt")}
     assert faults(firmware_mode=mode, overrides=overrides | two | rest) == [
-        f"liu2004: adapter.{name}.location: found 'adapter' with firmware mode {mode} and {held} "
-        "of memory on the adapter; allowed: 'host'"
-        for name in ("sqpc", "mtt")
+        "liu2004: adapter.sqpc.location, adapter.mtt.location: found in the adapter's memory, of "
+        f"which firmware mode {mode} can use none (adapter.memory.size is {held}); allowed: 'host'"
     ]
+
+
+def test_tables_that_follow_the_mode_can_follow_another() -> None:
+    (fault,) = faults(firmware_mode="mem", overrides={"adapter.memory.size": "0 B"})
+    assert fault.endswith("allowed: 'host', or firmware mode memfree")
 
 
 def test_an_adapter_without_memory_runs_with_all_tables_in_the_host() -> None:

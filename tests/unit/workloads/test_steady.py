@@ -4,7 +4,7 @@ from math import gcd
 
 import pytest
 
-from hcasim.catalog import Machine
+from hcasim.catalog import Machine, resolve
 from hcasim.workloads import Options, run_point
 from tests.rig import machine
 
@@ -167,6 +167,15 @@ def test_a_bandwidth_with_further_buffers_is_that_of_all_windows(
     tight = machine(TIGHT, adapter=adapter)
     short, full = both(name, tight, "bandwidth_MBps", size=size, reuse=reuse, iters=5, warmup=1)
     assert short == pytest.approx(full, rel=0.002, abs=0)
+
+
+@pytest.mark.parametrize("reuse", [0, 50, 100])
+def test_a_window_begins_with_misses_when_further_buffers_displace_what_it_needs(
+    reuse: int,
+) -> None:
+    options = {"size": 65536, "reuse": reuse, "iters": 6, "warmup": 1}
+    short, full = both("write_bw", resolve("sur2005"), "bandwidth_MBps", **options)
+    assert short == pytest.approx(full, rel=0.0005, abs=0)
 
 
 SMALL = {f"adapter.{cache}.entries": "16" for cache in ("sqpc", "rqpc")}
