@@ -282,10 +282,11 @@ def test_no_table_is_in_a_memory_that_is_not_there(
 ) -> None:
     two = {"adapter.sqpc.location": "adapter", "adapter.mtt.location": "adapter"}
     rest = {f"adapter.{name}.location": "host" for name in ("rqpc", "cqc", "mpt")}
-    assert faults(firmware_mode=mode, overrides=overrides | two | rest) == [
+    (fault,) = faults(firmware_mode=mode, overrides=overrides | two | rest)
+    assert fault == (
         "liu2004: adapter.sqpc.location, adapter.mtt.location: found in the adapter's memory, of "
         f"which firmware mode {mode} can use none (adapter.memory.size is {held}); allowed: 'host'"
-    ]
+    )
 
 
 def test_tables_that_follow_the_mode_can_follow_another() -> None:
