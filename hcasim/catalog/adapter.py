@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from hcasim.catalog.bridge import Bridge, Burst
 from hcasim.catalog.description import PLAIN, Count, Description, Latency, Section, Size
 from hcasim.catalog.errors import one_of
 from hcasim.catalog.units import FREQUENCY, RATE, SIZE
@@ -32,6 +33,7 @@ class PcieDevice(Section):
     dllp_tlps_per_update: Annotated[int, Field(ge=1, le=1024)] = Field(
         description="packets covered by one UpdateFC DLLP"
     )
+    bridge: CardBridge | None = Field(default=None, description="what this bus leads to")
 
 
 class PcixDevice(Section):
@@ -51,9 +53,26 @@ class PcixDevice(Section):
     write_burst: Annotated[int, SIZE, Field(ge=128, le=4096, multiple_of=128)] = Field(
         description="longest burst of one memory write"
     )
+    bridge: CardBridge | None = Field(default=None, description="what this bus leads to")
 
 
 Bus = Annotated[PcieDevice | PcixDevice, Field(discriminator="kind")]
+
+
+class CardBridge(Bridge):
+    """A bridge on the card: from the bus before it to another, which is nearer to the host."""
+
+    completion_burst: Burst = Field(
+        description="what it reads at a time, and returns to the bus before it in one burst"
+    )
+    reads: Annotated[int, Field(ge=1, le=1024)] = Field(
+        description="reads that may be outstanding on the bus behind it"
+    )
+    bus: Bus = Field(description="the bus behind it, towards the host")
+
+
+for _model in (PcieDevice, PcixDevice, CardBridge):
+    _model.model_rebuild()
 
 
 class Doorbell(Section):

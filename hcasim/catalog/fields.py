@@ -18,6 +18,9 @@ from hcasim.catalog.errors import nearest, one_of
 from hcasim.catalog.provenance import Value
 from hcasim.catalog.units import Unit, UnitError
 
+DEPTH = 6
+"""Levels of sections: three buses and the bridges between them."""
+
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -149,6 +152,7 @@ class Table:
 
     models: Mapping[str, type[BaseModel]]
     """By kind; a section without kinds has the single key ""."""
+    required: bool = True
 
 
 Key = Leaf | PlainKey | Table
@@ -160,21 +164,31 @@ def keys_of(model: type[BaseModel]) -> Mapping[str, Key]:
     return MappingProxyType({name: _key(info) for name, info in model.model_fields.items()})
 
 
-def leaf_paths(model: type[BaseModel], kinds: Mapping[str, str] | None = None) -> dict[str, Leaf]:
+def leaf_paths(
+    model: type[BaseModel], values: Mapping[str, Any] | None = None, depth: int = DEPTH
+) -> dict[str, Leaf]:
     """Return the leaves of a description by dotted path.
 
     Parameters:
         model: the description.
-        kinds: which kind each section with kinds has; without it, the leaves of all kinds.
+        values: nested tables, of which the leaves are wanted; without it, the leaves of all
+            sections that there may be.
+        depth: how deep sections are looked into, because those of buses and bridges may hold
+            each other without end.
     """
     leaves: dict[str, Leaf] = {}
     for name, key in keys_of(model).items():
         if isinstance(key, Leaf):
             leaves[name] = key
-        elif isinstance(key, Table):
+        elif isinstance(key, Table) and depth:
+            inside = None
+            if values is not None:
+                inside = values.get(name)
+                if inside is None:
+                    continue
             for kind, child in key.models.items():
-                if kinds is None or kinds.get(name, kind) == kind:
-                    for path, leaf in leaf_paths(child).items():
+                if inside is None or inside.get("kind", "") == kind:
+                    for path, leaf in leaf_paths(child, inside, depth - 1).items():
                         leaves[f"{name}.{path}"] = leaf
     return leaves
 
@@ -182,7 +196,8 @@ def leaf_paths(model: type[BaseModel], kinds: Mapping[str, str] | None = None) -
 def _key(info: FieldInfo) -> Key:
     models = [kind for kind in (get_args(info.annotation) or (info.annotation,)) if _section(kind)]
     if models:
-        return Table(MappingProxyType({_kind(model): model for model in models}))
+        by_kind = MappingProxyType({_kind(model): model for model in models})
+        return Table(by_kind, required=info.is_required())
     choices = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
     if any(isinstance(mark, Plain) for mark in info.metadata):
         many = get_origin(info.annotation) is tuple

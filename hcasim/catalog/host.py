@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from hcasim.catalog.bridge import Bridge, PcixBridge
 from hcasim.catalog.description import Description, Latency, Section
 from hcasim.catalog.units import RATE, SIZE
 
@@ -43,15 +44,6 @@ class Chipset(Section):
     )
 
 
-class PcixBridge(Section):
-    """The bridge that carries a PCI-X bus behind the chipset."""
-
-    latency: Latency = Field(description="added each way")
-    completion_burst: Annotated[int, SIZE, Field(ge=128, le=4096, multiple_of=128)] = Field(
-        description="longest split completion that the bridge returns in one burst"
-    )
-
-
 class Host(Description):
     """A host."""
 
@@ -59,3 +51,6 @@ class Host(Description):
     memory: Memory
     chipset: Chipset
     pcix_bridge: PcixBridge
+    io_bridge: Bridge | None = Field(
+        default=None, description="a further bridge, between all I/O and the memory controller"
+    )

@@ -34,12 +34,7 @@ class Part:
 
     @property
     def leaves(self) -> dict[str, Leaf]:
-        kinds = {
-            name: table["kind"]
-            for name, table in self.values.items()
-            if isinstance(table, dict) and "kind" in table
-        }
-        return leaf_paths(self.model, kinds)
+        return leaf_paths(self.model, self.values)
 
 
 def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> str | None:

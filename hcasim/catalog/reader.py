@@ -60,7 +60,7 @@ class Reader:
         for name, key in keys.items():
             here = (*path, name)
             if name not in table:
-                if not (isinstance(key, PlainKey) and not key.required):
+                if _needed(key):
                     self.fault(here, f"missing; {_wanted(key)}")
                 continue
             raw = table[name]
@@ -250,7 +250,7 @@ def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | 
 
 
 def _needed(key: Leaf | PlainKey | Table) -> bool:
-    return not isinstance(key, PlainKey) or key.required
+    return isinstance(key, Leaf) or key.required
 
 
 def _wanted(key: Leaf | PlainKey | Table) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of
+from hcasim.catalog.fields import DEPTH, Leaf, PlainKey, Table, keys_of
 from hcasim.catalog.loader import CLASSES
 from hcasim.catalog.provenance import EVIDENCE
 
@@ -27,14 +27,16 @@ def file_schema(kind: str) -> dict[str, Any]:
     }
 
 
-def _object(model: type[BaseModel]) -> dict[str, Any]:
+def _object(model: type[BaseModel], depth: int = DEPTH) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required: list[str] = []
     for name, key in keys_of(model).items():
         description = model.model_fields[name].description
-        schema = _schema(key)
+        if isinstance(key, Table) and not depth:
+            continue
+        schema = _schema(key, depth - 1)
         properties[name] = {**schema, "description": description} if description else schema
-        if not isinstance(key, PlainKey) or key.required:
+        if isinstance(key, Leaf) or key.required:
             required.append(name)
     return {
         "type": "object",
@@ -44,9 +46,9 @@ def _object(model: type[BaseModel]) -> dict[str, Any]:
     }
 
 
-def _schema(key: Leaf | PlainKey | Table) -> dict[str, Any]:
+def _schema(key: Leaf | PlainKey | Table, depth: int) -> dict[str, Any]:
     if isinstance(key, Table):
-        objects = [_object(model) for model in key.models.values()]
+        objects = [_object(model, depth) for model in key.models.values()]
         return objects[0] if len(objects) == 1 else {"oneOf": objects}
     if isinstance(key, PlainKey):
         if key.many:
