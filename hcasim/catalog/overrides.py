@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,9 +11,12 @@ from pydantic import BaseModel
 
 from hcasim.catalog.errors import nearest, one_of
 from hcasim.catalog.fields import Leaf, leaf_paths
+from hcasim.catalog.loader import load
 from hcasim.catalog.provenance import Parameter
 from hcasim.catalog.units import UnitError
 
+BUS = "adapter.bus"
+BUS_KIND = f"{BUS}.kind"
 PREFIXES = ("adapter", "host", "switch", "link", "stack")
 
 
@@ -73,13 +77,37 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
     return None
 
 
+def replace_bus(part: Part, text: str, adapters: Sequence[str]) -> str | None:
+    """Give an adapter the bus of another; return the fault if there is one.
+
+    Parameters:
+        part: the adapter.
+        text: the id of the other adapter, or a kind of bus.
+        adapters: ids, of which the first with that kind of bus is taken.
+    """
+    others = {name: load(name, "adapters") for name in adapters}
+    by_kind = {other.values["bus"]["kind"]: name for name, other in reversed(others.items())}
+    other = others.get(by_kind.get(text, text))
+    if other is None:
+        allowed = [*by_kind, *others]
+        return f"found {text!r}; allowed: {one_of(allowed)}{nearest(text, allowed)}"
+    part.values["bus"] = copy.deepcopy(other.values["bus"])
+    for path in [path for path in part.parameters if path.startswith(BUS + ".")]:
+        del part.parameters[path]
+    for parameter in other.parameters:
+        path = f"adapter.{parameter.path}"
+        if path.startswith(BUS + "."):
+            source = f"the bus of {other.model.id}: {parameter.source}"
+            part.parameters[path] = replace(parameter, path=path, source=source)
+    part.set_paths.append(BUS)
+    return None
+
+
 def _unknown(path: str, leaves: Mapping[str, Leaf], parts: Mapping[str, Part]) -> str:
     """Say why a path cannot be set and which ones can."""
     prefix, _, inner = path.partition(".")
     if path == "mtu":
         return "found no such parameter; the MTU is chosen with --mtu"
-    if path == "adapter.bus.kind":
-        return "the kind of bus comes with the adapter and cannot be set; choose another adapter"
     if prefix not in PREFIXES:
         hint = nearest(path, leaves) or nearest(prefix, PREFIXES)
         suffix = [leaf for leaf in leaves if leaf.endswith(f".{path}")]
