@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from hcasim.catalog.errors import nearest, one_of
-from hcasim.catalog.fields import Leaf, leaf_paths
+from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
 from hcasim.catalog.loader import load
 from hcasim.catalog.provenance import Parameter
 from hcasim.catalog.units import UnitError
@@ -116,17 +116,30 @@ def _unknown(path: str, leaves: Mapping[str, Leaf], parts: Mapping[str, Part]) -
         starts = one_of([f"{name}." for name in PREFIXES])
         return f"unknown parameter; allowed: paths that start with {starts}{hint}"
     if inner in leaf_paths(parts[prefix].model):
-        section = inner.partition(".")[0]
-        kind = parts[prefix].values[section]["kind"]
-        return f"no parameter of this {section}, which is of kind {kind}; " + _inside(
-            f"{prefix}.{section}", leaves
-        )
+        return _elsewhere(prefix, inner, leaves, parts[prefix])
     section = path
     while not any(leaf.startswith(f"{section}.") for leaf in leaves):
         section = section.rpartition(".")[0]
     if section == path:
         return f"a group of parameters; {_inside(section, leaves)}"
     return f"unknown parameter; {_inside(section, leaves)}{nearest(path, leaves)}"
+
+
+def _elsewhere(prefix: str, inner: str, leaves: Mapping[str, Leaf], part: Part) -> str:
+    """Say why a parameter that descriptions may have is not in this one."""
+    section, table, model = prefix, part.values, part.model
+    for name in inner.split("."):
+        key = keys_of(model).get(name)
+        if key is None:
+            what = f"this {section.rpartition('.')[2]}, which is of kind {table['kind']}"
+            return f"no parameter of {what}; {_inside(section, leaves)}"
+        if name not in table:
+            break
+        assert isinstance(key, Table)
+        table = table[name]
+        model = key.models[table.get("kind", "")]
+        section = f"{section}.{name}"
+    return f"there is no {section}.{name} here; {_inside(section, leaves)}"
 
 
 def _inside(section: str, leaves: Mapping[str, Leaf]) -> str:
