@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hcasim.bus.pcie import ps_per_byte as pcie_ps_per_byte
 from hcasim.catalog import Machine, PcieDevice
 from hcasim.engine import Rate
-from hcasim.fabric.link import ps_per_byte as link_ps_per_byte
+from hcasim.fabric.medium import ps_per_byte as link_ps_per_byte
 
 CABLE_IN_THE_BOARD = 1000
 DOORBELL = 8

@@ -20,7 +20,7 @@ class Setup:
         testbed: id of the testbed.
         adapter: id of the adapter.
         options: message size and the other settings.
-        mtu: largest InfiniBand payload in bytes instead of the testbed's.
+        mtu: in bytes instead of the testbed's.
         firmware_mode: of the adapter instead of its usual one.
     """
 

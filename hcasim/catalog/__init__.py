@@ -5,28 +5,35 @@ from hcasim.catalog.errors import CatalogError, nearest, one_of
 from hcasim.catalog.files import KINDS, MODELS, list_ids, load_fit, read_toml
 from hcasim.catalog.fits import Fit, FittedValue, fit_path, render_fit
 from hcasim.catalog.host import Host
+from hcasim.catalog.link import MTUS, EthernetLink, InfinibandLink, Link
 from hcasim.catalog.loader import Loaded, find_kind, load
 from hcasim.catalog.machine import Machine
 from hcasim.catalog.paths import data_path
+from hcasim.catalog.protocol import InfinibandProtocol, IwarpProtocol
 from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter
 from hcasim.catalog.resolve import resolve
 from hcasim.catalog.schema import file_schema
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
-from hcasim.catalog.testbed import Link, Testbed
+from hcasim.catalog.testbed import Testbed
 from hcasim.catalog.units import UnitError, format_size, format_time, parse_size, parse_time
 
 __all__ = [
     "EVIDENCE",
     "KINDS",
     "MODELS",
+    "MTUS",
     "Adapter",
     "Cache",
     "CatalogError",
+    "EthernetLink",
     "Evidence",
     "Fit",
     "FittedValue",
     "Host",
+    "InfinibandLink",
+    "InfinibandProtocol",
+    "IwarpProtocol",
     "Link",
     "Loaded",
     "Machine",

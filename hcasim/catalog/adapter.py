@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from hcasim.catalog.bridge import Bridge, Burst
 from hcasim.catalog.description import PLAIN, Count, Description, Latency, Section, Size
 from hcasim.catalog.errors import one_of
+from hcasim.catalog.protocol import Protocol
 from hcasim.catalog.units import FREQUENCY, RATE, SIZE
 
 FirmwareMode = Literal["tavor", "mem", "memfree"]
@@ -99,7 +100,9 @@ class Send(Section):
     prefetch: Annotated[int, Field(ge=0, le=4096)] = Field(
         description="packets translated while others wait to be read; 0: each when its turn comes"
     )
-    port_buffer: Size = Field(description="data staged in front of each port, in slots of one MTU")
+    port_buffer: Size = Field(
+        description="data staged in front of each port, in slots of a full packet"
+    )
 
 
 class Receive(Section):
@@ -239,7 +242,8 @@ class Limits(Section):
         description="scatter/gather elements of a work request"
     )
     max_wr: Count = Field(description="work requests of a queue")
-    max_mtu: Size = Field(description="payload of a packet")
+    max_mtu: Size = Field(description="payload of an InfiniBand packet, or IP packet of a frame")
+    atomics: bool = Field(description="fetch-and-add and compare-and-swap are offered")
 
 
 class Wqe(Section):
@@ -264,6 +268,7 @@ class Adapter(Description):
         description="tavor or mem: tables in the adapter's memory; memfree: in the host's"
     )
     bus: Bus
+    protocol: Protocol = Field(description="what it speaks over its links")
     doorbell: Doorbell
     scheduler: Scheduler
     send: Send

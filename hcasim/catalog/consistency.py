@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from hcasim.catalog.adapter import PcieDevice
+from hcasim.catalog.errors import one_of
+from hcasim.catalog.link import InfinibandLink
 from hcasim.catalog.machine import Machine
+from hcasim.catalog.protocol import LINK_OF, IwarpProtocol
 from hcasim.catalog.units import format_size
 
 HEADROOM = 128
-"""Bytes that a packet may have beyond its payload: all InfiniBand headers and checks fit."""
+"""Bytes that a packet may have beyond the MTU: all headers and checks of either link fit."""
 
 
 def contradictions(machine: Machine) -> list[str]:
@@ -27,7 +30,23 @@ def contradictions(machine: Machine) -> list[str]:
                 f"allowed: from {bus.max_payload // 16}, to hold one write of "
                 f"adapter.bus.max_payload, {format_size(bus.max_payload)}"
             )
-    need = machine.mtu + HEADROOM + machine.link.credit_update
+    protocol, link = adapter.protocol, machine.link
+    if LINK_OF[protocol.kind] != link.kind:
+        speaks = [kind for kind, carrier in LINK_OF.items() if carrier == link.kind]
+        faults.append(
+            f"adapter.protocol: found {protocol.kind}, which needs {LINK_OF[protocol.kind]} links, "
+            f"on a link of kind {link.kind}; allowed: an adapter that speaks {one_of(speaks)}"
+        )
+    if isinstance(protocol, IwarpProtocol) and adapter.limits.atomics:
+        faults.append(
+            "adapter.limits.atomics: found true; allowed: false, because iWARP has no atomic "
+            "operations (RFC 5040)"
+        )
+    need = machine.mtu + HEADROOM
+    beside = ""
+    if isinstance(link, InfinibandLink):
+        need += link.credit_update
+        beside = f" beside link.credit_update, {format_size(link.credit_update)}"
     buffers = {"adapter.receive.buffer": adapter.receive.buffer}
     if machine.switch is not None:
         buffers["switch.buffer"] = machine.switch.buffer
@@ -41,8 +60,7 @@ def contradictions(machine: Machine) -> list[str]:
         if size < need:
             faults.append(
                 f"{path}: found {format_size(size)}; allowed: from {format_size(need)}, to hold a "
-                f"packet of MTU {machine.mtu} beside link.credit_update, "
-                f"{format_size(machine.link.credit_update)}"
+                f"packet of MTU {machine.mtu}{beside}"
             )
     local = [name for name, table in adapter.caches.items() if not adapter.in_host(table)]
     if local and not adapter.local_memory_size:

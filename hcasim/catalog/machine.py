@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.host import Host
+from hcasim.catalog.link import Link
 from hcasim.catalog.provenance import Parameter
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
-from hcasim.catalog.testbed import Link
 
 
 class Machine(BaseModel):
@@ -27,7 +27,7 @@ class Machine(BaseModel):
         switch: the switch, or None if two hosts are connected back to back.
         link: every link.
         stack: the software on every host.
-        mtu: largest InfiniBand payload of a packet, in bytes.
+        mtu: largest payload of an InfiniBand packet, or IP packet of an Ethernet frame, in bytes.
         overrides: what-if settings, as they were given.
         parameters: each value with its provenance.
     """

@@ -15,13 +15,14 @@ from hcasim.catalog.errors import CatalogError, nearest
 from hcasim.catalog.fields import Leaf, keys_of
 from hcasim.catalog.files import list_ids, unknown_id
 from hcasim.catalog.host import Host
+from hcasim.catalog.link import MTUS, mtu_fault
 from hcasim.catalog.loader import load
 from hcasim.catalog.machine import Machine
 from hcasim.catalog.overrides import BUS, BUS_KIND, Part, override, replace_bus
 from hcasim.catalog.provenance import Parameter
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
-from hcasim.catalog.testbed import Link, Testbed
+from hcasim.catalog.testbed import Testbed
 from hcasim.catalog.validate import build
 
 M = TypeVar("M", bound=BaseModel)
@@ -43,7 +44,7 @@ def resolve(
         adapter: an adapter's id instead of the testbed's default; it need not be one that was
             measured there.
         overrides: what-if settings by path, such as {"adapter.bus.lanes": "4"}.
-        mtu: largest InfiniBand payload in bytes instead of the testbed's.
+        mtu: bytes instead of the testbed's.
         switch: False connects two hosts back to back.
         firmware_mode: of the adapter instead of its usual one: "tavor", "mem" or "memfree".
 
@@ -76,7 +77,7 @@ def resolve(
     for name, (kind, identifier) in wanted.items():
         if name == "link":
             own = [p for p in bed.parameters if p.path.startswith("link.")]
-            parts[name] = _part(Link, bed.values["link"], "", own)
+            parts[name] = _part(type(testbed.link), bed.values["link"], "", own)
         elif name != "switch" or switch:
             try:
                 loaded = load(identifier, kind)
@@ -105,7 +106,7 @@ def resolve(
             faults.append(fault)
     size = {p.path: p for p in bed.parameters}["mtu"]
     if mtu is not None:
-        size, fault = _chosen_mtu(size, mtu)
+        size, fault = _chosen_mtu(size, mtu, testbed.link.kind)
         if fault:
             faults.append(fault)
     built: dict[str, BaseModel] = {}
@@ -130,7 +131,7 @@ def resolve(
         adapter=_typed(built["adapter"], Adapter),
         host=_typed(built["host"], Host),
         switch=_typed(built["switch"], Switch) if switch else None,
-        link=_typed(built["link"], Link),
+        link=_typed(built["link"], type(testbed.link)),
         stack=_typed(built["stack"], Stack),
         mtu=int(size.value),
         overrides=settings,
@@ -172,12 +173,10 @@ def _choose_firmware(part: Part, mode: str) -> str | None:
     return None
 
 
-def _chosen_mtu(size: Parameter, mtu: int) -> tuple[Parameter, str | None]:
-    leaf = keys_of(Testbed)["mtu"]
-    assert isinstance(leaf, Leaf)
-    if mtu not in leaf.choices or isinstance(mtu, bool):
-        return size, f"mtu: found {mtu!r}; allowed: {leaf.allowed}"
-    chosen = replace(
-        size, value=mtu, text=leaf.format(mtu), evidence="assumed", source="chosen for this run"
-    )
+def _chosen_mtu(size: Parameter, mtu: int, kind: str) -> tuple[Parameter, str | None]:
+    fault = mtu_fault(kind, mtu, repr(mtu))
+    if fault is not None:
+        return size, f"mtu: {fault}"
+    text = MTUS[kind].format(mtu)
+    chosen = replace(size, value=mtu, text=text, evidence="assumed", source="chosen for this run")
     return chosen, None

@@ -1,4 +1,4 @@
-"""An InfiniBand switch."""
+"""A switch."""
 
 from __future__ import annotations
 

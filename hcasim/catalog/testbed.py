@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
-from hcasim.catalog.description import Description, Name, Names, Section
-from hcasim.catalog.units import DELAY, LENGTH, SIZE
-
-Mtu = Annotated[Literal[256, 512, 1024, 2048, 4096], SIZE]
-
-
-class Link(Section):
-    """The InfiniBand links between adapters and switches."""
-
-    speed: Literal["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR"] = Field(
-        description="lane rate, by its InfiniBand name"
-    )
-    width: Literal[1, 4, 8, 12] = Field(description="lanes")
-    cable_length: Annotated[int, LENGTH, Field(ge=0, le=10**8)] = Field(
-        description="length of each cable"
-    )
-    propagation: Annotated[int, DELAY, Field(ge=3335, le=10**5)] = Field(
-        description="delay of the cable; light in vacuum takes 3.336 ns/m"
-    )
-    credit_update: Annotated[int, SIZE, Field(ge=1, le=2**20)] = Field(
-        description="receive buffer freed between two flow-control packets"
-    )
+from hcasim.catalog.description import Description, Name, Names
+from hcasim.catalog.link import LARGEST_MTU, Link, mtu_fault
+from hcasim.catalog.units import SIZE, format_size
 
 
 class Testbed(Description):
@@ -42,5 +23,16 @@ class Testbed(Description):
     default_adapter: Name
     switch: Name
     stack: Name
-    mtu: Mtu = Field(description="largest InfiniBand payload of a packet")
-    link: Link
+    link: Link = Field(description="each link between an adapter and a switch")
+    mtu: Annotated[int, SIZE, Field(ge=256, le=LARGEST_MTU)] = Field(
+        description="largest payload of an InfiniBand packet, or IP packet of an Ethernet frame"
+    )
+
+    @field_validator("mtu")
+    @classmethod
+    def _suits_the_link(cls, mtu: int, info: ValidationInfo) -> int:
+        link = info.data.get("link")
+        fault = None if link is None else mtu_fault(link.kind, mtu, format_size(mtu))
+        if fault is not None:
+            raise ValueError(fault)
+        return mtu

@@ -31,7 +31,9 @@ FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
 @click.option("--ports", metavar="N", help="Ports of each adapter.")
 @click.option("--mode", metavar="MODE", help="single, striping or binding.")
 @click.option("--processes", metavar="N", help="Processes on each node.")
-@click.option("--mtu", metavar="N", help="Payload of a packet: 256, 512, 1K, 2K or 4K.")
+@click.option(
+    "--mtu", metavar="N", help="InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216."
+)
 @click.option("--pattern", metavar="WORD", help="Which queue pair is next: cyclic, random or zipf.")
 @click.option("--memory", metavar="WORD", help="Where the buffers are: host or adapter.")
 @click.option("--page-size", metavar="N", help="Page of the registered buffers: 4K or more.")

@@ -203,11 +203,12 @@ def _perftest(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]
     yield f"                    {title}"
     dual = "ON" if options.ports > 1 else "OFF"
     yield f" Dual-port       : {dual}\t\tDevice         : hcasim-{machine.adapter.id}"
-    yield f" Number of qps   : {rows[0]['qps']}\t\tTransport type : IB"
+    transport = _TRANSPORT[machine.adapter.protocol.kind]
+    yield f" Number of qps   : {rows[0]['qps']}\t\tTransport type : {transport}"
     yield " Connection type : RC\t\tUsing SRQ      : OFF"
     yield f" TX depth        : {1 if latency else options.window}"
     yield f" Mtu             : {machine.mtu}[B]"
-    yield " Link type       : IB"
+    yield f" Link type       : {_LINK[machine.link.kind]}"
     yield _RULE
     yield (_LATENCY_HEAD if latency else _BANDWIDTH_HEAD)
     for row in rows:
@@ -215,6 +216,8 @@ def _perftest(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]
     yield _RULE
 
 
+_TRANSPORT = {"infiniband": "IB", "iwarp": "iWARP"}
+_LINK = {"infiniband": "IB", "ethernet": "Ethernet"}
 _LATENCY_HEAD = (
     " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
     "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] "

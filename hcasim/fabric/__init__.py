@@ -1,4 +1,4 @@
-"""InfiniBand links, packets and switches between adapters."""
+"""Links, packets and switches between adapters."""
 
 from hcasim.fabric.link import Transmitter, connect_ports
 from hcasim.fabric.packet import Opcode, Packet

@@ -1,52 +1,22 @@
-"""One direction of an InfiniBand link: lanes, line coding, and credits per virtual lane.
-
-Sources: InfiniBand Architecture Specification volume 1 section 7.9 (flow control in blocks of 64
-bytes) and volume 2 chapter 5 (8b/10b up to QDR, 64b/66b from FDR10 on; a skip ordered set of 4
-symbols on each lane every 4352 to 4608 symbols).
-"""
+"""One direction of a link: packets in turn, at its rate, as far as the receive buffer has room."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Protocol
 
 from hcasim.catalog import Link
 from hcasim.engine import CreditPool, Rate, Simulator
-from hcasim.fabric.packet import FLOW_CONTROL_PACKET, FRAME_DELIMITERS, Packet
+from hcasim.fabric.medium import CREDIT_BLOCK, medium
+from hcasim.fabric.packet import Packet
 
 _Entry = tuple[int, Packet, Callable[[int], None]]
 
-CREDIT_BLOCK = 64
-SKIP_SYMBOLS = 4
-SKIP_INTERVAL = 4480
-_LANE_GIGABITS = {
-    "SDR": Fraction(5, 2),
-    "DDR": Fraction(5),
-    "QDR": Fraction(10),
-    "FDR10": Fraction("10.3125"),
-    "FDR": Fraction("14.0625"),
-    "EDR": Fraction("25.78125"),
-    "HDR": Fraction("53.125"),
-}
 
-
-def ps_per_byte(speed: str, width: int) -> Fraction:
-    """Time per byte of a link in ps, line coding and skip ordered sets included.
-
-    Args:
-        speed: SDR, DDR, QDR, FDR10, FDR, EDR or HDR.
-        width: lanes.
-    """
-    coding = Fraction(10, 8) if speed in ("SDR", "DDR", "QDR") else Fraction(66, 64)
-    skips = Fraction(SKIP_INTERVAL + SKIP_SYMBOLS, SKIP_INTERVAL)
-    return Fraction(8000) * coding * skips / (_LANE_GIGABITS[speed] * width)
-
-
-def blocks(size_bytes: int) -> int:
-    """Flow-control blocks that a packet of ``size_bytes`` takes in a receive buffer."""
-    return -(-size_bytes // CREDIT_BLOCK)
+def blocks(size_bytes: int, block: int = CREDIT_BLOCK) -> int:
+    """Credits, of ``block`` bytes each, that a packet of ``size_bytes`` takes."""
+    return -(-size_bytes // block)
 
 
 class Receiver(Protocol):
@@ -73,6 +43,7 @@ class Transmitter:
 
     Attributes:
         busy_ps: time the link carried packets or flow control so far, in ps.
+        credit_block: bytes of the receive buffer that one credit stands for.
     """
 
     def __init__(
@@ -80,10 +51,14 @@ class Transmitter:
     ) -> None:
         self.sim = sim
         self.name = name
-        self._rate = Rate(ps_per_byte(link.speed, link.width))
+        physics = medium(link)
+        self._rate = Rate(physics.ps_per_byte)
+        self._around = physics.around
         self._propagation = link.cable_length * link.propagation // 1000
-        self._fcp_time = self._rate.time(FLOW_CONTROL_PACKET)
-        self._credit_update = link.credit_update
+        self._tail = self._propagation - self._rate.time(physics.gap)
+        self._fcp_time = self._rate.time(physics.update_size)
+        self._credit_update = physics.update
+        self.credit_block = physics.block
         self._queues: list[deque[_Entry]] = [deque() for _ in range(sources)]
         self._waiting = 0
         self._urgent = urgent
@@ -105,7 +80,7 @@ class Transmitter:
         """Connect the far end, which has a receive buffer of ``buffer_bytes``."""
         self.receiver = receiver
         self.credits = CreditPool(
-            self.sim, f"{self.name}.credits", max(1, buffer_bytes // CREDIT_BLOCK)
+            self.sim, f"{self.name}.credits", max(1, buffer_bytes // self.credit_block)
         )
 
     def send(
@@ -126,8 +101,10 @@ class Transmitter:
     def owe_flow_control(self, freed_bytes: int) -> None:
         """Announce room freed in the receive buffer at this end to the other end.
 
-        A flow control packet goes out for every ``credit_update`` bytes freed.
+        A flow control packet goes out for every ``credit_update`` bytes freed, if the link has any.
         """
+        if not self._credit_update:
+            return
         self._freed += freed_bytes
         if self._freed >= self._credit_update:
             packets, self._freed = divmod(self._freed, self._credit_update)
@@ -148,7 +125,7 @@ class Transmitter:
         self._waiting -= 1
         self._blocked = True
         assert self.credits is not None
-        self.credits.acquire(blocks(entry[1].size), self._transmit, entry)
+        self.credits.acquire(blocks(entry[1].size, self.credit_block), self._transmit, entry)
 
     def _choose(self, now: int) -> int:
         """The source whose turn it is; one of them has a packet that is ready."""
@@ -172,7 +149,7 @@ class Transmitter:
             self._flow_control_debt = 0
             self.busy_ps += debt
             start = max(start, self._free_at + debt)
-        wire = packet.size + FRAME_DELIMITERS
+        wire = packet.size + self._around
         duration = self._rate.time(wire)
         self.busy_ps += duration
         self._free_at = end = start + duration
@@ -182,7 +159,7 @@ class Transmitter:
         on_start(end)
         receiver = self.receiver
         assert receiver is not None
-        receiver.receive(packet, start + self._propagation, end + self._propagation)
+        receiver.receive(packet, start + self._propagation, end + self._tail)
         if self._waiting:
             ready = min(queue[0][0] for queue in self._queues if queue)
             self._wake(ready if ready > end else end)
@@ -194,7 +171,7 @@ class Transmitter:
 
     def serialisation(self, packet: Packet) -> int:
         """Time in ps that ``packet`` takes on this link."""
-        return self._rate.time(packet.size + FRAME_DELIMITERS)
+        return self._rate.time(packet.size + self._around)
 
 
 def connect_ports(
@@ -223,12 +200,13 @@ class ReceiveBuffer:
         outgoing: transmitter at this end, which carries the flow control packets.
     """
 
-    __slots__ = ("_credits", "_delay", "_incoming", "_outgoing")
+    __slots__ = ("_block", "_credits", "_delay", "_incoming", "_outgoing")
 
     def __init__(self, incoming: Transmitter, outgoing: Transmitter) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
         self._delay = outgoing.propagation_ps
+        self._block = incoming.credit_block
         assert incoming.credits is not None
         self._credits = incoming.credits
 
@@ -238,4 +216,4 @@ class ReceiveBuffer:
         What packets without data free is announced along with the rest.
         """
         self._outgoing.owe_flow_control(packet.payload)
-        self._credits.release_at(at_ps + self._delay, blocks(packet.size))
+        self._credits.release_at(at_ps + self._delay, blocks(packet.size, self._block))

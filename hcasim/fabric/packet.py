@@ -5,6 +5,7 @@ Header sizes: InfiniBand Architecture Specification volume 1, chapters 7 and 9.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any, Protocol
 
@@ -24,7 +25,11 @@ BASE = LRH + BTH + ICRC + VCRC
 
 
 class Opcode(Enum):
-    """Operation of a packet of the reliable connection service."""
+    """Operation of a packet of a reliable connection.
+
+    The words are InfiniBand's; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge
+    read responses.
+    """
 
     SEND = auto()
     RDMA_WRITE = auto()
@@ -35,6 +40,7 @@ class Opcode(Enum):
     COMPARE_SWAP = auto()
     FETCH_ADD = auto()
     ATOMIC_ACKNOWLEDGE = auto()
+    RESPONSE_ACKNOWLEDGE = auto()
 
 
 _ON_FIRST = dict.fromkeys(Opcode, 0) | {
@@ -82,7 +88,7 @@ class Packet:
         lid: local identifier of the port it goes to.
         qpn: queue pair it goes to.
         payload: bytes of data it carries.
-        size: bytes on the link from LRH to VCRC.
+        size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
         offset: place of its first byte in the message.
         message: the work request it belongs to, at the requester.
         content: what the extended headers say, for the opcodes that have one.
@@ -122,13 +128,14 @@ class Packet:
         message: Any = None,
         content: Any = None,
         trace: list[tuple[int, str]] | None = None,
+        size_of: Callable[..., int] = packet_size,
     ) -> None:
         self.opcode = opcode
         self.lid = lid
         self.qpn = qpn
         self.psn = psn
         self.payload = payload
-        self.size = packet_size(opcode, payload, first=first, last=last)
+        self.size = size_of(opcode, payload, first=first, last=last)
         self.first = first
         self.last = last
         self.offset = offset

@@ -16,6 +16,7 @@ from hcasim.hca.port import Port
 from hcasim.hca.requester import Requester
 from hcasim.hca.responder import Responder
 from hcasim.hca.translation import Access, TranslationTables
+from hcasim.hca.transport import transport
 from hcasim.hca.work_queue import CompletionQueue, QueuePair, Ring, WorkQueueBuffer
 
 DRIVER = 0
@@ -26,7 +27,9 @@ _TO_REQUESTER = {
     Opcode.NAK: Requester.refused,
     Opcode.RDMA_READ_RESPONSE: Requester.response,
     Opcode.ATOMIC_ACKNOWLEDGE: Requester.response,
+    Opcode.RESPONSE_ACKNOWLEDGE: Requester.response_acknowledged,
 }
+_WITHOUT_DATA = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLEDGE)
 
 
 class HostChannelAdapter:
@@ -36,7 +39,7 @@ class HostChannelAdapter:
         description: what the adapter is.
         bus: its connection to the host.
         link: the links on its ports.
-        mtu: path MTU in bytes.
+        mtu: largest path MTU in bytes.
         first_lid: local identifier of its first port; the others follow.
     """
 
@@ -55,8 +58,11 @@ class HostChannelAdapter:
         self.description = description
         self.bus = bus
         self.mtu = mtu
+        self.link = link
+        self.transport = transport(description.protocol)
+        payload = self.transport.wire.payload(mtu)
         self.ports = [
-            Port(sim, f"{name}.port{index + 1}", first_lid + index, description, link, mtu)
+            Port(sim, f"{name}.port{index + 1}", first_lid + index, description, link, payload)
             for index in range(description.ports)
         ]
         self.doorbell = Doorbell(sim, description.doorbell.latency)
@@ -144,13 +150,17 @@ class HostChannelAdapter:
         self._queue_pairs[qp.qpn] = qp
         return qp
 
+    def packets(self, opcode: Opcode, length: int) -> int:
+        """Packets that carry the ``length`` bytes of a message at the adapter's MTU."""
+        return max(1, -(-length // self.transport.wire.payload(self.mtu, opcode)))
+
     def _dispatch(self, port: Port, packet: Packet) -> None:
         qp = self._queue_pairs[packet.qpn]
         handler = _TO_REQUESTER.get(packet.opcode)
         if handler is None:
             self.responder.rqpc.access(qp.qpn, self.responder.request, port, qp, packet)
             return
-        if packet.opcode in (Opcode.ACKNOWLEDGE, Opcode.NAK):
+        if packet.opcode in _WITHOUT_DATA:
             port.free(packet)
         self.requester.send_engine.sqpc.access(qp.qpn, handler, self.requester, port, qp, packet)
 
@@ -161,7 +171,7 @@ class HostChannelAdapter:
             "wqes_fetched": self.requester.send_engine.wqes_fetched,
             "receive_wqes_fetched": self.responder.receive_wqes_fetched,
             "cqes_written": self.completions.written,
-            "acknowledgements": self.responder.acknowledgements,
+            "acknowledgements": self.responder.acknowledgements + self.requester.acknowledgements,
             "naks": self.responder.naks,
             "out_of_sequence": self.responder.out_of_sequence,
             "retransmissions": self.requester.retransmissions,

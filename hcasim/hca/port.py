@@ -35,8 +35,9 @@ class Loopback:
 
     def free(self, packet: Packet, at_ps: int) -> None:
         """Free the room of ``packet`` at the time ``at_ps``."""
-        assert self.transmitter.credits is not None
-        self.transmitter.credits.release_at(at_ps, blocks(packet.size))
+        way = self.transmitter
+        assert way.credits is not None
+        way.credits.release_at(at_ps, blocks(packet.size, way.credit_block))
 
 
 class StagedPacket:
@@ -53,7 +54,7 @@ class StagingBuffer:
     """Packets being gathered, in the order in which they go onto the link.
 
     Args:
-        slots: packets that fit, each of one MTU.
+        slots: packets that fit, each a full one.
         latency_ps: from the last byte gathered to the packet offered to the link.
         port: where the packets leave.
         source: queue of the port's transmitter that it feeds.
@@ -114,13 +115,16 @@ class Port:
 
     Acknowledgements go first; requests and responses take turns.
 
+    Args:
+        payload: bytes of data in a full packet.
+
     Attributes:
         lid: local identifier.
         scheduler: queue pairs of this port that are ready to send.
     """
 
     def __init__(
-        self, sim: Simulator, name: str, lid: int, adapter: Adapter, link: Link, mtu: int
+        self, sim: Simulator, name: str, lid: int, adapter: Adapter, link: Link, payload: int
     ) -> None:
         self.sim = sim
         self.name = name
@@ -129,7 +133,7 @@ class Port:
         self.buffer: ReceiveBuffer | None = None
         self.transmitter = Transmitter(sim, f"{name}.link", link, SOURCES, urgent=1)
         self.loopback = Loopback(sim, f"{name}.loopback", self, link)
-        slots = max(1, adapter.send.port_buffer // mtu)
+        slots = max(1, adapter.send.port_buffer // payload)
         self.requests, self.responses = (
             StagingBuffer(sim, f"{name}.{what}", self, source, slots, adapter.send.latency)
             for what, source in (("requests", REQUESTS), ("responses", RESPONSES))
@@ -159,6 +163,10 @@ class Port:
         if not self.responses.empty:
             self.responses.slots.acquire(1, self._stage_acknowledgement, packet)
             return
+        self.acknowledge_at_once(packet)
+
+    def acknowledge_at_once(self, packet: Packet) -> None:
+        """Send an acknowledgement ahead of everything else."""
         self.way_out(packet).send(ACKNOWLEDGEMENTS, packet, self.sim.now + self._ack_latency, _gone)
 
     def _stage_acknowledgement(self, packet: Packet) -> None:

@@ -6,13 +6,14 @@ from functools import partial
 
 from hcasim.catalog import Adapter
 from hcasim.engine import Simulator
-from hcasim.fabric.packet import Packet
+from hcasim.fabric.packet import Opcode, Packet
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.icm import Icm
 from hcasim.hca.port import Port
 from hcasim.hca.send_engine import SendEngine
 from hcasim.hca.translation import Access, Region, TranslationTables
+from hcasim.hca.transport import transport
 from hcasim.hca.work_queue import (
     PSN_MODULUS,
     Completion,
@@ -32,6 +33,7 @@ class Requester:
     Attributes:
         send_engine: makes packets of the work.
         retransmissions: messages sent again because the receiver was not ready.
+        acknowledgements: of responses, sent so far.
     """
 
     def __init__(
@@ -51,6 +53,8 @@ class Requester:
             sim, name, adapter, icm, dma, ports, self._begin, self._source
         )
         self.retransmissions = 0
+        self.acknowledgements = 0
+        self._transport = transport(adapter.protocol)
         self._tables = tables
         self._dma = dma
         self._completions = completions
@@ -63,6 +67,7 @@ class Requester:
             self.sim.log(self.sim.now, self.name, "doorbell", f"qp {qp.qpn}")
         if entry.trace is not None:
             entry.trace.append((self.sim.now, "doorbell"))
+        entry.segment = self._transport.wire.payload(qp.mtu, entry.opcode)
         qp.send_queue.append(entry)
         self.send_engine.schedule(qp)
         if qp.state is State.ERR:
@@ -85,7 +90,7 @@ class Requester:
                 return False
         if entry.first_psn < 0:
             entry.first_psn = qp.next_psn
-            entry.packets = 1 if entry.is_atomic else qp.packets(entry.length)
+            entry.packets = 1 if entry.is_atomic else max(1, -(-entry.length // entry.segment))
             qp.next_psn = (qp.next_psn + entry.packets) % PSN_MODULUS
         if entry.awaits_response:
             qp.outstanding_reads += 1
@@ -108,6 +113,8 @@ class Requester:
     def response(self, port: Port, qp: QueuePair, packet: Packet) -> None:
         """A packet of a read response or an atomic response has arrived."""
         entry: SendEntry = packet.message
+        if packet.ack_request:
+            self._acknowledge(port, qp, packet)
         region = None
         if qp.state is State.RTS:
             region = self._tables.find(
@@ -132,6 +139,22 @@ class Requester:
             entry.address + packet.offset,
             partial(self._placed, port, qp, entry),
         )
+
+    def _acknowledge(self, port: Port, qp: QueuePair, packet: Packet) -> None:
+        self.acknowledgements += 1
+        port.acknowledge_at_once(
+            Packet(
+                Opcode.RESPONSE_ACKNOWLEDGE,
+                qp.remote_lid,
+                qp.remote_qpn,
+                packet.psn,
+                size_of=self._transport.wire.size,
+            )
+        )
+
+    def response_acknowledged(self, port: Port, qp: QueuePair, packet: Packet) -> None:
+        """A response has arrived at the other end, which completes nothing here."""
+        port.done()
 
     def _placed(self, port: Port, qp: QueuePair, entry: SendEntry) -> None:
         entry.received += 1

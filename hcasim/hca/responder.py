@@ -13,6 +13,7 @@ from hcasim.hca.dma import DmaEngine
 from hcasim.hca.icm import Icm
 from hcasim.hca.port import Port
 from hcasim.hca.translation import Access, Region, TranslationTables
+from hcasim.hca.transport import transport
 from hcasim.hca.work_queue import (
     PSN_MODULUS,
     Completion,
@@ -59,6 +60,8 @@ class Responder:
         self._completions = completions
         self._ports = ports
         self._flush = flush
+        self._transport = transport(adapter.protocol)
+        self._size_of = self._transport.wire.size
 
     def post_receive(self, qp: QueuePair, entry: ReceiveEntry) -> None:
         """Learn of one more entry in the receive queue of ``qp``."""
@@ -234,9 +237,12 @@ class Responder:
     def _stage_response(
         self, port: Port, qp: QueuePair, entry: SendEntry, region: Region | None, index: int
     ) -> None:
-        offset = index * qp.mtu
+        offset = index * entry.segment
         last = index == entry.packets - 1
-        payload = entry.length - offset if last else qp.mtu
+        payload = entry.length - offset if last else entry.segment
+        ask = self._transport.acknowledges_responses and (
+            last or (index + 1) % self.adapter.ack.interval == 0
+        )
         packet = Packet(
             Opcode.RDMA_READ_RESPONSE,
             qp.remote_lid,
@@ -246,8 +252,10 @@ class Responder:
             first=index == 0,
             last=last,
             offset=offset,
+            ack_request=ask,
             message=entry,
             trace=entry.trace if last else None,
+            size_of=self._size_of,
         )
         staged = port.responses.stage(packet)
         if region is None:
@@ -290,6 +298,7 @@ class Responder:
             message=entry,
             content=original,
             trace=entry.trace,
+            size_of=self._size_of,
         )
         port.responses.complete(port.responses.stage(packet))
         self._finish_job(qp)
@@ -301,16 +310,28 @@ class Responder:
 
     def _acknowledge(self, port: Port, qp: QueuePair, psn: int) -> None:
         self.acknowledgements += 1
-        packet = Packet(Opcode.ACKNOWLEDGE, qp.remote_lid, qp.remote_qpn, psn)
-        self._answer(port, qp, packet)
+        packet = Packet(
+            Opcode.ACKNOWLEDGE, qp.remote_lid, qp.remote_qpn, psn, size_of=self._size_of
+        )
+        if self._transport.answers_in_turn:
+            self._answer(port, qp, packet)
+        else:
+            port.acknowledge_at_once(packet)
 
     def _refuse(self, port: Port, qp: QueuePair, packet: Packet, status: Status) -> None:
         port.free(packet)
         self.naks += 1
         content = status, qp.rnr_timer_ps
-        nak = Packet(Opcode.NAK, qp.remote_lid, qp.remote_qpn, packet.psn, content=content)
+        nak = Packet(
+            Opcode.NAK,
+            qp.remote_lid,
+            qp.remote_qpn,
+            packet.psn,
+            content=content,
+            size_of=self._size_of,
+        )
         self._answer(port, qp, nak)
-        if status is not Status.RNR_RETRY_EXC_ERR:
+        if status is not Status.RNR_RETRY_EXC_ERR or not self._transport.retries:
             self._flush(qp)
         port.done()
 

@@ -11,6 +11,7 @@ from hcasim.hca.dma import DmaEngine
 from hcasim.hca.icm import Icm
 from hcasim.hca.port import Port, StagedPacket
 from hcasim.hca.translation import Region
+from hcasim.hca.transport import transport
 from hcasim.hca.work_queue import PSN_MODULUS, QueuePair, SendEntry, State
 
 
@@ -44,6 +45,7 @@ class SendEngine:
         self.sqpc = icm.cache("sqpc", adapter.sqpc, written=True)
         self.server = SerialServer(sim, f"{name}.send_engine")
         self.wqes_fetched = 0
+        self._size_of = transport(adapter.protocol).wire.size
         # Both ends agree on it when they connect, and all adapters of a machine are alike.
         self._outstanding = min(adapter.requester.outstanding, adapter.responder.outstanding)
         self._dma = dma
@@ -112,7 +114,9 @@ class SendEngine:
         if region is None:
             self._compete(qp)
         else:
-            self._dma.prepare(region, entry.address, min(entry.length, qp.mtu), self._compete, qp)
+            self._dma.prepare(
+                region, entry.address, min(entry.length, entry.segment), self._compete, qp
+            )
 
     def _compete(self, qp: QueuePair) -> None:
         port = self._ports[qp.port]
@@ -178,7 +182,7 @@ class SendEngine:
                 self._leave(qp)
         else:
             burst = self.adapter.scheduler.burst
-            port.scheduler.add(qp, goes_on=entry.sent * qp.mtu % burst >= qp.mtu)
+            port.scheduler.add(qp, goes_on=entry.sent * entry.segment % burst >= entry.segment)
         self._gather(port, entry, packet, staged)
 
     def _segment(self, qp: QueuePair, entry: SendEntry) -> Packet:
@@ -193,9 +197,10 @@ class SendEngine:
                 entry.first_psn,
                 message=entry,
                 trace=entry.trace,
+                size_of=self._size_of,
             )
-        offset = index * qp.mtu
-        payload = entry.length - offset if last else qp.mtu
+        offset = index * entry.segment
+        payload = entry.length - offset if last else entry.segment
         qp.since_ack_request += 1
         ask = last or qp.since_ack_request >= self.adapter.ack.interval
         if ask:
@@ -212,6 +217,7 @@ class SendEngine:
             ack_request=ask,
             message=entry,
             trace=entry.trace if last else None,
+            size_of=self._size_of,
         )
 
     def _gather(

@@ -160,6 +160,7 @@ class SendEntry:
         packets: packets of the request (of the response, for a read).
         fault: the error with which it completes when its turn comes, or None.
         sent: packets of the request handed to the port so far.
+        segment: bytes of data in each of its packets but the last.
         is_atomic: whether it is a fetch-and-add or a compare-and-swap.
         awaits_response: whether it completes with a response that carries data.
     """
@@ -182,6 +183,7 @@ class SendEntry:
         "remote_address",
         "remote_key",
         "responded",
+        "segment",
         "sent",
         "signaled",
         "swap",
@@ -224,6 +226,7 @@ class SendEntry:
         self.region: Region | None = None
         self.first_psn = -1
         self.packets = 1
+        self.segment = 0
         self.sent = 0
         self.received = 0
         self.responded = False
@@ -336,7 +339,3 @@ class QueuePair:
         self.remote_lid = remote_lid
         self.remote_qpn = remote_qpn
         self.state = State.RTS
-
-    def packets(self, length: int) -> int:
-        """Packets that a message of ``length`` bytes is cut into."""
-        return max(1, -(-length // self.mtu))

@@ -129,7 +129,7 @@ def prepare(
         adapter: id of an adapter instead of the testbed's default.
         firmware_mode: of the adapter instead of its usual one, such as "memfree".
         overrides: what-if settings by path, such as {"adapter.bus.lanes": "4"}.
-        mtu: largest InfiniBand payload in bytes instead of the testbed's.
+        mtu: in bytes instead of the testbed's.
         switch: False connects two hosts back to back.
         explain: also record where the time goes.
         options: further settings by name, such as {"window": 16}; of "qps" and "reuse" also

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from hcasim.catalog import one_of
 from hcasim.catalog.adapter import FirmwareMode
+from hcasim.catalog.link import LARGEST_MTU
 from hcasim.study.axis import AXES, Axis
 from hcasim.study.claims import Claim, Entry, Text, read_size
 
@@ -46,7 +47,7 @@ class Options(Entry):
         pattern: which queue pair is next.
         page_size: bytes of a page of the registered buffers.
         depth: entries of each work queue.
-        mtu: largest InfiniBand payload in bytes, if the authors chose another.
+        mtu: in bytes, if the authors chose another.
     """
 
     sizes: Sizes | None = None
@@ -59,7 +60,7 @@ class Options(Entry):
     pattern: Literal["cyclic", "random", "zipf"] | None = None
     page_size: Size | None = None
     depth: Positive | None = None
-    mtu: Literal[256, 512, 1024, 2048, 4096] | None = None
+    mtu: Annotated[int, Field(ge=256, le=LARGEST_MTU)] | None = None
 
     @model_validator(mode="after")
     def _has_one_axis(self) -> Options:

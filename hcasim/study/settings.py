@@ -137,6 +137,8 @@ def _port_faults(settings: Options, given: Mapping[str, Any]) -> Iterator[str]:
 
 def _machine_faults(workload: Workload, settings: Options, machine: Machine) -> Iterator[str]:
     adapter, limits = machine.adapter, machine.adapter.limits
+    if workload.name == "atomic_lat" and not limits.atomics:
+        yield f"{workload.name}: {adapter.id} has no atomic operations; choose another workload"
     if settings.ports > adapter.ports:
         yield f"ports: found {settings.ports}; allowed: up to {adapter.ports}, as {adapter.id} has"
     if settings.processes > machine.host.cpus:

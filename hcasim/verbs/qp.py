@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 from simpy.events import Event
 
-from hcasim.fabric.packet import MTUS
+from hcasim.catalog.link import mtu_fault, path_mtus
 from hcasim.hca import Completion, ReceiveEntry, SendEntry, State
 from hcasim.hca.doorbell import DOORBELL_SIZE
 from hcasim.hca.work_queue import WorkQueueBuffer, send_stride
@@ -85,18 +85,20 @@ class QP:
 
         Args:
             path_mtu: bytes; the machine's MTU by default.
-            rnr_retry: how often to try again when the receiver is not ready; 7 is for ever.
+            rnr_retry: how often to try again when the receiver is not ready; 7 is for ever. iWARP
+                never does, and ends the connection.
             min_rnr_timer_ps: pause in ps before a try of the remote end, when this end is not
                 ready to receive.
 
         Raises:
-            VerbsError: ``EINVAL`` for an MTU that InfiniBand or this machine does not have.
+            VerbsError: ``EINVAL`` for an MTU that this kind of link or this machine does not have.
         """
-        mtu = self.context.adapter.mtu if path_mtu is None else path_mtu
-        allowed = [size for size in MTUS if size <= self.context.adapter.mtu]
-        if mtu not in allowed:
-            raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {', '.join(map(str, allowed))}")
-        self._qp.rnr_retry = rnr_retry
+        adapter = self.context.adapter
+        mtu = adapter.mtu if path_mtu is None else path_mtu
+        if mtu_fault(adapter.link.kind, mtu, "") or mtu > adapter.mtu:
+            allowed = path_mtus(adapter.link.kind, adapter.mtu)
+            raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {allowed}")
+        self._qp.rnr_retry = rnr_retry if adapter.transport.retries else 0
         self._qp.rnr_timer_ps = min_rnr_timer_ps
         self._qp.connect(mtu, remote.lid, remote.qp_num)
 
@@ -144,6 +146,9 @@ class QP:
             )
         if length < 0 or length > MAX_MESSAGE:
             raise VerbsError("EINVAL", f"a message of {length} bytes; allowed: 0 to {MAX_MESSAGE}")
+        description = self.context.adapter.description
+        if wr.opcode in _ATOMICS and not description.limits.atomics:
+            raise VerbsError("EINVAL", f"{wr.opcode.name}; {description.id} has no atomics")
         if wr.opcode in _ATOMICS and length != ATOMIC_SIZE:
             raise VerbsError("EINVAL", f"an atomic works on {ATOMIC_SIZE} bytes, not {length}")
         if wr.inline and wr.opcode not in _INLINE:

@@ -84,7 +84,7 @@ def _stream(
     for process in processes:
         sim.run(until=sim.process(process.prepare()))
     sim.run()
-    packets = -(-options.size // machine.mtu)
+    packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
     plan = WindowPlan(options.window, packets, options.qps, _in_full(options))
     senders = [process for process in processes if process.sends]
     for process in processes:

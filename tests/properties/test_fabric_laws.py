@@ -6,11 +6,12 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcasim.catalog import Link
+from hcasim.catalog import InfinibandLink
 from hcasim.catalog import Switch as Description
 from hcasim.engine import Rate, Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
-from hcasim.fabric.link import ReceiveBuffer, ps_per_byte
+from hcasim.fabric.link import ReceiveBuffer
+from hcasim.fabric.medium import ps_per_byte
 
 SMALLEST_BUFFER = 4096 + 256
 LATENCY = 200_000
@@ -43,7 +44,7 @@ class Message:
 class End:
     """A port that frees each packet's room some time after it has arrived."""
 
-    def __init__(self, sim: Simulator, lid: int, link: Link, shape: Shape) -> None:
+    def __init__(self, sim: Simulator, lid: int, link: InfinibandLink, shape: Shape) -> None:
         self.sim = sim
         self.lid = lid
         self.transmitter = Transmitter(sim, f"end{lid}", link, 1)
@@ -95,7 +96,7 @@ class Run:
 
     def __init__(self, shape: Shape, traffic: list[Message]) -> None:
         self.sim = Simulator()
-        self.link = Link(
+        self.link = InfinibandLink(
             speed=shape.speed,
             width=shape.width,
             cable_length=shape.metres * 1000,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
 from hcasim.engine import Rate
-from hcasim.fabric.link import ps_per_byte
+from hcasim.fabric.medium import ps_per_byte
 from tests.rig import WRITE, Program, Rig, machine
 from tests.twin import Times, small_write
 

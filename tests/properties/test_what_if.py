@@ -9,7 +9,7 @@ import pytest
 
 from hcasim.bus.pcie import ps_per_byte
 from hcasim.catalog import resolve
-from hcasim.fabric.link import ps_per_byte as link_ps_per_byte
+from hcasim.fabric.medium import ps_per_byte as link_ps_per_byte
 from hcasim.fabric.packet import BASE, FRAME_DELIMITERS
 from hcasim.workloads import WORKLOADS, run_point
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hcasim.bus.pcie import ps_per_byte as pcie_ps_per_byte
 from hcasim.catalog import Machine
-from hcasim.fabric.link import ps_per_byte
+from hcasim.fabric.medium import ps_per_byte
 from hcasim.workloads import Options, run_point
 from tests.rig import machine
 

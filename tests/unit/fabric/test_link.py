@@ -4,17 +4,20 @@ from fractions import Fraction
 
 import pytest
 
-from hcasim.catalog import Link
+from hcasim.catalog import InfinibandLink
 from hcasim.engine import Simulator
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
-from hcasim.fabric.link import CREDIT_BLOCK, ReceiveBuffer, blocks, ps_per_byte
+from hcasim.fabric.link import ReceiveBuffer, blocks
+from hcasim.fabric.medium import CREDIT_BLOCK, ps_per_byte
 
 SKIP = Fraction(4484, 4480)
 FLOW_CONTROL = 8
 
 
-def link(speed: str = "SDR", width: int = 4, metres: int = 0, credit_update: int = 1024) -> Link:
-    return Link(
+def link(
+    speed: str = "SDR", width: int = 4, metres: int = 0, credit_update: int = 1024
+) -> InfinibandLink:
+    return InfinibandLink(
         speed=speed,
         width=width,
         cable_length=metres * 1000,
@@ -40,7 +43,9 @@ class Sink:
 class Pair:
     """Two transmitters that make one link, with a sink at each end."""
 
-    def __init__(self, of: Link, buffer: int = 1 << 20, sources: int = 2, urgent: int = 0) -> None:
+    def __init__(
+        self, of: InfinibandLink, buffer: int = 1 << 20, sources: int = 2, urgent: int = 0
+    ) -> None:
         self.sim = Simulator()
         self.there = Transmitter(self.sim, "there", of, sources, urgent=urgent)
         self.back = Transmitter(self.sim, "back", of, sources)

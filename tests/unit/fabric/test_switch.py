@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from hcasim.catalog import Link
+from hcasim.catalog import InfinibandLink
 from hcasim.catalog import Switch as Description
 from hcasim.engine import Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
@@ -22,8 +22,10 @@ def description(ports: int = 8, latency: int = LATENCY, buffer: int = 16384) -> 
     )
 
 
-def link() -> Link:
-    return Link(speed="SDR", width=4, cable_length=5000, propagation=5000, credit_update=1024)
+def link() -> InfinibandLink:
+    return InfinibandLink(
+        speed="SDR", width=4, cable_length=5000, propagation=5000, credit_update=1024
+    )
 
 
 class End:
@@ -170,7 +172,9 @@ def test_one_stream_does_not_wait_for_another_output() -> None:
 
 def test_a_faster_output_does_not_run_dry() -> None:
     sim = Simulator()
-    fast = Link(speed="DDR", width=4, cable_length=5000, propagation=5000, credit_update=1024)
+    fast = InfinibandLink(
+        speed="DDR", width=4, cable_length=5000, propagation=5000, credit_update=1024
+    )
     switch = Switch(sim, description(), fast, "switch")
     sent: list[int] = []
     switch.outputs[1].send = lambda source, packet, ready, left: sent.append(ready)

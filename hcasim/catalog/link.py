@@ -1,0 +1,85 @@
+"""The links between adapters and switches, by kind, and the MTUs that each kind carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hcasim.catalog.description import PLAIN, Section
+from hcasim.catalog.fields import Leaf
+from hcasim.catalog.units import DELAY, LENGTH, SIZE
+
+CableLength = Annotated[int, LENGTH, Field(ge=0, le=10**8)]
+Propagation = Annotated[int, DELAY, Field(ge=3335, le=10**5)]
+
+
+class InfinibandLink(Section):
+    """InfiniBand links (InfiniBand Architecture Specification volume 2)."""
+
+    kind: Annotated[Literal["infiniband"], PLAIN] = "infiniband"
+    speed: Literal["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR"] = Field(
+        description="lane rate, by its InfiniBand name"
+    )
+    width: Literal[1, 4, 8, 12] = Field(description="lanes")
+    cable_length: CableLength = Field(description="length of each cable")
+    propagation: Propagation = Field(
+        description="delay of the cable; light in vacuum takes 3.336 ns/m"
+    )
+    credit_update: Annotated[int, SIZE, Field(ge=1, le=2**20)] = Field(
+        description="receive buffer freed between two flow-control packets"
+    )
+
+
+class EthernetLink(Section):
+    """Full-duplex Ethernet links that pause rather than lose (IEEE 802.3, 802.3x)."""
+
+    kind: Annotated[Literal["ethernet"], PLAIN] = "ethernet"
+    gigabits: Literal[1, 10, 25, 40, 100] = Field(
+        description="data rate in Gbit/s, line coding taken off"
+    )
+    cable_length: CableLength = Field(description="length of each cable")
+    propagation: Propagation = Field(
+        description="delay of the cable; light in vacuum takes 3.336 ns/m"
+    )
+
+
+Link = Annotated[InfinibandLink | EthernetLink, Field(discriminator="kind")]
+
+LARGEST_MTU = 9216
+
+MTUS: Mapping[str, Leaf] = MappingProxyType(
+    {
+        "infiniband": Leaf(int, SIZE, (256, 512, 1024, 2048, 4096), None, None, None),
+        # From what every IPv4 host must take (RFC 791) to what jumbo frames usually allow.
+        "ethernet": Leaf(int, SIZE, (), 576, LARGEST_MTU, None),
+    }
+)
+"""By kind of link: the payload of an InfiniBand packet, or the IP packet of an Ethernet frame."""
+
+
+def mtu_fault(kind: str, mtu: int, found: str) -> str | None:
+    """Say what is allowed if links of a kind do not carry an MTU.
+
+    Parameters:
+        kind: of the link.
+        mtu: in bytes.
+        found: the MTU as it was given.
+    """
+    leaf = MTUS[kind]
+    legal = mtu in leaf.choices
+    if leaf.low is not None and leaf.high is not None:
+        legal = leaf.low <= mtu <= leaf.high
+    if legal and not isinstance(mtu, bool):
+        return None
+    return f"found {found}; allowed: {leaf.allowed}"
+
+
+def path_mtus(kind: str, largest: int) -> str:
+    """The MTUs up to ``largest`` bytes that links of a kind carry, for messages."""
+    leaf = MTUS[kind]
+    if leaf.choices:
+        return ", ".join(str(size) for size in leaf.choices if int(size) <= largest)
+    return f"{leaf.low} to {largest}"

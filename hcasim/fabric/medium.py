@@ -1,0 +1,75 @@
+"""What a link is made of: its rate, what surrounds a packet, and how a buffer's room is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hcasim.catalog import EthernetLink, InfinibandLink
+from hcasim.fabric import ethernet
+from hcasim.fabric.packet import FLOW_CONTROL_PACKET, FRAME_DELIMITERS
+
+CREDIT_BLOCK = 64
+SKIP_SYMBOLS = 4
+SKIP_INTERVAL = 4480
+_LANE_GIGABITS = {
+    "SDR": Fraction(5, 2),
+    "DDR": Fraction(5),
+    "QDR": Fraction(10),
+    "FDR10": Fraction("10.3125"),
+    "FDR": Fraction("14.0625"),
+    "EDR": Fraction("25.78125"),
+    "HDR": Fraction("53.125"),
+}
+
+
+@dataclass(frozen=True)
+class Medium:
+    """The physics of one direction of a link.
+
+    Attributes:
+        ps_per_byte: time per byte, line coding included.
+        around: bytes that a packet occupies the link beyond its own.
+        gap: those of them that come after its last byte.
+        block: bytes of a receive buffer that one credit stands for.
+        update: bytes freed in a receive buffer for which one flow-control packet goes back, or 0
+            if none does.
+        update_size: bytes of that packet, all told.
+    """
+
+    ps_per_byte: Fraction
+    around: int
+    gap: int
+    block: int
+    update: int
+    update_size: int
+
+
+def ps_per_byte(speed: str, width: int) -> Fraction:
+    """Time per byte of an InfiniBand link in ps, line coding and skip ordered sets included.
+
+    Args:
+        speed: SDR, DDR, QDR, FDR10, FDR, EDR or HDR.
+        width: lanes.
+
+    Sources: InfiniBand Architecture Specification volume 2 chapter 5: 8b/10b up to QDR, 64b/66b
+    from FDR10 on; a skip ordered set of 4 symbols on each lane every 4352 to 4608 symbols.
+    """
+    coding = Fraction(10, 8) if speed in ("SDR", "DDR", "QDR") else Fraction(66, 64)
+    skips = Fraction(SKIP_INTERVAL + SKIP_SYMBOLS, SKIP_INTERVAL)
+    return Fraction(8000) * coding * skips / (_LANE_GIGABITS[speed] * width)
+
+
+def medium(link: InfinibandLink | EthernetLink) -> Medium:
+    """The physics of a link.
+
+    InfiniBand counts room in blocks of 64 bytes and sends flow-control packets (volume 1, 7.9).
+
+    Ethernet has its nominal rate, from which 64b/66b is already taken. A full-duplex link that
+    pauses (IEEE 802.3x, annex 31B) loses nothing either: it is as if the sender knew the room in
+    the receive buffer to the byte, and what the few pause frames cost on the wire is left out.
+    """
+    if isinstance(link, EthernetLink):
+        return Medium(Fraction(8000, link.gigabits), ethernet.AROUND, ethernet.GAP, 1, 0, 0)
+    rate = ps_per_byte(link.speed, link.width)
+    return Medium(rate, FRAME_DELIMITERS, 0, CREDIT_BLOCK, link.credit_update, FLOW_CONTROL_PACKET)

@@ -1,0 +1,55 @@
+"""Wire formats: how much of a packet is data and how long it is, by protocol."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Protocol
+
+from hcasim.catalog import IwarpProtocol
+from hcasim.catalog.protocol import Protocol as ProtocolDescription
+from hcasim.fabric.iwarp import IwarpFormat
+from hcasim.fabric.packet import FRAME_DELIMITERS, Opcode, packet_size
+
+
+class WireFormat(Protocol):
+    """What a protocol puts around data."""
+
+    @property
+    def around(self) -> int:
+        """Bytes that a packet occupies the link beyond its own."""
+
+    def payload(self, mtu: int, opcode: Opcode = Opcode.RDMA_WRITE) -> int:
+        """Data in a full packet of a message.
+
+        Args:
+            mtu: bytes, as this kind of link counts them.
+            opcode: of the request; a read stands for its response.
+        """
+
+    def size(self, opcode: Opcode, payload: int, *, first: bool = True, last: bool = True) -> int:
+        """Bytes of a packet.
+
+        Args:
+            payload: bytes of data.
+            first: whether it is the first (or only) packet of its message.
+            last: whether it is the last (or only) packet of its message.
+        """
+
+
+class InfinibandFormat:
+    """InfiniBand's reliable connection service, whose MTU counts data only."""
+
+    around = FRAME_DELIMITERS
+    size = staticmethod(packet_size)
+
+    def payload(self, mtu: int, opcode: Opcode = Opcode.RDMA_WRITE) -> int:
+        """Data in a full packet: the MTU, whatever the opcode."""
+        return mtu
+
+
+@cache
+def wire_format(protocol: ProtocolDescription) -> WireFormat:
+    """The format of what an adapter speaks."""
+    if isinstance(protocol, IwarpProtocol):
+        return IwarpFormat(protocol.markers, protocol.timestamps)
+    return InfinibandFormat()
