@@ -1,0 +1,137 @@
+"""Wire formats: iWARP over Ethernet weighs what its RFCs say, InfiniBand what it always did."""
+
+from math import ceil
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hcasim.catalog import InfinibandProtocol, IwarpProtocol
+from hcasim.fabric import Opcode, ethernet
+from hcasim.fabric.iwarp import (
+    MPA_CRC,
+    MPA_LENGTH,
+    READ_REQUEST,
+    TAGGED,
+    UNTAGGED,
+    IwarpFormat,
+    fpdu_size,
+    mulpdu,
+)
+from hcasim.fabric.packet import FRAME_DELIMITERS, MTUS, packet_size
+from hcasim.fabric.wire import wire_format
+
+DATA = (Opcode.SEND, Opcode.RDMA_WRITE, Opcode.RDMA_READ_RESPONSE)
+TEN_GIGABITS = 1250
+FORMATS = st.builds(IwarpFormat, st.booleans(), st.booleans())
+MTU = st.integers(576, 9216)
+PLAIN = IwarpFormat(markers=False, timestamps=False)
+
+
+def test_headers_are_those_of_the_linux_driver() -> None:
+    # drivers/infiniband/sw/siw/iwarp.h counts MPA's length field in.
+    found = [MPA_LENGTH + size for size in (TAGGED, UNTAGGED, UNTAGGED + READ_REQUEST)]
+    assert found == [16, 20, 48]
+    assert (MPA_LENGTH, MPA_CRC) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("mtu", "markers", "payload", "goodput"),
+    [(1500, False, 1440, 1170), (1500, True, 1428, 1161)]
+    + [(9000, False, 8940, 1236), (9000, True, 8868, 1227)],
+)
+def test_ten_gigabit_ethernet_carries_the_known_goodput(
+    mtu: int, markers: bool, payload: int, goodput: int
+) -> None:
+    wire = IwarpFormat(markers, timestamps=False)
+    assert wire.payload(mtu) == payload
+    frame = wire.size(Opcode.RDMA_WRITE, payload) + wire.around
+    assert frame == mtu + 38
+    assert TEN_GIGABITS * payload / frame == pytest.approx(goodput, abs=0.6)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "payload", "frame"),
+    [
+        # 14 + 20 + 20 + MPA 2 + header + data, padded to 4, + CRC 4 + FCS 4
+        (Opcode.RDMA_WRITE, 1440, 1518),
+        (Opcode.RDMA_WRITE, 8, 86),
+        (Opcode.RDMA_WRITE, 0, 78),
+        (Opcode.RDMA_WRITE, 1, 82),
+        (Opcode.SEND, 8, 90),
+        (Opcode.SEND, 1436, 1518),
+        (Opcode.RDMA_READ_REQUEST, 0, 110),
+        (Opcode.RDMA_READ_RESPONSE, 4, 82),
+        (Opcode.NAK, 0, 106),
+        # TCP alone, in the shortest of frames.
+        (Opcode.ACKNOWLEDGE, 0, 64),
+        (Opcode.RESPONSE_ACKNOWLEDGE, 0, 64),
+    ],
+)
+def test_a_frame_has_the_size_of_all_its_headers(opcode: Opcode, payload: int, frame: int) -> None:
+    assert PLAIN.size(opcode, payload) == frame
+
+
+def test_timestamps_lengthen_each_segment_by_twelve_bytes() -> None:
+    stamped = IwarpFormat(markers=False, timestamps=True)
+    assert stamped.payload(1500) == 1440 - 12
+    assert stamped.size(Opcode.SEND, 100) == PLAIN.size(Opcode.SEND, 100) + 12
+    # 14 + 52 + 4: beyond the shortest frame.
+    assert stamped.size(Opcode.ACKNOWLEDGE, 0) == 70
+
+
+def test_only_markers_and_timestamps_change_what_is_sent() -> None:
+    words = [
+        wire_format(IwarpProtocol(markers=False, crc=crc, timestamps=False))
+        for crc in (True, False)
+    ]
+    assert words == [PLAIN, PLAIN]
+
+
+@given(emss=st.integers(500, 9200), markers=st.booleans())
+def test_the_longest_segment_follows_the_formula_of_mpa(emss: int, markers: bool) -> None:
+    spent = 6 + emss % 4 + (4 * ceil(emss / 512) if markers else 0)
+    assert mulpdu(emss, markers=markers) == emss - spent
+
+
+@given(wire=FORMATS, mtu=MTU, opcode=st.sampled_from(DATA))
+def test_a_full_frame_fills_the_mtu_and_never_exceeds_it(
+    wire: IwarpFormat, mtu: int, opcode: Opcode
+) -> None:
+    frame = wire.size(opcode, wire.payload(mtu, opcode))
+    around = ethernet.HEADER + ethernet.FCS
+    assert mtu - 4 - 3 <= frame - around <= mtu
+
+
+@given(wire=FORMATS, opcode=st.sampled_from(DATA), payload=st.integers(0, 9000))
+def test_a_frame_is_at_least_its_data_and_headers(
+    wire: IwarpFormat, opcode: Opcode, payload: int
+) -> None:
+    headers = 14 + 40 + 2 + (18 if opcode is Opcode.SEND else 14) + 4 + 4
+    size = wire.size(opcode, payload)
+    assert size >= payload + headers
+    # A marker for each 508 B of an FPDU, 3 B of padding and the timestamps are the most.
+    assert size <= payload + headers + 3 + 12 + 4 * ceil((payload + 27) / 508)
+    assert wire.size(opcode, payload + 1) >= size
+    assert (fpdu_size(payload) - payload) in range(6, 10)
+
+
+@given(wire=FORMATS, mtu=MTU, opcode=st.sampled_from(DATA), length=st.integers(1, 100_000))
+def test_segments_cover_the_message(
+    wire: IwarpFormat, mtu: int, opcode: Opcode, length: int
+) -> None:
+    full = wire.payload(mtu, opcode)
+    pieces = [min(full, length - place) for place in range(0, length, full)]
+    assert sum(pieces) == length
+    assert all(wire.size(opcode, piece) <= mtu + 18 for piece in pieces)
+
+
+@pytest.mark.parametrize("mtu", MTUS)
+def test_infiniband_counts_data_only(mtu: int) -> None:
+    wire = wire_format(InfinibandProtocol())
+    assert wire.around == FRAME_DELIMITERS == 2
+    for opcode in DATA:
+        assert wire.payload(mtu, opcode) == mtu
+        for first, last in ((True, False), (False, False), (True, True)):
+            size = packet_size(opcode, mtu, first=first, last=last)
+            assert wire.size(opcode, mtu, first=first, last=last) == size
