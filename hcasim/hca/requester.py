@@ -269,7 +269,10 @@ class Requester:
         qp.outstanding_reads = 0
         for receive in qp.receive_queue:
             self._completions.complete(
-                qp.receive_cq, Completion(receive.wr_id, Status.WR_FLUSH_ERR, qp.qpn, 0, True)
+                qp.receive_cq,
+                Completion(
+                    receive.wr_id, Status.WR_FLUSH_ERR, qp.qpn, 0, True, posted=receive.posted
+                ),
             )
         qp.receive_queue.clear()
 

@@ -195,9 +195,10 @@ class Responder:
         length: int,
         trace: list[tuple[int, str]] | None,
     ) -> None:
-        self._completions.complete(
-            qp.receive_cq, Completion(entry.wr_id, status, qp.qpn, length, True), trace
-        )
+        if not entry.signaled and status is Status.SUCCESS:
+            return
+        completion = Completion(entry.wr_id, status, qp.qpn, length, True, posted=entry.posted)
+        self._completions.complete(qp.receive_cq, completion, trace)
 
     # Reads and atomics.
 

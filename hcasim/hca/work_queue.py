@@ -41,7 +41,7 @@ class Completion:
         byte_len: bytes received, for a receive.
         is_receive: whether a receive request has completed.
         timestamp_ps: when the entry became visible.
-        posted: which request of its send queue has completed, counted from 1.
+        posted: which request of its queue has completed, counted from 1.
     """
 
     wr_id: int
@@ -255,6 +255,7 @@ class ReceiveEntry:
     Attributes:
         posted: its number among the requests of its queue pair, counted from 1.
         length: bytes of the buffer.
+        signaled: whether success makes a completion queue entry; a fault always does.
         region: the buffer's region once the adapter has looked it up.
     """
 
@@ -263,6 +264,7 @@ class ReceiveEntry:
     address: int
     length: int
     key: int
+    signaled: bool = True
     region: Region | None = None
     received: int = 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
@@ -16,11 +16,12 @@ from hcasim.study.caches import cache_use
 from hcasim.study.curve import Curve, html_table
 from hcasim.study.points import Job, Log, Progress, run_job, run_jobs, with_swept
 from hcasim.study.settings import build_options, find_faults, find_workload, unknown_workload
+from hcasim.study.sizes import PERTURBATION, netpipe_ladder, perturbed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hcasim.workloads import Options
+    from hcasim.workloads import Options, Workload
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,7 @@ def prepare(
     mtu: int | None = None,
     switch: bool = True,
     explain: bool = False,
+    perturbation: int | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> list[Job]:
     """Check a benchmark and return its points: each size with each other value that varies.
@@ -125,13 +127,15 @@ def prepare(
         workload: its name, such as "write_lat".
         testbed: id of the testbed.
         sizes: message sizes in bytes, or as text such as "8", "4K,64K" or "4..1M"; the
-            workload's usual size without it.
+            workload's usual size without it; for netpipe those of NetPIPE.
         adapter: id of an adapter instead of the testbed's default.
         firmware_mode: of the adapter instead of its usual one, such as "memfree".
         overrides: what-if settings by path, such as {"adapter.bus.lanes": "4"}.
         mtu: in bytes instead of the testbed's.
         switch: False connects two hosts back to back.
         explain: also record where the time goes.
+        perturbation: for netpipe, also measure sizes by so many bytes below and above each; 3
+            without `sizes`, 0 with them.
         options: further settings by name, such as {"window": 16}; of "qps" and "reuse" also
             several, as a sequence or as text such as "1..128" or "100,50,0".
 
@@ -146,6 +150,8 @@ def prepare(
         faults.append(unknown_workload(workload))
     given = {name: value for name, value in (options or {}).items() if name not in AXES}
     swept = _swept({"size": sizes, **(options or {})}, faults)
+    if found is not None:
+        faults += _perturb(found, swept, perturbation)
     machine = None
     try:
         machine = resolve(
@@ -185,6 +191,7 @@ def bench(
     mtu: int | None = None,
     switch: bool = True,
     explain: bool = False,
+    perturbation: int | None = None,
     jobs: int | None = 1,
     progress: Progress | None = None,
     **options: Any,
@@ -192,8 +199,8 @@ def bench(
     """Run a benchmark.
 
     Parameters:
-        workload, testbed, sizes, adapter, firmware_mode, overrides, mtu, switch, explain: as for
-            `prepare`.
+        workload, testbed, sizes, adapter, firmware_mode, overrides, mtu, switch, explain,
+            perturbation: as for `prepare`.
         jobs: processes to use; all processors if None.
         progress: is told how many points are done.
         options: further settings, such as window=16, mode="striping" or qps=[1, 128].
@@ -211,6 +218,7 @@ def bench(
         mtu=mtu,
         switch=switch,
         explain=explain,
+        perturbation=perturbation,
         options=options,
     )
     return run_benchmark(prepared, jobs=jobs, progress=progress)
@@ -265,6 +273,20 @@ def run_benchmark(
         ),
         wall_seconds=perf_counter() - started,
     )
+
+
+def _perturb(
+    workload: Workload, swept: dict[str, tuple[int, ...]], perturbation: int | None
+) -> Iterator[str]:
+    """Complete the sizes of a workload that runs NetPIPE's, or say why that cannot be."""
+    if perturbation is not None and not workload.ladder:
+        yield f"perturbation: {workload.name} has no such option; netpipe has it"
+    elif perturbation is not None and perturbation < 0:
+        yield f"perturbation: found {perturbation}; allowed: 0 or more"
+    elif workload.ladder and "size" not in swept:
+        swept["size"] = netpipe_ladder(PERTURBATION if perturbation is None else perturbation)
+    elif perturbation:
+        swept["size"] = perturbed(swept["size"], perturbation)
 
 
 def _swept(given: Mapping[str, Any], faults: list[str]) -> dict[str, tuple[int, ...]]:

@@ -113,6 +113,8 @@ class Series(Entry):
         ports: ports of each adapter that were used.
         processes: processes on each node.
         op: which atomic operation.
+        completion: what a receiver polled.
+        invalidate: whether messages rotated through a large pool of memory.
     """
 
     label: Text
@@ -126,6 +128,8 @@ class Series(Entry):
     ports: Positive | None = None
     processes: Positive | None = None
     op: Literal["fetch_add", "cmp_swap"] | None = None
+    completion: Literal["cq", "memory"] | None = None
+    invalidate: bool | None = None
 
 
 class Axes(Entry):

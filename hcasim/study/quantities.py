@@ -17,7 +17,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
 }
 """By quantity, the units of claims and how much of each is one of the unit of the row."""
 
-_UNITS = {"us": "us", "MBps": "MB/s", "Mps": "M/s", "KiB": "KiB"}
+_UNITS = {"us": "us", "MBps": "MB/s", "Mbps": "2^20 bit/s", "Mps": "M/s", "KiB": "KiB"}
 
 
 def measured(names: Iterable[str]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hcasim.workloads import Point
 
 _SHARED = ("window", "threshold", "warmup", "iters", "pattern", "page_size", "depth")
-_OWN = ("memory", "buffers", "mode", "ports", "processes", "op")
+_OWN = ("memory", "buffers", "mode", "ports", "processes", "op", "completion", "invalidate")
 
 
 @dataclass(frozen=True)
@@ -302,7 +302,7 @@ def _curve(line: _Line, points: Mapping[Job, Point]) -> Curve:
         "ports": job.options.ports,
         "processes": job.options.processes,
     }
-    for name in ("memory", "buffers", "op"):
+    for name in ("memory", "buffers", "op", "completion", "invalidate"):
         if getattr(line.series, name) is not None:
             settings[name] = getattr(line.series, name)
     rows = tuple(with_swept(points[job].row, job, [line.axis]) for job in line.jobs)

@@ -18,6 +18,7 @@ WORDS = {
     "op": ("fetch_add", "cmp_swap"),
     "pattern": ("cyclic", "random", "zipf"),
     "memory": ("host", "adapter"),
+    "completion": ("cq", "memory"),
 }
 """The options that are a word, and the words."""
 
@@ -79,6 +80,7 @@ def find_faults(
     largest = {name: max(values) for name, values in swept.items() if values}
     settings = build_options(workload, {**largest, **given})
     faults += _port_faults(settings, given)
+    faults += _pool_faults(settings)
     if machine is not None:
         faults += _machine_faults(workload, settings, machine)
     return faults
@@ -133,6 +135,21 @@ def _port_faults(settings: Options, given: Mapping[str, Any]) -> Iterator[str]:
         )
     if settings.mode != "single" and settings.ports < 2:
         yield f"ports: found {given['ports']} with mode {settings.mode}, which needs 2"
+
+
+def _pool_faults(settings: Options) -> Iterator[str]:
+    from hcasim.workloads.netpipe import POOL
+
+    if settings.invalidate and settings.buffers > 1:
+        yield (
+            f"buffers: found {settings.buffers} with invalidate, which rotates through one pool; "
+            "leave one out"
+        )
+    if settings.invalidate and settings.size > POOL:
+        yield (
+            f"size: found {settings.size} with invalidate; "
+            f"allowed: up to {POOL}, the bytes of the pool"
+        )
 
 
 def _machine_faults(workload: Workload, settings: Options, machine: Machine) -> Iterator[str]:

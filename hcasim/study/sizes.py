@@ -9,6 +9,12 @@ from hcasim.catalog.units import UnitError, format_size, parse_size
 LARGEST = 2**31
 """Longest message of an RDMA operation, in bytes (InfiniBand Architecture Specification 9.7.2)."""
 
+PERTURBATION = 3
+"""Bytes by which NetPIPE varies a size (DEFPERT in its src/netpipe.h)."""
+
+LONGEST = 10_000_000
+"""Bytes beyond which NetPIPE tries no size (MAXINT in its src/netpipe.h)."""
+
 
 def parse_sizes(text: str) -> tuple[int, ...]:
     """Read message sizes such as "8", "4K,64K" or "4..1M".
@@ -115,6 +121,34 @@ def _parse_percent(text: str) -> Iterable[int]:
     if not 0 <= percent <= 100:
         raise ValueError(f"found {percent}; allowed: 0 to 100")
     return [percent]
+
+
+def netpipe_ladder(perturbation: int = PERTURBATION) -> tuple[int, ...]:
+    """Return the message sizes of NetPIPE 3 in bytes: 1, 2, 3, 4, 6, 8, 12, 13, 16, ... 8 MiB + 3.
+
+    Two steps lie between one power of two and the next. As soon as a step is longer than the
+    perturbation and one byte more, the sizes on both sides are measured too (NetPIPE 3.6,
+    src/netpipe.c: the main loop).
+
+    Parameters:
+        perturbation: bytes on each side of a size; 0 for the size alone.
+    """
+    found: list[int] = []
+    size, step, number = 1, 1, 0
+    while size <= LONGEST:
+        if number > 2 and number % 2:
+            step *= 2
+        wide = step > perturbation + 1
+        found += perturbed([size], perturbation) if wide else [size]
+        size, number = size + step, number + 1
+    return tuple(found)
+
+
+def perturbed(sizes: Iterable[int], perturbation: int) -> tuple[int, ...]:
+    """Return each size with those that many bytes below and above it, each once."""
+    around = dict.fromkeys((-perturbation, 0, perturbation))
+    found = (size + change for size in sizes for change in around)
+    return tuple(dict.fromkeys(size for size in found if size >= 1))
 
 
 def axis_label(size: int) -> str:

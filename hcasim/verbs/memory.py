@@ -194,6 +194,8 @@ class Watch:
         self._context = context
         self._event: Event | None = None
         self._target = 0
+        self._region = region
+        self._address = address
         self.count = 0
         region.watches[address] = self._written
 
@@ -210,3 +212,7 @@ class Watch:
             self._event = self._context.sim.event()
             yield self._event
         yield self._context.core.work(self._context.stack.poll_memory)
+
+    def close(self) -> None:
+        """Look at the byte no more."""
+        self._region.watches.pop(self._address, None)

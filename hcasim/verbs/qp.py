@@ -164,13 +164,12 @@ class QP:
         Raises:
             VerbsError: ``ENOMEM`` if the queue is full.
         """
-        if self._posted_receives >= self._max_recv_wr:
+        if self._posted_receives - self._retired_receives >= self._max_recv_wr:
             raise VerbsError(
                 "ENOMEM", f"the receive queue is full: {self._max_recv_wr} requests are outstanding"
             )
         context = self.context
-        self._posted_receives += 1
-        posted = self._posted_receives + self._retired_receives
+        self._posted_receives = posted = self._posted_receives + 1
         yield context.core.work(context.stack.post_recv)
         sge = wr.sge
         entry = ReceiveEntry(
@@ -179,6 +178,7 @@ class QP:
             0 if sge is None else sge.addr,
             0 if sge is None else sge.length,
             0 if sge is None else sge.lkey,
+            wr.signaled,
         )
         adapter = context.adapter
         context.node.bus.mmio_write(
@@ -187,9 +187,8 @@ class QP:
 
     def retire(self, completion: Completion) -> None:
         """Free the queue entries that a polled completion stands for."""
+        # A completion also frees the unsignaled requests before it.
         if completion.is_receive:
-            self._posted_receives -= 1
-            self._retired_receives += 1
+            self._retired_receives = completion.posted
         else:
-            # A completion also frees the unsignaled requests before it.
             self._retired_sends = completion.posted

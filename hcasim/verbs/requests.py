@@ -56,7 +56,14 @@ class SendWR:
 
 @dataclass(frozen=True, slots=True)
 class RecvWR:
-    """A request for the receive queue; ``sge`` is None for messages without data."""
+    """A request for the receive queue.
+
+    Attributes:
+        sge: local memory; None for messages without data.
+        signaled: whether a completion is wanted. libibverbs has no such choice; VAPI has, as has
+            the chip (Linux mthca_qp.c, MTHCA_QP_BIT_RSC).
+    """
 
     sge: SGE | None = None
     wr_id: int = 0
+    signaled: bool = True

@@ -22,6 +22,7 @@ class Laps:
         iters: iterations that are.
         exact: whether every iteration has to be run.
         cycle: iterations after which the same queue pair has its turn again.
+        cold: iterations at the start that are never part of the pattern; one cycle without it.
         repeats: how often the pattern must be seen before it is believed.
         slack: relative difference between repetitions that is still a repetition.
         error: relative error to which the mean of durations that do not repeat should be known;
@@ -38,6 +39,7 @@ class Laps:
         exact: bool,
         *,
         cycle: int = 1,
+        cold: int | None = None,
         repeats: int = 3,
         slack: float = 0.0,
         error: float = 0.0,
@@ -48,6 +50,7 @@ class Laps:
         self._iters = iters
         self._exact = exact
         self._cycle = cycle
+        self._cold = cycle if cold is None else cold
         self._repeats = repeats
         self._slack = slack
         self._error = error
@@ -73,7 +76,7 @@ class Laps:
 
     def _repeat(self) -> None:
         # The first turn of each queue pair starts cold and is never part of the pattern.
-        warm = self.durations_ps[self._cycle :]
+        warm = self.durations_ps[self._cold :]
         self._period = find_period(warm, repeats=self._repeats, slack=self._slack, step=self._cycle)
         if self._period is None and self._error:
             known = bounded_mean(warm, enough=ENOUGH, error=self._error)

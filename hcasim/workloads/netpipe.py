@@ -1,10 +1,14 @@
 """Ping-pong as NetPIPE does it over InfiniBand, on the level of verbs.
 
-The method is that of NetPIPE 3.6 (src/ib.c) with send and receive: sends are not signaled, the
-next receive is posted before the answer, and the completion of the receive is polled for. One
-buffer serves sending and receiving, but it is registered once for each, so the adapter translates
-it by two sets of entries. With -I, which benjegerdes2004 section 3.3 uses, the messages rotate
-through many buffers instead.
+The method is that of NetPIPE 3.6 (src/ib.c) with send and receive: sends are not signaled, and the
+next receive is posted before the answer. The receiver learns of a message from the completion
+queue, which costs a doorbell for each completion that is consumed (``-c vapi_poll``), or from the
+last byte of its buffer (``-c local_poll``); then receives are not signaled either.
+
+One buffer serves sending and receiving, but it is registered once for each, so the adapter
+translates it by two sets of entries. With -I, which benjegerdes2004 section 3.3 uses, the messages
+rotate through two pools instead, one for sending and one for receiving, each registered as a
+whole. Or they rotate through several buffers, each with registrations of its own.
 """
 
 from __future__ import annotations
@@ -12,10 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import count
 
-from hcasim.catalog import Machine
+from hcasim.catalog import Adapter, Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import MR, SGE, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs import MR, PD, SGE, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
@@ -26,61 +31,153 @@ ERROR = 1e-3
 QUEUE = 50_000
 """Entries of a work queue in NetPIPE (max_wq in src/ib.c)."""
 
+POOL = 10_000_000
+"""Bytes of each pool that -I rotates through (MEMSIZE in src/netpipe.h)."""
+
+ALIGNMENT = 16 * 1024
+"""Boundary in bytes on which each message begins (bufalign in src/netpipe.c)."""
+
+MEGABIT = 2**20
+"""Bits of NetPIPE's Mbps (src/netpipe.c: bps)."""
+
+
+def rotation(options: Options) -> int:
+    """How many places in memory the messages use in turn.
+
+    With -I a place reaches to the next boundary, a whole one further if it ends on one, and the
+    pointer goes back to the start of the pool when less than two places are left (src/netpipe.c:
+    len_buf_align, AdvanceSendPtr). Messages of more than half a pool do not rotate.
+    """
+    if not options.invalidate:
+        return options.buffers
+    return max(1, -(-POOL // _spacing(options.size)) - 1)
+
+
+def _spacing(size: int) -> int:
+    return size + ALIGNMENT - size % ALIGNMENT
+
 
 @dataclass(frozen=True)
-class Buffer:
-    """Memory with its two registrations."""
+class Place:
+    """Where a message is sent from, and where one is received."""
 
+    source: int
     sending: MR
+    target: int
     receiving: MR
+
+
+def _places(pd: PD, options: Options) -> list[Place]:
+    def register(size: int) -> MR:
+        return pd.reg_mr(size, page_size=options.page_size)
+
+    if not options.invalidate:
+        pairs = [(register(options.size), register(options.size)) for _ in range(options.buffers)]
+        return [Place(one.addr, one, other.addr, other) for one, other in pairs]
+    sending, receiving = (register(POOL + ALIGNMENT) for _ in range(2))
+    # A pool that is aligned already loses a whole boundary (src/netpipe.c: AlignBuffer).
+    source, target = (mr.addr + ALIGNMENT - mr.addr % ALIGNMENT for mr in (sending, receiving))
+    offsets = (turn * _spacing(options.size) for turn in range(rotation(options)))
+    return [Place(source + offset, sending, target + offset, receiving) for offset in offsets]
+
+
+@dataclass(frozen=True)
+class _Start:
+    """How a run gets to where iterations repeat.
+
+    Attributes:
+        cycle: iterations after which the same place has its turn and things look the same.
+        cold: iterations at the start that are not like the others.
+        short: iterations before those that carry no more than a page.
+    """
+
+    cycle: int
+    cold: int
+    short: int = 0
+
+
+def _start(adapter: Adapter, options: Options) -> _Start:
+    """Find iterations that need not be run, as nothing they leave behind is ever found again.
+
+    Where the places together have twice the translations that the adapter holds, none is held when
+    its turn comes again: each message misses all of its own, the first as the hundredth. That
+    leaves the entries that protect the buffers. A pool has one for all messages. Separate
+    buffers have one each, which a short message brings in as well as a long one, if the first long
+    one then displaces all translations.
+    """
+    turns = rotation(options)
+    whole = _Start(cycle=turns, cold=turns)
+    if options.exact or turns == 1 or adapter.mtt.policy == "random":
+        return whole
+    pages = -(-options.size // options.page_size)
+    if options.invalidate:
+        all_pages = min(turns * pages, turns * _spacing(options.size) // options.page_size)
+        return _Start(cycle=1, cold=1) if all_pages >= adapter.mtt.entries else whole
+    displaces = 2 * pages >= adapter.mtt.entries and adapter.mpt.policy != "random"
+    if displaces and options.warmup >= turns:
+        return _Start(cycle=1, cold=turns + 1, short=turns)
+    return whole
 
 
 class Player:
     """One of the two processes."""
 
-    def __init__(self, sim: Simulator, cluster: Cluster, node: int, options: Options) -> None:
-        self.size = options.size
+    def __init__(
+        self, sim: Simulator, cluster: Cluster, node: int, options: Options, short: int
+    ) -> None:
+        self._options = options
+        self._short = short
         self.context = Context(sim, cluster.nodes[node])
         pd = self.context.alloc_pd()
         self._depth = min(QUEUE, cluster.machine.adapter.limits.max_wr)
         self.cq = self.context.create_cq(self._depth)
         self.qp = pd.create_qp(self.cq, self.cq, max_send_wr=self._depth, max_recv_wr=self._depth)
-        self._buffers = [
-            Buffer(*(pd.reg_mr(options.size, page_size=options.page_size) for _ in range(2)))
-            for _ in range(options.buffers)
-        ]
+        self._places = _places(pd, options)
         self._sends = count()
         self._receives = count()
+        self._watch: Watch | None = None
+        self._awaits_completion = True
 
     def connect(self, other: Player) -> None:
         """Connect this end."""
         self.qp.connect(other.qp)
 
-    def _buffer(self, message: int) -> Buffer:
-        return self._buffers[message % len(self._buffers)]
+    def _place(self, message: int) -> Place:
+        return self._places[message % len(self._places)]
+
+    def _length(self, message: int) -> int:
+        size = self._options.size
+        return min(size, self._options.page_size) if message < self._short else size
+
+    def _empties_queue(self, message: int) -> bool:
+        # NetPIPE empties its queues between its trials by one signaled message.
+        return (message + 1) % self._depth == 0
 
     def prepare_to_receive(self) -> Steps:
         """Post the receive of the next message."""
-        memory = self._buffer(next(self._receives)).receiving
-        yield from self.qp.post_recv(RecvWR(SGE(memory.addr, self.size, memory.lkey)))
+        message = next(self._receives)
+        place, length = self._place(message), self._length(message)
+        polls_memory = self._options.completion == "memory"
+        if polls_memory:
+            self._watch = place.receiving.watch(place.target + length - 1)
+        self._awaits_completion = not polls_memory or self._empties_queue(message)
+        sge = SGE(place.target, self._options.size, place.receiving.lkey)
+        yield from self.qp.post_recv(RecvWR(sge, signaled=self._awaits_completion))
 
     def send(self) -> Steps:
         """Post the next message."""
         message = next(self._sends)
-        memory = self._buffer(message).sending
-        # NetPIPE empties the queue between its trials by one signaled message.
-        signaled = (message + 1) % self._depth == 0
-        yield from self.qp.post_send(
-            SendWR(
-                WROpcode.SEND,
-                SGE(memory.addr, self.size, memory.lkey),
-                signaled=signaled,
-            )
-        )
+        place = self._place(message)
+        sge = SGE(place.source, self._length(message), place.sending.lkey)
+        signaled = self._empties_queue(message)
+        yield from self.qp.post_send(SendWR(WROpcode.SEND, sge, signaled=signaled))
 
     def receive(self) -> Steps:
         """Await the next message."""
-        while True:
+        if self._watch is not None:
+            yield from self._watch.poll(1)
+            self._watch.close()
+        while self._awaits_completion:
             completion = yield from self.cq.wait()
             if completion.is_receive:
                 return
@@ -105,7 +202,8 @@ def _play(sim: Simulator, player: Player, laps: Laps) -> Steps:
 def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Half a round trip of send and receive, and the bandwidth that it stands for."""
     cluster = Cluster(sim, machine, 2)
-    transmitter, receiver = (Player(sim, cluster, node, options) for node in range(2))
+    start = _start(machine.adapter, options)
+    transmitter, receiver = (Player(sim, cluster, node, options, start.short) for node in range(2))
     transmitter.connect(receiver)
     receiver.connect(transmitter)
     for player in (transmitter, receiver):
@@ -115,7 +213,8 @@ def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
         options.warmup,
         options.iters,
         options.exact,
-        cycle=options.buffers,
+        cycle=start.cycle,
+        cold=start.cold,
         repeats=2,
         slack=SLACK,
         error=ERROR,
@@ -128,6 +227,9 @@ def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
         "qps": 1,
         "latency_us": latency_us,
         "bandwidth_MBps": options.size / latency_us,
-        "buffers": options.buffers,
+        "throughput_Mbps": options.size * 8 / MEGABIT / (latency_us / 1e6),
+        "buffers": rotation(options),
+        "completion": options.completion,
+        "invalidate": options.invalidate,
     }
     return Result(row, cluster.counters())

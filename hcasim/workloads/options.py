@@ -9,6 +9,7 @@ Mode = Literal["single", "striping", "binding"]
 AtomicOp = Literal["fetch_add", "cmp_swap"]
 Pattern = Literal["cyclic", "random", "zipf"]
 Memory = Literal["host", "adapter"]
+Notice = Literal["cq", "memory"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Options:
         memory: where the buffers are.
         buffers: registered buffers that messages rotate through.
         depth: entries of each work queue.
+        completion: what a receiver polls: the completion queue, or the last byte of its buffer.
+        invalidate: rotate through a large pool of memory, as NetPIPE's -I does.
     """
 
     size: int = 8
@@ -58,3 +61,5 @@ class Options:
     memory: Memory = "host"
     buffers: int = 1
     depth: int = 128
+    completion: Notice = "cq"
+    invalidate: bool = False

@@ -39,6 +39,7 @@ class Workload:
         defaults: options unless the user says otherwise.
         round: iterations after which everything that is used in turn has been used once.
         queue_pairs: those that it makes on a node.
+        ladder: whether it runs NetPIPE's message sizes unless the user names some.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Workload:
     run: Run
     round: Callable[[Options], int] = lambda _: 1
     queue_pairs: Callable[[Options], int] = lambda options: options.qps
+    ladder: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,6 @@ def _windows(options: Options) -> int:
     return -(-options.qps // options.window)
 
 
-def _buffers(options: Options) -> int:
-    return options.buffers
-
-
 def _both_ends(options: Options) -> int:
     return 2 * options.qps
 
@@ -105,7 +103,7 @@ _STREAM = _MANY | {"window", "reuse", "buffers"}
 _PORTS = _STREAM | {"ports", "mode", "threshold", "processes", "inline"}
 _ALONE = frozenset(_COMMON - {"explain"})
 _BUS = _ALONE | {"window"}
-_NETPIPE = frozenset(_BUFFERS - {"explain"}) | {"buffers"}
+_NETPIPE = frozenset(_BUFFERS - {"explain"}) | {"buffers", "completion", "invalidate"}
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
 _LATENCY_FIELDS = ("latency_us",)
@@ -181,11 +179,12 @@ WORKLOADS: dict[str, Workload] = {
         Workload(
             "netpipe",
             "NetPIPE ping-pong of send/receive",
-            ("latency_us", "bandwidth_MBps"),
+            ("latency_us", "bandwidth_MBps", "throughput_Mbps"),
             _NETPIPE,
             _NETPIPE_DEFAULTS,
             netpipe.netpipe,
-            _buffers,
+            netpipe.rotation,
+            ladder=True,
         ),
         Workload(
             "write_bw",
