@@ -66,6 +66,8 @@ FIXED = {
     "host.chipset.nonposted_header_credits": "32",
     "host.pcix_bridge.latency": "140 ns",
     "host.pcix_bridge.completion_burst": "512 B",
+    "host.pcix_bridge.streaming": "true",
+    "host.pcix_bridge.buffer": "4096 B",
     "link.cable_length": "5 m",
     "link.propagation": "5 ns/m",
     "link.credit_update": "1024 B",

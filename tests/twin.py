@@ -82,8 +82,8 @@ class Pcix:
         return ready + max(self.burst(size), self.memory(size))
 
     def write(self, at: int, size: int) -> int:
-        bridged = self.host.pcix_bridge.latency + self.host.memory.write_latency
-        return at + self.burst(size) + max(self.memory(size), bridged)
+        bridged = at + self.burst(size) + self.host.pcix_bridge.latency
+        return bridged + max(self.memory(size), self.host.memory.write_latency)
 
 
 @dataclass(frozen=True)

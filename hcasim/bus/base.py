@@ -57,8 +57,12 @@ class Bus(ABC):
         """Read ``size`` bytes of a register; call ``on_data(*args)`` back at the processor."""
 
     @abstractmethod
+    def mmio_answer(self, size: int, on_data: Callable[..., None], *args: object) -> None:
+        """Bring ``size`` bytes of a register back to the processor, who has asked for them."""
+
+    @abstractmethod
     def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each serial resource of the bus was in use so far, by name."""
+        """Time in ps that each serial resource up to memory was in use so far, by name."""
 
     @abstractmethod
     def waiting_ps(self) -> dict[str, int]:

@@ -1,20 +1,38 @@
-"""Builds the bus that a description names."""
+"""Builds the way from an adapter to memory that the descriptions name, bus by bus."""
 
 from __future__ import annotations
 
 from hcasim.bus.base import Bus
-from hcasim.bus.pcie import PcieBus
+from hcasim.bus.bridge import Bridge, BusBehind
+from hcasim.bus.pcie import FarEnd, PcieBus
 from hcasim.bus.pcix import PcixBus
-from hcasim.catalog import Adapter, Host, PcieDevice
+from hcasim.bus.upstream import MemoryController, Upstream
+from hcasim.catalog import Host, PcieDevice, PcixDevice
 from hcasim.engine import Simulator
 
 
-def connect(sim: Simulator, adapter: Adapter, host: Host, name: str) -> Bus:
-    """The bus between ``adapter`` and ``host``.
+def connect(sim: Simulator, device: PcieDevice | PcixDevice, host: Host, name: str) -> Bus:
+    """The bus that a device is on, with all that is between it and memory.
 
     Args:
+        device: the device's side of the bus; the bus may lead to a bridge and another bus.
         name: prefix of the names of its resources.
     """
-    if isinstance(adapter.bus, PcieDevice):
-        return PcieBus(sim, adapter.bus, host, name)
-    return PcixBus(sim, adapter.bus, host, name)
+    bridge = device.bridge
+    if bridge is not None:
+        bus = connect(sim, bridge.bus, host, f"{name}.bridge.bus")
+        behind = BusBehind(sim, bus, bridge.completion_burst, bridge.reads)
+        upstream: Upstream = Bridge(sim, f"{name}.bridge", bridge, behind)
+        burst = bridge.completion_burst
+        far = FarEnd.of_bridge(bridge, host.chipset)
+    else:
+        upstream = MemoryController(sim, host, name)
+        if host.io_bridge is not None:
+            upstream = Bridge(sim, f"{name}.io_bridge", host.io_bridge, upstream)
+        if isinstance(device, PcixDevice):
+            upstream = Bridge(sim, f"{name}.pcix_bridge", host.pcix_bridge, upstream)
+        burst = host.pcix_bridge.burst
+        far = FarEnd.of_chipset(host.chipset)
+    if isinstance(device, PcieDevice):
+        return PcieBus(sim, device, far, upstream, name)
+    return PcixBus(sim, device, burst, upstream, name)

@@ -13,9 +13,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from hcasim.bus.base import Bus, pieces, split
-from hcasim.catalog import Host, PcieDevice
+from hcasim.bus.upstream import Upstream
+from hcasim.catalog import PcieDevice
+from hcasim.catalog.adapter import CardBridge
+from hcasim.catalog.host import Chipset
 from hcasim.engine import CreditPool, Rate, SerialServer, Simulator
-from hcasim.host import HostMemory
 
 TLP_LINK_OVERHEAD = 8
 COMPLETION_HEADER = 12
@@ -100,26 +102,76 @@ class PcieLink(SerialServer):
         return dllps * self._dllp_time
 
 
-class _Read(NamedTuple):
+class FarEnd(NamedTuple):
+    """The port at the other end of the link: of the chipset, or of a bridge.
+
+    Attributes:
+        completion: payload of one read completion in bytes.
+        short_read: longest read in bytes that is answered ahead of longer ones.
+        posted_headers: posted requests that it holds.
+        posted_data: posted data that it holds, in units of 16 bytes.
+        nonposted_headers: read requests that it holds.
+    """
+
+    completion: int
+    short_read: int
+    posted_headers: int
+    posted_data: int
+    nonposted_headers: int
+
+    @classmethod
+    def of_chipset(cls, chipset: Chipset) -> FarEnd:
+        """The root port."""
+        return cls(
+            chipset.completion,
+            chipset.short_read,
+            chipset.posted_header_credits,
+            chipset.posted_data_credits,
+            chipset.nonposted_header_credits,
+        )
+
+    @classmethod
+    def of_bridge(cls, bridge: CardBridge, chipset: Chipset) -> FarEnd:
+        """A port of a bridge, which holds what fits in its buffer and passes completions on."""
+        data = max(8, bridge.buffer // DATA_CREDIT)
+        return cls(chipset.completion, 0, max(4, data // 8), data, bridge.reads)
+
+
+class _Read:
     """One read request; of several that make up a read only the last has anybody to call."""
 
-    address: int
-    size: int
-    on_data: Callable[..., None] | None
-    args: tuple[object, ...]
-    on_issued: Callable[[], None] | None
-    short: bool
+    __slots__ = ("address", "args", "missing", "on_data", "on_issued", "short", "size")
+
+    def __init__(
+        self,
+        address: int,
+        size: int,
+        on_data: Callable[..., None] | None,
+        args: tuple[object, ...],
+        on_issued: Callable[[], None] | None,
+        short: bool,
+    ) -> None:
+        self.address = address
+        self.size = size
+        self.missing = size
+        self.on_data = on_data
+        self.args = args
+        self.on_issued = on_issued
+        self.short = short
 
 
 class PcieBus(Bus):
-    """An adapter on a PCI Express link straight to the memory controller.
+    """A device on a PCI Express link.
 
     Args:
-        device: the adapter's side of the link.
-        host: chipset and memory.
+        device: the device's side of the link.
+        far: the other side.
+        behind: what the link leads to.
     """
 
-    def __init__(self, sim: Simulator, device: PcieDevice, host: Host, name: str) -> None:
+    def __init__(
+        self, sim: Simulator, device: PcieDevice, far: FarEnd, behind: Upstream, name: str
+    ) -> None:
         super().__init__()
         self.sim = sim
         self.name = name
@@ -128,28 +180,26 @@ class PcieBus(Bus):
         dllps = device.dllp_tlps_per_ack, device.dllp_tlps_per_update
         self.upstream = PcieLink(sim, f"{name}.upstream", rate, *dllps)
         self.downstream = PcieLink(sim, f"{name}.downstream", rate, *dllps)
-        self.memory = HostMemory(sim, host, name)
+        self.behind = behind
         self.tags = CreditPool(sim, f"{name}.read_tags", device.read_tags)
-        chipset = host.chipset
         # A request holds its tag for longer than its credit, so enough credits never bind.
         self.nonposted = None
-        if chipset.nonposted_header_credits < device.read_tags:
-            self.nonposted = CreditPool(sim, f"{name}.nonposted", chipset.nonposted_header_credits)
-        self.posted_headers = CreditPool(sim, f"{name}.posted", chipset.posted_header_credits)
-        self.posted_data = CreditPool(sim, f"{name}.posted_data", chipset.posted_data_credits)
-        self._completion = min(chipset.completion, device.max_payload)
-        self._short_read = chipset.short_read
+        if far.nonposted_headers < device.read_tags:
+            self.nonposted = CreditPool(sim, f"{name}.nonposted", far.nonposted_headers)
+        self.posted_headers = CreditPool(sim, f"{name}.posted", far.posted_headers)
+        self.posted_data = CreditPool(sim, f"{name}.posted_data", far.posted_data)
+        self._completion = min(far.completion, device.max_payload)
+        self._short_read = far.short_read
         self._short_free_at = 0
         self._full_completion = rate.time(self._completion + COMPLETION_HEADER + TLP_LINK_OVERHEAD)
-        self._mmio_latency = chipset.mmio_latency
         self._header = memory_header(device.address_bits) + TLP_LINK_OVERHEAD
         self._header_time = rate.time(self._header)
         self._completions: dict[tuple[int, int], tuple[int, int]] = {}
         # A burst takes and returns its credits as one, so several of them share the pools.
         tlps = min(
             8,
-            chipset.posted_header_credits // 4,
-            chipset.posted_data_credits * DATA_CREDIT // (4 * device.max_payload),
+            far.posted_headers // 4,
+            far.posted_data * DATA_CREDIT // (4 * device.max_payload),
         )
         self._burst = max(1, tlps) * device.max_payload
 
@@ -209,7 +259,7 @@ class PcieBus(Bus):
 
     def _send_request(self, read: _Read) -> None:
         arrival = self.upstream.send(1, self._header_time)
-        self.sim.call_at(arrival + self.memory.read_latency_ps, self._complete, read)
+        self.behind.read(arrival, read.address, read.size, self._complete, read)
         if read.on_issued is not None:
             read.on_issued()
 
@@ -220,23 +270,26 @@ class PcieBus(Bus):
         self._completions[offset, size] = cut = tlps, self.downstream.rate.time(wire)
         return cut
 
-    def _complete(self, read: _Read) -> None:
-        address, size = read.address, read.size
-        if self.nonposted is not None:
+    def _complete(self, fetched: int, address: int, size: int, read: _Read) -> None:
+        """Send part of what was asked for, whose last byte is here at ``fetched``."""
+        acks = self.downstream.answer(1, 1) if read.missing == read.size else 0
+        read.missing -= size
+        if self.nonposted is not None and not read.missing:
             self.nonposted.release(1)
         offset = address % self._completion
         tlps, duration = self._completions.get((offset, size)) or self._cut(offset, size)
         downstream, upstream = self.downstream, self.upstream
-        duration += downstream.answer(1, 1)
+        duration += acks
         if read.short and downstream.free_at > self.sim.now:
             arrival = self._overtake(tlps, duration)
         else:
             arrival = downstream.send(tlps, duration)
-        fetched = self.memory.transfer(size)
         if fetched > arrival:
             arrival = fetched
         # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
         upstream.reserve(upstream.answer(tlps, 0))
+        if read.missing:
+            return
         if read.on_data is None:
             self.tags.release_at(arrival, 1)
         else:
@@ -271,7 +324,9 @@ class PcieBus(Bus):
         self.write_bytes += size
         if address % self._burst + size <= self._burst:
             tlps = pieces(address, size, self.device.max_payload)
-            self.posted_headers.acquire(tlps, self._headers_held, tlps, size, on_sent, on_visible)
+            self.posted_headers.acquire(
+                tlps, self._headers_held, tlps, address, size, on_sent, on_visible
+            )
             return
         last = address + size
         for start, piece in split(address, size, self._burst):
@@ -281,6 +336,7 @@ class PcieBus(Bus):
                 tlps,
                 self._headers_held,
                 tlps,
+                start,
                 piece,
                 on_sent if final else None,
                 on_visible if final else None,
@@ -289,46 +345,51 @@ class PcieBus(Bus):
     def _headers_held(
         self,
         tlps: int,
+        address: int,
         size: int,
         on_sent: Callable[[], None] | None,
         on_visible: Callable[[], None] | None,
     ) -> None:
         units = -(-size // DATA_CREDIT)
-        self.posted_data.acquire(units, self._send_write, tlps, units, size, on_sent, on_visible)
+        self.posted_data.acquire(
+            units, self._send_write, tlps, units, address, size, on_sent, on_visible
+        )
 
     def _send_write(
         self,
         tlps: int,
         units: int,
+        address: int,
         size: int,
         on_sent: Callable[[], None] | None,
         on_visible: Callable[[], None] | None,
     ) -> None:
         arrival = self.upstream.send(tlps, self.upstream.rate.time(size + tlps * self._header))
-        self.sim.call_at(arrival, self._written, tlps, units, size, on_sent, on_visible)
+        self.sim.call_at(arrival, self._written, tlps, units, address, size, on_sent, on_visible)
 
     def _written(
         self,
         tlps: int,
         units: int,
+        address: int,
         size: int,
         on_sent: Callable[[], None] | None,
         on_visible: Callable[[], None] | None,
     ) -> None:
         self.downstream.reserve(self.downstream.answer(tlps, tlps))
-        stored = self.memory.transfer(size)
-        self.posted_headers.release_at(stored + PROPAGATION_PS, tlps)
-        self.posted_data.release_at(stored + PROPAGATION_PS, units)
-        if on_visible is not None:
-            self.sim.call_at(max(stored, self.sim.now + self.memory.write_latency_ps), on_visible)
+        self.behind.write(self.sim.now, address, size, on_visible, self._freed, tlps, units)
         if on_sent is not None:
             on_sent()
+
+    def _freed(self, at_ps: int, tlps: int, units: int) -> None:
+        self.posted_headers.release_at(at_ps + PROPAGATION_PS, tlps)
+        self.posted_data.release_at(at_ps + PROPAGATION_PS, units)
 
     # The processor's accesses.
 
     def mmio_write(self, size: int, on_arrival: Callable[..., None], *args: object) -> None:
         self.mmio_writes += 1
-        self.sim.call_after(self._mmio_latency, self._mmio_send, size, on_arrival, args)
+        self.behind.mmio(size, self._mmio_send, size, on_arrival, args)
 
     def _mmio_send(
         self, size: int, on_arrival: Callable[..., None], args: tuple[object, ...]
@@ -341,39 +402,37 @@ class PcieBus(Bus):
         on_arrival(*args)
 
     def mmio_read(self, size: int, on_data: Callable[..., None], *args: object) -> None:
-        self.sim.call_after(self._mmio_latency, self._mmio_read_send, size, on_data, args)
+        self.behind.mmio(size, self._mmio_read_send, size, on_data, args)
 
     def _mmio_read_send(
         self, size: int, on_data: Callable[..., None], args: tuple[object, ...]
     ) -> None:
         self.sim.call_at(
-            self.downstream.send(1, self._header_time), self._mmio_answer, size, on_data, args
+            self.downstream.send(1, self._header_time), self.mmio_answer, size, on_data, *args
         )
 
-    def _mmio_answer(
-        self, size: int, on_data: Callable[..., None], args: tuple[object, ...]
-    ) -> None:
+    def mmio_answer(self, size: int, on_data: Callable[..., None], *args: object) -> None:
         wire = size + COMPLETION_HEADER + TLP_LINK_OVERHEAD
         arrival = self.upstream.send(1, self.upstream.rate.time(wire))
-        self.sim.call_at(arrival + self._mmio_latency, on_data, *args)
+        self.sim.call_at(arrival, self.behind.answer, size, on_data, *args)
 
     # What was used.
 
     def busy_ps(self) -> dict[str, int]:
-        return {link.name: link.busy_ps for link in (self.upstream, self.downstream)} | {
-            self.memory.controller.name: self.memory.controller.busy_ps
-        }
+        links = {link.name: link.busy_ps for link in (self.upstream, self.downstream)}
+        return links | self.behind.busy_ps()
 
     def waiting_ps(self) -> dict[str, int]:
         pools = [self.tags, self.posted_headers, self.posted_data]
         if self.nonposted is not None:
             pools.append(self.nonposted)
-        return {pool.name: pool.wait_ps for pool in pools}
+        return {pool.name: pool.wait_ps for pool in pools} | self.behind.waiting_ps()
 
     def counters(self) -> dict[str, int]:
-        return super().counters() | {
+        own = {
             "pcie_upstream_tlps": self.upstream.tlps,
             "pcie_downstream_tlps": self.downstream.tlps,
             "pcie_upstream_dllps": self.upstream.dllps,
             "pcie_downstream_dllps": self.downstream.dllps,
         }
+        return super().counters() | own | self.behind.counters()

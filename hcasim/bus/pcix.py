@@ -13,9 +13,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from hcasim.bus.base import Bus, Gather, pieces, split
-from hcasim.catalog import Host, PcixDevice
+from hcasim.bus.upstream import Upstream
+from hcasim.catalog import PcixDevice
 from hcasim.engine import Arbiter, CreditPool, Rate, Simulator
-from hcasim.host import HostMemory
 
 ADDRESS_CLOCKS = 1
 ATTRIBUTE_CLOCKS = 1
@@ -27,27 +27,38 @@ DEVICE_READ, DEVICE_WRITE, BRIDGE = range(3)
 AGENTS = (2, 1)
 
 
-class PcixBus(Bus):
-    """An adapter on a PCI-X bus behind a bridge to the memory controller.
+class _Request:
+    """A split transaction, and the read that it belongs to."""
 
-    The adapter and the bridge take turns; within the adapter the short read requests go first.
+    __slots__ = ("missing", "whole")
+
+    def __init__(self, size: int, whole: Gather) -> None:
+        self.missing = size
+        self.whole = whole
+
+
+class PcixBus(Bus):
+    """A device on a PCI-X bus behind a bridge.
+
+    The device and the bridge take turns; within the device the short read requests go first.
 
     Args:
-        device: the adapter's side of the bus.
-        host: chipset, bridge and memory.
+        device: the device's side of the bus.
+        burst: longest split completion of the bridge in bytes.
+        behind: the bridge and what it leads to.
     """
 
-    def __init__(self, sim: Simulator, device: PcixDevice, host: Host, name: str) -> None:
+    def __init__(
+        self, sim: Simulator, device: PcixDevice, burst: int, behind: Upstream, name: str
+    ) -> None:
         super().__init__()
         self.sim = sim
         self.name = name
         self.device = device
-        self.memory = HostMemory(sim, host, name)
+        self.behind = behind
         self.arbiter = Arbiter(sim, f"{name}.bus", AGENTS)
         self.splits = CreditPool(sim, f"{name}.outstanding_splits", device.outstanding_splits)
-        self._bridge_latency = host.pcix_bridge.latency
-        self._mmio_latency = host.chipset.mmio_latency + host.pcix_bridge.latency
-        self._completion_burst = host.pcix_bridge.completion_burst
+        self._completion_burst = burst
         self._width = device.width_bits // 8
         self._clock = Rate(Fraction(10**12, device.clock))
         self._request_time = self._clock.time(
@@ -94,23 +105,21 @@ class PcixBus(Bus):
     ) -> None:
         if on_issued is not None:
             on_issued()
-        self.sim.call_after(
-            2 * self._bridge_latency + self.memory.read_latency_ps,
-            self._fetched,
-            address,
-            size,
-            whole,
-        )
+        request = _Request(size, whole)
+        self.behind.read(self.sim.now, address, size, self._fetched, request)
 
-    def _fetched(self, address: int, size: int, whole: Gather) -> None:
-        fetched = self.memory.transfer(size)
+    def _fetched(self, fetched: int, address: int, size: int, request: _Request) -> None:
+        """Drive part of what was asked for, whose last byte is here at ``fetched``."""
+        request.missing -= size
         last = address + size
         for start, piece in split(address, size, self._completion_burst):
-            done = self._driven if start + piece == last else _nothing
+            final = start + piece == last and not request.missing
+            done = self._driven if final else _nothing
+            whole = request.whole
             self.arbiter.request(BRIDGE, self.burst_time(start, piece), done, fetched, whole)
 
     def _driven(self, fetched: int, whole: Gather) -> None:
-        # The bridge cannot drive the last byte before memory has given it.
+        # The bridge cannot drive the last byte before it has it.
         if fetched > self.sim.now:
             self.sim.call_at(fetched, self._completed, whole)
         else:
@@ -138,6 +147,7 @@ class PcixBus(Bus):
                 DEVICE_WRITE,
                 self.burst_time(start, piece),
                 self._written,
+                start,
                 piece,
                 on_sent if final else None,
                 on_visible if final else None,
@@ -145,27 +155,27 @@ class PcixBus(Bus):
 
     def _written(
         self,
+        address: int,
         size: int,
         on_sent: Callable[[], None] | None,
         on_visible: Callable[[], None] | None,
     ) -> None:
-        stored = self.memory.transfer(size)
-        if on_visible is not None:
-            at_memory = self.sim.now + self._bridge_latency + self.memory.write_latency_ps
-            self.sim.call_at(max(stored, at_memory), on_visible)
-        if on_sent is not None:
-            # The bridge holds what is on its way; it stops the adapter when memory falls behind.
-            taken = stored - self._bridge_latency
-            if taken > self.sim.now:
-                self.sim.call_at(taken, on_sent)
-            else:
-                on_sent()
+        self.behind.write(self.sim.now, address, size, on_visible, self._taken, on_sent)
+
+    def _taken(self, at_ps: int, on_sent: Callable[[], None] | None) -> None:
+        # The bridge stops the device when what is behind it falls behind.
+        if on_sent is None:
+            return
+        if at_ps > self.sim.now:
+            self.sim.call_at(at_ps, on_sent)
+        else:
+            on_sent()
 
     # The processor's accesses, driven by the bridge.
 
     def mmio_write(self, size: int, on_arrival: Callable[..., None], *args: object) -> None:
         self.mmio_writes += 1
-        self.sim.call_after(self._mmio_latency, self._mmio_drive, size, on_arrival, args)
+        self.behind.mmio(size, self._mmio_drive, size, on_arrival, args)
 
     def _mmio_drive(
         self, size: int, on_arrival: Callable[..., None], args: tuple[object, ...]
@@ -173,30 +183,27 @@ class PcixBus(Bus):
         self.arbiter.request(BRIDGE, self.burst_time(0, size), on_arrival, *args)
 
     def mmio_read(self, size: int, on_data: Callable[..., None], *args: object) -> None:
-        self.sim.call_after(
-            self._mmio_latency, self._mmio_drive, size, self._mmio_answer, (on_data, args)
-        )
+        self.behind.mmio(size, self._mmio_drive, size, self.mmio_answer, (size, on_data, *args))
 
-    def _mmio_answer(self, on_data: Callable[..., None], args: tuple[object, ...]) -> None:
-        self.sim.call_after(self._mmio_latency, on_data, *args)
+    def mmio_answer(self, size: int, on_data: Callable[..., None], *args: object) -> None:
+        # The device has held the bus until its answer was on it.
+        self.behind.answer(size, on_data, *args)
 
     # What was used.
 
     def busy_ps(self) -> dict[str, int]:
-        return {
-            self.arbiter.name: self.arbiter.busy_ps,
-            self.memory.controller.name: self.memory.controller.busy_ps,
-        }
+        return {self.arbiter.name: self.arbiter.busy_ps} | self.behind.busy_ps()
 
     def waiting_ps(self) -> dict[str, int]:
-        return {self.splits.name: self.splits.wait_ps}
+        return {self.splits.name: self.splits.wait_ps} | self.behind.waiting_ps()
 
     def counters(self) -> dict[str, int]:
-        return super().counters() | {
+        own = {
             "pcix_read_grants": self.arbiter.grants[DEVICE_READ],
             "pcix_write_grants": self.arbiter.grants[DEVICE_WRITE],
             "pcix_bridge_grants": self.arbiter.grants[BRIDGE],
         }
+        return super().counters() | own | self.behind.counters()
 
 
 def _nothing(*_args: object) -> None:

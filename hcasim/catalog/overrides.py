@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
 
 from hcasim.catalog.errors import nearest, one_of
-from hcasim.catalog.fields import Leaf, leaf_paths
+from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
+from hcasim.catalog.loader import load
 from hcasim.catalog.provenance import Parameter
 from hcasim.catalog.units import UnitError
 
+BUS = "adapter.bus"
+BUS_KIND = f"{BUS}.kind"
 PREFIXES = ("adapter", "host", "switch", "link", "stack")
 
 
@@ -73,13 +77,37 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
     return None
 
 
+def replace_bus(part: Part, text: str, adapters: Sequence[str]) -> str | None:
+    """Give an adapter the bus of another; return the fault if there is one.
+
+    Parameters:
+        part: the adapter.
+        text: the id of the other adapter, or a kind of bus.
+        adapters: ids, of which the first with that kind of bus is taken.
+    """
+    others = {name: load(name, "adapters") for name in adapters}
+    by_kind = {other.values["bus"]["kind"]: name for name, other in reversed(others.items())}
+    other = others.get(by_kind.get(text, text))
+    if other is None:
+        allowed = [*by_kind, *others]
+        return f"found {text!r}; allowed: {one_of(allowed)}{nearest(text, allowed)}"
+    part.values["bus"] = copy.deepcopy(other.values["bus"])
+    for path in [path for path in part.parameters if path.startswith(BUS + ".")]:
+        del part.parameters[path]
+    for parameter in other.parameters:
+        path = f"adapter.{parameter.path}"
+        if path.startswith(BUS + "."):
+            source = f"the bus of {other.model.id}: {parameter.source}"
+            part.parameters[path] = replace(parameter, path=path, source=source)
+    part.set_paths.append(BUS)
+    return None
+
+
 def _unknown(path: str, leaves: Mapping[str, Leaf], parts: Mapping[str, Part]) -> str:
     """Say why a path cannot be set and which ones can."""
     prefix, _, inner = path.partition(".")
     if path == "mtu":
         return "found no such parameter; the MTU is chosen with --mtu"
-    if path == "adapter.bus.kind":
-        return "the kind of bus comes with the adapter and cannot be set; choose another adapter"
     if prefix not in PREFIXES:
         hint = nearest(path, leaves) or nearest(prefix, PREFIXES)
         suffix = [leaf for leaf in leaves if leaf.endswith(f".{path}")]
@@ -88,17 +116,30 @@ def _unknown(path: str, leaves: Mapping[str, Leaf], parts: Mapping[str, Part]) -
         starts = one_of([f"{name}." for name in PREFIXES])
         return f"unknown parameter; allowed: paths that start with {starts}{hint}"
     if inner in leaf_paths(parts[prefix].model):
-        section = inner.partition(".")[0]
-        kind = parts[prefix].values[section]["kind"]
-        return f"no parameter of this {section}, which is of kind {kind}; " + _inside(
-            f"{prefix}.{section}", leaves
-        )
+        return _elsewhere(prefix, inner, leaves, parts[prefix])
     section = path
     while not any(leaf.startswith(f"{section}.") for leaf in leaves):
         section = section.rpartition(".")[0]
     if section == path:
         return f"a group of parameters; {_inside(section, leaves)}"
     return f"unknown parameter; {_inside(section, leaves)}{nearest(path, leaves)}"
+
+
+def _elsewhere(prefix: str, inner: str, leaves: Mapping[str, Leaf], part: Part) -> str:
+    """Say why a parameter that descriptions may have is not in this one."""
+    section, table, model = prefix, part.values, part.model
+    for name in inner.split("."):
+        key = keys_of(model).get(name)
+        if key is None:
+            what = f"this {section.rpartition('.')[2]}, which is of kind {table['kind']}"
+            return f"no parameter of {what}; {_inside(section, leaves)}"
+        if name not in table:
+            break
+        assert isinstance(key, Table)
+        table = table[name]
+        model = key.models[table.get("kind", "")]
+        section = f"{section}.{name}"
+    return f"there is no {section}.{name} here; {_inside(section, leaves)}"
 
 
 def _inside(section: str, leaves: Mapping[str, Leaf]) -> str:

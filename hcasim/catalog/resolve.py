@@ -17,7 +17,7 @@ from hcasim.catalog.files import list_ids, unknown_id
 from hcasim.catalog.host import Host
 from hcasim.catalog.loader import load
 from hcasim.catalog.machine import Machine
-from hcasim.catalog.overrides import Part, override
+from hcasim.catalog.overrides import BUS, BUS_KIND, Part, override, replace_bus
 from hcasim.catalog.provenance import Parameter
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
@@ -96,7 +96,15 @@ def resolve(
             faults.append(fault)
     if chipset_flag is not None and "host" in parts:
         _set_flag(parts["host"], chipset_flag)
+    for path in (BUS, BUS_KIND):
+        if path in settings and "adapter" in parts:
+            known = dict.fromkeys((*testbed.adapters, *list_ids("adapters")))
+            fault = replace_bus(parts["adapter"], settings[path], list(known))
+            if fault:
+                faults.append(f"--set {path}: {fault}")
     for path, text in settings.items():
+        if path in (BUS, BUS_KIND):
+            continue
         fault = override(parts, path, text, switch)
         if fault:
             faults.append(fault)

@@ -22,7 +22,7 @@ class Node:
     def __init__(self, sim: Simulator, machine: Machine, index: int) -> None:
         self.name = f"node{index}"
         self.machine = machine
-        self.bus = connect(sim, machine.adapter, machine.host, f"{self.name}.bus")
+        self.bus = connect(sim, machine.adapter.bus, machine.host, f"{self.name}.bus")
         self.adapter = HostChannelAdapter(
             sim,
             f"{self.name}.hca",

@@ -1,4 +1,4 @@
-"""Main memory as an I/O device sees it: latencies of the chipset path and a shared bandwidth."""
+"""Main memory: a bandwidth that all share."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ class HostMemory:
     """Memory behind the memory controller.
 
     Args:
-        host: description of the machine; latencies in ps, bandwidth in B/s.
+        host: description of the machine; bandwidth in B/s.
     """
 
     def __init__(self, sim: Simulator, host: Host, name: str) -> None:
-        self.read_latency_ps = host.memory.read_latency
-        self.write_latency_ps = host.memory.write_latency
         self.controller = SerialServer(sim, f"{name}.memory")
         self._rate = Rate.from_bandwidth(host.memory.bandwidth)
 

@@ -44,7 +44,7 @@ class _Stream:
 
 
 def _bandwidth(sim: Simulator, machine: Machine, options: Options, kind: str) -> Result:
-    bus = connect(sim, machine.adapter, machine.host, "bus")
+    bus = connect(sim, machine.adapter.bus, machine.host, "bus")
     starts = {
         "r": lambda done: bus.read(0, options.size, done),
         "w": lambda done: bus.write(0, options.size, done),
@@ -92,7 +92,7 @@ def _latency(
     options: Options,
     operation: Callable[[Bus, Callable[[], None]], None],
 ) -> Result:
-    bus = connect(sim, machine.adapter, machine.host, "bus")
+    bus = connect(sim, machine.adapter.bus, machine.host, "bus")
     laps = Laps(options.warmup, options.iters, options.exact)
     while not laps.done:
         begin = sim.now

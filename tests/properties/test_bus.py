@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hcasim.bus import Bus, PcieBus, PcixBus
+from hcasim.bus import Bus, PcieBus, connect
 from hcasim.catalog import Host, PcieDevice, PcixDevice
 from hcasim.catalog.host import Chipset, Memory, PcixBridge
 from hcasim.engine import CreditPool, Simulator
@@ -69,10 +69,13 @@ def hosts(draw: st.DrawFn, bandwidth: int | None = None) -> Host:
         pcix_bridge=PcixBridge(
             latency=draw(st.integers(0, 400_000)),
             completion_burst=draw(st.integers(1, 32).map(lambda n: 128 * n)),
+            streaming=draw(st.booleans()),
+            buffer=BUFFER,
         ),
     )
 
 
+BUFFER = 4096
 addresses = st.integers(0, 8191)
 sizes = st.integers(1, 8192)
 
@@ -98,9 +101,7 @@ traffic = st.lists(operations, max_size=12)
 
 
 def make(device: Device, host: Host) -> Bus:
-    if isinstance(device, PcieDevice):
-        return PcieBus(Simulator(), device, host, "bus")
-    return PcixBus(Simulator(), device, host, "bus")
+    return connect(Simulator(), device, host, "bus")
 
 
 def width(operation: Operation) -> int:
@@ -205,12 +206,18 @@ def pcix_alone(device: PcixDevice, host: Host, operation: Operation) -> int:
     address, size = operation.address, width(operation)
     bridge = host.pcix_bridge.latency
     if operation.kind == "write":
-        end = stored = 0
+        end = taken = stored = 0
+        held: list[tuple[int, int]] = []
         for piece in cut(address, size, device.write_burst):
             end += pcix_burst(device, address, piece)
-            stored = max(stored, end) + memory_time(host, piece)
+            taken = max(taken, end)
+            # The bridge keeps what memory has not taken yet.
+            while sum(one for free_at, one in held if free_at > taken) + piece > BUFFER:
+                taken = min(free_at for free_at, _ in held if free_at > taken)
+            stored = max(stored, taken + bridge) + memory_time(host, piece)
+            held.append((stored, piece))
             address += piece
-        return max(end, stored - bridge)
+        return taken
     register = host.chipset.mmio_latency + bridge
     if operation.kind == "mmio_write":
         return register + pcix_burst(device, 0, size)
@@ -219,7 +226,7 @@ def pcix_alone(device: PcixDevice, host: Host, operation: Operation) -> int:
     total = 0
     for piece in cut(address, size, device.mmrbc):
         total += pcix_clocks(device, 7) + 2 * bridge + host.memory.read_latency
-        driven = pcix_bursts(device, address, piece, host.pcix_bridge.completion_burst)
+        driven = pcix_bursts(device, address, piece, host.pcix_bridge.burst)
         total += max(driven, memory_time(host, piece))
         address += piece
     return total
@@ -432,7 +439,7 @@ def test_the_shared_bus_is_held_for_exactly_the_phases_of_all_transactions(
         elif operation.kind == "read":
             for piece in cut(address, size, device.mmrbc):
                 held += pcix_clocks(device, 7)
-                held += pcix_bursts(device, address, piece, host.pcix_bridge.completion_burst)
+                held += pcix_bursts(device, address, piece, host.pcix_bridge.burst)
                 address += piece
         else:
             held += pcix_burst(device, 0, size)

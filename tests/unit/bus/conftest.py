@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.bus import PcieBus, PcixBus
+from hcasim.bus import PcieBus, PcixBus, connect
 from hcasim.catalog import Host, PcieDevice, PcixDevice
 from hcasim.catalog.host import Chipset, Memory, PcixBridge
 from hcasim.engine import Simulator
@@ -41,7 +41,7 @@ def host(**chipset: int) -> Host:
         cpus=1,
         memory=Memory(read_latency=400_000, write_latency=100_000, bandwidth=10**10),
         chipset=Chipset(**given),
-        pcix_bridge=PcixBridge(latency=200_000, completion_burst=512),
+        pcix_bridge=PcixBridge(latency=200_000, completion_burst=512, streaming=True, buffer=4096),
     )
 
 
@@ -51,7 +51,7 @@ def pcie() -> Callable[..., PcieBus]:
 
     def make(chipset: dict[str, int] | None = None, **device: Any) -> PcieBus:
         given = PcieDevice(**(PCIE.model_dump() | device))
-        return PcieBus(Simulator(), given, host(**chipset or {}), "bus")
+        return connect(Simulator(), given, host(**chipset or {}), "bus")
 
     return make
 
@@ -62,6 +62,6 @@ def pcix() -> Callable[..., PcixBus]:
 
     def make(**device: Any) -> PcixBus:
         given = PcixDevice(**(PCIX.model_dump() | device))
-        return PcixBus(Simulator(), given, host(), "bus")
+        return connect(Simulator(), given, host(), "bus")
 
     return make

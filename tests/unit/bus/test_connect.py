@@ -10,6 +10,6 @@ from hcasim.engine import Simulator
 @pytest.mark.parametrize(("adapter", "kind"), [("mt25208", PcieBus), ("mt23108", PcixBus)])
 def test_an_adapter_gets_the_bus_that_it_has(adapter: str, kind: type) -> None:
     machine = resolve("liu2004", adapter=adapter)
-    bus = connect(Simulator(), machine.adapter, machine.host, "node 0")
+    bus = connect(Simulator(), machine.adapter.bus, machine.host, "node 0")
     assert type(bus) is kind
     assert all(name.startswith("node 0.") for name in bus.busy_ps() | bus.waiting_ps())

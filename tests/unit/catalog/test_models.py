@@ -29,18 +29,10 @@ from hcasim.catalog.loader import CLASSES
 ALL = [(kind, identifier) for kind in MODELS for identifier in list_ids(kind)]
 
 
-def kinds_of(values: Any) -> dict[str, str]:
-    return {
-        name: table["kind"]
-        for name, table in values.items()
-        if isinstance(table, dict) and "kind" in table
-    }
-
-
 @pytest.mark.parametrize(("kind", "identifier"), ALL)
 def test_each_parameter_has_evidence_and_a_source(kind: str, identifier: str) -> None:
     loaded = load(identifier, kind)
-    expected = leaf_paths(CLASSES[kind], kinds_of(loaded.values))
+    expected = leaf_paths(CLASSES[kind], loaded.values)
     assert [p.path for p in loaded.parameters] == list(expected)
     for p in loaded.parameters:
         assert p.evidence in EVIDENCE
@@ -52,7 +44,7 @@ def test_each_parameter_has_evidence_and_a_source(kind: str, identifier: str) ->
 @pytest.mark.parametrize(("kind", "identifier"), ALL)
 def test_each_text_reads_back_as_its_value(kind: str, identifier: str) -> None:
     loaded = load(identifier, kind)
-    leaves = leaf_paths(CLASSES[kind], kinds_of(loaded.values))
+    leaves = leaf_paths(CLASSES[kind], loaded.values)
     for p in loaded.parameters:
         assert leaves[p.path].read_argument(p.text) == p.value, p.path
 

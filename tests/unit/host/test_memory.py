@@ -6,17 +6,8 @@ from hcasim.host import HostMemory
 
 
 def memory(bandwidth: str = "1 GB/s") -> HostMemory:
-    overrides = {
-        "host.memory.bandwidth": bandwidth,
-        "host.memory.read_latency": "400 ns",
-        "host.memory.write_latency": "100 ns",
-    }
+    overrides = {"host.memory.bandwidth": bandwidth}
     return HostMemory(Simulator(), resolve("liu2004", overrides=overrides).host, "node")
-
-
-def test_memory_has_the_latencies_of_its_host() -> None:
-    assert memory().read_latency_ps == 400_000
-    assert memory().write_latency_ps == 100_000
 
 
 def test_transfers_share_the_bandwidth_one_after_the_other() -> None:

@@ -1,0 +1,168 @@
+"""A bridge: it passes on what comes from the bus before it, later and in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hcasim.bus.base import Bus, split
+from hcasim.bus.upstream import Part, Upstream
+from hcasim.catalog.bridge import Bridge as Description
+from hcasim.engine import CreditPool, Simulator
+
+
+class Bridge:
+    """Joins a bus to what is nearer to memory.
+
+    It stores and forwards: a write goes on when the whole of it is here, and room for it is kept
+    until it has been taken. Reads are posted to the other side at once and come back in the parts
+    in which that answers.
+
+    Args:
+        description: latency in ps each way, buffer for writes in bytes.
+        behind: memory controller, another bridge, or :class:`BusBehind`.
+    """
+
+    def __init__(
+        self, sim: Simulator, name: str, description: Description, behind: Upstream
+    ) -> None:
+        self.sim = sim
+        self.name = name
+        self.behind = behind
+        self._latency = description.latency
+        self._buffer = CreditPool(sim, f"{name}.buffer", description.buffer)
+
+    def read(self, at_ps: int, address: int, size: int, then: Part, *args: Any) -> None:
+        """Fetch through the bridge."""
+        self.behind.read(at_ps + self._latency, address, size, self._back, then, args)
+
+    def _back(
+        self, last_at: int, address: int, size: int, then: Part, args: tuple[Any, ...]
+    ) -> None:
+        latency = self._latency
+        self.sim.call_after(latency, then, last_at + latency, address, size, *args)
+
+    def write(
+        self,
+        at_ps: int,
+        address: int,
+        size: int,
+        on_visible: Callable[[], None] | None,
+        taken: Callable[..., None],
+        *args: Any,
+    ) -> None:
+        """Take a write when there is room for it, and send it on."""
+        room = min(size, self._buffer.capacity)
+        self._buffer.acquire(room, self._take, at_ps, address, size, room, on_visible, taken, args)
+
+    def _take(
+        self,
+        at_ps: int,
+        address: int,
+        size: int,
+        room: int,
+        on_visible: Callable[[], None] | None,
+        taken: Callable[..., None],
+        args: tuple[Any, ...],
+    ) -> None:
+        at_ps = max(at_ps, self.sim.now)
+        taken(at_ps, *args)
+        self.behind.write(
+            at_ps + self._latency, address, size, on_visible, self._buffer.release_at, room
+        )
+
+    def mmio(self, size: int, then: Callable[..., None], *args: Any) -> None:
+        """Bring an access by the processor through the bridge."""
+        self.behind.mmio(size, self._through, then, args)
+
+    def answer(self, size: int, then: Callable[..., None], *args: Any) -> None:
+        """Bring what the processor has read back through the bridge."""
+        self.sim.call_after(self._latency, self.behind.answer, size, then, *args)
+
+    def _through(self, then: Callable[..., None], args: tuple[Any, ...]) -> None:
+        self.sim.call_after(self._latency, then, *args)
+
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that what is behind the bridge was in use so far, by name."""
+        return self.behind.busy_ps()
+
+    def waiting_ps(self) -> dict[str, int]:
+        """Time in ps that requests waited for room here or behind it so far, by name."""
+        return {self._buffer.name: self._buffer.wait_ps} | self.behind.waiting_ps()
+
+    def counters(self) -> dict[str, int]:
+        """Transactions and bytes behind the bridge so far, by name."""
+        return self.behind.counters()
+
+
+class BusBehind:
+    """Another bus as a bridge sees it that is the device on it.
+
+    Args:
+        bus: the bus.
+        piece: bytes that the bridge reads at a time.
+        reads: reads that it may have outstanding.
+    """
+
+    def __init__(self, sim: Simulator, bus: Bus, piece: int, reads: int) -> None:
+        self.sim = sim
+        self.bus = bus
+        self._piece = piece
+        self._reads = CreditPool(sim, f"{bus.name}.bridge_reads", reads)
+
+    def read(self, at_ps: int, address: int, size: int, then: Part, *args: Any) -> None:
+        """Read over the bus, piece by piece."""
+        self.sim.call_at(at_ps, self._read, address, size, then, args)
+
+    def _read(self, address: int, size: int, then: Part, args: tuple[Any, ...]) -> None:
+        for start, piece in split(address, size, self._piece):
+            self._reads.acquire(1, self._request, start, piece, then, args)
+
+    def _request(self, address: int, size: int, then: Part, args: tuple[Any, ...]) -> None:
+        self.bus.read(address, size, self._arrived, address, size, then, args)
+
+    def _arrived(self, address: int, size: int, then: Part, args: tuple[Any, ...]) -> None:
+        self._reads.release(1)
+        then(self.sim.now, address, size, *args)
+
+    def write(
+        self,
+        at_ps: int,
+        address: int,
+        size: int,
+        on_visible: Callable[[], None] | None,
+        taken: Callable[..., None],
+        *args: Any,
+    ) -> None:
+        """Write over the bus."""
+        self.sim.call_at(at_ps, self._write, address, size, on_visible, taken, args)
+
+    def _write(
+        self,
+        address: int,
+        size: int,
+        on_visible: Callable[[], None] | None,
+        taken: Callable[..., None],
+        args: tuple[Any, ...],
+    ) -> None:
+        self.bus.write(address, size, lambda: taken(self.sim.now, *args), on_visible)
+
+    def mmio(self, size: int, then: Callable[..., None], *args: Any) -> None:
+        """Bring an access by the processor over the bus."""
+        self.bus.mmio_write(size, then, *args)
+
+    def answer(self, size: int, then: Callable[..., None], *args: Any) -> None:
+        """Bring what the processor has read back over the bus."""
+        self.bus.mmio_answer(size, then, *args)
+
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that each serial resource was in use so far, by name."""
+        return self.bus.busy_ps()
+
+    def waiting_ps(self) -> dict[str, int]:
+        """Time in ps that requests waited for each pool so far, by name."""
+        return {self._reads.name: self._reads.wait_ps} | self.bus.waiting_ps()
+
+    def counters(self) -> dict[str, int]:
+        """Transactions and bytes of the bus so far, by name."""
+        return {f"bridged_{name}": count for name, count in self.bus.counters().items()}

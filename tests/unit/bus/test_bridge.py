@@ -1,0 +1,169 @@
+"""Buses behind buses, described in TOML files."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hcasim.bus import Bus, connect
+from hcasim.catalog import Machine, data_path, paths, resolve
+from hcasim.engine import Simulator
+from hcasim.workloads import Options, run_point
+
+DATA = Path(__file__).with_name("data")
+CHAINS = ["pcix-behind-pcie", "pcie-switch", "two-bridges"]
+Chain = Callable[..., Machine]
+
+
+@pytest.fixture
+def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chain:
+    """The machine of liu2004 with an adapter on the buses of a file."""
+    for folder in ("models", "calibration"):
+        shutil.copytree(data_path(folder), tmp_path / folder)
+    monkeypatch.setattr(paths, "roots", lambda: (tmp_path,))
+    file = tmp_path / "models" / "adapters" / "mt25208.toml"
+    before, _, after = file.read_text().partition("[bus]\n")
+    rest = re.search(r"^\[doorbell\]", after, re.MULTILINE)
+    assert rest is not None
+
+    def build(name: str, **overrides: str) -> Machine:
+        buses = (DATA / f"{name}.toml").read_text()
+        file.write_text(before + buses + "\n" + after[rest.start() :])
+        changes = {path.replace("__", "."): value for path, value in overrides.items()}
+        return resolve("liu2004", adapter="mt25208", overrides=changes)
+
+    return build
+
+
+def end(machine: Machine, start: Callable[[Bus, Callable[[], None]], None]) -> int:
+    """When one operation on an idle way is over, in ps."""
+    sim = Simulator()
+    bus = connect(sim, machine.adapter.bus, machine.host, "bus")
+    done: list[int] = []
+    start(bus, lambda: done.append(sim.now))
+    sim.run()
+    (when,) = done
+    return when
+
+
+OPERATIONS: dict[str, Callable[[Bus, Callable[[], None]], None]] = {
+    "read": lambda bus, done: bus.read(0, 64, done),
+    "write": lambda bus, done: bus.write(0, 64, None, done),
+    "mmio_write": lambda bus, done: bus.mmio_write(8, done),
+    "mmio_read": lambda bus, done: bus.mmio_read(8, done),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize(
+    ("operation", "crossings"), [("read", 2), ("write", 1), ("mmio_write", 1), ("mmio_read", 2)]
+)
+def test_every_bridge_adds_its_latency_each_way(
+    chain: Chain, name: str, operation: str, crossings: int
+) -> None:
+    slower = {f"adapter__bus{'__bridge__bus' * n}__bridge__latency": "1200 ns" for n in range(2)}
+    if name != "two-bridges":
+        slower.popitem()
+    quick, slow = (end(chain(name, **more), OPERATIONS[operation]) for more in ({}, slower))
+    assert slow - quick == len(slower) * crossings * 1_000_000
+
+
+def test_a_read_behind_a_bridge_takes_both_buses_and_the_bridge(chain: Chain) -> None:
+    """Clock by clock: 7 for the split request and 6 + 8 for a completion of 64 bytes."""
+    machine = chain("pcix-behind-pcie")
+    behind = machine.model_copy(
+        update={
+            "adapter": machine.adapter.model_copy(update={"bus": machine.adapter.bus.bridge.bus})
+        }
+    )
+    pcix = (7 + 14) * 7_500
+    alone = end(behind, OPERATIONS["read"])
+    assert end(machine, OPERATIONS["read"]) == pytest.approx(alone + pcix + 400_000, abs=3)
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("workload", ["bw_rd", "bw_wr", "bw_rdwr"])
+def test_a_chain_is_no_faster_than_its_slowest_bus(chain: Chain, name: str, workload: str) -> None:
+    rate = run_point(workload, chain(name), Options(size=65536, iters=8, warmup=2, window=16))
+    slow = run_point(
+        workload,
+        chain(name, adapter__bus__bridge__latency="2 us"),
+        Options(size=65536, iters=8, warmup=2, window=16),
+    )
+    bandwidth = rate.row["bandwidth_MBps"]
+    # PCI Express carries 2 GB/s each way less headers, PCI-X 1067 MB/s in all.
+    assert bandwidth < (1067 if name != "pcie-switch" else 4000)
+    assert bandwidth > (800 if name != "pcie-switch" else 1100)
+    assert slow.row["bandwidth_MBps"] <= bandwidth
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_every_byte_crosses_every_bus(chain: Chain, name: str) -> None:
+    sim = Simulator()
+    machine = chain(name)
+    bus = connect(sim, machine.adapter.bus, machine.host, "bus")
+    for number in range(20):
+        bus.read(1000 * number, 3333, lambda: None)
+        bus.write(777 * number, 5001)
+        bus.mmio_write(8, lambda: None)
+    sim.run()
+    counters = bus.counters()
+    for kind, count in {
+        "bus_read_bytes": 20 * 3333,
+        "bus_write_bytes": 20 * 5001,
+        "bus_mmio_writes": 20,
+    }.items():
+        assert counters[kind] == counters[f"bridged_{kind}"] == count
+        if name == "two-bridges":
+            assert counters[f"bridged_bridged_{kind}"] == count
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("workload", ["write_lat", "send_lat", "read_lat", "write_bibw"])
+def test_a_benchmark_runs_behind_bridges_and_is_explained(
+    chain: Chain, name: str, workload: str
+) -> None:
+    options = Options(size=4096, iters=10, warmup=2, explain=True)
+    point = run_point(workload, chain(name), options)
+    if "latency_us" in point.row:
+        assert point.breakdown["total_us"] == pytest.approx(point.row["latency_us"], rel=1e-9)
+    else:
+        named = {resource["name"] for resource in point.breakdown["resources"]}
+        assert "node0.bus.bridge.bus.upstream" in named
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "what"),
+    [
+        ("adapter.bus.bridge.latency", "-1 ns", "found"),
+        ("adapter.bus.bridge.bus.lanes", "3", "allowed: 1, 2, 4, 8, 12 or 16"),
+        ("adapter.bus.bridge.bus.lane", "4", "did you mean 'adapter.bus.bridge.bus.lanes'?"),
+        (
+            "adapter.bus.bridge.bus.bridge.latency",
+            "1 ns",
+            "there is no adapter.bus.bridge.bus.bridge",
+        ),
+    ],
+)
+def test_a_wrong_setting_inside_a_chain_says_what_is_allowed(
+    chain: Chain, path: str, value: str, what: str
+) -> None:
+    with pytest.raises(Exception, match="set") as caught:
+        chain("pcix-behind-pcie", **{path.replace(".", "__"): value})
+    assert what in str(caught.value)
+
+
+def test_a_full_bridge_holds_writes_up(chain: Chain) -> None:
+    """It sends on what it holds once in each latency."""
+
+    def bandwidth(buffer: str) -> float:
+        more = {"adapter__bus__bridge__latency": "20 us", "adapter__bus__bridge__buffer": buffer}
+        options = Options(size=65536, iters=8, warmup=2, window=16)
+        point = run_point("bw_wr", chain("pcix-behind-pcie", **more), options)
+        found: float = point.row["bandwidth_MBps"]
+        return found
+
+    assert 0.8 * 8192 / 20 < bandwidth("8 KiB") < 8192 / 20
+    assert bandwidth("64 KiB") > 1000
