@@ -194,5 +194,6 @@ def _trial(setup: Setup, overrides: tuple[tuple[str, str], ...]) -> Trial:
         overrides=dict(overrides),
         mtu=setup.mtu,
         firmware_mode=setup.firmware_mode,
+        chipset_flag=setup.chipset_flag,
     )
     return Trial(setup.workload, machine, setup.options)

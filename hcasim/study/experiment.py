@@ -104,6 +104,9 @@ class Series(Entry):
     Parameters:
         label: its name in the legend.
         group: where it stands on the x axis of a bar chart.
+        testbed: id of the testbed, if it is another than that of the other series.
+        chipset_flag: whether the authors set the bit of the chipset that lets the bursts of its
+            PCI-X bridge run on; without it, as the host was delivered.
         adapter: the adapter that was measured.
         firmware_mode: which of its interfaces the adapter's firmware offered.
         memory: where the buffers were.
@@ -119,6 +122,8 @@ class Series(Entry):
 
     label: Text
     group: str = ""
+    testbed: Text | None = None
+    chipset_flag: bool | None = None
     adapter: Text
     firmware_mode: FirmwareMode | None = None
     memory: Memory | None = None
@@ -161,7 +166,7 @@ class Scenario(Entry):
         paper: author and year.
         figure: number in the paper; "Table 1" for a table.
         section: where the paper discusses it.
-        testbed: id of the testbed.
+        testbed: id of the testbed, of all series that name none.
         workload: name of the benchmark.
         options: what the authors set.
         series: the curves.
@@ -186,6 +191,15 @@ class Scenario(Entry):
         """Where it stands: "liu2004, Figure 3" or "sur2005, Table 1"."""
         number = self.figure
         return f"{self.paper}, {number if number.startswith('Table') else f'Figure {number}'}"
+
+    def testbed_of(self, series: str) -> str:
+        """Return the id of the testbed on which a series was measured."""
+        return self.series[series].testbed or self.testbed
+
+    @property
+    def testbeds(self) -> tuple[str, ...]:
+        """The testbeds of all series, each once."""
+        return tuple(dict.fromkeys(map(self.testbed_of, self.series)))
 
     def qualified(self, reference: str) -> str:
         """Return a reference to a series with its scenario: "liu2004/fig06:pcie"."""

@@ -33,7 +33,7 @@ def observations(testbed: str) -> list[Observation]:
         CatalogError: an unknown id, no such claim, or every claim that is not one number.
     """
     scenarios = [
-        one for one in load_scenarios(list_papers()) if testbed in (one.testbed, one.paper)
+        one for one in load_scenarios(list_papers()) if testbed in (*one.testbeds, one.paper)
     ]
     if not scenarios and testbed not in list_ids("testbeds"):
         raise CatalogError([unknown_id("testbeds", testbed)])
@@ -126,6 +126,7 @@ def _setups(reference: str, measure: Measure) -> list[Setup]:
             job.options,
             scenario.options.mtu,
             scenario.series[series].firmware_mode,
+            scenario.series[series].chipset_flag,
         )
         for job in plan(scenario, series=[series], x=points or None).jobs
     ]

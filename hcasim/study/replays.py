@@ -262,11 +262,12 @@ def _line(
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(scenario.workload)}"])
     machine = resolve(
-        scenario.testbed,
+        scenario.testbed_of(name),
         adapter=series.adapter,
         overrides=overrides,
         mtu=scenario.options.mtu,
         firmware_mode=series.firmware_mode,
+        chipset_flag=series.chipset_flag,
     )
     values = dict(swept)
     if series.qps is not None:
@@ -295,6 +296,7 @@ def _given(scenario: Scenario, series: Series) -> dict[str, Any]:
 def _curve(line: _Line, points: Mapping[Job, Point]) -> Curve:
     job = line.jobs[0]
     settings = {
+        "testbed": job.machine.id,
         "adapter": job.machine.adapter.id,
         "firmware_mode": job.machine.adapter.firmware_mode,
         "workload": job.workload,
@@ -302,7 +304,7 @@ def _curve(line: _Line, points: Mapping[Job, Point]) -> Curve:
         "ports": job.options.ports,
         "processes": job.options.processes,
     }
-    for name in ("memory", "buffers", "op", "completion", "invalidate"):
+    for name in ("chipset_flag", "memory", "buffers", "op", "completion", "invalidate"):
         if getattr(line.series, name) is not None:
             settings[name] = getattr(line.series, name)
     rows = tuple(with_swept(points[job].row, job, [line.axis]) for job in line.jobs)

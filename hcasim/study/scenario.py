@@ -201,11 +201,17 @@ def _foreign_units(scenario: Scenario) -> Iterator[str]:
 
 def _unknown_parts(scenario: Scenario) -> Iterator[str]:
     testbeds, adapters = list_ids("testbeds"), list_ids("adapters")
-    if scenario.testbed not in testbeds:
-        yield (
-            f"testbed: found {scenario.testbed!r}; "
-            f"allowed: {one_of(testbeds)}{nearest(scenario.testbed, testbeds)}"
-        )
+    wanted = {"testbed": scenario.testbed} | {
+        f"series.{name}.testbed": series.testbed
+        for name, series in scenario.series.items()
+        if series.testbed is not None
+    }
+    for where, testbed in wanted.items():
+        if testbed not in testbeds:
+            yield (
+                f"{where}: found {testbed!r}; "
+                f"allowed: {one_of(testbeds)}{nearest(testbed, testbeds)}"
+            )
     for name, series in scenario.series.items():
         if series.adapter not in adapters:
             yield (
