@@ -1,9 +1,10 @@
 """Ping-pong as NetPIPE does it over InfiniBand, on the level of verbs.
 
-The method is that of NetPIPE 3.6 (src/ib.c) with send and receive: sends are not signaled, and the
-next receive is posted before the answer. The receiver learns of a message from the completion
-queue, which costs a doorbell for each completion that is consumed (``-c vapi_poll``), or from the
-last byte of its buffer (``-c local_poll``); then receives are not signaled either.
+The method is that of NetPIPE 3.6 (src/ib.c). Sends are not signaled, and the next receive is posted
+before the answer. The receiver learns of a message from the completion queue, which costs a
+doorbell for each completion that is consumed (``-c vapi_poll``), or from the last byte of its
+buffer (``-c local_poll``); then receives are not signaled either. Messages may also travel by RDMA
+write (``-t rdma_write``), which needs no receive and is only noticed in memory.
 
 One buffer serves sending and receiving, but it is registered once for each, so the adapter
 translates it by two sets of entries. With -I, which benjegerdes2004 section 3.3 uses, the messages
@@ -15,13 +16,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 from hcasim.catalog import Adapter, Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import MR, PD, SGE, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs import MR, PD, SGE, Access, Context, RecvWR, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import Steps
+from hcasim.workloads.explain import stages
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
@@ -39,6 +42,9 @@ ALIGNMENT = 16 * 1024
 
 MEGABIT = 2**20
 """Bits of NetPIPE's Mbps (src/netpipe.c: bps)."""
+
+_OPCODES = {"send": WROpcode.SEND, "write": WROpcode.RDMA_WRITE}
+_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 
 
 def rotation(options: Options) -> int:
@@ -69,7 +75,7 @@ class Place:
 
 def _places(pd: PD, options: Options) -> list[Place]:
     def register(size: int) -> MR:
-        return pd.reg_mr(size, page_size=options.page_size)
+        return pd.reg_mr(size, _ACCESS, page_size=options.page_size)
 
     if not options.invalidate:
         pairs = [(register(options.size), register(options.size)) for _ in range(options.buffers)]
@@ -135,15 +141,15 @@ class Player:
         self._places = _places(pd, options)
         self._sends = count()
         self._receives = count()
+        self._remote: list[Place] = []
         self._watch: Watch | None = None
         self._awaits_completion = True
+        self.trace: list[tuple[int, str]] | None = None
 
     def connect(self, other: Player) -> None:
         """Connect this end."""
         self.qp.connect(other.qp)
-
-    def _place(self, message: int) -> Place:
-        return self._places[message % len(self._places)]
+        self._remote = other._places
 
     def _length(self, message: int) -> int:
         size = self._options.size
@@ -154,33 +160,53 @@ class Player:
         return (message + 1) % self._depth == 0
 
     def prepare_to_receive(self) -> Steps:
-        """Post the receive of the next message."""
+        """Post the receive of the next message, or only know where it will be written."""
         message = next(self._receives)
-        place, length = self._place(message), self._length(message)
+        place, length = self._places[message % len(self._places)], self._length(message)
         polls_memory = self._options.completion == "memory"
         if polls_memory:
             self._watch = place.receiving.watch(place.target + length - 1)
+        if self._options.verb == "write":
+            self._awaits_completion = False
+            return
         self._awaits_completion = not polls_memory or self._empties_queue(message)
         sge = SGE(place.target, self._options.size, place.receiving.lkey)
         yield from self.qp.post_recv(RecvWR(sge, signaled=self._awaits_completion))
+        self._mark("post_recv")
 
-    def send(self) -> Steps:
+    def send(self, trace: list[tuple[int, str]] | None = None) -> Steps:
         """Post the next message."""
         message = next(self._sends)
-        place = self._place(message)
-        sge = SGE(place.source, self._length(message), place.sending.lkey)
+        turn = message % len(self._places)
+        place, remote = self._places[turn], self._remote[turn]
         signaled = self._empties_queue(message)
-        yield from self.qp.post_send(SendWR(WROpcode.SEND, sge, signaled=signaled))
+        request = SendWR(
+            _OPCODES[self._options.verb],
+            SGE(place.source, self._length(message), place.sending.lkey),
+            remote_addr=remote.target,
+            rkey=remote.receiving.rkey,
+            signaled=signaled,
+            trace=trace,
+        )
+        yield from self.qp.post_send(request)
+        if signaled and self._options.verb == "write":
+            yield from self.cq.wait()
 
     def receive(self) -> Steps:
         """Await the next message."""
         if self._watch is not None:
             yield from self._watch.poll(1)
             self._watch.close()
+            self._mark("poll memory")
         while self._awaits_completion:
             completion = yield from self.cq.wait()
             if completion.is_receive:
+                self._mark("poll CQ")
                 return
+
+    def _mark(self, stage: str) -> None:
+        if self.trace is not None:
+            self.trace.append((self.context.sim.now, stage))
 
 
 def _serve(player: Player) -> Steps:
@@ -199,8 +225,29 @@ def _play(sim: Simulator, player: Player, laps: Laps) -> Steps:
         laps.lap(sim.now - begin)
 
 
+def _follow(
+    sim: Simulator, cluster: Cluster, transmitter: Player, receiver: Player, typical: bool
+) -> dict[str, Any]:
+    """One more round trip: the stages of its first half, and what each half took of the bus."""
+    before, begin = cluster.counters(), sim.now
+    trace: list[tuple[int, str]] = []
+
+    def once() -> Steps:
+        receiver.trace = trace
+        yield from transmitter.send(trace)
+        yield from transmitter.receive()
+        receiver.trace = None
+        yield from transmitter.prepare_to_receive()
+
+    sim.run(until=sim.process(once()))
+    after = cluster.counters()
+    names = [name for name in after if name.startswith("bus_")]
+    bus = {name: (after[name] - before[name]) / 2 for name in names}
+    return {**stages(trace, begin, typical=typical), "bus_per_message": bus}
+
+
 def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Half a round trip of send and receive, and the bandwidth that it stands for."""
+    """Half a round trip, and the bandwidth that it stands for."""
     cluster = Cluster(sim, machine, 2)
     start = _start(machine.adapter, options)
     transmitter, receiver = (Player(sim, cluster, node, options, start.short) for node in range(2))
@@ -231,5 +278,10 @@ def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
         "buffers": rotation(options),
         "completion": options.completion,
         "invalidate": options.invalidate,
+        "verb": options.verb,
     }
-    return Result(row, cluster.counters())
+    counters = cluster.counters()
+    if not options.explain:
+        return Result(row, counters)
+    typical = rotation(options) == 1
+    return Result(row, counters, _follow(sim, cluster, transmitter, receiver, typical))
