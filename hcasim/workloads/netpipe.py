@@ -73,7 +73,9 @@ class Place:
     receiving: MR
 
 
-def _places(pd: PD, options: Options) -> list[Place]:
+def places(pd: PD, options: Options) -> list[Place]:
+    """Register memory, and return where the messages of one process are, in the order of use."""
+
     def register(size: int) -> MR:
         return pd.reg_mr(size, _ACCESS, page_size=options.page_size)
 
@@ -95,15 +97,20 @@ class _Start:
         cycle: iterations after which the same place has its turn and things look the same.
         cold: iterations at the start that are not like the others.
         short: iterations before those that carry no more than a page.
+        repeats: how often the pattern has to be seen.
     """
 
     cycle: int
     cold: int
     short: int = 0
+    repeats: int = 2
 
 
 def _start(adapter: Adapter, options: Options) -> _Start:
     """Find iterations that need not be run, as nothing they leave behind is ever found again.
+
+    A message with as many pages as the adapter holds translations displaces all others: after the
+    first round trip each finds what the one before has found, and one is enough.
 
     Where the places together have twice the translations that the adapter holds, none is held when
     its turn comes again: each message misses all of its own, the first as the hundredth. That
@@ -113,13 +120,18 @@ def _start(adapter: Adapter, options: Options) -> _Start:
     """
     turns = rotation(options)
     whole = _Start(cycle=turns, cold=turns)
-    if options.exact or turns == 1 or adapter.mtt.policy == "random":
+    if options.exact or "random" in (adapter.mtt.policy, adapter.mpt.policy):
         return whole
     pages = -(-options.size // options.page_size)
+    alone = 1 if pages >= adapter.mtt.entries else 2
+    if turns == 1:
+        return _Start(cycle=1, cold=1, repeats=alone)
     if options.invalidate:
         all_pages = min(turns * pages, turns * _spacing(options.size) // options.page_size)
-        return _Start(cycle=1, cold=1) if all_pages >= adapter.mtt.entries else whole
-    displaces = 2 * pages >= adapter.mtt.entries and adapter.mpt.policy != "random"
+        if all_pages >= adapter.mtt.entries:
+            return _Start(cycle=1, cold=1, repeats=alone)
+        return whole
+    displaces = 2 * pages >= adapter.mtt.entries
     if displaces and options.warmup >= turns:
         return _Start(cycle=1, cold=turns + 1, short=turns)
     return whole
@@ -138,12 +150,13 @@ class Player:
         self._depth = min(QUEUE, cluster.machine.adapter.limits.max_wr)
         self.cq = self.context.create_cq(self._depth)
         self.qp = pd.create_qp(self.cq, self.cq, max_send_wr=self._depth, max_recv_wr=self._depth)
-        self._places = _places(pd, options)
+        self._places = places(pd, options)
         self._sends = count()
         self._receives = count()
         self._remote: list[Place] = []
         self._watch: Watch | None = None
         self._awaits_completion = True
+        self._completed = {False: 0, True: 0}
         self.trace: list[tuple[int, str]] | None = None
 
     def connect(self, other: Player) -> None:
@@ -189,8 +202,8 @@ class Player:
             trace=trace,
         )
         yield from self.qp.post_send(request)
-        if signaled and self._options.verb == "write":
-            yield from self.cq.wait()
+        if signaled and self._options.completion == "memory":
+            yield from self._await_completion(receive=False)
 
     def receive(self) -> Steps:
         """Await the next message."""
@@ -198,11 +211,15 @@ class Player:
             yield from self._watch.poll(1)
             self._watch.close()
             self._mark("poll memory")
-        while self._awaits_completion:
+        if self._awaits_completion:
+            yield from self._await_completion(receive=True)
+            self._mark("poll CQ")
+
+    def _await_completion(self, *, receive: bool) -> Steps:
+        while not self._completed[receive]:
             completion = yield from self.cq.wait()
-            if completion.is_receive:
-                self._mark("poll CQ")
-                return
+            self._completed[completion.is_receive] += 1
+        self._completed[receive] -= 1
 
     def _mark(self, stage: str) -> None:
         if self.trace is not None:
@@ -262,7 +279,7 @@ def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
         options.exact,
         cycle=start.cycle,
         cold=start.cold,
-        repeats=2,
+        repeats=start.repeats,
         slack=SLACK,
         error=ERROR,
     )
