@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hcasim.workloads import Options, Point, run_point
@@ -127,7 +127,9 @@ def pointers(size: int) -> list[int]:
 
 
 @settings(max_examples=50)
-@given(size=st.integers(1, POOL))
+@given(size=st.integers(1, POOL) | st.integers(1, 600).map(lambda n: n * ALIGNMENT))
+@example(size=ALIGNMENT)
+@example(size=POOL)
 def test_messages_rotate_through_a_pool_as_netpipe_s_do(size: int) -> None:
     options = Options(size=size, invalidate=True)
     pd = Rig(size=8).peers[0].pd
