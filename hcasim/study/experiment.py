@@ -136,6 +136,13 @@ class Series(Entry):
     completion: Literal["cq", "memory"] | None = None
     invalidate: bool | None = None
 
+    @property
+    def overrides(self) -> dict[str, str]:
+        """What the authors changed of the host, by path, as a what-if setting would."""
+        if self.chipset_flag is None:
+            return {}
+        return {"host.pcix_bridge.streaming": "true" if self.chipset_flag else "false"}
+
 
 class Axes(Entry):
     """The axes of the published figure.
@@ -152,7 +159,13 @@ class Axes(Entry):
     x: str
     y: Text
     field: Literal[
-        "latency_us", "bandwidth_MBps", "rate_Mps", "total_KiB", "pinned_KiB", "mapped_KiB"
+        "latency_us",
+        "bandwidth_MBps",
+        "throughput_Mbps",
+        "rate_Mps",
+        "total_KiB",
+        "pinned_KiB",
+        "mapped_KiB",
     ]
     ymax: Annotated[float, Field(gt=0)] | None = None
 

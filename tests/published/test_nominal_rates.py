@@ -12,7 +12,7 @@ SKIPS_ON_THE_BUS = (1538 + 4) / 1538
 
 
 BEDS = [("liu2004", "mt23108"), ("liu2004", "mt25208"), ("sur2005", "mt23108")]
-BEDS += [("sur2005", "mt25218")]
+BEDS += [("sur2005", "mt25218"), ("benjegerdes2004", "mt23108")]
 
 
 @pytest.mark.parametrize(("testbed", "adapter"), BEDS)
