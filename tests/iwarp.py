@@ -32,12 +32,8 @@ def machine(
     protocol = IwarpProtocol(markers=markers, crc=True, timestamps=timestamps)
     return base.model_copy(
         update={
-            "adapter": card.model_copy(
-                update={"protocol": protocol, "limits": limits, "ack": ack}
-            ),
-            "link": EthernetLink(
-                gigabits=gigabits, cable_length=metres * 1000, propagation=5000
-            ),
+            "adapter": card.model_copy(update={"protocol": protocol, "limits": limits, "ack": ack}),
+            "link": EthernetLink(gigabits=gigabits, cable_length=metres * 1000, propagation=5000),
             "mtu": mtu,
         }
     )

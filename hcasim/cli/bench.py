@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command, Faults, jobs_option
+from hcasim.cli.command import Command, Faults, jobs_option, read_settings, settings_option
 from hcasim.cli.output import note, progress_bar
 
 if TYPE_CHECKING:
@@ -49,13 +49,7 @@ FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
 @click.option("--inline/--no-inline", default=None, help="Send payload inside the work request.")
 @click.option("--no-switch", is_flag=True, help="Two hosts back to back.")
 @click.option("--exact", is_flag=True, help="Run every iteration instead of detecting a period.")
-@click.option(
-    "--set",
-    "settings",
-    metavar="PATH=VALUE",
-    multiple=True,
-    help="What if: a parameter by the path that show prints. Repeatable.",
-)
+@settings_option
 @click.option("--explain", is_flag=True, help="Also say where the time goes or what binds.")
 @click.option(
     "--trace",
@@ -141,7 +135,7 @@ def _prepare(given: dict[str, Any]) -> tuple[list[Job], list[str]]:
             sizes=given["size"],
             adapter=given["adapter"],
             firmware_mode=given["firmware_mode"],
-            overrides=_overrides(given["settings"], faults),
+            overrides=read_settings(given["settings"], faults),
             mtu=mtu,
             switch=not given["no_switch"],
             explain=given["explain"],
@@ -167,16 +161,3 @@ def _read_size(name: str, text: str, faults: list[str]) -> int | None:
     except UnitError as error:
         faults.append(f"{name}: {error}")
         return None
-
-
-def _overrides(settings: tuple[str, ...], faults: list[str]) -> dict[str, str]:
-    overrides: dict[str, str] = {}
-    for setting in settings:
-        path, equals, value = (part.strip() for part in setting.partition("="))
-        if not (path and equals and value):
-            faults.append(f"--set: found {setting!r}; allowed: PATH=VALUE")
-        elif overrides.get(path, value) != value:
-            faults.append(f"--set: found {path} twice, as {overrides[path]} and {value}")
-        else:
-            overrides[path] = value
-    return overrides

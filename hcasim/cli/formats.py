@@ -28,6 +28,8 @@ _PERFTEST_TITLES = {
 _BUS_ALONE = ("bw_rd", "bw_wr", "bw_rdwr", "lat_rd", "lat_wrrd")
 _RULE = "-" * 87
 _MIB = 2**20
+TELLING = 0.5
+"""Share of a message's time from which on a resource is said to limit it."""
 
 
 def format_faults(form: str, workload: str, explain: bool) -> Iterator[str]:
@@ -125,6 +127,9 @@ def _print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
     if "stages" in breakdown:
         one = "" if breakdown.get("typical", True) else ", one message of many that differ"
         _print_stages(f"Where the time{of} goes{one}", breakdown)
+        if _share_of(breakdown, breakdown.get("binds", "")) >= TELLING:
+            click.echo()
+            _print_resources(f"What limits {point}: {breakdown['binds']}", breakdown)
     elif "components" in breakdown:
         columns = ("Component", "KiB", "Pinned", "Mapped")
         rows = [
@@ -137,6 +142,12 @@ def _print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
     if breakdown.get("caches"):
         click.echo()
         _print_caches(f"Caches of the adapters, {point}", breakdown["caches"])
+
+
+def _share_of(breakdown: Mapping[str, Any], name: str) -> float:
+    """How much of the time a resource was busy or waited for."""
+    found = (one for one in breakdown.get("resources", ()) if one["name"] == name)
+    return max((max(one.get("busy", 0.0), one.get("waited", 0.0)) for one in found), default=0.0)
 
 
 def _print_stages(heading: str, breakdown: Mapping[str, Any]) -> None:

@@ -52,7 +52,7 @@ def draw(replay: Replay) -> Figure:
     axes.set_ylim(bottom=0, top=max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
     if scenario.axes.ymax is not None and axes.get_ylim()[1] < scenario.axes.ymax:
         axes.set_ylim(top=scenario.axes.ymax)
-    axes.set_title(f"{scenario.place}: {scenario.title}", fontsize=10)
+    axes.set_title(f"{scenario.place}: {replay.title}", fontsize=10)
     axes.legend(fontsize=8)
     return figure
 
