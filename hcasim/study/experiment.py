@@ -121,6 +121,7 @@ class Series(Entry):
         op: which atomic operation.
         completion: what a receiver polled.
         invalidate: whether messages rotated through a large pool of memory.
+        verb: how messages travelled: by send and receive, or by RDMA write.
     """
 
     label: Text
@@ -140,6 +141,7 @@ class Series(Entry):
     op: Literal["fetch_add", "cmp_swap"] | None = None
     completion: Literal["cq", "memory"] | None = None
     invalidate: bool | None = None
+    verb: Literal["send", "write"] | None = None
 
     @property
     def overrides(self) -> dict[str, str]:
