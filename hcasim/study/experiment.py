@@ -121,6 +121,7 @@ class Series(Entry):
         op: which atomic operation.
         completion: what a receiver polled.
         invalidate: whether messages rotated through a large pool of memory.
+        verb: how messages travelled: by send and receive, or by RDMA write.
     """
 
     label: Text
@@ -140,6 +141,14 @@ class Series(Entry):
     op: Literal["fetch_add", "cmp_swap"] | None = None
     completion: Literal["cq", "memory"] | None = None
     invalidate: bool | None = None
+    verb: Literal["send", "write"] | None = None
+
+    @property
+    def overrides(self) -> dict[str, str]:
+        """What the authors changed of the host, by path, as a what-if setting would."""
+        if self.chipset_flag is None:
+            return {}
+        return {"host.pcix_bridge.streaming": "true" if self.chipset_flag else "false"}
 
 
 class Axes(Entry):
@@ -159,6 +168,7 @@ class Axes(Entry):
     field: Literal[
         "latency_us",
         "bandwidth_MBps",
+        "throughput_Mbps",
         "rate_Mps",
         "total_KiB",
         "pinned_KiB",

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from hcasim.workloads import Point
 
 _SHARED = ("window", "threshold", "warmup", "iters", "pattern", "page_size", "depth")
-_OWN = ("memory", "buffers", "mode", "ports", "processes", "op", "completion", "invalidate")
+_NETPIPE = ("completion", "invalidate", "verb")
+_OWN = ("memory", "buffers", "mode", "ports", "processes", "op", *_NETPIPE)
 
 
 @dataclass(frozen=True)
@@ -283,10 +284,9 @@ def _line(
     machine = resolve(
         scenario.testbed_of(name),
         adapter=series.adapter,
-        overrides=overrides,
+        overrides={**series.overrides, **overrides},
         mtu=scenario.options.mtu,
         firmware_mode=series.firmware_mode,
-        chipset_flag=series.chipset_flag,
     )
     values = dict(swept)
     if series.qps is not None:
@@ -323,7 +323,7 @@ def _curve(line: _Line, points: Mapping[Job, Point]) -> Curve:
         "ports": job.options.ports,
         "processes": job.options.processes,
     }
-    for name in ("chipset_flag", "memory", "buffers", "op", "completion", "invalidate"):
+    for name in ("chipset_flag", "memory", "buffers", "op", *_NETPIPE):
         if getattr(line.series, name) is not None:
             settings[name] = getattr(line.series, name)
     rows = []
