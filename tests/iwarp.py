@@ -5,7 +5,6 @@ It stands in for an adapter of the catalogue, so it is InfiniBand's in everythin
 
 import re
 import shutil
-
 from functools import cache
 from pathlib import Path
 

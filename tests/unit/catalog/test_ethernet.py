@@ -71,8 +71,7 @@ def test_an_mtu_beyond_that_of_the_adapter_is_refused() -> None:
             BED,
             "gigabits = {",
             "gigabit = {",
-            "link.gigabit: unknown key; allowed: kind, gigabits, cable_length or propagation; "
-            "did you mean 'gigabits'?",
+            "link.gigabit: unknown key; allowed: kind, gigabits, cable_length or propagation",
         ),
         (
             BED,
@@ -111,28 +110,32 @@ def test_a_fault_names_its_place_and_what_is_allowed(
     edit: Edit, faults_of: FaultsOf, file: str, old: str, new: str, fault: str
 ) -> None:
     edit(file, old, new)
-    assert f"{file}: {fault}" in faults_of(Path(file).stem, Path(file).parent.name)
+    lines = faults_of(Path(file).stem, Path(file).parent.name)
+    assert any(line.startswith(f"{file}: {fault}") for line in lines), lines
 
 
 def test_an_infiniband_adapter_does_not_fit_an_ethernet_testbed() -> None:
-    assert faults(adapter="mt25208") == [
+    (fault,) = faults(adapter="mt25208")
+    assert fault == (
         f"{iwarp.TESTBED}: adapter.protocol: found infiniband, which needs infiniband links, on a "
         "link of kind ethernet; allowed: an adapter that speaks iwarp"
-    ]
+    )
 
 
 def test_an_iwarp_adapter_does_not_fit_an_infiniband_testbed() -> None:
-    assert faults("liu2004", adapter=iwarp.ADAPTER) == [
+    (fault,) = faults("liu2004", adapter=iwarp.ADAPTER)
+    assert fault == (
         "liu2004: adapter.protocol: found iwarp, which needs ethernet links, on a link of kind "
         "infiniband; allowed: an adapter that speaks infiniband"
-    ]
+    )
 
 
 def test_iwarp_has_no_atomics_to_switch_on() -> None:
-    assert faults(overrides={"adapter.limits.atomics": "true"}) == [
+    (fault,) = faults(overrides={"adapter.limits.atomics": "true"})
+    assert fault == (
         f"{iwarp.TESTBED}: adapter.limits.atomics: found true; allowed: false, because iWARP has "
         "no atomic operations (RFC 5040)"
-    ]
+    )
 
 
 def test_the_protocol_of_iwarp_may_be_set_but_not_its_kind() -> None:
