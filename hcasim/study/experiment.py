@@ -143,6 +143,13 @@ class Series(Entry):
     invalidate: bool | None = None
     verb: Literal["send", "write"] | None = None
 
+    @property
+    def overrides(self) -> dict[str, str]:
+        """What the authors changed of the host, by path, as a what-if setting would."""
+        if self.chipset_flag is None:
+            return {}
+        return {"host.pcix_bridge.streaming": "true" if self.chipset_flag else "false"}
+
 
 class Axes(Entry):
     """The axes of the published figure.
@@ -161,6 +168,7 @@ class Axes(Entry):
     field: Literal[
         "latency_us",
         "bandwidth_MBps",
+        "throughput_Mbps",
         "rate_Mps",
         "total_KiB",
         "pinned_KiB",

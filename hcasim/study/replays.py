@@ -284,10 +284,9 @@ def _line(
     machine = resolve(
         scenario.testbed_of(name),
         adapter=series.adapter,
-        overrides=overrides,
+        overrides={**series.overrides, **overrides},
         mtu=scenario.options.mtu,
         firmware_mode=series.firmware_mode,
-        chipset_flag=series.chipset_flag,
     )
     values = dict(swept)
     if series.qps is not None:

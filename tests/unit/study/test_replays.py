@@ -74,6 +74,28 @@ def test_each_series_has_the_firmware_mode_of_its_authors() -> None:
     assert found["memfree"]["total_KiB"][-1] - found["mem"]["total_KiB"][-1] == 128 * 32
 
 
+FLAG = "host.pcix_bridge.streaming"
+
+
+def flags(overrides: dict[str, str] | None = None) -> dict[str, bool]:
+    """Whether the bridge of each series runs on over boundaries."""
+    lines = plan(load_scenario("benjegerdes2004/fig02"), overrides=overrides).lines
+    return {line.name: line.jobs[0].machine.host.pcix_bridge.streaming for line in lines}
+
+
+def test_the_flag_of_the_chipset_is_set_where_the_authors_set_it() -> None:
+    assert flags() == {"set": True, "clear": False}
+    found = replay("benjegerdes2004/fig02", series=["set", "clear"], jobs=1)
+    assert found["set"].settings["chipset_flag"] is True
+    assert found["clear"].settings["chipset_flag"] is False
+    assert not found.overrides
+
+
+def test_a_what_if_goes_before_the_flag_of_the_chipset() -> None:
+    assert flags({FLAG: "false"}) == {"set": False, "clear": False}
+    assert flags({FLAG: "true"}) == {"set": True, "clear": True}
+
+
 def test_a_replay_may_vary_queue_pairs() -> None:
     found = replay("sur2005/fig3c", jobs=1)
     assert found["mem"].x.tolist() == [1, 2, 4, 8, 16, 32, 64, 128]
