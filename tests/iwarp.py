@@ -3,7 +3,10 @@
 It stands in for an adapter of the catalogue, so it is InfiniBand's in everything else.
 """
 
+import re
+import shutil
 from functools import cache
+from pathlib import Path
 
 from hcasim.catalog import EthernetLink, IwarpProtocol, Machine
 from tests import rig
@@ -37,3 +40,50 @@ def machine(
             "mtu": mtu,
         }
     )
+
+
+ADAPTER, TESTBED = "rnic", "ethernet"
+_SNAPSHOTS = Path(__file__).parent / "unit" / "catalog" / "data"
+_LINK = """kind = "ethernet"
+gigabits = { value = 10, evidence = "assumed", source = "invented" }
+cable_length = { value = "5 m", evidence = "assumed", source = "invented" }
+propagation = { value = "5 ns/m", evidence = "assumed", source = "invented" }
+"""
+_PROTOCOL = """kind = "iwarp"
+markers = { value = false, evidence = "assumed", source = "invented" }
+crc = { value = true, evidence = "assumed", source = "invented" }
+timestamps = { value = false, evidence = "assumed", source = "invented" }
+"""
+
+
+def catalogue(folder: Path) -> None:
+    """Copy the snapshots of the catalogue and add an iWARP adapter and a testbed with Ethernet."""
+    shutil.copytree(_SNAPSHOTS, folder, dirs_exist_ok=True)
+    _derive(
+        folder / "models" / "adapters" / "mt25208.toml",
+        ADAPTER,
+        ('id = "mt25208"', f'id = "{ADAPTER}"'),
+        ('kind = "infiniband"\n', _PROTOCOL),
+        ("interval = { value = 32", f"interval = {{ value = {ACK_INTERVAL}"),
+        ('max_mtu = { value = "2048 B"', 'max_mtu = { value = "9000 B"'),
+        ("atomics = { value = true", "atomics = { value = false"),
+    )
+    _derive(
+        folder / "models" / "testbeds" / "liu2004.toml",
+        TESTBED,
+        ('id = "liu2004"', f'id = "{TESTBED}"'),
+        ('adapters = ["mt23108", "mt25208"]', f'adapters = ["{ADAPTER}"]'),
+        ('default_adapter = "mt25208"', f'default_adapter = "{ADAPTER}"'),
+        ('mtu = { value = "1024 B"', 'mtu = { value = "1500 B"'),
+    )
+
+
+def _derive(source: Path, name: str, *edits: tuple[str, str]) -> None:
+    text = source.read_text()
+    for old, new in edits:
+        assert text.count(old) == 1, f"{old!r} occurs {text.count(old)} times in {source}"
+        text = text.replace(old, new)
+    fitted = '{ evidence = "fitted", fit = "liu2004", '
+    text = text.replace(fitted, '{ value = "1 us", evidence = "assumed", ')
+    text = re.sub(r"(?s)\[link\]\n.*", "[link]\n" + _LINK, text)
+    source.with_name(f"{name}.toml").write_text(text)

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, ValidationInfo, field_validator
 
 from hcasim.catalog.description import Description, Name, Names
-from hcasim.catalog.link import LARGEST_MTU, Link, mtu_fault
+from hcasim.catalog.link import Link, mtu_fault
 from hcasim.catalog.units import SIZE, format_size
 
 
@@ -24,7 +24,8 @@ class Testbed(Description):
     switch: Name
     stack: Name
     link: Link = Field(description="each link between an adapter and a switch")
-    mtu: Annotated[int, SIZE, Field(ge=256, le=LARGEST_MTU)] = Field(
+    # The kind of link tells what is allowed; a second pair of limits here would hide it.
+    mtu: Annotated[int, SIZE, Field(ge=0, le=2**31)] = Field(
         description="largest payload of an InfiniBand packet, or IP packet of an Ethernet frame"
     )
 

@@ -246,7 +246,7 @@ def _perftest(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]
     yield _RULE
 
 
-_TRANSPORT = {"infiniband": "IB", "iwarp": "iWARP"}
+_TRANSPORT = {"infiniband": "IB", "iwarp": "IW"}
 _LINK = {"infiniband": "IB", "ethernet": "Ethernet"}
 _LATENCY_HEAD = (
     " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "

@@ -124,7 +124,7 @@ class Responder:
             self._place_send(port, qp, packet)
             return
         if not qp.receive_queue:
-            self._refuse(port, qp, packet, Status.RNR_RETRY_EXC_ERR)
+            self._refuse(port, qp, packet, self._transport.not_ready)
             return
         qp.receiving = qp.receive_queue.popleft()
         self._dma.fetch_entry(
@@ -332,7 +332,7 @@ class Responder:
             size_of=self._size_of,
         )
         self._answer(port, qp, nak)
-        if status is not Status.RNR_RETRY_EXC_ERR or not self._transport.retries:
+        if status is not Status.RNR_RETRY_EXC_ERR:
             self._flush(qp)
         port.done()
 

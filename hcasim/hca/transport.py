@@ -8,6 +8,7 @@ from functools import cache
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.protocol import Protocol
 from hcasim.fabric.wire import WireFormat, wire_format
+from hcasim.hca.work_queue import Status
 
 
 @dataclass(frozen=True)
@@ -16,19 +17,20 @@ class Transport:
 
     InfiniBand's requester completes what the responder acknowledges; acknowledgements keep their
     place behind read responses, which need none, and a receiver that is not ready may be asked
-    again (volume 1, 9.7). iWARP has TCP acknowledge segments of data whatever they are, as soon as
-    they are here and no matter what the receiver still has to answer; a send that finds no
-    receive buffer terminates the connection (RFC 5041 section 7, RFC 5040 section 7).
+    again (volume 1, 9.7). iWARP has TCP acknowledge segments of data whatever they are, no matter
+    what the receiver still has to answer; a send that finds no receive buffer terminates the
+    connection (RFC 5041 section 7, RFC 5040 section 7).
 
     Attributes:
         wire: its packets.
-        retries: whether a requester tries again when the receiver was not ready.
+        not_ready: status with which a send is refused that finds no receive buffer; any but
+            RNR_RETRY_EXC_ERR ends the connection.
         acknowledges_responses: whether read responses are acknowledged.
         answers_in_turn: whether an acknowledgement waits for the answers before it.
     """
 
     wire: WireFormat
-    retries: bool
+    not_ready: Status
     acknowledges_responses: bool
     answers_in_turn: bool
 
@@ -39,7 +41,7 @@ def transport(protocol: Protocol) -> Transport:
     iwarp = isinstance(protocol, IwarpProtocol)
     return Transport(
         wire_format(protocol),
-        retries=not iwarp,
+        not_ready=Status.REM_OP_ERR if iwarp else Status.RNR_RETRY_EXC_ERR,
         acknowledges_responses=iwarp,
         answers_in_turn=not iwarp,
     )

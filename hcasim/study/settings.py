@@ -160,10 +160,21 @@ def _pool_faults(settings: Options) -> Iterator[str]:
         )
 
 
+def _alike(workload: Workload) -> list[str]:
+    """Other workloads that measure the same."""
+    from hcasim.workloads import WORKLOADS
+
+    others = (one for one in WORKLOADS.values() if one.fields == workload.fields)
+    return [one.name for one in others if one.name != workload.name]
+
+
 def _machine_faults(workload: Workload, settings: Options, machine: Machine) -> Iterator[str]:
     adapter, limits = machine.adapter, machine.adapter.limits
     if workload.name == "atomic_lat" and not limits.atomics:
-        yield f"{workload.name}: {adapter.id} has no atomic operations; choose another workload"
+        yield (
+            f"{workload.name}: found with {adapter.id}, which has no atomic operations; "
+            f"allowed: {one_of(_alike(workload))}"
+        )
     if settings.ports > adapter.ports:
         yield f"ports: found {settings.ports}; allowed: up to {adapter.ports}, as {adapter.id} has"
     if settings.processes > machine.host.cpus:

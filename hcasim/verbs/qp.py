@@ -85,8 +85,8 @@ class QP:
 
         Args:
             path_mtu: bytes; the machine's MTU by default.
-            rnr_retry: how often to try again when the receiver is not ready; 7 is for ever. iWARP
-                never does, and ends the connection.
+            rnr_retry: how often to try again when the receiver is not ready; 7 is for ever. Over
+                iWARP it means nothing: such a send ends the connection with REM_OP_ERR.
             min_rnr_timer_ps: pause in ps before a try of the remote end, when this end is not
                 ready to receive.
 
@@ -98,7 +98,7 @@ class QP:
         if mtu_fault(adapter.link.kind, mtu, "") or mtu > adapter.mtu:
             allowed = path_mtus(adapter.link.kind, adapter.mtu)
             raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {allowed}")
-        self._qp.rnr_retry = rnr_retry if adapter.transport.retries else 0
+        self._qp.rnr_retry = rnr_retry
         self._qp.rnr_timer_ps = min_rnr_timer_ps
         self._qp.connect(mtu, remote.lid, remote.qp_num)
 

@@ -14,7 +14,7 @@ whole. Or they rotate through several buffers, each with registrations of its ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -24,7 +24,7 @@ from hcasim.engine import Simulator
 from hcasim.verbs import MR, PD, SGE, Access, Context, RecvWR, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import Steps
-from hcasim.workloads.explain import stages
+from hcasim.workloads.explain import Utilisation, stages
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
@@ -137,6 +137,15 @@ def _start(adapter: Adapter, options: Options) -> _Start:
     return whole
 
 
+@dataclass
+class _Followed:
+    """What is noted on the way of one message."""
+
+    use: Utilisation
+    trace: list[tuple[int, str]] = field(default_factory=list)
+    limits: dict[str, Any] = field(default_factory=dict)
+
+
 class Player:
     """One of the two processes."""
 
@@ -157,7 +166,7 @@ class Player:
         self._watch: Watch | None = None
         self._awaits_completion = True
         self._completed = {False: 0, True: 0}
-        self.trace: list[tuple[int, str]] | None = None
+        self.followed: _Followed | None = None
 
     def connect(self, other: Player) -> None:
         """Connect this end."""
@@ -222,14 +231,17 @@ class Player:
         self._completed[receive] -= 1
 
     def _mark(self, stage: str) -> None:
-        if self.trace is not None:
-            self.trace.append((self.context.sim.now, stage))
+        if self.followed is not None:
+            self.followed.trace.append((self.context.sim.now, stage))
 
 
 def _serve(player: Player) -> Steps:
     while True:
         yield from player.receive()
         yield from player.prepare_to_receive()
+        if player.followed is not None:
+            player.followed.limits = player.followed.use.report()
+            player.followed = None
         yield from player.send()
 
 
@@ -245,22 +257,21 @@ def _play(sim: Simulator, player: Player, laps: Laps) -> Steps:
 def _follow(
     sim: Simulator, cluster: Cluster, transmitter: Player, receiver: Player, typical: bool
 ) -> dict[str, Any]:
-    """One more round trip: the stages of its first half, and what each half took of the bus."""
+    """One more round trip: what limits its first half, and what each half takes of the bus."""
     before, begin = cluster.counters(), sim.now
-    trace: list[tuple[int, str]] = []
+    receiver.followed = followed = _Followed(Utilisation(cluster))
 
     def once() -> Steps:
-        receiver.trace = trace
-        yield from transmitter.send(trace)
+        yield from transmitter.send(followed.trace)
         yield from transmitter.receive()
-        receiver.trace = None
         yield from transmitter.prepare_to_receive()
 
     sim.run(until=sim.process(once()))
     after = cluster.counters()
     names = [name for name in after if name.startswith("bus_")]
     bus = {name: (after[name] - before[name]) / 2 for name in names}
-    return {**stages(trace, begin, typical=typical), "bus_per_message": bus}
+    found = followed.limits | stages(followed.trace, begin, typical=typical)
+    return {**found, "bus_per_message": bus}
 
 
 def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:

@@ -46,9 +46,9 @@ class Pair:
         self.buffer = ReceiveBuffer(self.there, self.back)
         self.left: list[int] = []
 
-    def send(self, *packets: Packet) -> None:
+    def send(self, *packets: Packet, on: Transmitter | None = None) -> None:
         for each in packets:
-            self.there.send(0, each, 0, self.left.append)
+            (on or self.there).send(0, each, int(self.sim.now), self.left.append)
 
 
 @pytest.mark.parametrize("gigabits", [1, 10, 25, 40, 100])
@@ -79,7 +79,7 @@ def test_no_flow_control_packets_are_sent() -> None:
         pair.sim.run()
         pair.buffer.free(frame(), int(pair.sim.now))
     assert pair.back.flow_control_packets == pair.there.flow_control_packets == 0
-    pair.back.send(0, frame(), 0, pair.left.append)
+    pair.send(frame(), on=pair.back)
     pair.sim.run()
     assert pair.back.busy_ps == (FULL + 20) * BYTE
 

@@ -37,8 +37,12 @@ def test_headers_are_those_of_the_linux_driver() -> None:
 
 @pytest.mark.parametrize(
     ("mtu", "markers", "payload", "goodput"),
-    [(1500, False, 1440, 1170), (1500, True, 1428, 1161)]
-    + [(9000, False, 8940, 1236), (9000, True, 8868, 1227)],
+    [
+        (1500, False, 1440, 1170),
+        (1500, True, 1428, 1161),
+        (9000, False, 8940, 1236),
+        (9000, True, 8868, 1227),
+    ],
 )
 def test_ten_gigabit_ethernet_carries_the_known_goodput(
     mtu: int, markers: bool, payload: int, goodput: int

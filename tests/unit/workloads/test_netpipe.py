@@ -93,6 +93,12 @@ def test_the_explanation_tells_what_a_message_takes_of_the_bus(
     assert found.breakdown["total_us"] == pytest.approx(found.row["latency_us"], rel=1e-9)
 
 
+@pytest.mark.parametrize("options", [{}, MEMORY, WRITE])
+def test_what_limits_a_long_message_is_named(options: dict[str, Any]) -> None:
+    found = run("netpipe", size=2**18, iters=20, warmup=2, explain=True, **options).breakdown
+    assert found["binds"] == "node0.hca.port1.link"
+
+
 @pytest.mark.parametrize("size", [1, 1024, 5000, 40_000])
 @pytest.mark.parametrize("options", [MEMORY, WRITE])
 def test_a_message_is_noticed_in_memory_once_its_last_byte_is_there(

@@ -1,0 +1,248 @@
+"""Verbs over iWARP: all sizes at any MTU, TCP's acknowledgements, and connections that end."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from hcasim.fabric import Opcode
+from hcasim.fabric.iwarp import IwarpFormat
+from hcasim.hca import State
+from hcasim.verbs import VerbsError, WROpcode
+from tests import iwarp
+from tests.rig import (
+    CMP_SWAP,
+    FETCH_ADD,
+    READ,
+    SEND,
+    WRITE,
+    Program,
+    Rig,
+    ids,
+    statuses,
+    succeeded,
+)
+
+FOUR_MIB = 1 << 22
+TAGGED, UNTAGGED = 14, 18
+AROUND = 20
+ACKNOWLEDGEMENT = 64 + AROUND
+
+
+def frames(length: int, mtu: int, opcode: WROpcode, *, markers: bool) -> Iterator[tuple[int, int]]:
+    """Data and bytes on the wire of each frame of a message, with RFC 5044's arithmetic."""
+    header = UNTAGGED if opcode is SEND else TAGGED
+    segment = mtu - 40
+    spent = 6 + segment % 4 + (4 * -(-segment // 512) if markers else 0)
+    most = segment - spent - header
+    left = length
+    while True:
+        data = min(left, most)
+        fpdu = 2 + header + data
+        fpdu += -fpdu % 4 + 4
+        marked = 4 * -(-fpdu // 508) if markers else 0
+        yield data, AROUND + max(64, 14 + 40 + fpdu + marked + 4)
+        left -= data
+        if not left:
+            return
+
+
+def carried(rig: Rig, node: int) -> tuple[int, int]:
+    """Frames and bytes that a node has put onto its link."""
+    way = rig.cluster.nodes[node].adapter.ports[0].transmitter
+    return way.packets, way.wire_bytes
+
+
+@pytest.mark.parametrize("switch", [True, False])
+@pytest.mark.parametrize("markers", [True, False])
+@pytest.mark.parametrize("mtu", [577, 1499, 1500, 9000])
+@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
+def test_a_message_of_any_size_weighs_what_the_rfcs_say(
+    opcode: WROpcode, mtu: int, markers: bool, switch: bool
+) -> None:
+    full = next(frames(1 << 20, mtu, opcode, markers=markers))[0]
+    for length in (0, 1, 3, full - 1, full, full + 1, 7 * full + 1):
+        rig = Rig(iwarp.machine(mtu, markers=markers, switch=switch))
+        a, b = rig.peers
+        qp, other = rig.connect(a, b)
+        rig.run(b.post_receives(other, b.receive(length)))
+        assert succeeded(rig.exchange(qp, a, a.request(opcode, b, length)))
+        expected = [size for _, size in frames(length, mtu, opcode, markers=markers)]
+        source, sink = (1, 0) if opcode is READ else (0, 1)
+        asked = 0
+        if opcode is READ:
+            request = 2 + UNTAGGED + 28 + 4
+            asked = AROUND + 58 + request + (4 if markers else 0)
+        acknowledgements = -(-len(expected) // iwarp.ACK_INTERVAL)
+        assert carried(rig, source) == (len(expected), sum(expected))
+        assert carried(rig, sink) == (
+            acknowledgements + (opcode is READ),
+            acknowledgements * ACKNOWLEDGEMENT + asked,
+        )
+        assert rig.counter("acknowledgements") == acknowledgements
+        assert rig.counter("flow_control_packets") == rig.counter("naks") == 0
+
+
+@pytest.mark.parametrize("switch", [True, False])
+@pytest.mark.parametrize("mtu", [1500, 9000])
+@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
+def test_four_mebibytes_arrive_whole_and_before_their_completion(
+    opcode: WROpcode, mtu: int, switch: bool
+) -> None:
+    rig = Rig(iwarp.machine(mtu, switch=switch))
+    a, b = rig.peers
+    qp, other = rig.connect(a, b)
+    rig.run(b.post_receives(other, b.receive(FOUR_MIB)))
+    sink = a if opcode is READ else b
+    landed: list[int] = []
+    end = sink.mr.addr + FOUR_MIB - 1
+    sink.mr._region.watches[end] = lambda: landed.append(int(rig.sim.now))
+    (done,) = rig.exchange(qp, a, a.request(opcode, b, FOUR_MIB))
+    assert statuses([done]) == ["SUCCESS"]
+    assert len(landed) == 1
+    if opcode is not WRITE:
+        (seen,) = [done] if opcode is READ else b.cq.queue.entries
+        assert seen.byte_len == FOUR_MIB
+        assert landed[0] <= seen.timestamp_ps
+    assert sink.adapter.ports[0].payload_received == FOUR_MIB == sink.adapter.dma.scattered
+
+
+def test_data_inline_needs_no_gathering() -> None:
+    rig = Rig(iwarp.machine())
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_inline_data=64)
+    assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 64, inline=True)))
+    assert a.adapter.dma.gathered == 0
+    assert b.adapter.dma.scattered == 64
+
+
+def test_a_message_of_one_mtu_may_be_cut_by_a_smaller_path() -> None:
+    rig = Rig(iwarp.machine(9000))
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, path_mtu=1500)
+    assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 8000)))
+    assert carried(rig, 0)[0] == 6
+
+
+def test_every_second_segment_and_the_last_of_a_response_are_acknowledged() -> None:
+    rig = Rig(iwarp.machine())
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    assert succeeded(rig.exchange(qp, a, *(a.request(READ, b, 5 * 1440) for _ in range(3))))
+    assert a.adapter.requester.acknowledgements == 3 * 3
+    assert b.adapter.responder.acknowledgements == 0
+
+
+def test_infiniband_does_not_acknowledge_responses() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    assert succeeded(rig.exchange(qp, a, a.request(READ, b, 100_000)))
+    assert rig.counter("acknowledgements") == 0
+
+
+def test_an_acknowledgement_does_not_wait_for_a_read_before_it() -> None:
+    def acknowledged_at(rig: Rig) -> float:
+        """How much of what arrives comes before the acknowledgement of a write behind a read."""
+        a, b = rig.peers
+        qp, _ = rig.connect(a, b)
+        log: list[tuple[int, str, str, str]] = []
+        rig.sim.log = lambda *event: log.append(event)
+        rig.run(a.post(qp, a.request(READ, b, 1 << 20), a.request(WRITE, b, 8)))
+        arrivals = [e for e in log if e[2] == "received" and e[1].startswith("node0")]
+        first = next(i for i, e in enumerate(arrivals) if "ACKNOWLEDGE psn" in e[3])
+        return first / len(arrivals)
+
+    assert acknowledged_at(Rig(iwarp.machine())) < 0.1
+    assert acknowledged_at(Rig()) > 0.9
+
+
+def test_a_send_without_a_receive_buffer_ends_the_connection_at_both_ends() -> None:
+    rig = Rig(iwarp.machine())
+    a, b = rig.peers
+    qp, other = rig.connect(a, b, rnr_retry=7)
+    requests = [a.request(opcode, b, 8, wr_id=i) for i, opcode in enumerate((WRITE, SEND, WRITE))]
+    found = rig.exchange(qp, a, *requests)
+    assert statuses(found) == ["SUCCESS", "REM_OP_ERR", "WR_FLUSH_ERR"]
+    assert ids(found) == [0, 1, 2]
+    assert qp.state is other.state is State.ERR
+    assert rig.counter("naks") == 1
+    assert rig.counter("retransmissions") == 0
+    # What is posted afterwards is flushed, at either end.
+    assert statuses(rig.exchange(qp, a, a.request(WRITE, b))) == ["WR_FLUSH_ERR"]
+    assert statuses(rig.exchange(other, b, b.request(WRITE, a))) == ["WR_FLUSH_ERR"]
+
+
+def test_sends_are_delivered_as_long_as_there_are_buffers() -> None:
+    rig = Rig(iwarp.machine())
+    a, b = rig.peers
+    qp, other = rig.connect(a, b)
+
+    def receiver() -> Program:
+        yield from b.post_receives(other, *(b.receive(3000, wr_id=i) for i in range(2)))
+        return (yield from b.collect(2))
+
+    def sender() -> Program:
+        yield a.sim.timeout(10**7)
+        yield from a.post(qp, *(a.request(SEND, b, 3000, wr_id=i) for i in range(3)))
+        return (yield from a.collect(3))
+
+    received, sent = rig.run(receiver(), sender())
+    assert statuses(received) == ["SUCCESS"] * 2
+    assert statuses(sent) == ["SUCCESS", "SUCCESS", "REM_OP_ERR"]
+
+
+@pytest.mark.parametrize("opcode", [WRITE, READ])
+def test_a_wrong_key_ends_the_connection_by_a_terminate_message(opcode: WROpcode) -> None:
+    rig = Rig(iwarp.machine())
+    a, b = rig.peers
+    qp, other = rig.connect(a, b)
+    found = rig.exchange(qp, a, a.request(opcode, b, 8, rkey=999))
+    assert statuses(found) == ["REM_ACCESS_ERR"]
+    assert qp.state is other.state is State.ERR
+    assert carried(rig, 1) == (1, AROUND + 58 + 2 + UNTAGGED + 6 + UNTAGGED + 4)
+
+
+@pytest.mark.parametrize("opcode", [FETCH_ADD, CMP_SWAP])
+def test_there_are_no_atomics(opcode: WROpcode) -> None:
+    rig = Rig(iwarp.machine())
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    with pytest.raises(VerbsError, match=f"EINVAL.*{opcode.name}; mt25208 has no atomics"):
+        rig.exchange(qp, a, a.request(opcode, b))
+    assert rig.counter("doorbells") == 0
+
+
+def test_an_atomic_has_no_frame() -> None:
+    wire = IwarpFormat(markers=False, timestamps=False)
+    with pytest.raises(KeyError):
+        wire.size(Opcode.FETCH_ADD, 0)
+
+
+@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
+@pytest.mark.parametrize("length", [0, 1, 40_000])
+def test_two_queue_pairs_of_a_port_need_no_link(opcode: WROpcode, length: int) -> None:
+    rig = Rig(iwarp.machine())
+    (a, _) = rig.peers
+    qp, other = rig.connect(a, a)
+    rig.run(a.post_receives(other, a.receive(length)))
+    found = rig.exchange(qp, a, a.request(opcode, a, length, remote_offset=1 << 20))
+    assert succeeded(found)
+    port = a.adapter.ports[0]
+    segments = len(list(frames(length, 1500, opcode, markers=False)))
+    packets = segments + -(-segments // iwarp.ACK_INTERVAL) + (opcode is READ)
+    assert port.packets_received == port.loopback.transmitter.packets == packets
+    assert port.transmitter.packets == 0
+
+
+@pytest.mark.parametrize("mtu", [575, 9217, 0, True])
+def test_a_path_mtu_that_ethernet_does_not_have_is_refused(mtu: int) -> None:
+    rig = Rig(iwarp.machine(9000))
+    with pytest.raises(VerbsError, match=re.escape(f"path MTU {mtu}; allowed: 576 to 9000")):
+        rig.connect(*rig.peers, path_mtu=mtu)
+
+
+def test_a_path_mtu_beyond_that_of_the_machine_is_refused() -> None:
+    rig = Rig(iwarp.machine(1500))
+    with pytest.raises(VerbsError, match="path MTU 1501; allowed: 576 to 1500"):
+        rig.connect(*rig.peers, path_mtu=1501)
