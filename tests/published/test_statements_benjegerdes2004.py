@@ -36,9 +36,7 @@ def test_the_testbeds_are_those_described() -> None:
     assert {(one.adapter.id, one.nodes) for one in machines.values()} == {("mt23108", 2)}
 
 
-def test_the_same_bridge_to_pci_x_is_in_opteron_and_g5_and_another_before_memory_only_in_the_g5() -> (
-    None
-):
+def test_opteron_and_g5_have_the_same_bridge_and_the_g5_one_more() -> None:
     opteron, g5 = resolve("benjegerdes2004-opteron").host, resolve("benjegerdes2004-g5").host
     assert opteron.pcix_bridge == g5.pcix_bridge
     assert opteron.io_bridge is None
@@ -58,23 +56,22 @@ def test_the_flag_is_clear_in_one_curve_of_figure_2_only() -> None:
 
 @pytest.mark.parametrize(("testbed", "settings"), BEDS)
 def test_the_bus_limits_the_peak_bandwidth(testbed: str, settings: dict[str, str]) -> None:
-    options = Options(size=2**20, iters=10, warmup=1, explain=True)
-    found = run_point("write_bw", resolve(testbed, overrides=settings), options)
+    options = Options(size=2**20, iters=10, warmup=3, explain=True)
+    found = run_point("netpipe", resolve(testbed, overrides=settings), options)
     assert found.breakdown["binds"] in ("node0.bus.bus", "node0.bus.outstanding_splits")
 
 
 @pytest.mark.parametrize("testbed", sorted({testbed for testbed, _ in BEDS}))
 def test_behind_pci_express_the_link_would_limit_it(testbed: str) -> None:
-    options = Options(size=2**20, iters=10, warmup=1, explain=True)
+    options = Options(size=2**20, iters=10, warmup=3, explain=True)
     machine = resolve(testbed, overrides={"adapter.bus": "mt25208"})
-    found = run_point("write_bw", machine, options)
+    found = run_point("netpipe", machine, options)
     assert found.breakdown["binds"] == "node0.hca.port1.link"
-    assert found.row["bandwidth_MBps"] == pytest.approx(972, rel=0.003)
+    # liu2004 section IV.B.2 measures 972 MB/s of the same link behind PCI Express.
+    assert found.row["bandwidth_MBps"] == pytest.approx(972, rel=0.01)
 
 
-def test_six_gigabits_are_reached_with_the_flag_and_not_without_however_a_gigabit_is_counted() -> (
-    None
-):
+def test_six_gigabits_need_the_flag_however_a_gigabit_is_counted() -> None:
     options = Options(size=2**20, iters=10, warmup=3)
     with_flag, without = (
         run_point("netpipe", resolve("benjegerdes2004", overrides=settings), options).row
