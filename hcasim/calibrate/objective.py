@@ -191,9 +191,8 @@ def _trial(setup: Setup, overrides: tuple[tuple[str, str], ...]) -> Trial:
     machine = resolve(
         setup.testbed,
         adapter=setup.adapter,
-        overrides=dict(overrides),
+        overrides=dict((*setup.overrides, *overrides)),
         mtu=setup.mtu,
         firmware_mode=setup.firmware_mode,
-        chipset_flag=setup.chipset_flag,
     )
     return Trial(setup.workload, machine, setup.options)

@@ -22,7 +22,7 @@ class Setup:
         options: message size and the other settings.
         mtu: in bytes instead of the testbed's.
         firmware_mode: of the adapter instead of its usual one.
-        chipset_flag: of the host's chipset instead of how it is delivered.
+        overrides: what the authors changed of the machine: paths and settings.
     """
 
     workload: str
@@ -31,7 +31,7 @@ class Setup:
     options: Options
     mtu: int | None = None
     firmware_mode: str | None = None
-    chipset_flag: bool | None = None
+    overrides: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

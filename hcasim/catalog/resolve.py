@@ -36,7 +36,6 @@ def resolve(
     mtu: int | None = None,
     switch: bool = True,
     firmware_mode: str | None = None,
-    chipset_flag: bool | None = None,
 ) -> Machine:
     """Put a machine together.
 
@@ -48,8 +47,6 @@ def resolve(
         mtu: bytes instead of the testbed's.
         switch: False connects two hosts back to back.
         firmware_mode: of the adapter instead of its usual one: "tavor", "mem" or "memfree".
-        chipset_flag: whether the bit of the PCI-X bridge is set that lets its bursts run on,
-            instead of how the host is delivered.
 
     Returns:
         The machine, frozen.
@@ -95,8 +92,6 @@ def resolve(
         fault = _choose_firmware(parts["adapter"], firmware_mode)
         if fault:
             faults.append(fault)
-    if chipset_flag is not None and "host" in parts:
-        _set_flag(parts["host"], chipset_flag)
     for path in (BUS, BUS_KIND):
         if path in settings and "adapter" in parts:
             known = dict.fromkeys((*testbed.adapters, *list_ids("adapters")))
@@ -176,18 +171,6 @@ def _choose_firmware(part: Part, mode: str) -> str | None:
         source="chosen for this run",
     )
     return None
-
-
-def _set_flag(part: Part, flag: bool) -> None:
-    path = "host.pcix_bridge.streaming"
-    part.values["pcix_bridge"]["streaming"] = flag
-    part.parameters[path] = replace(
-        part.parameters[path],
-        value=flag,
-        text="true" if flag else "false",
-        evidence="assumed",
-        source="chosen for this run",
-    )
 
 
 def _chosen_mtu(size: Parameter, mtu: int, kind: str) -> tuple[Parameter, str | None]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command, Faults, jobs_option
+from hcasim.cli.command import Command, Faults, jobs_option, read_settings, settings_option
+from hcasim.cli.figures import plot_fault, write_figure
 from hcasim.cli.output import note, progress_bar
+from hcasim.cli.saving import save, saving_fault
 
 if TYPE_CHECKING:
     from hcasim.study import Benchmark
@@ -42,6 +44,14 @@ FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
     metavar="N",
     help="Registered buffers that messages rotate through; 1 with --reuse: more than caches hold.",
 )
+@click.option("--verb", metavar="WORD", help="How NetPIPE's messages travel: send or write.")
+@click.option("--completion", metavar="WORD", help="What NetPIPE's receiver polls: cq or memory.")
+@click.option(
+    "-I", "--invalidate", is_flag=True, help="Rotate through a pool of 10 MB, as NetPIPE's -I does."
+)
+@click.option(
+    "--perturbation", metavar="N", help="Also NetPIPE's sizes so many bytes above and below: 3."
+)
 @click.option("--depth", metavar="N", help="Entries of each work queue.")
 @click.option("--op", metavar="OP", help="Atomic operation: fetch_add or cmp_swap.")
 @click.option("--iters", metavar="N", help="Iterations that are timed.")
@@ -49,13 +59,7 @@ FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
 @click.option("--inline/--no-inline", default=None, help="Send payload inside the work request.")
 @click.option("--no-switch", is_flag=True, help="Two hosts back to back.")
 @click.option("--exact", is_flag=True, help="Run every iteration instead of detecting a period.")
-@click.option(
-    "--set",
-    "settings",
-    metavar="PATH=VALUE",
-    multiple=True,
-    help="What if: a parameter by the path that show prints. Repeatable.",
-)
+@settings_option
 @click.option("--explain", is_flag=True, help="Also say where the time goes or what binds.")
 @click.option(
     "--trace",
@@ -63,11 +67,34 @@ FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
     metavar="FILE",
     help="Also write each event of one point, a line each.",
 )
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the results: .json, .csv, or .out as NetPIPE's np.out.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also draw them: .png, .svg, .pdf.",
+)
 @click.option("--format", "form", metavar="FORMAT", default="text", help=", ".join(FORMATS) + ".")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @jobs_option
-def command(form: str, as_json: bool, trace: Path | None, jobs: int | None, **given: Any) -> None:
+def command(
+    form: str,
+    as_json: bool,
+    trace: Path | None,
+    output: Path | None,
+    plot: Path | None,
+    jobs: int | None,
+    **given: Any,
+) -> None:
     """Run a benchmark, such as write_lat, and print what it measures.
+
+    netpipe runs NetPIPE's sizes unless some are given.
 
     Of size, qps and reuse several may be given; each is measured with each. Sizes take K, M and G
     as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops when it repeats itself;
@@ -83,6 +110,8 @@ def command(form: str, as_json: bool, trace: Path | None, jobs: int | None, **gi
     faults += format_faults(form, given["workload"], given["explain"])
     if trace is not None:
         faults += _trace_faults(trace, prepared)
+    places = [output and saving_fault(output, given["workload"]), plot and plot_fault(plot)]
+    faults += [fault for fault in places if fault]
     if faults:
         raise Faults(faults)
     if trace is not None:
@@ -90,7 +119,16 @@ def command(form: str, as_json: bool, trace: Path | None, jobs: int | None, **gi
     else:
         with progress_bar("Simulating") as progress:
             result = run_benchmark(prepared, jobs=jobs, progress=progress)
-    print_benchmark(result, form)
+    try:
+        if output is not None:
+            save(result, output)
+            note(f"Wrote {output}")
+        if plot is not None:
+            write_figure(result, plot)
+            note(f"Wrote {plot}")
+    finally:
+        # What took long to simulate is shown even if a disk is full.
+        print_benchmark(result, form)
 
 
 def _trace_faults(file: Path, prepared: list[Job]) -> Iterator[str]:
@@ -123,17 +161,18 @@ def _prepare(given: dict[str, Any]) -> tuple[list[Job], list[str]]:
 
     faults: list[str] = []
     options: dict[str, Any] = {}
-    for name in ("window", "ports", "processes", "iters", "warmup", "buffers", "depth"):
+    counts = ("window", "ports", "processes", "iters", "warmup", "buffers", "depth")
+    for name in (*counts, "perturbation"):
         if given[name] is not None:
             _read_count(name, given[name], options, faults)
+    perturbation = options.pop("perturbation", None)
     mtu = None if given["mtu"] is None else _read_size("mtu", given["mtu"], faults)
     if given["page_size"] is not None:
         page_size = _read_size("page_size", given["page_size"], faults)
         options |= {} if page_size is None else {"page_size": page_size}
-    words = ("qps", "reuse", "mode", "op", "pattern", "memory", "inline")
+    words = ("qps", "reuse", "mode", "op", "pattern", "memory", "inline", "verb", "completion")
     options |= {name: given[name] for name in words if given[name] is not None}
-    if given["exact"]:
-        options["exact"] = True
+    options |= {name: True for name in ("exact", "invalidate") if given[name]}
     try:
         prepared = prepare(
             given["workload"],
@@ -141,10 +180,11 @@ def _prepare(given: dict[str, Any]) -> tuple[list[Job], list[str]]:
             sizes=given["size"],
             adapter=given["adapter"],
             firmware_mode=given["firmware_mode"],
-            overrides=_overrides(given["settings"], faults),
+            overrides=read_settings(given["settings"], faults),
             mtu=mtu,
             switch=not given["no_switch"],
             explain=given["explain"],
+            perturbation=perturbation,
             options=options,
         )
     except CatalogError as error:
@@ -167,16 +207,3 @@ def _read_size(name: str, text: str, faults: list[str]) -> int | None:
     except UnitError as error:
         faults.append(f"{name}: {error}")
         return None
-
-
-def _overrides(settings: tuple[str, ...], faults: list[str]) -> dict[str, str]:
-    overrides: dict[str, str] = {}
-    for setting in settings:
-        path, equals, value = (part.strip() for part in setting.partition("="))
-        if not (path and equals and value):
-            faults.append(f"--set: found {setting!r}; allowed: PATH=VALUE")
-        elif overrides.get(path, value) != value:
-            faults.append(f"--set: found {path} twice, as {overrides[path]} and {value}")
-        else:
-            overrides[path] = value
-    return overrides

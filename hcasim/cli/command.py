@@ -49,3 +49,30 @@ jobs_option = click.option(
     type=click.IntRange(min=1),
     help="Processes to use (default: all processors).",
 )
+
+settings_option = click.option(
+    "--set",
+    "settings",
+    metavar="PATH=VALUE",
+    multiple=True,
+    help="What if: a parameter by the path that show prints. Repeatable.",
+)
+
+
+def read_settings(settings: Iterable[str], faults: list[str]) -> dict[str, str]:
+    """Read what `settings_option` was given.
+
+    Parameters:
+        settings: such as "adapter.bus.lanes=4".
+        faults: gets a line for each that cannot be read or contradicts another.
+    """
+    overrides: dict[str, str] = {}
+    for setting in settings:
+        path, equals, value = (part.strip() for part in setting.partition("="))
+        if not (path and equals and value):
+            faults.append(f"--set: found {setting!r}; allowed: PATH=VALUE")
+        elif overrides.get(path, value) != value:
+            faults.append(f"--set: found {path} twice, as {overrides[path]} and {value}")
+        else:
+            overrides[path] = value
+    return overrides

@@ -1,12 +1,21 @@
-"""Writing the figures of replays."""
+"""Writing figures of replays and benchmarks."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from hcasim.study import Replay
+
+
+class Drawable(Protocol):
+    """Results that can be drawn."""
+
+    def plot(self) -> Figure:
+        """Return a figure."""
 
 
 def plot_fault(file: Path) -> str | None:
@@ -21,12 +30,12 @@ def plot_fault(file: Path) -> str | None:
     return None
 
 
-def write_figure(replay: Replay, *files: Path) -> None:
-    """Draw a replay and write it to files; each name's ending says the format."""
+def write_figure(results: Drawable, *files: Path) -> None:
+    """Draw results and write them to files; each name's ending says the format."""
     from hcasim.study import write_atomically
     from hcasim.study.plots import render
 
-    figure = replay.plot()
+    figure = results.plot()
     for file in files:
         write_atomically(file, render(figure, file.suffix.lower().removeprefix(".")))
 

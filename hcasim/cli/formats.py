@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hcasim.cli.netpipe import terminal_lines
 from hcasim.cli.output import print_json, print_table, to_csv
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _PERFTEST_TITLES = {
 _BUS_ALONE = ("bw_rd", "bw_wr", "bw_rdwr", "lat_rd", "lat_wrrd")
 _RULE = "-" * 87
 _MIB = 2**20
+TELLING = 0.5
+"""Share of a message's time from which on a resource is said to limit it."""
 
 
 def format_faults(form: str, workload: str, explain: bool) -> Iterator[str]:
@@ -58,7 +61,7 @@ def _has_test(form: str, workload: Workload) -> bool:
         return workload.name in _PERFTEST_TITLES
     if form == "osu":
         return bool(measured & {"latency_us", "bandwidth_MBps"})
-    return form != "netpipe" or measured >= {"latency_us", "bandwidth_MBps"}
+    return form != "netpipe" or "throughput_Mbps" in measured
 
 
 def print_benchmark(result: Benchmark, form: str) -> None:
@@ -75,7 +78,7 @@ def print_benchmark(result: Benchmark, form: str) -> None:
     elif form == "perftest":
         click.echo("\n".join(line for rows in _runs(result) for line in _perftest(result, rows)))
     elif form == "netpipe":
-        click.echo("\n".join(line for rows in _runs(result) for line in _netpipe(result, rows)))
+        click.echo("\n".join(terminal_lines(result.curve.rows, result.options.iters)))
     elif form == "osu":
         click.echo("\n".join(line for rows in _runs(result) for line in _osu(result, rows)))
     else:
@@ -125,6 +128,9 @@ def _print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
     if "stages" in breakdown:
         one = "" if breakdown.get("typical", True) else ", one message of many that differ"
         _print_stages(f"Where the time{of} goes{one}", breakdown)
+        if _share_of(breakdown, breakdown.get("binds", "")) >= TELLING:
+            click.echo()
+            _print_resources(f"What limits {point}: {breakdown['binds']}", breakdown)
     elif "components" in breakdown:
         columns = ("Component", "KiB", "Pinned", "Mapped")
         rows = [
@@ -134,9 +140,18 @@ def _print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
         print_table(f"Where the memory{of} goes", columns, rows, right=columns[1:2])
     elif "resources" in breakdown:
         _print_resources(f"What limits {point}: {breakdown['binds']}", breakdown)
+    if "bus_per_message" in breakdown:
+        click.echo()
+        _print_bus("What a message takes of the bus", breakdown["bus_per_message"])
     if breakdown.get("caches"):
         click.echo()
         _print_caches(f"Caches of the adapters, {point}", breakdown["caches"])
+
+
+def _share_of(breakdown: Mapping[str, Any], name: str) -> float:
+    """How much of the time a resource was busy or waited for."""
+    found = (one for one in breakdown.get("resources", ()) if one["name"] == name)
+    return max((max(one.get("busy", 0.0), one.get("waited", 0.0)) for one in found), default=0.0)
 
 
 def _print_stages(heading: str, breakdown: Mapping[str, Any]) -> None:
@@ -145,6 +160,21 @@ def _print_stages(heading: str, breakdown: Mapping[str, Any]) -> None:
     columns = ("Stage", "us", "Share")
     rows = [(name, f"{us:.3f}", f"{100 * us / total:.1f} %") for name, us in stages]
     rows.append(("total", f"{total:.3f}", "100.0 %"))
+    print_table(heading, columns, rows, right=columns[1:])
+
+
+_BUS_TITLES = {
+    "bus_mmio_writes": "writes of the processor to the adapter",
+    "bus_writes": "writes of the adapter to memory",
+    "bus_write_bytes": "their bytes",
+    "bus_read_requests": "reads of the adapter from memory",
+    "bus_read_bytes": "their bytes",
+}
+
+
+def _print_bus(heading: str, counts: Mapping[str, float]) -> None:
+    columns = ("Bus", "Per message")
+    rows = [(words, f"{counts[name]:.1f}") for name, words in _BUS_TITLES.items()]
     print_table(heading, columns, rows, right=columns[1:])
 
 
@@ -258,13 +288,3 @@ def _osu(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
     yield f"{'# Size':<10}{title:>18}"
     for row in rows:
         yield f"{row['size']:<10}{row[field]:>18.2f}"
-
-
-def _netpipe(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
-    """The layout of NetPIPE 3, whose bandwidths are in 2^20 bits per second."""
-    for number, row in enumerate(rows):
-        mbps = row["bandwidth_MBps"] * 8e6 / _MIB
-        yield (
-            f"{number:3}: {row['size']:7} bytes {result.options.iters:6} times --> "
-            f" {mbps:8.2f} Mbps in {row['latency_us']:10.2f} usec"
-        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command, Faults, jobs_option
+from hcasim.cli.command import Command, Faults, jobs_option, read_settings, settings_option
 from hcasim.cli.figures import plot_fault, stem, write_figure
 from hcasim.cli.output import note, print_json, print_table, progress_bar, to_csv, to_json
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Write figures, CSV and JSON into this folder.",
 )
+@settings_option
 @jobs_option
 def command(
     scenarios: tuple[str, ...],
@@ -35,24 +36,30 @@ def command(
     as_csv: bool,
     as_json: bool,
     output: Path | None,
+    settings: tuple[str, ...],
     jobs: int | None,
 ) -> None:
-    """Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper."""
+    """Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper.
+
+    With --set they are those of another machine than the authors had.
+    """
     from hcasim.study import load_scenarios, make_folder
     from hcasim.study.replays import replay_all
 
     loaded = load_scenarios(scenarios)
-    faults = [] if plot is None else [plot_fault(plot)]
+    fault = None if plot is None else plot_fault(plot)
+    faults = [] if fault is None else [fault]
     if plot is not None and len(loaded) > 1:
         faults.append("--plot: draws one scenario; for several use -o FOLDER")
     if as_csv and as_json:
         faults.append("--csv: contradicts --json; choose one")
-    if any(faults):
-        raise Faults(fault for fault in faults if fault)
+    overrides = read_settings(settings, faults)
+    if faults:
+        raise Faults(faults)
     if output is not None:
         make_folder(output)
     with progress_bar("Simulating") as progress:
-        replays = replay_all(loaded, jobs=jobs, progress=progress)
+        replays = replay_all(loaded, overrides=overrides, jobs=jobs, progress=progress)
     if as_json:
         print_json([_to_dict(one) for one in replays])
     elif as_csv:
@@ -74,6 +81,7 @@ def _to_dict(replay: Replay) -> dict[str, Any]:
         "title": replay.scenario.title,
         "testbed": replay.scenario.testbed,
         "workload": replay.scenario.workload,
+        "overrides": dict(replay.overrides),
         "series": [
             {
                 "name": curve.name,
@@ -106,7 +114,7 @@ def _print_tables(replays: list[Replay]) -> None:
         names = [f"{curve.label} {curve.group}".strip() for curve in curves]
         points = dict.fromkeys(row[axis.name] for curve in curves for row in curve.rows)
         print_table(
-            f"{replay.scenario.id}: {replay.scenario.title}, {title(field)}",
+            f"{replay.scenario.id}: {replay.title}, {title(field)}",
             (axis.title, *names),
             ((axis.label(x), *(_cell(curve, x, field) for curve in curves)) for x in points),
             right=(axis.title, *names),

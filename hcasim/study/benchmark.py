@@ -20,6 +20,7 @@ from hcasim.study.sizes import PERTURBATION, netpipe_ladder, perturbed
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from hcasim.workloads import Options, Workload
 
@@ -94,15 +95,25 @@ class Benchmark:
         """Return the rows as a table; needs pandas."""
         return self.curve.to_pandas()
 
-    def _repr_html_(self) -> str:
+    def plot(self) -> Figure:
+        """Draw what was measured over what varies."""
+        from hcasim.study.graphs import draw_benchmark
+
+        return draw_benchmark(self)
+
+    def lines(self) -> dict[str, list[Mapping[str, Any]]]:
+        """The rows by what else varies than the x axis, in words."""
         others = [axis for axis in varying(self.curve.rows) if axis.name != self.curve.axis]
         columns: dict[str, list[Mapping[str, Any]]] = {}
         for row in self.curve.rows:
             label = ", ".join(f"{axis.title} {axis.label(row[axis.name])}" for axis in others)
             columns.setdefault(label or self.curve.label, []).append(row)
+        return columns
+
+    def _repr_html_(self) -> str:
         curves = [
             Curve(label, label, tuple(rows), axis=self.curve.axis)
-            for label, rows in columns.items()
+            for label, rows in self.lines().items()
         ]
         return html_table(curves, self.fields[0])
 

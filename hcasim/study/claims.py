@@ -12,7 +12,7 @@ from hcasim.study.sizes import parse_sizes
 Relation = Literal["=", "~", "<", "<=", ">", ">="]
 Role = Literal["fitted", "predicted"]
 Kind = Literal["value", "ratio", "percent", "difference", "ordering", "threshold"]
-Quantity = Literal["latency", "bandwidth", "memory"]
+Quantity = Literal["latency", "bandwidth", "memory", "time"]
 Text = Annotated[str, Field(min_length=1)]
 
 

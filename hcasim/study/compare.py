@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-TOLERANCES = {"latency": 0.05, "bandwidth": 0.03, "ratio": 0.03, "memory": 0.25}
+TOLERANCES = {"latency": 0.05, "bandwidth": 0.03, "ratio": 0.03, "memory": 0.25, "time": 0.05}
 """Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""
 
 Published = float | tuple[float, float]

@@ -105,6 +105,9 @@ class Series(Entry):
         label: its name in the legend.
         group: where it stands on the x axis of a bar chart.
         testbed: id of the testbed, if it is another than that of the other series.
+        workload: name of the benchmark, if it is another than that of the other series.
+        result: what of it is plotted, by its name in a row of results, if it is named otherwise
+            than the field of the axes.
         chipset_flag: whether the authors set the bit of the chipset that lets the bursts of its
             PCI-X bridge run on; without it, as the host was delivered.
         adapter: the adapter that was measured.
@@ -118,11 +121,14 @@ class Series(Entry):
         op: which atomic operation.
         completion: what a receiver polled.
         invalidate: whether messages rotated through a large pool of memory.
+        verb: how messages travelled: by send and receive, or by RDMA write.
     """
 
     label: Text
     group: str = ""
     testbed: Text | None = None
+    workload: Text | None = None
+    result: Text | None = None
     chipset_flag: bool | None = None
     adapter: Text
     firmware_mode: FirmwareMode | None = None
@@ -135,6 +141,14 @@ class Series(Entry):
     op: Literal["fetch_add", "cmp_swap"] | None = None
     completion: Literal["cq", "memory"] | None = None
     invalidate: bool | None = None
+    verb: Literal["send", "write"] | None = None
+
+    @property
+    def overrides(self) -> dict[str, str]:
+        """What the authors changed of the host, by path, as a what-if setting would."""
+        if self.chipset_flag is None:
+            return {}
+        return {"host.pcix_bridge.streaming": "true" if self.chipset_flag else "false"}
 
 
 class Axes(Entry):
@@ -152,7 +166,14 @@ class Axes(Entry):
     x: str
     y: Text
     field: Literal[
-        "latency_us", "bandwidth_MBps", "rate_Mps", "total_KiB", "pinned_KiB", "mapped_KiB"
+        "latency_us",
+        "bandwidth_MBps",
+        "throughput_Mbps",
+        "rate_Mps",
+        "total_KiB",
+        "pinned_KiB",
+        "mapped_KiB",
+        "time_us",
     ]
     ymax: Annotated[float, Field(gt=0)] | None = None
 
@@ -167,7 +188,7 @@ class Scenario(Entry):
         figure: number in the paper; "Table 1" for a table.
         section: where the paper discusses it.
         testbed: id of the testbed, of all series that name none.
-        workload: name of the benchmark.
+        workload: name of the benchmark, of all series that name none.
         options: what the authors set.
         series: the curves.
         axes: the axes of the figure.
@@ -195,6 +216,10 @@ class Scenario(Entry):
     def testbed_of(self, series: str) -> str:
         """Return the id of the testbed on which a series was measured."""
         return self.series[series].testbed or self.testbed
+
+    def workload_of(self, series: str) -> str:
+        """Return the name of the benchmark that measured a series."""
+        return self.series[series].workload or self.workload
 
     @property
     def testbeds(self) -> tuple[str, ...]:

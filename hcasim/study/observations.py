@@ -126,7 +126,7 @@ def _setups(reference: str, measure: Measure) -> list[Setup]:
             job.options,
             scenario.options.mtu,
             scenario.series[series].firmware_mode,
-            scenario.series[series].chipset_flag,
+            tuple(scenario.series[series].overrides.items()),
         )
         for job in plan(scenario, series=[series], x=points or None).jobs
     ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from hcasim.study.axis import Axis
 from hcasim.study.claims import Claim
 from hcasim.study.curve import Curve
 from hcasim.study.quantities import BEST, FIELDS, UNITS
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from hcasim.study.replays import Replay
 
 FORMATS = ("png", "svg", "pdf")
-_MARKERS = "osD^vP"
+MARKERS = "osD^vP"
 # Nothing in a file may depend on when or by which release it was drawn.
 _METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
@@ -35,12 +36,8 @@ def draw(replay: Replay) -> Figure:
     Returns:
         A figure that belongs to no window system.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     scenario = replay.scenario
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure()
     axes = figure.add_subplot()
     if scenario.axes.kind == "bars":
         _bars(axes, replay)
@@ -52,8 +49,18 @@ def draw(replay: Replay) -> Figure:
     axes.set_ylim(bottom=0, top=max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
     if scenario.axes.ymax is not None and axes.get_ylim()[1] < scenario.axes.ymax:
         axes.set_ylim(top=scenario.axes.ymax)
-    axes.set_title(f"{scenario.place}: {scenario.title}", fontsize=10)
+    axes.set_title(f"{scenario.place}: {replay.title}", fontsize=10)
     axes.legend(fontsize=8)
+    return figure
+
+
+def new_figure(width: float = 6.4) -> Figure:
+    """Return an empty figure that belongs to no window system, so many inches wide."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, 4.4), layout="constrained")
+    FigureCanvasAgg(figure)
     return figure
 
 
@@ -74,16 +81,21 @@ def render(figure: Figure, form: str) -> bytes:
 
 def _lines(axes: Axes, replay: Replay) -> None:
     field = replay.scenario.axes.field
-    axis = replay.scenario.options.axis
     points: set[int] = set()
     for number, (name, curve) in enumerate(replay.curves.items()):
-        marker = _MARKERS[number % len(_MARKERS)]
+        marker = MARKERS[number % len(MARKERS)]
         (line,) = axes.plot(curve.x, curve[field], marker=marker, markersize=4, label=curve.label)
         _mark_published(axes, replay, name, curve, line.get_color())
         points.update(int(x) for x in curve.x)
+    mark_axis(axes, replay.scenario.options.axis, points)
+
+
+def mark_axis(axes: Axes, axis: Axis, points: Iterable[int]) -> None:
+    """Give what varies its scale and its ticks."""
+    marked = sorted(set(points))
     if axis.doubling:
         axes.set_xscale("log", base=2)
-    ticks = _ticks(sorted(points)) if axis.name == "size" else sorted(points)
+    ticks = _ticks(marked) if axis.name == "size" else marked
     axes.set_xticks(ticks, [axis.label(x) for x in ticks])
     axes.minorticks_off()
     axes.grid(alpha=0.3)

@@ -14,7 +14,7 @@ from hcasim.study.axis import AXES
 from hcasim.study.curve import Curve, html_table, table
 from hcasim.study.experiment import Scenario, Series
 from hcasim.study.points import Job, Progress, run_jobs, with_swept
-from hcasim.study.quantities import FIELDS
+from hcasim.study.quantities import FIELDS, derivable, result
 from hcasim.study.scenario import load_scenario, references
 from hcasim.study.settings import build_options, find_faults, find_workload, unknown_workload
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from hcasim.workloads import Point
 
 _SHARED = ("window", "threshold", "warmup", "iters", "pattern", "page_size", "depth")
-_OWN = ("memory", "buffers", "mode", "ports", "processes", "op", "completion", "invalidate")
+_NETPIPE = ("completion", "invalidate", "verb")
+_OWN = ("memory", "buffers", "mode", "ports", "processes", "op", *_NETPIPE)
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,15 @@ class Replay:
 
         return draw(self)
 
+    @property
+    def title(self) -> str:
+        """What is shown, with the what-if settings."""
+        what_if = ", ".join(f"{path} = {text}" for path, text in self.overrides.items())
+        return f"{self.scenario.title} ({what_if})" if what_if else self.scenario.title
+
     def _repr_html_(self) -> str:
         scenario = self.scenario
-        what_if = ", ".join(f"{path} = {text}" for path, text in self.overrides.items())
-        title = f"{scenario.place}: {scenario.title}"
-        if what_if:
-            title += f" ({what_if})"
-        return f"<p>{escape(title)}</p>" + html_table(
+        return f"<p>{escape(f'{scenario.place}: {self.title}')}</p>" + html_table(
             list(self.curves.values()), scenario.axes.field
         )
 
@@ -76,6 +79,7 @@ class _Line:
     name: str
     series: Series
     axis: str
+    field: str
     jobs: tuple[Job, ...]
 
 
@@ -142,12 +146,17 @@ def replay(
 
 
 def replay_all(
-    scenarios: Iterable[Scenario], *, jobs: int | None = None, progress: Progress | None = None
+    scenarios: Iterable[Scenario],
+    *,
+    overrides: Mapping[str, str] | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> list[Replay]:
     """Replay several scenarios; points that they share are simulated once.
 
     Parameters:
         scenarios: what to replay.
+        overrides: what-if settings by path; they must suit every adapter.
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
 
@@ -155,19 +164,22 @@ def replay_all(
         CatalogError: every fault of the scenarios.
     """
     started = perf_counter()
-    plans = plan_all((scenario, None) for scenario in scenarios)
+    plans = plan_all(((scenario, None) for scenario in scenarios), overrides)
     points = run_jobs((job for one in plans for job in one.jobs), workers=jobs, progress=progress)
     elapsed = perf_counter() - started
     return [one.collect(points, elapsed) for one in plans]
 
 
-def plan_all(wanted: Iterable[tuple[Scenario, Iterable[str] | None]]) -> list[Plan]:
+def plan_all(
+    wanted: Iterable[tuple[Scenario, Iterable[str] | None]],
+    overrides: Mapping[str, str] | None = None,
+) -> list[Plan]:
     """Plan scenarios, each with the series that are wanted of it, or all if that is None."""
     plans: list[Plan] = []
     faults: list[str] = []
     for scenario, series in wanted:
         try:
-            plans.append(plan(scenario, series=series))
+            plans.append(plan(scenario, series=series, overrides=overrides))
         except CatalogError as error:
             faults += error.faults
     if faults:
@@ -209,19 +221,26 @@ def plan(
 
 
 def _not_measured(scenario: Scenario) -> Iterator[str]:
-    """Faults of axes and claims about what the workload does not measure."""
-    workload = find_workload(scenario.workload)
-    if workload is None:
-        return
-    wanted = {"axes.field": scenario.axes.field} | {
-        f"claims[{number}].quantity": FIELDS[claim.quantity]
-        for number, claim in enumerate(scenario.claims, start=1)
-        if any(":" not in name for name, _ in references(claim))
-    }
-    for where, field in wanted.items():
-        if field not in workload.fields:
-            measured = one_of(workload.fields)
-            yield f"{scenario.id}: {where}: needs {field}; {workload.name} measures {measured}"
+    """Faults of axes, series and claims about what the workloads do not measure."""
+    plotted = scenario.axes.field
+    for name, series in scenario.series.items():
+        workload = find_workload(scenario.workload_of(name))
+        if workload is None:
+            continue
+        where = "axes.field" if series.result is None else f"series.{name}.result"
+        wanted = {where: series.result or plotted} | {
+            f"claims[{number}].quantity": FIELDS[claim.quantity]
+            for number, claim in enumerate(scenario.claims, start=1)
+            if name in (one for one, _ in references(claim))
+            and (series.result is None or FIELDS[claim.quantity] != plotted)
+        }
+        measured = derivable(workload.fields)
+        for place, field in wanted.items():
+            if field not in measured:
+                yield (
+                    f"{scenario.id}: {place}: needs {field}; "
+                    f"{workload.name} measures {one_of(workload.fields)}"
+                )
 
 
 def _swept(
@@ -258,16 +277,16 @@ def _line(
     overrides: Mapping[str, str],
 ) -> _Line:
     series = scenario.series[name]
-    workload = find_workload(scenario.workload)
+    wanted = scenario.workload_of(name)
+    workload = find_workload(wanted)
     if workload is None:
-        raise CatalogError([f"{scenario.id}: {unknown_workload(scenario.workload)}"])
+        raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
     machine = resolve(
         scenario.testbed_of(name),
         adapter=series.adapter,
-        overrides=overrides,
+        overrides={**series.overrides, **overrides},
         mtu=scenario.options.mtu,
         firmware_mode=series.firmware_mode,
-        chipset_flag=series.chipset_flag,
     )
     values = dict(swept)
     if series.qps is not None:
@@ -284,7 +303,7 @@ def _line(
         )
         for point in product(*values.values())
     )
-    return _Line(name, series, scenario.options.axis.name, tuple(jobs))
+    return _Line(name, series, scenario.options.axis.name, scenario.axes.field, tuple(jobs))
 
 
 def _given(scenario: Scenario, series: Series) -> dict[str, Any]:
@@ -304,8 +323,11 @@ def _curve(line: _Line, points: Mapping[Job, Point]) -> Curve:
         "ports": job.options.ports,
         "processes": job.options.processes,
     }
-    for name in ("chipset_flag", "memory", "buffers", "op", "completion", "invalidate"):
+    for name in ("chipset_flag", "memory", "buffers", "op", *_NETPIPE):
         if getattr(line.series, name) is not None:
             settings[name] = getattr(line.series, name)
-    rows = tuple(with_swept(points[job].row, job, [line.axis]) for job in line.jobs)
-    return Curve(line.name, line.series.label, rows, settings, line.series.group, line.axis)
+    rows = []
+    for job in line.jobs:
+        row = with_swept(points[job].row, job, [line.axis])
+        rows.append({**row, line.field: result(row, line.series.result or line.field)})
+    return Curve(line.name, line.series.label, tuple(rows), settings, line.series.group, line.axis)

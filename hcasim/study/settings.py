@@ -19,6 +19,7 @@ WORDS = {
     "pattern": ("cyclic", "random", "zipf"),
     "memory": ("host", "adapter"),
     "completion": ("cq", "memory"),
+    "verb": ("send", "write"),
 }
 """The options that are a word, and the words."""
 
@@ -52,6 +53,8 @@ def build_options(workload: Workload, given: Mapping[str, Any]) -> Options:
     settings = dict(given)
     if settings.get("mode") in ("striping", "binding"):
         settings.setdefault("ports", 2)
+    if settings.get("verb") == "write":
+        settings.setdefault("completion", "memory")
     options = replace(workload.defaults, **settings)
     if "warmup" in settings or not options.warmup:
         return options
@@ -81,6 +84,11 @@ def find_faults(
     settings = build_options(workload, {**largest, **given})
     faults += _port_faults(settings, given)
     faults += _pool_faults(settings)
+    if settings.verb == "write" and settings.completion == "cq":
+        faults.append(
+            "completion: found 'cq' with verb write, which leaves no completion where it arrives; "
+            "allowed: memory"
+        )
     if machine is not None:
         faults += _machine_faults(workload, settings, machine)
     return faults

@@ -14,7 +14,7 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads.end import End, Steps
-from hcasim.workloads.explain import stages
+from hcasim.workloads.explain import Utilisation, stages
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.turns import make_laps, repeats
@@ -37,6 +37,8 @@ class PingPong(ABC):
         self.server.connect(self.client)
         self.laps = make_laps(options)
         self._trace: list[tuple[int, str]] | None = None
+        self._use: Utilisation | None = None
+        self._breakdown: dict[str, Any] = {}
 
     @abstractmethod
     def send(self, end: End, peer: End, trace: list[tuple[int, str]] | None) -> Steps:
@@ -59,6 +61,8 @@ class PingPong(ABC):
         """Answer every message."""
         while True:
             yield from self.receive(self.server)
+            if self._use is not None:
+                self._breakdown = self._use.report()
             yield from self.send(self.server, self.client, None)
 
     def run_client(self) -> Steps:
@@ -72,6 +76,7 @@ class PingPong(ABC):
     def follow(self, trace: list[tuple[int, str]]) -> Steps:
         """One more round trip, the first half of it with a trace."""
         self._trace = trace
+        self._use = Utilisation(self.cluster)
         yield from self.send(self.client, self.server, trace)
         yield from self.receive(self.client)
 
@@ -92,13 +97,12 @@ class PingPong(ABC):
             "latency_us": self.mean_ps() / 2 / 1e6,
         }
         counters = self.cluster.counters()
-        breakdown: dict[str, Any] = {}
         if self.options.explain:
             trace: list[tuple[int, str]] = []
             begin = self.sim.now
             self.sim.run(until=self.sim.process(self.follow(trace)))
-            breakdown = stages(trace, begin, typical=repeats(self.options))
-        return Result(row, counters, breakdown)
+            self._breakdown |= stages(trace, begin, typical=repeats(self.options))
+        return Result(row, counters, self._breakdown)
 
 
 class WritePingPong(PingPong):
@@ -167,9 +171,9 @@ def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROp
     breakdown: dict[str, Any] = {}
     if options.explain:
         trace: list[tuple[int, str]] = []
-        begin = sim.now
+        begin, use = sim.now, Utilisation(cluster)
         sim.run(until=sim.process(once(trace)))
-        breakdown = stages(trace, begin, typical=repeats(options))
+        breakdown = use.report() | stages(trace, begin, typical=repeats(options))
     return Result(row, counters, breakdown)
 
 

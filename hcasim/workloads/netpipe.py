@@ -1,9 +1,10 @@
 """Ping-pong as NetPIPE does it over InfiniBand, on the level of verbs.
 
-The method is that of NetPIPE 3.6 (src/ib.c) with send and receive: sends are not signaled, and the
-next receive is posted before the answer. The receiver learns of a message from the completion
-queue, which costs a doorbell for each completion that is consumed (``-c vapi_poll``), or from the
-last byte of its buffer (``-c local_poll``); then receives are not signaled either.
+The method is that of NetPIPE 3.6 (src/ib.c). Sends are not signaled, and the next receive is posted
+before the answer. The receiver learns of a message from the completion queue, which costs a
+doorbell for each completion that is consumed (``-c vapi_poll``), or from the last byte of its
+buffer (``-c local_poll``); then receives are not signaled either. Messages may also travel by RDMA
+write (``-t rdma_write``), which needs no receive and is only noticed in memory.
 
 One buffer serves sending and receiving, but it is registered once for each, so the adapter
 translates it by two sets of entries. With -I, which benjegerdes2004 section 3.3 uses, the messages
@@ -15,13 +16,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 from hcasim.catalog import Adapter, Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import MR, PD, SGE, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs import MR, PD, SGE, Access, Context, RecvWR, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import Steps
+from hcasim.workloads.explain import stages
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
@@ -39,6 +42,9 @@ ALIGNMENT = 16 * 1024
 
 MEGABIT = 2**20
 """Bits of NetPIPE's Mbps (src/netpipe.c: bps)."""
+
+_OPCODES = {"send": WROpcode.SEND, "write": WROpcode.RDMA_WRITE}
+_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 
 
 def rotation(options: Options) -> int:
@@ -67,9 +73,11 @@ class Place:
     receiving: MR
 
 
-def _places(pd: PD, options: Options) -> list[Place]:
+def places(pd: PD, options: Options) -> list[Place]:
+    """Register memory, and return where the messages of one process are, in the order of use."""
+
     def register(size: int) -> MR:
-        return pd.reg_mr(size, page_size=options.page_size)
+        return pd.reg_mr(size, _ACCESS, page_size=options.page_size)
 
     if not options.invalidate:
         pairs = [(register(options.size), register(options.size)) for _ in range(options.buffers)]
@@ -89,15 +97,20 @@ class _Start:
         cycle: iterations after which the same place has its turn and things look the same.
         cold: iterations at the start that are not like the others.
         short: iterations before those that carry no more than a page.
+        repeats: how often the pattern has to be seen.
     """
 
     cycle: int
     cold: int
     short: int = 0
+    repeats: int = 2
 
 
 def _start(adapter: Adapter, options: Options) -> _Start:
     """Find iterations that need not be run, as nothing they leave behind is ever found again.
+
+    A message with as many pages as the adapter holds translations displaces all others: after the
+    first round trip each finds what the one before has found, and one is enough.
 
     Where the places together have twice the translations that the adapter holds, none is held when
     its turn comes again: each message misses all of its own, the first as the hundredth. That
@@ -107,13 +120,18 @@ def _start(adapter: Adapter, options: Options) -> _Start:
     """
     turns = rotation(options)
     whole = _Start(cycle=turns, cold=turns)
-    if options.exact or turns == 1 or adapter.mtt.policy == "random":
+    if options.exact or "random" in (adapter.mtt.policy, adapter.mpt.policy):
         return whole
     pages = -(-options.size // options.page_size)
+    alone = 1 if pages >= adapter.mtt.entries else 2
+    if turns == 1:
+        return _Start(cycle=1, cold=1, repeats=alone)
     if options.invalidate:
         all_pages = min(turns * pages, turns * _spacing(options.size) // options.page_size)
-        return _Start(cycle=1, cold=1) if all_pages >= adapter.mtt.entries else whole
-    displaces = 2 * pages >= adapter.mtt.entries and adapter.mpt.policy != "random"
+        if all_pages >= adapter.mtt.entries:
+            return _Start(cycle=1, cold=1, repeats=alone)
+        return whole
+    displaces = 2 * pages >= adapter.mtt.entries
     if displaces and options.warmup >= turns:
         return _Start(cycle=1, cold=turns + 1, short=turns)
     return whole
@@ -132,18 +150,19 @@ class Player:
         self._depth = min(QUEUE, cluster.machine.adapter.limits.max_wr)
         self.cq = self.context.create_cq(self._depth)
         self.qp = pd.create_qp(self.cq, self.cq, max_send_wr=self._depth, max_recv_wr=self._depth)
-        self._places = _places(pd, options)
+        self._places = places(pd, options)
         self._sends = count()
         self._receives = count()
+        self._remote: list[Place] = []
         self._watch: Watch | None = None
         self._awaits_completion = True
+        self._completed = {False: 0, True: 0}
+        self.trace: list[tuple[int, str]] | None = None
 
     def connect(self, other: Player) -> None:
         """Connect this end."""
         self.qp.connect(other.qp)
-
-    def _place(self, message: int) -> Place:
-        return self._places[message % len(self._places)]
+        self._remote = other._places
 
     def _length(self, message: int) -> int:
         size = self._options.size
@@ -154,33 +173,57 @@ class Player:
         return (message + 1) % self._depth == 0
 
     def prepare_to_receive(self) -> Steps:
-        """Post the receive of the next message."""
+        """Post the receive of the next message, or only know where it will be written."""
         message = next(self._receives)
-        place, length = self._place(message), self._length(message)
+        place, length = self._places[message % len(self._places)], self._length(message)
         polls_memory = self._options.completion == "memory"
         if polls_memory:
             self._watch = place.receiving.watch(place.target + length - 1)
+        if self._options.verb == "write":
+            self._awaits_completion = False
+            return
         self._awaits_completion = not polls_memory or self._empties_queue(message)
         sge = SGE(place.target, self._options.size, place.receiving.lkey)
         yield from self.qp.post_recv(RecvWR(sge, signaled=self._awaits_completion))
+        self._mark("post_recv")
 
-    def send(self) -> Steps:
+    def send(self, trace: list[tuple[int, str]] | None = None) -> Steps:
         """Post the next message."""
         message = next(self._sends)
-        place = self._place(message)
-        sge = SGE(place.source, self._length(message), place.sending.lkey)
+        turn = message % len(self._places)
+        place, remote = self._places[turn], self._remote[turn]
         signaled = self._empties_queue(message)
-        yield from self.qp.post_send(SendWR(WROpcode.SEND, sge, signaled=signaled))
+        request = SendWR(
+            _OPCODES[self._options.verb],
+            SGE(place.source, self._length(message), place.sending.lkey),
+            remote_addr=remote.target,
+            rkey=remote.receiving.rkey,
+            signaled=signaled,
+            trace=trace,
+        )
+        yield from self.qp.post_send(request)
+        if signaled and self._options.completion == "memory":
+            yield from self._await_completion(receive=False)
 
     def receive(self) -> Steps:
         """Await the next message."""
         if self._watch is not None:
             yield from self._watch.poll(1)
             self._watch.close()
-        while self._awaits_completion:
+            self._mark("poll memory")
+        if self._awaits_completion:
+            yield from self._await_completion(receive=True)
+            self._mark("poll CQ")
+
+    def _await_completion(self, *, receive: bool) -> Steps:
+        while not self._completed[receive]:
             completion = yield from self.cq.wait()
-            if completion.is_receive:
-                return
+            self._completed[completion.is_receive] += 1
+        self._completed[receive] -= 1
+
+    def _mark(self, stage: str) -> None:
+        if self.trace is not None:
+            self.trace.append((self.context.sim.now, stage))
 
 
 def _serve(player: Player) -> Steps:
@@ -199,8 +242,29 @@ def _play(sim: Simulator, player: Player, laps: Laps) -> Steps:
         laps.lap(sim.now - begin)
 
 
+def _follow(
+    sim: Simulator, cluster: Cluster, transmitter: Player, receiver: Player, typical: bool
+) -> dict[str, Any]:
+    """One more round trip: the stages of its first half, and what each half took of the bus."""
+    before, begin = cluster.counters(), sim.now
+    trace: list[tuple[int, str]] = []
+
+    def once() -> Steps:
+        receiver.trace = trace
+        yield from transmitter.send(trace)
+        yield from transmitter.receive()
+        receiver.trace = None
+        yield from transmitter.prepare_to_receive()
+
+    sim.run(until=sim.process(once()))
+    after = cluster.counters()
+    names = [name for name in after if name.startswith("bus_")]
+    bus = {name: (after[name] - before[name]) / 2 for name in names}
+    return {**stages(trace, begin, typical=typical), "bus_per_message": bus}
+
+
 def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Half a round trip of send and receive, and the bandwidth that it stands for."""
+    """Half a round trip, and the bandwidth that it stands for."""
     cluster = Cluster(sim, machine, 2)
     start = _start(machine.adapter, options)
     transmitter, receiver = (Player(sim, cluster, node, options, start.short) for node in range(2))
@@ -215,7 +279,7 @@ def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
         options.exact,
         cycle=start.cycle,
         cold=start.cold,
-        repeats=2,
+        repeats=start.repeats,
         slack=SLACK,
         error=ERROR,
     )
@@ -231,5 +295,10 @@ def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
         "buffers": rotation(options),
         "completion": options.completion,
         "invalidate": options.invalidate,
+        "verb": options.verb,
     }
-    return Result(row, cluster.counters())
+    counters = cluster.counters()
+    if not options.explain:
+        return Result(row, counters)
+    typical = rotation(options) == 1
+    return Result(row, counters, _follow(sim, cluster, transmitter, receiver, typical))

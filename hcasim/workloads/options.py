@@ -10,6 +10,7 @@ AtomicOp = Literal["fetch_add", "cmp_swap"]
 Pattern = Literal["cyclic", "random", "zipf"]
 Memory = Literal["host", "adapter"]
 Notice = Literal["cq", "memory"]
+Verb = Literal["send", "write"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Options:
         depth: entries of each work queue.
         completion: what a receiver polls: the completion queue, or the last byte of its buffer.
         invalidate: rotate through a large pool of memory, as NetPIPE's -I does.
+        verb: how NetPIPE's messages travel: send and receive, or RDMA write.
     """
 
     size: int = 8
@@ -63,3 +65,4 @@ class Options:
     depth: int = 128
     completion: Notice = "cq"
     invalidate: bool = False
+    verb: Verb = "send"

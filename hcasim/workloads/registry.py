@@ -103,7 +103,7 @@ _STREAM = _MANY | {"window", "reuse", "buffers"}
 _PORTS = _STREAM | {"ports", "mode", "threshold", "processes", "inline"}
 _ALONE = frozenset(_COMMON - {"explain"})
 _BUS = _ALONE | {"window"}
-_NETPIPE = frozenset(_BUFFERS - {"explain"}) | {"buffers", "completion", "invalidate"}
+_NETPIPE = frozenset(_BUFFERS | {"buffers", "completion", "invalidate", "verb"})
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
 _LATENCY_FIELDS = ("latency_us",)
@@ -178,7 +178,7 @@ WORKLOADS: dict[str, Workload] = {
         ),
         Workload(
             "netpipe",
-            "NetPIPE ping-pong of send/receive",
+            "NetPIPE ping-pong over its ladder of sizes",
             ("latency_us", "bandwidth_MBps", "throughput_Mbps"),
             _NETPIPE,
             _NETPIPE_DEFAULTS,

@@ -4,7 +4,7 @@ import pytest
 
 from hcasim.bus.pcie import ps_per_byte as pcie_ps_per_byte
 from hcasim.catalog import resolve
-from hcasim.fabric.link import SKIP_INTERVAL, SKIP_SYMBOLS
+from hcasim.fabric.medium import SKIP_INTERVAL, SKIP_SYMBOLS
 from hcasim.fabric.medium import ps_per_byte as link_ps_per_byte
 
 SKIPS_ON_THE_LINK = (SKIP_INTERVAL + SKIP_SYMBOLS) / SKIP_INTERVAL
@@ -12,7 +12,7 @@ SKIPS_ON_THE_BUS = (1538 + 4) / 1538
 
 
 BEDS = [("liu2004", "mt23108"), ("liu2004", "mt25208"), ("sur2005", "mt23108")]
-BEDS += [("sur2005", "mt25218")]
+BEDS += [("sur2005", "mt25218"), ("benjegerdes2004", "mt23108")]
 
 
 @pytest.mark.parametrize(("testbed", "adapter"), BEDS)

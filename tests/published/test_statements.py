@@ -1,43 +1,103 @@
-"""The statements of liu2004 are entered completely, correctly and once."""
+"""The statements of every paper are entered completely, correctly and once.
+
+`<paper>.csv` is a second reading of a paper's numbers, with its units written out. What only one
+paper has is tested in `test_statements_<paper>.py`.
+"""
 
 import csv
 from collections import Counter
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from hcasim.catalog import load, resolve
-from hcasim.study import Scenario, load_context, load_scenarios
+from hcasim.catalog import resolve
+from hcasim.study import Scenario, list_papers, load_context, load_scenarios
 from hcasim.study.claims import Claim, Context
 
-SCENARIOS = load_scenarios(["liu2004"])
-CLAIMS = {claim.id: claim for scenario in SCENARIOS for claim in scenario.claims}
-CONTEXT = {context.id: context for context in load_context("liu2004")}
-NUMBERED = [f"LIU-{number:03d}" for number in range(1, 106)]
-FITTED = {"LIU-004", "LIU-038", "LIU-039", "LIU-041", "LIU-044", "LIU-045", "LIU-057"}
+STATEMENTS = {
+    "benjegerdes2004": ("BEN", 23),
+    "liu2004": ("LIU", 105),
+    "rashti2007": ("RAS", 28),
+    "sur2005": ("SUR", 38),
+}
+"""The ids of a paper's statements begin so, and are numbered from 1 to that."""
 
-with (Path(__file__).with_name("liu2004.csv")).open(newline="") as stream:
-    SECOND_READING = {row["id"]: row for row in csv.DictReader(stream)}
+CALIBRATED = {
+    "liu2004": {4, 38, 39, 41, 44, 45, 57},
+    "rashti2007": {15},
+}
+"""The claims that a calibration has used."""
+
+CHOSEN = {
+    "benjegerdes2004": {7, 10, 14, 15, 20},
+    "rashti2007": {8, 9, 12, 13},
+    "sur2005": {1, 2, 13, 19, 20, 21},
+}
+"""The claims with which in view assumed values were chosen by hand."""
+
+REASONS = ("a unit: ", "an input", "a nominal rate: ", "background: ", "later: ")
 
 
-def test_every_numbered_statement_has_exactly_one_place() -> None:
-    places = Counter([claim.id for scenario in SCENARIOS for claim in scenario.claims])
-    places.update(context.id for context in load_context("liu2004"))
-    assert sorted(places) == NUMBERED
+def numbered(paper: str, numbers: Iterable[int]) -> list[str]:
+    return [f"{STATEMENTS[paper][0]}-{number:03d}" for number in numbers]
+
+
+def all_of(paper: str) -> list[str]:
+    return numbered(paper, range(1, STATEMENTS[paper][1] + 1))
+
+
+PAPERS = pytest.mark.parametrize("paper", STATEMENTS)
+EACH = pytest.mark.parametrize(
+    ("paper", "identifier"), [(paper, one) for paper in STATEMENTS for one in all_of(paper)]
+)
+
+
+@cache
+def scenarios(paper: str) -> list[Scenario]:
+    return load_scenarios([paper])
+
+
+@cache
+def entries(paper: str) -> dict[str, Claim | Context]:
+    claims = [claim for scenario in scenarios(paper) for claim in scenario.claims]
+    return {entry.id: entry for entry in (*claims, *load_context(paper))}
+
+
+def claims(paper: str) -> list[Claim]:
+    return [entry for entry in entries(paper).values() if isinstance(entry, Claim)]
+
+
+@cache
+def second_reading(paper: str) -> dict[str, dict[str, str]]:
+    with Path(__file__).with_name(f"{paper}.csv").open(newline="") as stream:
+        return {row["id"]: row for row in csv.DictReader(stream)}
+
+
+def test_every_paper_is_tested() -> None:
+    assert list(STATEMENTS) == list_papers()
+
+
+@PAPERS
+def test_every_numbered_statement_has_exactly_one_place(paper: str) -> None:
+    places = Counter([claim.id for scenario in scenarios(paper) for claim in scenario.claims])
+    places.update(context.id for context in load_context(paper))
+    assert sorted(places) == all_of(paper)
     assert set(places.values()) == {1}
 
 
-@pytest.mark.parametrize("identifier", NUMBERED)
-def test_a_second_reading_of_the_paper_gives_the_same_number(identifier: str) -> None:
-    entry = CLAIMS.get(identifier) or CONTEXT[identifier]
+@EACH
+def test_a_second_reading_of_the_paper_gives_the_same_number(paper: str, identifier: str) -> None:
+    entry = entries(paper)[identifier]
     if isinstance(entry.published, str):
-        assert identifier not in SECOND_READING
+        assert identifier not in second_reading(paper)
         return
-    second = SECOND_READING[identifier]
+    second = second_reading(paper)[identifier]
     assert entry.unit == second["unit"]
     read = tuple(float(number) for number in second["value"].split(" to "))
     published = entry.published if isinstance(entry.published, tuple) else (entry.published,)
-    if isinstance(entry, Claim) and entry.contradiction:
+    if isinstance(entry, Claim) and entry.contradiction and len(published) == 2:
         # The paper says one end here and the other elsewhere; both are named.
         assert len(read) == 1
         assert read[0] in published
@@ -46,53 +106,29 @@ def test_a_second_reading_of_the_paper_gives_the_same_number(identifier: str) ->
         assert published == read
 
 
-def test_only_what_the_design_allows_is_fitted() -> None:
-    assert {claim.id for claim in CLAIMS.values() if claim.role == "fitted"} == FITTED
+@PAPERS
+def test_what_values_were_fitted_to_is_not_called_predicted(paper: str) -> None:
+    fitted = [claim for claim in claims(paper) if claim.role == "fitted"]
+    by_hand = {claim.id for claim in fitted if claim.chosen}
+    assert by_hand == set(numbered(paper, CHOSEN.get(paper, ())))
+    calibrated = {claim.id for claim in fitted if not claim.chosen}
+    assert calibrated == set(numbered(paper, CALIBRATED.get(paper, ())))
 
 
-def test_what_is_not_replayed_says_why() -> None:
-    kinds = ("a unit: ", "an input", "a nominal rate: ", "background: ", "later: ")
-    assert all(context.reason.startswith(kinds) for context in CONTEXT.values())
+@PAPERS
+def test_what_was_chosen_with_a_paper_in_view_is_named_by_its_claims(paper: str) -> None:
+    machines = {
+        resolve(scenario.testbed_of(name), adapter=one.adapter, firmware_mode=one.firmware_mode)
+        for scenario in scenarios(paper)
+        for name, one in scenario.series.items()
+    }
+    parameters = [one for machine in machines for one in machine.parameters]
+    in_view = {p.path for p in parameters if f"chosen with {paper}" in p.source.lower()}
+    named = {path for claim in claims(paper) for path in claim.chosen}
+    assert in_view <= named <= {p.path for p in parameters}
+    assert bool(in_view) is (paper in CHOSEN)
 
 
-def test_only_what_needs_mpi_comes_later() -> None:
-    sections = {"Abstract", "I", "IV.C.1", "IV.C.2", "IV.C.3"}
-    later = [context for context in CONTEXT.values() if context.reason.startswith("later: ")]
-    assert {context.section for context in later} == sections
-    assert all("MPI" in text(context) or "NAS" in text(context) for context in later)
-
-
-def text(context: Context) -> str:
-    return f"{context.statement} {context.reason}"
-
-
-def by_workload(*names: str) -> list[Scenario]:
-    return [scenario for scenario in SCENARIOS if scenario.workload in names]
-
-
-def test_latency_tests_run_as_the_authors_ran_them() -> None:
-    tests = by_workload("write_lat", "send_lat", "read_lat", "atomic_lat")
-    assert [test.figure for test in tests] == ["2", "3", "4", "5"]
-    for test in tests:
-        assert test.options.warmup == CONTEXT["LIU-034"].published
-        assert test.options.iters == CONTEXT["LIU-035"].published
-
-
-def test_bandwidth_tests_run_as_the_authors_ran_them() -> None:
-    tests = by_workload("write_bw", "write_bibw")
-    assert [test.figure for test in tests] == ["6", "7", "8", "9", "10", "11"]
-    for test in tests:
-        assert test.options.window == CONTEXT["LIU-052"].published
-        assert test.options.warmup == CONTEXT["LIU-053"].published
-        assert test.options.iters == CONTEXT["LIU-054"].published
-
-
-@pytest.mark.parametrize("adapter", ["mt23108", "mt25208"])
-def test_the_testbed_is_the_one_described(adapter: str) -> None:
-    machine = resolve("liu2004", adapter=adapter)
-    assert machine.adapter.ports == CONTEXT["LIU-028"].published
-    assert machine.nodes == CONTEXT["LIU-030"].published
-    assert machine.host.cpus == CONTEXT["LIU-031"].published
-    assert machine.switch is not None
-    assert machine.switch.id == "infiniscale"
-    assert load("mt25208").model.firmware_mode == load("mt23108").model.firmware_mode
+@PAPERS
+def test_what_is_not_replayed_says_why(paper: str) -> None:
+    assert all(context.reason.startswith(REASONS) for context in load_context(paper))

@@ -25,6 +25,7 @@ from hcasim.catalog import (
 )
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.catalog.loader import CLASSES
+from hcasim.catalog.protocol import LINK_OF
 
 ALL = [(kind, identifier) for kind in MODELS for identifier in list_ids(kind)]
 
@@ -206,8 +207,19 @@ def test_data_is_beside_the_package_in_a_checkout() -> None:
     assert data_path("models", "adapters", "none.toml") == root / "models/adapters/none.toml"
 
 
-@pytest.mark.parametrize("testbed", list_ids("testbeds"))
-@pytest.mark.parametrize("adapter", list_ids("adapters"))
+def fitting() -> list[tuple[str, str]]:
+    """Each testbed with the adapters that speak what its links carry."""
+    links = {name: load(name, "testbeds").values["link"]["kind"] for name in list_ids("testbeds")}
+    spoken = {name: load(name, "adapters").values for name in list_ids("adapters")}
+    return [
+        (testbed, adapter)
+        for testbed, link in links.items()
+        for adapter, values in spoken.items()
+        if LINK_OF[values["protocol"]["kind"]] == link
+    ]
+
+
+@pytest.mark.parametrize(("testbed", "adapter"), fitting())
 def test_each_parameter_is_where_its_path_says(testbed: str, adapter: str) -> None:
     machine = resolve(testbed, adapter=adapter)
     paths = [p.path for p in machine.parameters]

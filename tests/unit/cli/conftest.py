@@ -75,6 +75,7 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
             log(1000, "node0.hca", "doorbell", "qp 1")
         fields = hcasim.workloads.WORKLOADS[name].fields
         values = {"latency_us": 4.0, "bandwidth_MBps": 1048.576, "rate_Mps": 0.5}
+        values["throughput_Mbps"] = 8000.0
         row = {"size": options.size, "qps": options.qps, **{f: values[f] for f in fields}}
         breakdown: dict[str, Any] = {}
         if options.explain and "latency_us" in fields:

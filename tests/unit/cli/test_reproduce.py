@@ -108,6 +108,17 @@ def test_run_prints_csv_and_json_for_programs(hcasim_: Hcasim) -> None:
     assert len(data[0]["series"][0]["rows"]) == 11
 
 
+def test_run_shows_another_machine_and_says_so(hcasim_: Hcasim) -> None:
+    words = ("run", "liu2004/fig03", "-j", "1", "--set", "adapter.bus=mt23108")
+    heading, _, *rows = hcasim_(*words).output.splitlines()
+    what_if = "(adapter.bus = mt23108)"
+    assert heading == f"liu2004/fig03: RDMA write latency {what_if}, Latency (us)"
+    assert rows
+    (one,) = json.loads(hcasim_(*words, "--json").output)
+    assert one["overrides"] == {"adapter.bus": "mt23108"}
+    assert {series["adapter"] for series in one["series"]} == {"mt23108", "mt25208"}
+
+
 @pytest.mark.parametrize("form", ["png", "svg", "pdf"])
 def test_run_draws_one_figure(hcasim_: Hcasim, tmp_path: Path, form: str) -> None:
     file = tmp_path / f"fig03.{form}"
@@ -129,6 +140,8 @@ def test_run_writes_figures_and_data(hcasim_: Hcasim, tmp_path: Path) -> None:
         (("liu2004/fig03", "--plot", "/nowhere/fig.png"), "there is no folder /nowhere"),
         (("liu2004", "--plot", "fig.png"), "--plot: draws one scenario"),
         (("liu2004/fig03", "--csv", "--json"), "--csv: contradicts --json"),
+        (("liu2004/fig03", "--set", "adapter.bus"), "--set: found 'adapter.bus'; allowed: PATH="),
+        (("liu2004/fig03", "--set", "adapter.bus=mt2310"), "did you mean 'mt23108'?"),
     ],
 )
 def test_run_refuses_before_it_simulates(

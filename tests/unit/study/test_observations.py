@@ -65,6 +65,14 @@ def test_the_firmware_mode_is_that_of_the_series(edit: Edit) -> None:
     assert found["LIU-044"].setups[0].firmware_mode is None
 
 
+def test_the_flag_of_the_chipset_is_that_of_the_series(edit: Edit) -> None:
+    edit('adapter = "mt25208"', 'adapter = "mt25208"\nchipset_flag = false')
+    found = {one.id: one for one in observations("liu2004")}
+    (setup,) = found["LIU-041"].setups
+    assert setup.overrides == (("host.pcix_bridge.streaming", "false"),)
+    assert found["LIU-044"].setups[0].overrides == ()
+
+
 @pytest.mark.usefixtures("edit")
 def test_a_number_is_fitted_in_the_unit_in_which_it_is_measured() -> None:
     file = Path("scenarios/liu2004/fig06.toml")

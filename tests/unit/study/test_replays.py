@@ -7,7 +7,7 @@ import pytest
 
 from hcasim.catalog import CatalogError
 from hcasim.study import load_scenario, replay
-from hcasim.study.replays import plan
+from hcasim.study.replays import plan, replay_all
 
 pytestmark = pytest.mark.usefixtures("simulated")
 
@@ -74,6 +74,28 @@ def test_each_series_has_the_firmware_mode_of_its_authors() -> None:
     assert found["memfree"]["total_KiB"][-1] - found["mem"]["total_KiB"][-1] == 128 * 32
 
 
+FLAG = "host.pcix_bridge.streaming"
+
+
+def flags(overrides: dict[str, str] | None = None) -> dict[str, bool]:
+    """Whether the bridge of each series runs on over boundaries."""
+    lines = plan(load_scenario("benjegerdes2004/fig02"), overrides=overrides).lines
+    return {line.name: line.jobs[0].machine.host.pcix_bridge.streaming for line in lines}
+
+
+def test_the_flag_of_the_chipset_is_set_where_the_authors_set_it() -> None:
+    assert flags() == {"set": True, "clear": False}
+    found = replay("benjegerdes2004/fig02", series=["set", "clear"], jobs=1)
+    assert found["set"].settings["chipset_flag"] is True
+    assert found["clear"].settings["chipset_flag"] is False
+    assert not found.overrides
+
+
+def test_a_what_if_goes_before_the_flag_of_the_chipset() -> None:
+    assert flags({FLAG: "false"}) == {"set": False, "clear": False}
+    assert flags({FLAG: "true"}) == {"set": True, "clear": True}
+
+
 def test_a_replay_may_vary_queue_pairs() -> None:
     found = replay("sur2005/fig3c", jobs=1)
     assert found["mem"].x.tolist() == [1, 2, 4, 8, 16, 32, 64, 128]
@@ -108,14 +130,51 @@ def test_a_series_may_have_queue_pairs_and_a_place_of_its_buffers_of_its_own() -
 
 def test_what_the_workload_does_not_measure_is_a_fault(edit: Callable[[str, str], None]) -> None:
     edit('field = "latency_us"', 'field = "total_KiB"')
-    edit('quantity = "latency"', 'quantity = "bandwidth"')
-    edit('unit = "us"', 'unit = "MB/s"')
+    edit('quantity = "latency"', 'quantity = "time"')
+    edit('label = "PCI-X"', 'label = "PCI-X"\nworkload = "reg_mr"\nresult = "rate_Mps"')
     with pytest.raises(CatalogError) as caught:
         plan(load_scenario("liu2004/fig03"))
-    assert caught.value.faults == [
+    registration = "reg_mr measures registration_us or deregistration_us"
+    assert caught.value.faults[:4] == [
         "liu2004/fig03: axes.field: needs total_KiB; write_lat measures latency_us",
-        "liu2004/fig03: claims[1].quantity: needs bandwidth_MBps; write_lat measures latency_us",
+        "liu2004/fig03: claims[1].quantity: needs time_us; write_lat measures latency_us",
+        f"liu2004/fig03: series.pcix.result: needs rate_Mps; {registration}",
+        f"liu2004/fig03: claims[2].quantity: needs latency_us; {registration}",
     ]
+
+
+def test_a_series_may_be_measured_by_a_benchmark_of_its_own() -> None:
+    lines = {line.name: line for line in plan(load_scenario("rashti2007/fig2")).lines}
+    assert {name: line.jobs[0].workload for name, line in lines.items()} == {
+        "write": "write_lat",
+        "send": "send_lat",
+    }
+    assert replay("rashti2007/fig2", jobs=1)["send"].settings["workload"] == "send_lat"
+
+
+def test_the_bandwidth_of_a_ping_pong_is_its_bytes_over_its_latency() -> None:
+    curve = replay("rashti2007/fig3", jobs=1)["write"]
+    assert curve.bandwidth_MBps == pytest.approx(curve.sizes / curve.latency_us)
+
+
+def test_a_series_may_be_one_result_of_several(simulated: Callable[[], list[Any]]) -> None:
+    found = replay("rashti2007/fig4", jobs=1)
+    for name, result in (("register", "registration_us"), ("deregister", "deregistration_us")):
+        assert found[name]["time_us"].tolist() == found[name][result].tolist()
+    # Both come from the same points.
+    assert len(simulated()) == len(found["register"].rows)
+
+
+def test_several_figures_may_have_the_same_what_if() -> None:
+    wanted = [load_scenario("liu2004/fig03"), load_scenario("rashti2007/fig2")]
+    found = replay_all(wanted, overrides={"adapter.bus": "mt23108"}, jobs=1)
+    assert [one.title for one in found] == [
+        "RDMA write latency (adapter.bus = mt23108)",
+        "Verbs latency of ping-pong (adapter.bus = mt23108)",
+    ]
+    with pytest.raises(CatalogError) as caught:
+        replay_all(wanted, overrides={"adapter.bus.lanes": "1"}, jobs=1)
+    assert len(caught.value.faults) == 2
 
 
 def test_a_series_may_rotate_through_buffers(edit: Callable[[str, str], None]) -> None:

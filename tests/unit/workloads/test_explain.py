@@ -178,3 +178,24 @@ def test_shares_are_shares() -> None:
         share = resource.get("busy", resource.get("waited"))
         assert 0 < share <= 1
     assert found["binds"] in {resource["name"] for resource in found["resources"]}
+
+
+@pytest.mark.parametrize(
+    ("adapter", "limit"),
+    [("mt25208", "node0.hca.port1.link"), ("mt23108", "node0.bus.outstanding_splits")],
+)
+@pytest.mark.parametrize("name", ["write_lat", "send_lat", "read_lat"])
+def test_what_limits_a_long_message_is_named_while_it_is_on_its_way(
+    name: str, adapter: str, limit: str
+) -> None:
+    _, found = breakdown(name, adapter, size=2**18, iters=20)
+    reader = "node1" if name == "read_lat" else "node0"
+    assert found["binds"] == limit.replace("node0", reader)
+    shares = {one["name"]: one.get("busy", one.get("waited")) for one in found["resources"]}
+    assert 0.9 < shares[found["binds"]] <= 1
+
+
+@pytest.mark.parametrize("name", ["write_lat", "send_lat", "read_lat", "atomic_lat"])
+def test_nothing_is_busy_most_of_the_time_of_a_short_message(name: str) -> None:
+    _, found = breakdown(name, size=8, iters=20)
+    assert all(one.get("busy", 0) < 0.5 for one in found["resources"])

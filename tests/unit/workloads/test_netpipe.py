@@ -1,19 +1,31 @@
 """NetPIPE over verbs, and the other latencies that bring adapter memory to light."""
 
+from typing import Any
+
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from hcasim.workloads import Options, run_point
-from tests.rig import machine
+from hcasim.workloads import Options, Point, run_point
+from hcasim.workloads.netpipe import ALIGNMENT, POOL, places, rotation
+from tests.rig import Rig, machine
 
 
-def run(name: str, adapter: str = "mt25208", overrides: dict[str, str] | None = None, **o: object):  # type: ignore[no-untyped-def]
-    return run_point(name, machine(overrides, adapter=adapter), Options(**o))  # type: ignore[arg-type]
+def run(
+    name: str, adapter: str = "mt25208", overrides: dict[str, str] | None = None, **o: Any
+) -> Point:
+    return run_point(name, machine(overrides, adapter=adapter), Options(**o))
+
+
+MEMORY: dict[str, Any] = {"completion": "memory"}
+WRITE: dict[str, Any] = {"completion": "memory", "verb": "write"}
 
 
 def test_the_bandwidth_is_the_size_over_half_a_round_trip() -> None:
     row = run("netpipe", size=10_000, iters=20, warmup=2).row
-    assert row["bandwidth_MBps"] == pytest.approx(10_000 / row["latency_us"])
-    assert set(row) == {"size", "qps", "latency_us", "bandwidth_MBps", "buffers"}
+    assert row["bandwidth_MBps"] == pytest.approx(10_000 / row["latency_us"], rel=1e-9)
+    seconds = row["latency_us"] / 1e6
+    assert row["throughput_Mbps"] == pytest.approx(10_000 * 8 / 2**20 / seconds, rel=1e-9)
 
 
 def test_sends_are_not_signaled() -> None:
@@ -47,6 +59,98 @@ def test_rotation_through_more_buffers_than_are_held_translates_each_anew() -> N
 
     # Two pages, sending and receiving, at both ends.
     assert count(100) - count(1) > 0.95 * 200 * 2 * 2 * 2
+
+
+def test_memory_is_polled_without_the_bus_transactions_of_a_completion_queue() -> None:
+    options: dict[str, Any] = {"size": 8, "iters": 50, "warmup": 0, "exact": True}
+    messages = 2 * 50
+    cq, memory = (
+        run("netpipe", "mt23108", completion=completion, **options)
+        for completion in ("cq", "memory")
+    )
+    saved = {name: cq.counters[name] - memory.counters[name] for name in cq.counters}
+    # An entry written for each message, and a doorbell that says it has been read.
+    assert saved["bus_writes"] == saved["cqes_written"] == messages
+    assert saved["bus_write_bytes"] == 32 * messages
+    assert saved["bus_mmio_writes"] == messages
+    assert saved["pcix_bridge_grants"] == saved["pcix_write_grants"] == messages
+    assert saved["bus_read_requests"] == saved["port_xmit_data"] == 0
+    assert memory.row["latency_us"] < cq.row["latency_us"]
+
+
+@pytest.mark.parametrize(
+    ("options", "mmio", "writes", "reads"), [({}, 3, 2, 3), (MEMORY, 2, 1, 3), (WRITE, 1, 1, 2)]
+)
+def test_the_explanation_tells_what_a_message_takes_of_the_bus(
+    options: dict[str, Any], mmio: int, writes: int, reads: int
+) -> None:
+    found = run("netpipe", "mt23108", size=8, iters=50, warmup=9, explain=True, **options)
+    bus = found.breakdown["bus_per_message"]
+    # Reads are of the data and of the two entries of work queues.
+    assert bus["bus_mmio_writes"] == mmio
+    assert bus["bus_writes"] == writes
+    assert bus["bus_read_requests"] == reads
+    assert found.breakdown["total_us"] == pytest.approx(found.row["latency_us"], rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 1024, 5000, 40_000])
+@pytest.mark.parametrize("options", [MEMORY, WRITE])
+def test_a_message_is_noticed_in_memory_once_its_last_byte_is_there(
+    size: int, options: dict[str, Any]
+) -> None:
+    found = run("netpipe", size=size, iters=20, warmup=2, explain=True, **options).breakdown
+    names = [one["stage"] for one in found["stages"]]
+    assert names.index("data write") == names.index("poll memory") - 1
+    # 50 ns to look.
+    assert found["stages"][names.index("poll memory")]["us"] == pytest.approx(0.05, rel=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, MEMORY, WRITE])
+def test_a_run_is_longer_than_its_queues(options: dict[str, Any]) -> None:
+    short = {"adapter.limits.max_wr": "7"}
+    point = run("netpipe", overrides=short, size=8, iters=40, warmup=0, exact=True, **options)
+    assert point.counters["port_rcv_data"] == 2 * 40 * 8
+
+
+def test_a_write_needs_no_receive() -> None:
+    point = run("netpipe", size=8, iters=40, warmup=0, exact=True, **WRITE)
+    assert point.counters["receive_wqes_fetched"] == point.counters["cqes_written"] == 0
+
+
+def pointers(size: int) -> list[int]:
+    """Where NetPIPE's pointer goes before it is back: src/netpipe.c, AdvanceSendPtr."""
+    block = size + ALIGNMENT - size % ALIGNMENT
+    found = [0]
+    while found[-1] + block < POOL - block:
+        found.append(found[-1] + block)
+    return found
+
+
+@settings(max_examples=50)
+@given(size=st.integers(1, POOL) | st.integers(1, 600).map(lambda n: n * ALIGNMENT))
+@example(size=ALIGNMENT)
+@example(size=POOL)
+def test_messages_rotate_through_a_pool_as_netpipe_s_do(size: int) -> None:
+    options = Options(size=size, invalidate=True)
+    pd = Rig(size=8).peers[0].pd
+    found = places(pd, options)
+    first = found[0]
+    assert first.source % ALIGNMENT == first.target % ALIGNMENT == 0
+    assert [place.source - first.source for place in found] == pointers(size)
+    assert [place.target - first.target for place in found] == pointers(size)
+    assert len(found) == rotation(options)
+    for place in (first, found[-1]):
+        assert place.source + size <= place.sending.addr + place.sending.length
+        assert place.target + size <= place.receiving.addr + place.receiving.length
+    assert len({(place.sending.lkey, place.receiving.lkey) for place in found}) == 1
+    assert first.sending.lkey != first.receiving.lkey
+
+
+def test_each_end_of_a_rotation_uses_the_same_place_at_the_same_time() -> None:
+    # A write to any other place than the one that is watched would never be noticed.
+    point = run("netpipe", size=3_000_000, iters=5, warmup=0, exact=True, invalidate=True, **WRITE)
+    assert point.row["buffers"] == 3
+    assert point.counters["port_rcv_data"] == 2 * 5 * 3_000_000
 
 
 def test_a_loop_puts_nothing_onto_the_link() -> None:

@@ -208,6 +208,29 @@ def test_a_new_latency_is_that_of_all_iterations(name: str, qps: int) -> None:
     assert short == pytest.approx(full, rel=0.005, abs=0)
 
 
+@pytest.mark.parametrize(
+    ("size", "options", "laps"),
+    [
+        (100_000, {}, 3),
+        (300_000, {}, 2),
+        (300_000, {"invalidate": True}, 2),
+        (300_000, {"verb": "write", "completion": "memory"}, 2),
+    ],
+)
+def test_one_round_trip_tells_all_where_a_message_displaces_every_translation(
+    size: int, options: dict[str, object], laps: int
+) -> None:
+    # 64 translations reach 256 KiB.
+    tight = machine({"adapter.mtt.entries": "64"}, adapter="mt23108")
+    words = {"size": size, "iters": 20, "warmup": 5, **options}
+    short, full = (
+        run_point("netpipe", tight, Options(exact=exact, **words))  # type: ignore[arg-type]
+        for exact in (False, True)
+    )
+    assert short.row == full.row
+    assert short.counters["port_rcv_data"] == pytest.approx(2 * laps * size, rel=0.01)
+
+
 @pytest.mark.parametrize("buffers", [1, 5])
 @pytest.mark.parametrize("size", [64, 65536])
 def test_netpipe_is_that_of_all_iterations(size: int, buffers: int) -> None:

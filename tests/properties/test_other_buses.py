@@ -1,0 +1,58 @@
+"""One bus in place of another, in the testbed of any paper."""
+
+from functools import cache
+
+import pytest
+
+from hcasim.catalog import list_ids, resolve
+from hcasim.workloads import Options, Point, run_point
+
+TESTBEDS = list_ids("testbeds")
+BUSES = list_ids("adapters")
+LINK = "node0.hca.port1.link"
+
+
+@cache
+def stream(testbed: str, bus: str | None = None, adapter: str | None = None) -> Point:
+    """Long RDMA writes one way."""
+    overrides = {} if bus is None else {"adapter.bus": bus}
+    machine = resolve(testbed, adapter=adapter, overrides=overrides)
+    options = Options(size=2**17, window=8, iters=20, warmup=2, explain=True)
+    return run_point("write_bw", machine, options)
+
+
+def bandwidth(point: Point) -> float:
+    return float(point.row["bandwidth_MBps"])
+
+
+@pytest.mark.parametrize("bus", BUSES)
+@pytest.mark.parametrize("testbed", TESTBEDS)
+def test_the_slower_of_bus_and_link_is_named(testbed: str, bus: str) -> None:
+    # No bus here is faster than eight lanes, with which the link is the limit.
+    link = bandwidth(stream(testbed, "mt25208"))
+    point = stream(testbed, bus)
+    assert 0.3 * link < bandwidth(point) <= link
+    binds = point.breakdown["binds"]
+    assert binds == LINK if bandwidth(point) > 0.98 * link else binds.startswith("node0.bus.")
+
+
+@pytest.mark.parametrize("testbed", TESTBEDS)
+def test_a_bus_in_its_own_place_changes_nothing(testbed: str) -> None:
+    own = resolve(testbed).adapter.id
+    assert stream(testbed, own).row == stream(testbed).row
+    assert stream(testbed, own).counters == stream(testbed).counters
+
+
+@pytest.mark.parametrize("testbed", ["liu2004", "sur2005"])
+def test_an_adapter_on_the_bus_of_another_streams_as_that_one(testbed: str) -> None:
+    moved = bandwidth(stream(testbed, "mt23108", "mt25208"))
+    assert moved == pytest.approx(bandwidth(stream(testbed, adapter="mt23108")), rel=0.01)
+
+
+def test_the_bus_on_the_card_limits_the_ne010e_and_its_slot_does_not() -> None:
+    point = stream("rashti2007")
+    assert point.breakdown["binds"] == "node0.bus.bus"
+    busy = {one["name"]: one.get("busy", 0) for one in point.breakdown["resources"]}
+    assert busy["node0.bus.bus"] > 0.98
+    assert busy["node0.bus.bridge.bus.downstream"] < 0.8
+    assert bandwidth(stream("rashti2007", "mt25208")) > 1.2 * bandwidth(point)

@@ -1,0 +1,195 @@
+"""bench writes what NetPIPE writes, draws it, and leaves nothing half-written."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hcasim.cli.netpipe import np_out, terminal_lines
+from hcasim.study.sizes import netpipe_ladder
+
+Hcasim = Callable[..., Any]
+BEN = ("netpipe", "--testbed", "benjegerdes2004")
+
+invented = pytest.mark.usefixtures("invented")
+
+
+def measured(size: int, mbps: float, seconds: float) -> dict[str, Any]:
+    return {"size": size, "throughput_Mbps": mbps, "latency_us": seconds * 1e6}
+
+
+def test_a_line_of_np_out_is_that_of_a_real_one() -> None:
+    # np.out in jli111/ompi on GitHub, at 15f792b.
+    rows = [measured(1, 0.276301, 0.00002761), measured(1572864, 4500.921796, 0.00266612)]
+    assert np_out(rows) == ("       1 0.276301   0.00002761\n 1572864 4500.921796   0.00266612\n")
+
+
+def test_a_line_on_the_terminal_is_that_of_a_real_run() -> None:
+    # NPtcp over an e1000, linux-kernel mailing list, 25 May 2004.
+    rows = [measured(size, 1.0, 1.0) for size in netpipe_ladder()]
+    rows[121] = measured(8388605, 379.88, 0.16847449)
+    assert list(terminal_lines(rows, 3))[121] == (
+        "121: 8388605 bytes      3 times -->    379.88 Mbps in  168474.49 usec"
+    )
+
+
+@invented
+def test_numpy_reads_np_out_back(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "np.out"
+    found = hcasim_("bench", *BEN, "-j", "1", "-o", str(file), "--format", "netpipe")
+    assert (found.code, found.messages) == (0, f"Wrote {file}\n")
+    size, mbps, seconds = np.loadtxt(file, unpack=True)
+    assert tuple(size) == netpipe_ladder()
+    assert len(found.output.splitlines()) == len(size)
+    assert set(mbps) == {8000.0}
+    assert set(seconds) == {4e-6}
+
+
+def test_what_np_out_says_is_what_was_measured(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "np.out"
+    found = hcasim_("bench", *BEN, "--size", "1,4K", "--output", str(file), "--json")
+    rows = json.loads(found.output)["rows"]
+    for row, (size, mbps, seconds) in zip(rows, np.loadtxt(file), strict=True):
+        assert row["size"] == size
+        assert seconds == pytest.approx(row["latency_us"] / 1e6, abs=0.5001e-8, rel=0)
+        assert mbps == pytest.approx(8 * size / 2**20 / (row["latency_us"] / 1e6), rel=1e-4)
+
+
+@invented
+def test_the_ending_of_a_file_says_what_is_in_it(hcasim_: Hcasim, tmp_path: Path) -> None:
+    for ending, form in ((".json", "json"), (".csv", "csv"), (".out", "netpipe")):
+        file = tmp_path / f"results{ending}"
+        words = ("bench", *BEN, "--size", "8", "-o", str(file), "--format", form)
+        printed = hcasim_(*words).output
+        if form == "json":
+            assert json.loads(file.read_text())["rows"] == json.loads(printed)["rows"]
+        elif form == "csv":
+            assert file.read_text() == printed
+        else:
+            assert file.read_text() == "       8 8000.000000   0.00000400\n"
+
+
+def test_polling_memory_saves_transactions_of_the_bus(hcasim_: Hcasim) -> None:
+    def run(*words: str) -> Any:
+        output = hcasim_("bench", *BEN, "--size", "8", "--explain", "--json", *words).output
+        return json.loads(output)
+
+    polled, memory = run(), run("--completion", "memory")
+    (cq,), (mem,) = polled["rows"], memory["rows"]
+    assert (cq["completion"], mem["completion"]) == ("cq", "memory")
+    assert mem["latency_us"] < cq["latency_us"]
+    before, after = (one["breakdown"]["bus_per_message"] for one in (polled, memory))
+    assert before["bus_mmio_writes"] - after["bus_mmio_writes"] == 1
+    assert before["bus_writes"] - after["bus_writes"] == 1
+    assert before["bus_write_bytes"] - after["bus_write_bytes"] == 32
+    assert before["bus_read_requests"] == after["bus_read_requests"]
+    assert memory["counters"]["cqes_written"] == 0
+
+
+def test_what_a_message_takes_of_the_bus_is_a_table(hcasim_: Hcasim) -> None:
+    lines = hcasim_("bench", *BEN, "--size", "8", "--explain").output.splitlines()
+    start = lines.index("What a message takes of the bus")
+    assert re.fullmatch("writes of the processor to the adapter +3.0", lines[start + 2])
+
+
+@invented
+def test_options_of_netpipe_are_those_of_the_run(hcasim_: Hcasim) -> None:
+    words = ("--size", "64,8", "--perturbation", "3", "-I", "--verb", "write", "--json")
+    rows = json.loads(hcasim_("bench", *BEN, *words).output)["rows"]
+    assert [row["size"] for row in rows] == [61, 64, 67, 5, 8, 11]
+
+
+def test_rotation_and_writes_are_in_the_rows(hcasim_: Hcasim) -> None:
+    words = ("--size", "3M", "--invalidate", "--verb", "write", "--iters", "2", "--json")
+    (row,) = json.loads(hcasim_("bench", *BEN, *words).output)["rows"]
+    assert (row["buffers"], row["completion"], row["invalidate"]) == (3, "memory", True)
+    assert row["verb"] == "write"
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("--verb", "wriet"), "verb: found 'wriet'; allowed: send or write; did you mean 'write'?"),
+        (("--completion", "ram"), "completion: found 'ram'; allowed: cq or memory"),
+        (("--verb", "write", "--completion", "cq"), "completion: found 'cq' with verb write, "),
+        (("--perturbation", "x"), "perturbation: found 'x'; allowed: a whole number"),
+        (("--perturbation=-1",), "perturbation: found -1; allowed: 0 or more"),
+        (("-I", "--buffers", "8"), "buffers: found 8 with invalidate"),
+        (("-I", "--size", "16M"), "size: found 16777216 with invalidate; allowed: up to 10000000"),
+        (("-o", "results.txt"), "--output: found 'results.txt'; allowed endings: .json, .csv or"),
+        (("-o", "/nowhere/np.out"), "--output: found '/nowhere/np.out'; there is no folder"),
+        (("--plot", "results.gif"), "--plot: found 'results.gif'; allowed endings: .png, .svg"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(
+    hcasim_: Hcasim, words: tuple[str, ...], fault: str
+) -> None:
+    (found,) = hcasim_("bench", *BEN, *words).faults
+    assert found.startswith(fault)
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("--perturbation", "3"), "perturbation: write_bw has no such option; netpipe has it"),
+        (("-I",), "invalidate: write_bw has no such option"),
+        (("-o", "np.out"), "--output: found 'np.out'; allowed endings: .json or .csv"),
+    ],
+)
+def test_what_only_netpipe_has_is_refused_elsewhere(
+    hcasim_: Hcasim, words: tuple[str, ...], fault: str
+) -> None:
+    (found,) = hcasim_("bench", "write_bw", "--testbed", "liu2004", *words).faults
+    assert found.startswith(fault)
+
+
+@invented
+@pytest.mark.parametrize("option", ["-o", "--plot"])
+def test_a_full_disk_is_one_line_and_does_not_hide_the_results(
+    hcasim_: Hcasim, tmp_path: Path, option: str
+) -> None:
+    file = tmp_path / ("np.out" if option == "-o" else "np.png")
+    file.symlink_to("/dev/full")
+    found = hcasim_("bench", *BEN, "--size", "8", option, str(file))
+    assert found.code == 2
+    (fault,) = found.messages.splitlines()
+    assert fault == "Error: /dev/full: cannot be written: no space left on device"
+    assert found.output.startswith("netpipe on benjegerdes2004, mt23108\n")
+
+
+def test_a_reader_that_leaves_early_does_not_cost_the_file(root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "np.out"
+    words = ("bench", *BEN, "--size", "1..64", "-o", str(file), "--format", "netpipe")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as nobody:
+        done = subprocess.run(
+            [sys.executable, "-m", "hcasim", *words],
+            cwd=root,
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 141
+    assert done.stderr == f"Wrote {file}\n"
+    assert len(np.loadtxt(file)) == 7
+
+
+@invented
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_a_graph_is_drawn_in_the_form_of_its_ending(
+    hcasim_: Hcasim, tmp_path: Path, ending: str
+) -> None:
+    file = tmp_path / f"graph.{ending}"
+    found = hcasim_("bench", *BEN, "-j", "1", "--plot", str(file))
+    assert found.messages == f"Wrote {file}\n"
+    magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending]
+    assert file.read_bytes().startswith(magic)
