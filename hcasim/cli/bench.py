@@ -10,14 +10,13 @@ import click
 
 from hcasim.cli.command import Command, Faults, jobs_option, read_settings, settings_option
 from hcasim.cli.figures import plot_fault, write_figure
+from hcasim.cli.formats import FORMATS, format_faults, print_benchmark
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.saving import save, saving_fault
 
 if TYPE_CHECKING:
     from hcasim.study import Benchmark
     from hcasim.study.points import Job
-
-FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
 
 
 # Values are taken as text, so that all that is wrong can be said at once.
@@ -100,7 +99,6 @@ def command(
     as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops when it repeats itself;
     counters count what was run, which is all of it with --exact.
     """
-    from hcasim.cli.formats import format_faults, print_benchmark
     from hcasim.study import run_benchmark
 
     prepared, faults = _prepare(given)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hcasim.study import Benchmark
     from hcasim.workloads import Workload
 
+FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
 _PERFTEST_TITLES = {
     "write_lat": "RDMA_Write Latency Test",
     "send_lat": "Send Latency Test",
@@ -36,7 +37,6 @@ TELLING = 0.5
 def format_faults(form: str, workload: str, explain: bool) -> Iterator[str]:
     """Say why a result cannot be printed in a form, before anything is simulated."""
     from hcasim.catalog import nearest, one_of
-    from hcasim.cli.bench import FORMATS
     from hcasim.workloads import WORKLOADS
 
     if form not in FORMATS:
@@ -69,7 +69,7 @@ def print_benchmark(result: Benchmark, form: str) -> None:
 
     Parameters:
         result: what was measured.
-        form: one of bench.FORMATS.
+        form: one of FORMATS.
     """
     if form == "json":
         print_json(result.to_dict())
