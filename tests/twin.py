@@ -5,14 +5,17 @@ with the simulator but the rates of links and buses.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from hcasim.bus.pcie import ps_per_byte as pcie_ps_per_byte
-from hcasim.catalog import Machine, PcieDevice
+from hcasim.catalog import EthernetLink, IwarpProtocol, Machine, PcieDevice
 from hcasim.engine import Rate
 from hcasim.fabric.medium import ps_per_byte as link_ps_per_byte
 
 CABLE_IN_THE_BOARD = 1000
 DOORBELL = 8
+PREAMBLE = 8
+GAP = 12
 DLLP = 8
 COMPLETION_OVERHEAD = 12 + 8
 WRITE_REQUEST = 8 + 8 + 16
@@ -102,12 +105,28 @@ class Times:
 def way(machine: Machine, size: int) -> int:
     """From a packet's first byte on the link to its last byte at the far adapter, in ps."""
     link = machine.link
-    serialisation = Rate(link_ps_per_byte(link.speed, link.width)).time(size + 2)
+    if isinstance(link, EthernetLink):
+        rate = Rate(Fraction(8000, link.gigabits)).time
+        # Nobody waits for the gap behind a frame.
+        serialisation = rate(size + PREAMBLE + GAP) - rate(GAP)
+    else:
+        serialisation = Rate(link_ps_per_byte(link.speed, link.width)).time(size + 2)
     flight = link.cable_length * link.propagation // 1000
     if machine.switch is None:
         return serialisation + flight
     # Cut through: the switch delays the packet, but it is serialised once.
     return serialisation + 2 * flight + machine.switch.latency
+
+
+def request_and_answer(machine: Machine, size: int) -> tuple[int, int]:
+    """Bytes of the packets of a small write and of its acknowledgement."""
+    protocol = machine.adapter.protocol
+    if not isinstance(protocol, IwarpProtocol):
+        return 26 + 16 + ceil(size, 4) * 4, 26 + 4
+    ip_and_tcp = 20 + 20 + (12 if protocol.timestamps else 0)
+    fpdu = ceil(2 + 14 + size, 4) * 4 + 4
+    markers = 4 * ceil(fpdu, 508) if protocol.markers else 0
+    return 14 + ip_and_tcp + fpdu + markers + 4, max(64, 14 + ip_and_tcp + 4)
 
 
 def small_write(machine: Machine, size: int, *, inline: bool = False) -> Times:
@@ -122,9 +141,10 @@ def small_write(machine: Machine, size: int, *, inline: bool = False) -> Times:
     now = here.read(now, entry) + adapter.send.wqe_service + adapter.send.packet_service
     if not inline:
         now = here.read(now, size)
-    now += adapter.send.latency + way(machine, 26 + 16 + ceil(size, 4) * 4)
+    request, answer = request_and_answer(machine, size)
+    now += adapter.send.latency + way(machine, request)
     now += adapter.receive.packet_service + adapter.receive.latency
     seen = there.write(now, size) + stack.poll_memory
-    now += adapter.ack.latency + way(machine, 26 + 4)
+    now += adapter.ack.latency + way(machine, answer)
     now += adapter.receive.packet_service + adapter.receive.latency + adapter.completion.latency
     return Times(seen, here.write(now, adapter.cqe.size))

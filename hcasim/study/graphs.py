@@ -32,7 +32,7 @@ def draw_benchmark(result: Benchmark) -> Figure:
     """
     signature = THROUGHPUT in result.fields
     field = THROUGHPUT if signature else result.fields[0]
-    figure = new_figure(width=10.0 if signature else 6.4)
+    figure = new_figure(width=11.0 if signature else 6.4)
     panels = figure.subplots(1, 2 if signature else 1, squeeze=False, sharey=True)[0]
     lines = result.lines()
     for number, (label, rows) in enumerate(lines.items()):

@@ -146,7 +146,7 @@ def _port_faults(settings: Options, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _pool_faults(settings: Options) -> Iterator[str]:
-    from hcasim.workloads.netpipe import POOL
+    from hcasim.workloads.pool import POOL
 
     if settings.invalidate and settings.buffers > 1:
         yield (

@@ -5,11 +5,6 @@ before the answer. The receiver learns of a message from the completion queue, w
 doorbell for each completion that is consumed (``-c vapi_poll``), or from the last byte of its
 buffer (``-c local_poll``); then receives are not signaled either. Messages may also travel by RDMA
 write (``-t rdma_write``), which needs no receive and is only noticed in memory.
-
-One buffer serves sending and receiving, but it is registered once for each, so the adapter
-translates it by two sets of entries. With -I, which benjegerdes2004 section 3.3 uses, the messages
-rotate through two pools instead, one for sending and one for receiving, each registered as a
-whole. Or they rotate through several buffers, each with registrations of its own.
 """
 
 from __future__ import annotations
@@ -21,12 +16,13 @@ from typing import Any
 from hcasim.catalog import Adapter, Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import MR, PD, SGE, Access, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs import SGE, Context, RecvWR, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation, stages
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
+from hcasim.workloads.pool import Place, places, rotation, spacing
 from hcasim.workloads.result import Result
 
 SLACK = 1e-4
@@ -34,59 +30,10 @@ ERROR = 1e-3
 QUEUE = 50_000
 """Entries of a work queue in NetPIPE (max_wq in src/ib.c)."""
 
-POOL = 10_000_000
-"""Bytes of each pool that -I rotates through (MEMSIZE in src/netpipe.h)."""
-
-ALIGNMENT = 16 * 1024
-"""Boundary in bytes on which each message begins (bufalign in src/netpipe.c)."""
-
 MEGABIT = 2**20
 """Bits of NetPIPE's Mbps (src/netpipe.c: bps)."""
 
 _OPCODES = {"send": WROpcode.SEND, "write": WROpcode.RDMA_WRITE}
-_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE
-
-
-def rotation(options: Options) -> int:
-    """How many places in memory the messages use in turn.
-
-    With -I a place reaches to the next boundary, a whole one further if it ends on one, and the
-    pointer goes back to the start of the pool when less than two places are left (src/netpipe.c:
-    len_buf_align, AdvanceSendPtr). Messages of more than half a pool do not rotate.
-    """
-    if not options.invalidate:
-        return options.buffers
-    return max(1, -(-POOL // _spacing(options.size)) - 1)
-
-
-def _spacing(size: int) -> int:
-    return size + ALIGNMENT - size % ALIGNMENT
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a message is sent from, and where one is received."""
-
-    source: int
-    sending: MR
-    target: int
-    receiving: MR
-
-
-def places(pd: PD, options: Options) -> list[Place]:
-    """Register memory, and return where the messages of one process are, in the order of use."""
-
-    def register(size: int) -> MR:
-        return pd.reg_mr(size, _ACCESS, page_size=options.page_size)
-
-    if not options.invalidate:
-        pairs = [(register(options.size), register(options.size)) for _ in range(options.buffers)]
-        return [Place(one.addr, one, other.addr, other) for one, other in pairs]
-    sending, receiving = (register(POOL + ALIGNMENT) for _ in range(2))
-    # A pool that is aligned already loses a whole boundary (src/netpipe.c: AlignBuffer).
-    source, target = (mr.addr + ALIGNMENT - mr.addr % ALIGNMENT for mr in (sending, receiving))
-    offsets = (turn * _spacing(options.size) for turn in range(rotation(options)))
-    return [Place(source + offset, sending, target + offset, receiving) for offset in offsets]
 
 
 @dataclass(frozen=True)
@@ -127,7 +74,7 @@ def _start(adapter: Adapter, options: Options) -> _Start:
     if turns == 1:
         return _Start(cycle=1, cold=1, repeats=alone)
     if options.invalidate:
-        all_pages = min(turns * pages, turns * _spacing(options.size) // options.page_size)
+        all_pages = min(turns * pages, turns * spacing(options.size) // options.page_size)
         if all_pages >= adapter.mtt.entries:
             return _Start(cycle=1, cold=1, repeats=alone)
         return whole

@@ -16,6 +16,7 @@ from hcasim.workloads import (
     latency,
     loopback,
     netpipe,
+    pool,
     qp_lat,
     registration,
     scatter,
@@ -183,7 +184,7 @@ WORKLOADS: dict[str, Workload] = {
             _NETPIPE,
             _NETPIPE_DEFAULTS,
             netpipe.netpipe,
-            netpipe.rotation,
+            pool.rotation,
             ladder=True,
         ),
         Workload(

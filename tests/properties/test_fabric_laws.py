@@ -1,27 +1,37 @@
 """Laws of links and switches under any traffic: all arrives, once, in order, and not too early."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcasim.catalog import InfinibandLink
+from hcasim.catalog import EthernetLink, InfinibandLink, Link
 from hcasim.catalog import Switch as Description
 from hcasim.engine import Rate, Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
+from hcasim.fabric.iwarp import IwarpFormat
 from hcasim.fabric.link import ReceiveBuffer
 from hcasim.fabric.medium import ps_per_byte
+from hcasim.fabric.packet import packet_size
 
 SMALLEST_BUFFER = 4096 + 256
+ETHERNET = IwarpFormat(markers=False, timestamps=False)
 LATENCY = 200_000
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Switches in a line with ends on each, and how fast and roomy they are."""
+    """Switches in a line with ends on each, and how fast and roomy they are.
 
-    speed: str
+    Attributes:
+        speed: of a lane of InfiniBand, or Gbit/s of Ethernet.
+        width: lanes of InfiniBand.
+    """
+
+    speed: str | int
     width: int
     metres: int
     credit_update: int
@@ -29,6 +39,42 @@ class Shape:
     ends: tuple[int, ...]
     trunks: int
     pause_ps: int
+
+    @property
+    def link(self) -> Link:
+        reach = {"cable_length": self.metres * 1000, "propagation": 5000}
+        if isinstance(self.speed, int):
+            return EthernetLink.model_validate({"gigabits": self.speed, **reach})
+        return InfinibandLink.model_validate(
+            {
+                "speed": self.speed,
+                "width": self.width,
+                "credit_update": self.credit_update,
+                **reach,
+            }
+        )
+
+    @property
+    def block(self) -> int:
+        """Bytes for which one credit stands."""
+        return 1 if isinstance(self.speed, int) else 64
+
+    def wire(self, size_bytes: int) -> int:
+        """Time in ps that bytes take on a link."""
+        if isinstance(self.speed, int):
+            return Rate(Fraction(8000, self.speed)).time(size_bytes)
+        return Rate(ps_per_byte(self.speed, self.width)).time(size_bytes)
+
+    def flight(self, packet: Packet) -> int:
+        """Time in ps from a packet's first byte to its last."""
+        if isinstance(self.speed, int):
+            return self.wire(8 + packet.size + 12) - self.wire(12)
+        return self.wire(packet.size + 2)
+
+    @property
+    def size_of(self) -> Callable[..., int]:
+        """How long packets are."""
+        return ETHERNET.size if isinstance(self.speed, int) else packet_size
 
 
 @dataclass(frozen=True)
@@ -44,31 +90,32 @@ class Message:
 class End:
     """A port that frees each packet's room some time after it has arrived."""
 
-    def __init__(self, sim: Simulator, lid: int, link: InfinibandLink, shape: Shape) -> None:
+    def __init__(self, sim: Simulator, lid: int, link: Link, shape: Shape) -> None:
         self.sim = sim
         self.lid = lid
         self.transmitter = Transmitter(sim, f"end{lid}", link, 1)
         self.buffer_bytes = shape.buffer
         self.buffer: ReceiveBuffer | None = None
         self.pause_ps = shape.pause_ps
+        self.block = shape.block
         self.held = 0
         self.arrivals: list[tuple[int, int, Packet]] = []
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         self.arrivals.append((head_at, tail_at, packet))
-        self.held += -(-packet.size // 64)
-        assert self.held <= self.buffer_bytes // 64
+        self.held += -(-packet.size // self.block)
+        assert self.held <= self.buffer_bytes // self.block
         self.sim.call_at(tail_at + self.pause_ps, self._free, packet)
 
     def _free(self, packet: Packet) -> None:
         assert self.buffer is not None
-        self.held -= -(-packet.size // 64)
+        self.held -= -(-packet.size // self.block)
         self.buffer.free(packet, int(self.sim.now))
 
 
 SHAPES = st.builds(
     Shape,
-    speed=st.sampled_from(["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR"]),
+    speed=st.sampled_from(["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", 1, 10, 25, 40, 100]),
     width=st.sampled_from([1, 4, 8, 12]),
     metres=st.integers(0, 30),
     credit_update=st.sampled_from([64, 1024, 4096]),
@@ -96,13 +143,7 @@ class Run:
 
     def __init__(self, shape: Shape, traffic: list[Message]) -> None:
         self.sim = Simulator()
-        self.link = InfinibandLink(
-            speed=shape.speed,
-            width=shape.width,
-            cable_length=shape.metres * 1000,
-            propagation=5000,
-            credit_update=shape.credit_update,
-        )
+        self.link = shape.link
         description = Description(
             id="invented", title="Invented", ports=8, latency=LATENCY, buffer=shape.buffer
         )
@@ -126,7 +167,13 @@ class Run:
             if source != target:
                 self.sent.append(Message(message.at, source, target, message.payload))
                 packet = Packet(
-                    Opcode.SEND, target + 1, source, number, message.payload, message=self.sent[-1]
+                    Opcode.SEND,
+                    target + 1,
+                    source,
+                    number,
+                    message.payload,
+                    message=self.sent[-1],
+                    size_of=shape.size_of,
                 )
                 transmitter = self.ends[source].transmitter
                 self.sim.call_at(message.at, transmitter.send, 0, packet, message.at, int)
@@ -152,7 +199,6 @@ def test_every_packet_arrives_once_and_in_order(shape: Shape, traffic: list[Mess
 @given(shape=SHAPES, traffic=TRAFFIC)
 def test_no_packet_is_faster_than_alone(shape: Shape, traffic: list[Message]) -> None:
     run = Run(shape, traffic)
-    wire = Rate(ps_per_byte(shape.speed, shape.width)).time
     alone = 0
     for end in run.ends:
         for head, tail, packet in end.arrivals:
@@ -160,7 +206,7 @@ def test_no_packet_is_faster_than_alone(shape: Shape, traffic: list[Message]) ->
             hops = 1 + abs(run.home[message.source] - run.home[message.target])
             earliest = message.at + (hops + 1) * shape.metres * 5000 + hops * LATENCY
             assert head >= earliest
-            assert tail == head + wire(packet.size + 2)
+            assert tail == head + shape.flight(packet)
             alone += head == earliest
     assert alone or not run.sent
 
@@ -172,7 +218,6 @@ def test_no_link_carries_more_than_it_can_and_all_credits_come_back(
 ) -> None:
     run = Run(shape, traffic)
     run.sim.run(until=run.sim.now + 10**7)
-    wire = Rate(ps_per_byte(shape.speed, shape.width)).time
     for end in run.ends:
         spans = sorted((head, tail) for head, tail, _ in end.arrivals)
         assert all(a[1] <= b[0] for a, b in pairwise(spans))
@@ -184,7 +229,7 @@ def test_no_link_carries_more_than_it_can_and_all_credits_come_back(
         transmitter.credits._collect()
         assert transmitter.credits.available == transmitter.credits.capacity
         assert transmitter.busy_ps <= run.sim.now
-        assert transmitter.busy_ps >= wire(transmitter.wire_bytes) - transmitter.packets
+        assert transmitter.busy_ps >= shape.wire(transmitter.wire_bytes) - transmitter.packets
     sent = sum(end.transmitter.payload_bytes for end in run.ends)
     assert sent == sum(message.payload for message in run.sent)
     assert sent == sum(p.payload for end in run.ends for _, _, p in end.arrivals)

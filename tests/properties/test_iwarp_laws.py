@@ -13,7 +13,9 @@ from hcasim.fabric.iwarp import IwarpFormat, fpdu_size, most_markers, mulpdu
 from hcasim.verbs import Status, WROpcode
 from hcasim.workloads import Options, run_point
 from tests import iwarp
+from tests.measured import measured
 from tests.rig import READ, SEND, WRITE, Program, Rig
+from tests.twin import small_write
 
 SLOT = 1 << 17
 MTU = st.one_of(st.sampled_from([576, 577, 1499, 1500, 1501, 9000]), st.integers(576, 9216))
@@ -290,6 +292,36 @@ def test_the_same_run_leaves_the_same_events(mix: Mix) -> None:
     first, second = Run(mix), Run(mix)
     assert first.log == second.log
     assert first.rig.cluster.counters() == second.rig.cluster.counters()
+
+
+@settings(max_examples=60)
+@given(
+    size=st.integers(1, 400),
+    gigabits=st.sampled_from([1, 10, 25, 40, 100]),
+    metres=st.sampled_from([0, 5, 33]),
+    markers=st.booleans(),
+    timestamps=st.booleans(),
+    switch=st.booleans(),
+    adapter=st.sampled_from(["mt25208", "mt23108"]),
+)
+def test_a_small_write_takes_exactly_the_time_of_the_closed_form(
+    size: int,
+    gigabits: int,
+    metres: int,
+    markers: bool,
+    timestamps: bool,
+    switch: bool,
+    adapter: str,
+) -> None:
+    on = iwarp.machine(
+        gigabits=gigabits,
+        metres=metres,
+        markers=markers,
+        timestamps=timestamps,
+        switch=switch,
+        adapter=adapter,
+    )
+    assert measured(Rig(on), size) == small_write(on, size)
 
 
 def bandwidth(machine: Machine, workload: str, size: int) -> float:

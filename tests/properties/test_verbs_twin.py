@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from hcasim.catalog import Machine
 from hcasim.engine import Rate
 from hcasim.fabric.medium import ps_per_byte
+from tests.measured import measured
 from tests.rig import WRITE, Program, Rig, machine
-from tests.twin import Times, small_write
+from tests.twin import small_write
 
 LATENCIES = (
     "adapter.doorbell.latency",
@@ -75,27 +76,6 @@ def setups(draw: st.DrawFn) -> Setup:
     # No pause is too short for the DLLPs that the closed form leaves out.
     changes |= {path: f"{draw(st.integers(100_000, 3_000_000))} ps" for path in latencies}
     return Setup(adapter, switch, tuple(changes.items()))
-
-
-def measured(rig: Rig, size: int, *, inline: bool = False) -> Times:
-    """Times of one write on an idle machine whose caches hold all that it needs."""
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b, max_inline_data=128)
-    watch = b.mr.watch(b.mr.addr + size - 1)
-    request = a.request(WRITE, b, size, inline=inline)
-    rig.exchange(qp, a, request)
-    begin = rig.sim.now
-
-    def reader() -> Program:
-        yield from watch.poll(2)
-        return rig.sim.now
-
-    def sender() -> Program:
-        yield from a.post(qp, request)
-        return (yield from a.collect(1))
-
-    seen, (done,) = rig.run(reader(), sender())
-    return Times(seen - begin, done.timestamp_ps - begin)
 
 
 @settings(max_examples=100)

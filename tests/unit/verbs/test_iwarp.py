@@ -160,7 +160,7 @@ def test_an_acknowledgement_does_not_wait_for_a_read_before_it() -> None:
 def test_a_send_without_a_receive_buffer_ends_the_connection_at_both_ends() -> None:
     rig = Rig(iwarp.machine())
     a, b = rig.peers
-    qp, other = rig.connect(a, b, rnr_retry=7)
+    qp, other = rig.connect(a, b, rnr_retry=3)
     requests = [a.request(opcode, b, 8, wr_id=i) for i, opcode in enumerate((WRITE, SEND, WRITE))]
     found = rig.exchange(qp, a, *requests)
     assert statuses(found) == ["SUCCESS", "REM_OP_ERR", "WR_FLUSH_ERR"]
@@ -176,7 +176,7 @@ def test_a_send_without_a_receive_buffer_ends_the_connection_at_both_ends() -> N
 def test_sends_are_delivered_as_long_as_there_are_buffers() -> None:
     rig = Rig(iwarp.machine())
     a, b = rig.peers
-    qp, other = rig.connect(a, b)
+    qp, other = rig.connect(a, b, rnr_retry=3)
 
     def receiver() -> Program:
         yield from b.post_receives(other, *(b.receive(3000, wr_id=i) for i in range(2)))

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hcasim.workloads import Options, Point, run_point
-from hcasim.workloads.netpipe import ALIGNMENT, POOL, places, rotation
+from hcasim.workloads.pool import ALIGNMENT, POOL, places, rotation
 from tests.rig import Rig, machine
 
 
