@@ -117,3 +117,25 @@ def test_a_point_runs_in_the_firmware_mode_of_its_series(
     both = observe("write_lat", "1", setups=setups)
     Objective([both], free_parameters(make_fit({BRIDGE: (0, 100)})), named).simulated([{}])
     assert sorted(asked) == ["mem", "memfree"]
+
+
+def test_a_point_runs_with_what_its_authors_changed(
+    make_fit: MakeFit, observe: Observe, run: Run
+) -> None:
+    asked: list[tuple[bool, int]] = []
+
+    def noted(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+        bridges = [one.machine.host.pcix_bridge for one in trials]
+        asked.extend((one.streaming, one.latency) for one in bridges)
+        return run(trials)
+
+    flag = "host.pcix_bridge.streaming"
+    setups = tuple(
+        Setup("write_lat", "liu2004", "mt23108", Options(), overrides=changed)
+        for changed in ((), ((flag, "false"),))
+    )
+    both = observe("write_lat", "1", setups=setups)
+    Objective([both], free_parameters(make_fit({BRIDGE: (0, 100)})), noted).simulated(
+        [{BRIDGE: 7000}]
+    )
+    assert sorted(asked) == [(False, 7000), (True, 7000)]

@@ -74,6 +74,19 @@ def test_each_series_has_the_firmware_mode_of_its_authors() -> None:
     assert found["memfree"]["total_KiB"][-1] - found["mem"]["total_KiB"][-1] == 128 * 32
 
 
+def test_a_series_may_have_a_testbed_of_its_own() -> None:
+    found = replay("benjegerdes2004/fig03", jobs=1)
+    testbeds = {name: curve.settings["testbed"] for name, curve in found.curves.items()}
+    assert testbeds == {
+        "opteron": "benjegerdes2004-opteron",
+        "g5": "benjegerdes2004-g5",
+        "g5_osx": "benjegerdes2004-g5-osx",
+    }
+    first = load_scenario("benjegerdes2004/fig01")
+    assert first.testbed_of("dell") == first.testbed == "benjegerdes2004"
+    assert len(first.testbeds) == 3
+
+
 FLAG = "host.pcix_bridge.streaming"
 
 

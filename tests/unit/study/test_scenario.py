@@ -62,6 +62,7 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
         ('adapter = "mt25208"', 'adapter = "mt25280"', "series.pcie.adapter: found 'mt25280'"),
         ('adapter = "mt25208"', 'adapter = "mt2520"', "did you mean 'mt25208'?"),
         ('testbed = "liu2004"', 'testbed = "liu2005"', "testbed: found 'liu2005'; allowed: "),
+        (SERIES, 'testbed = "sur2006"\n' + SERIES, "testbed: found 'sur2006'; allowed: "),
         ('paper = "liu2004"', 'paper = "liu2005"', "paper: found 'liu2005'"),
         ('field = "latency_us"', 'field = "latency"', "axes.field: found 'latency'; allowed: "),
         ('kind = "value"', 'kind = "valve"', "claims[1].kind: found 'valve'; allowed: "),
