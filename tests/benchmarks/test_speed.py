@@ -149,13 +149,14 @@ def test_a_short_command_beside_the_start_of_python(
 
 
 SWEEP = ("bench", "write_lat", "--testbed", "sur2005", "--qps", "1..4096", "--pattern", "random")
+LADDER = ("bench", "netpipe", "--testbed", "benjegerdes2004")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
-    [("reproduce", "liu2004"), ("reproduce",), SWEEP],
-    ids=["one paper", "all papers", "queue pairs"],
+    [("reproduce", "liu2004"), ("reproduce",), SWEEP, LADDER],
+    ids=["one paper", "all papers", "queue pairs", "netpipe"],
 )
 def test_a_long_command_beside_the_bare_loop(
     benchmark: Any, arguments: tuple[str, ...], heap_rate: float, show: Show
