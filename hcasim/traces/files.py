@@ -1,0 +1,133 @@
+"""Traces as files: read with every fault named by its line, and written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.catalog.paths import display
+from hcasim.traces.schema import (
+    RECORDS,
+    SCHEMA,
+    VERSION,
+    End,
+    Failure,
+    Header,
+    Point,
+    Record,
+    to_dict,
+)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was measured in one run of a tool.
+
+    Parameters:
+        header: on what, by what.
+        points: what was measured, in the order of time.
+        failures: what could not be measured.
+        end: how it ended; None if the trace was cut off.
+        sha256: of the file, or of what would be written.
+    """
+
+    header: Header
+    points: tuple[Point, ...]
+    failures: tuple[Failure, ...] = ()
+    end: End | None = None
+    sha256: str = ""
+
+
+def render(trace: Trace) -> str:
+    """Return a trace as the text of its file."""
+    end = trace.end or End(points=len(trace.points), complete=True)
+    records = (trace.header, *trace.points, *trace.failures, end)
+    lines = (json.dumps(to_dict(one), ensure_ascii=False, allow_nan=False) for one in records)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read_trace(file: Path) -> Trace:
+    """Read a trace.
+
+    Parameters:
+        file: JSON Lines in the form of `hcasim.traces.schema`.
+
+    Raises:
+        CatalogError: a file that cannot be read, or every fault with its line.
+    """
+    where = display(file)
+    try:
+        data = file.read_bytes()
+        text = data.decode()
+    except OSError as error:
+        raise CatalogError([f"{where}: cannot be read: {error.strerror}"]) from None
+    except UnicodeDecodeError:
+        raise CatalogError([f"{where}: found binary data; allowed: a trace in UTF-8"]) from None
+    records, faults = _records(where, text)
+    faults += _order(where, records)
+    if faults:
+        raise CatalogError(faults)
+    header = records[0]
+    assert isinstance(header, Header)
+    return Trace(
+        header,
+        tuple(one for one in records if isinstance(one, Point)),
+        tuple(one for one in records if isinstance(one, Failure)),
+        next((one for one in records if isinstance(one, End)), None),
+        hashlib.sha256(data).hexdigest(),
+    )
+
+
+def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
+    records: list[Record] = []
+    faults: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            table = json.loads(line)
+        except ValueError as error:
+            faults.append(f"{where}:{number}: found no JSON: {error}")
+            continue
+        kind = table.get("record") if isinstance(table, dict) else None
+        if kind not in RECORDS:
+            faults.append(
+                f"{where}:{number}: record: found {kind!r}; allowed: {one_of([*RECORDS])}"
+            )
+            continue
+        if kind == "header" and table.get("schema") != SCHEMA:
+            faults.append(
+                f"{where}:{number}: schema: found {table.get('schema')!r}; allowed: {SCHEMA}"
+            )
+            continue
+        if kind == "header" and table.get("version") != VERSION:
+            faults.append(
+                f"{where}:{number}: version: found {table.get('version')!r}; allowed: {VERSION}"
+            )
+            continue
+        try:
+            records.append(RECORDS[kind].model_validate(table))
+        except ValidationError as error:
+            for one in error.errors():
+                path = ".".join(str(part) for part in one["loc"])
+                place = f"{path}: " if path else ""
+                faults.append(f"{where}:{number}: {place}{one['msg']}")
+    return records, faults
+
+
+def _order(where: str, records: list[Record]) -> list[str]:
+    kinds = [type(one) for one in records]
+    if not kinds:
+        return [f"{where}: found nothing; allowed: a header and points"]
+    if kinds[0] is not Header or kinds.count(Header) > 1:
+        return [f"{where}: a trace begins with its only header"]
+    if End in kinds[:-1]:
+        return [f"{where}: found lines after the end"]
+    end = records[-1]
+    if isinstance(end, End) and end.points != kinds.count(Point):
+        found = f"found {kinds.count(Point)} points"
+        return [f"{where}: {found}; its end says {end.points}: lines are missing"]
+    return []

@@ -1,0 +1,307 @@
+"""The form of a trace: what was measured, on what, by what, in which unit.
+
+A trace is a text file of JSON Lines: a header, a line for each point, and an end. Probes write it
+while they measure, so a trace without its end was interrupted and is still read. What other tools
+print ends up in this form, too.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+SCHEMA = "hcasim-trace"
+VERSION = 1
+
+UNITS = {
+    "latency": "ns",
+    "time": "ns",
+    "bandwidth": "MB/s",
+    "rate": "M/s",
+}
+"""The unit of each quantity: nanoseconds, 10^6 bytes and 10^6 messages per second.
+
+A latency is half a round trip of writes and sends and a whole one of reads and atomics; a time is
+that of a call or of a whole operation that the workload names.
+"""
+
+Text = Annotated[str, Field(min_length=1)]
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+
+
+def _tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+class Record(BaseModel):
+    """A line, or a part of one: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Tool(Record):
+    """What measured.
+
+    Parameters:
+        name: "hcasim-probes", "perftest", "osu", "netpipe" or "hcasim".
+        version: as the tool prints it; empty if it does not.
+        command: the command line, if it is known.
+    """
+
+    name: Literal["hcasim-probes", "perftest", "osu", "netpipe", "hcasim"]
+    version: str = ""
+    command: str = ""
+
+
+class Device(Record):
+    """The adapter as its driver names it.
+
+    Parameters:
+        name: such as "mlx5_0".
+        vendor_id, part_id: as ibv_query_device gives them.
+        firmware: version.
+        driver: kernel module, such as "rdma_rxe".
+        transport: what it speaks.
+    """
+
+    name: str = ""
+    vendor_id: int | None = None
+    part_id: int | None = None
+    firmware: str = ""
+    driver: str = ""
+    transport: Literal["", "infiniband", "roce", "iwarp"] = ""
+
+
+class Port(Record):
+    """The link of the port that was used.
+
+    Parameters:
+        layer: InfiniBand or Ethernet.
+        width: lanes, or None.
+        speed: Gbit/s of a lane, or None.
+        mtu: path MTU of verbs in bytes, or None.
+    """
+
+    layer: Literal["", "infiniband", "ethernet"] = ""
+    width: Count | None = None
+    speed: Number | None = None
+    mtu: Count | None = None
+
+
+class Pci(Record):
+    """The adapter's slot, from sysfs.
+
+    Parameters:
+        generation: of PCI Express.
+        lanes: width of the link.
+        max_payload, max_read_request: bytes, or None where configuration space cannot be read.
+    """
+
+    generation: Annotated[int, Field(ge=1, le=7)] | None = None
+    lanes: Count | None = None
+    max_payload: Count | None = None
+    max_read_request: Count | None = None
+
+
+class Host(Record):
+    """The machine.
+
+    Parameters:
+        cpu: model name.
+        cpus: processors that the system sees, or None.
+        kernel: release.
+    """
+
+    cpu: str = ""
+    cpus: Count | None = None
+    kernel: str = ""
+
+
+class Clock(Record):
+    """How ticks became nanoseconds.
+
+    Parameters:
+        source: "tsc" or "monotonic".
+        hz: ticks per second as fitted, or None if the source gives nanoseconds.
+        error_ppm: how far the fit is off, in parts per million.
+        overhead_ns: what reading the clock takes.
+    """
+
+    source: Text
+    hz: Number | None = None
+    error_ppm: Number | None = None
+    overhead_ns: Number | None = None
+
+
+class Plan(Record):
+    """The list of points that was asked for.
+
+    Parameters:
+        sha256: of the plan file.
+        seed: of its order.
+        points: how many there are.
+    """
+
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    seed: int
+    points: Count
+
+
+class Header(Record):
+    """The first line of a trace.
+
+    Parameters:
+        tool: what measured.
+        source: the file that was imported and its sha256, as "<name> <sha256>"; empty if the tool
+            wrote the trace itself.
+        device, port, pci, host, clock, plan: as far as the tool tells.
+        notes: what a reader should know, such as a repair of invalid JSON.
+    """
+
+    record: Literal["header"] = "header"
+    # Named so that the key of the file does not hide a method of the base class.
+    schema_: Annotated[Literal["hcasim-trace"], Field(alias="schema")] = "hcasim-trace"
+    version: Literal[1] = 1
+    tool: Tool
+    source: str = ""
+    created: str = ""
+    device: Device = Device()
+    port: Port = Port()
+    pci: Pci | None = None
+    host: Host = Host()
+    clock: Clock | None = None
+    plan: Plan | None = None
+    notes: Annotated[tuple[str, ...], BeforeValidator(_tuple)] = ()
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+
+
+class Statistics(Record):
+    """What a tool printed of its samples, in the unit of the quantity.
+
+    Parameters:
+        count: samples, or iterations.
+        minimum, median, mean, maximum, deviation: None where the tool does not print them.
+        percentiles: by percent, such as {"99": 1234.0}.
+    """
+
+    count: Count | None = None
+    minimum: Number | None = None
+    median: Number | None = None
+    mean: Number | None = None
+    maximum: Number | None = None
+    deviation: Number | None = None
+    percentiles: dict[str, Number] = {}
+
+
+def _pairs(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(tuple(one) if isinstance(one, list) else one for one in value)
+    return value
+
+
+class Measured(Record):
+    """One quantity of one point.
+
+    One of samples, histogram and statistics is there.
+
+    Parameters:
+        quantity: one of UNITS.
+        unit: that of the quantity.
+        name: what it is if the workload measures several, such as "registration".
+        samples: each sample, in the order of time.
+        histogram: pairs of a value and how often it was seen, rising.
+        statistics: what was printed, if samples were not.
+        printed: the number that counts as the tool printed it, with its unit, such as
+            "926.10 MiB/s": its digits say how exact it is.
+    """
+
+    quantity: Literal["latency", "time", "bandwidth", "rate"]
+    unit: Literal["ns", "MB/s", "M/s"]
+    name: str = ""
+    samples: Annotated[tuple[Number, ...], BeforeValidator(_tuple)] = ()
+    histogram: Annotated[tuple[tuple[Number, Count], ...], BeforeValidator(_pairs)] = ()
+    statistics: Statistics | None = None
+    printed: str = ""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Measured:
+        faults = []
+        if self.unit != UNITS[self.quantity]:
+            faults.append(
+                f"unit: found {self.unit!r} for a {self.quantity}; allowed: {UNITS[self.quantity]}"
+            )
+        given = [bool(self.samples), bool(self.histogram), self.statistics is not None]
+        if sum(given) != 1:
+            faults.append("one of samples, histogram and statistics is needed")
+        values = [value for value, _ in self.histogram]
+        if values != sorted(set(values)):
+            faults.append("histogram: its values must rise")
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+
+class Point(Record):
+    """One point of a trace.
+
+    Parameters:
+        workload: its name as `hcasim bench` has it, such as "write_lat"; "post_cost" and those of
+            OSU, such as "osu_latency", are not simulated.
+        options: what `hcasim bench` calls them: size (bytes), qps, window, ports, mode, processes,
+            inline, reuse (percent), buffers, page_size (bytes), op, pattern, depth, iters, warmup,
+            mtu (bytes), completion, verb, invalidate; as far as the tool tells.
+        measured: what was measured.
+    """
+
+    record: Literal["point"] = "point"
+    workload: Text
+    options: dict[str, bool | int | str] = {}
+    measured: Annotated[tuple[Measured, ...], BeforeValidator(_tuple), Field(min_length=1)]
+
+
+class Failure(Record):
+    """A point that could not be measured.
+
+    Parameters:
+        workload, options: as of a point.
+        error: such as "IBV_WC_REM_ACCESS_ERR: remote access error" or "deadline of 10 s".
+    """
+
+    record: Literal["failure"] = "failure"
+    workload: Text
+    options: dict[str, bool | int | str] = {}
+    error: Text
+
+
+class End(Record):
+    """The last line of a trace that was not interrupted by force.
+
+    Parameters:
+        points: lines with points before it.
+        complete: whether the whole plan was run.
+        reason: why not, such as "SIGINT".
+    """
+
+    record: Literal["end"] = "end"
+    points: Annotated[int, Field(ge=0)]
+    complete: bool
+    reason: str = ""
+
+
+RECORDS: dict[str, type[Record]] = {
+    "header": Header,
+    "point": Point,
+    "failure": Failure,
+    "end": End,
+}
+
+
+def to_dict(record: Header | Point | Failure | End) -> dict[str, Any]:
+    """Return a record as its line holds it: without what is not known."""
+    table: dict[str, Any] = {"record": record.record}
+    if isinstance(record, Header):
+        table |= {"schema": SCHEMA, "version": VERSION}
+    return table | record.model_dump(mode="json", by_alias=True, exclude_defaults=True)
