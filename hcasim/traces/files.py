@@ -46,7 +46,12 @@ class Trace:
 def render(trace: Trace) -> str:
     """Return a trace as the text of its file."""
     end = trace.end or End(points=len(trace.points), complete=True)
-    records = (trace.header, *trace.points, *trace.failures, end)
+    records: tuple[Header | Point | Failure | End, ...] = (
+        trace.header,
+        *trace.points,
+        *trace.failures,
+        end,
+    )
     lines = (json.dumps(to_dict(one), ensure_ascii=False, allow_nan=False) for one in records)
     return "".join(f"{line}\n" for line in lines)
 
