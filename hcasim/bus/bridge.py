@@ -15,8 +15,9 @@ class Bridge:
     """Joins a bus to what is nearer to memory.
 
     It stores and forwards: a write goes on when the whole of it is here, and room for it is kept
-    until it has been taken. Reads are posted to the other side at once and come back in the parts
-    in which that answers.
+    until it has been taken. Reads go on at once and come back in the parts in which the other side
+    answers; neither they nor what the processor reads pass a write that waits for room (PCI Local
+    Bus Specification 3.0, appendix E).
 
     Args:
         description: latency in ps each way, buffer for writes in bytes.
@@ -33,8 +34,14 @@ class Bridge:
         self._buffer = CreditPool(sim, f"{name}.buffer", description.buffer)
 
     def read(self, at_ps: int, address: int, size: int, then: Part, *args: Any) -> None:
-        """Fetch through the bridge."""
-        self.behind.read(at_ps + self._latency, address, size, self._back, then, args)
+        """Fetch through the bridge, behind the writes before it."""
+        self._buffer.acquire(0, self._fetch, at_ps, address, size, then, args)
+
+    def _fetch(
+        self, at_ps: int, address: int, size: int, then: Part, args: tuple[Any, ...]
+    ) -> None:
+        at_ps = max(at_ps, self.sim.now) + self._latency
+        self.behind.read(at_ps, address, size, self._back, then, args)
 
     def _back(
         self, last_at: int, address: int, size: int, then: Part, args: tuple[Any, ...]
@@ -76,8 +83,10 @@ class Bridge:
         self.behind.mmio(size, self._through, then, args)
 
     def answer(self, size: int, then: Callable[..., None], *args: Any) -> None:
-        """Bring what the processor has read back through the bridge."""
-        self.sim.call_after(self._latency, self.behind.answer, size, then, *args)
+        """Bring what the processor has read back, behind the writes before it."""
+        self._buffer.acquire(
+            0, self.sim.call_after, self._latency, self.behind.answer, size, then, *args
+        )
 
     def _through(self, then: Callable[..., None], args: tuple[Any, ...]) -> None:
         self.sim.call_after(self._latency, then, *args)

@@ -44,6 +44,7 @@ class Observation:
         field: which number of a point, such as "latency_us".
         published: the number with the digits that were printed: 9.0 says more than 9.
         unit: of the number.
+        half_width: how far the number may be off, if not half a unit of its last digit.
         tolerance: relative error that a replay may have; a residual is weighted with it.
         best: whether the lowest or the highest of the points was published.
         statement: what was measured, in words.
@@ -59,10 +60,13 @@ class Observation:
     best: Literal["min", "max"] = "min"
     statement: str = ""
     repeats: tuple[str, ...] = ()
+    half_width: float | None = None
 
     @property
     def rounding(self) -> float:
-        """Half a unit of the last printed digit."""
+        """How far the number may be off: half a unit of its last digit, unless more is said."""
+        if self.half_width is not None:
+            return self.half_width
         exponent = self.published.as_tuple().exponent
         assert isinstance(exponent, int)
         return float(Decimal(5).scaleb(exponent - 1))

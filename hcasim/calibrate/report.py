@@ -17,9 +17,9 @@ from hcasim.catalog import Fit, FittedValue, render_fit
 STRONG = 0.9
 """Correlation from which on two parameters are worth a line of their own."""
 METHOD = (
-    "Intervals: 95 %, from the rounding of the printed numbers alone (uniform within half a unit",
-    "of the last digit), to first order; other errors of the measurements and of the model are",
-    "not known. Times are rounded to whole ns, intervals outwards.",
+    "Intervals: 95 %, from how exactly the numbers are printed alone (uniform within the ± beside",
+    "them), to first order; other errors of the measurements and of the model are not known.",
+    "Times are rounded to whole ns, intervals outwards.",
 )
 
 

@@ -228,7 +228,7 @@ class Reader:
             if not isinstance(key, Table) or table is None:
                 continue
             child = key.models[table.get("kind", "")]
-            if all(name in table for name, key in keys_of(child).items() if _needed(key)):
+            if _complete(child, table):
                 _, faults = build(child, table, (*path, name))
                 self.faults += [f"{self.where}: {fault}" for fault in faults]
             else:
@@ -247,6 +247,19 @@ def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | 
             f"allowed: one that holds the value {key.format(value)}"
         )
     return low, high
+
+
+def _complete(model: type[BaseModel], table: Mapping[str, Any]) -> bool:
+    """Whether a section has all that it needs, in its own sections too."""
+    for name, key in keys_of(model).items():
+        if name not in table:
+            if _needed(key):
+                return False
+        elif isinstance(key, Table):
+            inner = table[name]
+            if not _complete(key.models[inner.get("kind", "")], inner):
+                return False
+    return True
 
 
 def _needed(key: Leaf | PlainKey | Table) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -23,8 +24,10 @@ COMMANDS = {
 }
 """Each command and the module in this package that holds it."""
 
+NOT_WRITTEN = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class LazyGroup(click.Group):
@@ -73,8 +76,8 @@ def app() -> None:
 def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoReturn:
     """Run the command line and exit.
 
-    The exit code is 0, 1 if a claim is missed, 2 after bad input, 130 after Ctrl-C, or 141 if the
-    reader of the output left early.
+    The exit code is 0, 1 if a claim is missed, 2 after bad input or on a full disk, 130 after
+    Ctrl-C, or 141 if the reader of the output left early.
 
     Parameters:
         args: the words after the program's name; those of this process without it.
@@ -102,6 +105,12 @@ def _run(args: Sequence[str] | None, prog_name: str) -> int:
     except BrokenPipeError:
         _abandon_output()
         return BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        _abandon_output()
+        click.echo(f"Error: standard output: cannot be written: {error.strerror}", err=True)
+        return NOT_WRITTEN
     except SystemExit:
         # Click itself ends with 1 here, which would mean a missed claim, and wraps the output.
         if not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):

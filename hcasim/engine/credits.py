@@ -48,6 +48,8 @@ class CreditPool:
     def acquire(self, count: int, action: Callable[..., None], *args: Any) -> None:
         """Call ``action(*args)`` as soon as ``count`` credits are held, at once if possible.
 
+        With a count of 0 the call only waits for the requests before it.
+
         Raises:
             ValueError: if more credits are asked for than the pool will ever have.
         """

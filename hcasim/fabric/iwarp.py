@@ -36,7 +36,7 @@ _PURE_TCP = (Opcode.ACKNOWLEDGE, Opcode.RESPONSE_ACKNOWLEDGE)
 
 
 def mulpdu(emss: int, *, markers: bool) -> int:
-    """Longest DDP segment, headers included, in a TCP segment (RFC 5044 section 4.2).
+    """Longest DDP segment, headers included, in a TCP segment (RFC 5044 section 4.5).
 
     Args:
         emss: bytes that a TCP segment may carry.

@@ -65,9 +65,10 @@ def medium(link: InfinibandLink | EthernetLink) -> Medium:
 
     InfiniBand counts room in blocks of 64 bytes and sends flow-control packets (volume 1, 7.9).
 
-    Ethernet has its nominal rate, from which 64b/66b is already taken. A full-duplex link that
-    pauses (IEEE 802.3x, annex 31B) loses nothing either: it is as if the sender knew the room in
-    the receive buffer to the byte, and what the few pause frames cost on the wire is left out.
+    Ethernet has its nominal rate, from which the line coding (64b/66b, or 8b/10b on CX4) is taken.
+    A full-duplex link that pauses (IEEE 802.3x, annex 31B) loses nothing either: it is as if the
+    sender knew the room in the receive buffer to the byte, and what the few pause frames cost on
+    the wire is left out.
     """
     if isinstance(link, EthernetLink):
         return Medium(Fraction(8000, link.gigabits), ethernet.AROUND, ethernet.GAP, 1, 0, 0)

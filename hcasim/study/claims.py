@@ -122,6 +122,8 @@ class Claim(Entry):
             otherwise.
         chosen: the assumed parameters that were chosen by hand with this claim in view.
         measure: the readings; all must meet the statement.
+        half_width: how far a number that is derived from others may be off, in its unit, if that is
+            not half a unit of its last digit; calibration takes its interval from it.
         tolerance: relative, if the statement is to be met more closely than others of its kind.
         deviation: set if the claim is missed.
     """
@@ -140,6 +142,7 @@ class Claim(Entry):
     role: Role
     chosen: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
     measure: Annotated[tuple[Measure, ...], BeforeValidator(_several), Field(min_length=1)]
+    half_width: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0)] | None = None
     deviation: Deviation | None = None
 

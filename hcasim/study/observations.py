@@ -103,6 +103,7 @@ def _observation(scenario: Scenario, claim: Claim, printed: object) -> Observati
         unit=claim.unit,
         tolerance=claim.allowed_error,
         best="max" if BEST[claim.quantity] is max else "min",
+        half_width=claim.half_width,
         statement=f"{claim.system}: {claim.statement}",
     )
 

@@ -4,11 +4,16 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hcasim.bus import Bus, connect
-from hcasim.catalog import Machine, data_path, paths, resolve
+from hcasim.bus.bridge import Bridge
+from hcasim.catalog import CatalogError, Machine, data_path, paths, resolve
+from hcasim.catalog.bridge import Bridge as Description
 from hcasim.engine import Simulator
 from hcasim.workloads import Options, run_point
 
@@ -28,8 +33,8 @@ def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chain:
     rest = re.search(r"^\[(?!bus)", after, re.MULTILINE)
     assert rest is not None
 
-    def build(name: str, **overrides: str) -> Machine:
-        buses = (DATA / f"{name}.toml").read_text()
+    def build(name: str, changed: tuple[str, str] = ("", ""), **overrides: str) -> Machine:
+        buses = (DATA / f"{name}.toml").read_text().replace(*changed)
         file.write_text(before + buses + "\n" + after[rest.start() :])
         changes = {path.replace("__", "."): value for path, value in overrides.items()}
         return resolve("liu2004", adapter="mt25208", overrides=changes)
@@ -167,3 +172,117 @@ def test_a_full_bridge_holds_writes_up(chain: Chain) -> None:
 
     assert 0.8 * 8192 / 20 < bandwidth("8 KiB") < 8192 / 20
     assert bandwidth("64 KiB") > 1000
+
+
+class Recorder:
+    """What is behind a bridge: it takes a write 1 us after it has come."""
+
+    def __init__(self, sim: Simulator) -> None:
+        self.sim = sim
+        self.seen: list[str] = []
+
+    def read(self, at_ps: int, address: int, *_: Any) -> None:
+        self.sim.call_at(at_ps, self.seen.append, f"read {address}")
+
+    def write(
+        self, at_ps: int, address: int, size: int, on_visible: Any, taken: Any, *args: Any
+    ) -> None:
+        self.sim.call_at(at_ps, self.seen.append, f"write {address}")
+        taken(at_ps + 1_000_000, *args)
+
+    def answer(self, size: int, then: Any, *_: Any) -> None:
+        self.seen.append(f"answer of {size}")
+
+
+@given(st.lists(st.sampled_from(["write", "read", "answer"]), max_size=30))
+def test_nothing_passes_a_write_in_a_bridge(operations: list[str]) -> None:
+    sim = Simulator()
+    behind = Recorder(sim)
+    described = Description(latency=400_000, buffer=256)
+    bridge = Bridge(sim, "bridge", described, behind)  # type: ignore[arg-type]
+    expected = []
+    for number, operation in enumerate(operations):
+        if operation == "answer":
+            bridge.answer(number, print)
+            expected.append(f"answer of {number}")
+        elif operation == "read":
+            bridge.read(0, number, 64, print)
+            expected.append(f"read {number}")
+        else:
+            bridge.write(0, number, 100, None, lambda _: None)
+            expected.append(f"write {number}")
+    sim.run()
+    assert behind.seen == expected
+
+
+def test_room_in_a_bridge_is_kept_until_the_bus_behind_it_has_taken_the_write(chain: Chain) -> None:
+    """With room for one write, the next one crosses the slow bus behind it a whole write later."""
+
+    def second(lanes: str) -> int:
+        sim = Simulator()
+        more = {"adapter__bus__bridge__buffer": "4 KiB"}
+        machine = chain("pcix-behind-pcie", adapter__bus__bridge__bus__lanes=lanes, **more)
+        bus = connect(sim, machine.adapter.bus, machine.host, "bus")
+        sent: list[int] = []
+        for number in range(3):
+            bus.write(4096 * number, 4096, lambda: sent.append(sim.now))
+        sim.run()
+        return sent[2] - sent[1]
+
+    # 4 KiB in packets of 128 B with 20 B around each take 18.9 us on one lane.
+    assert second("1") > 18_900_000
+    assert second("8") < 8_000_000
+
+
+def test_what_waits_for_a_bridge_is_told(chain: Chain) -> None:
+    more = {"adapter__bus__bridge__latency": "20 us", "adapter__bus__bridge__reads": "1"}
+    sim = Simulator()
+    machine = chain("pcix-behind-pcie", **more)
+    bus = connect(sim, machine.adapter.bus, machine.host, "bus")
+    for number in range(8):
+        bus.write(4096 * number, 4096)
+        bus.read(2**20 + 4096 * number, 4096, lambda: None)
+    sim.run()
+    waiting = bus.waiting_ps()
+    assert waiting["bus.bridge.buffer"] > 0
+    assert waiting["bus.bridge.bus.bridge_reads"] > 0
+
+
+def test_a_bus_behind_a_bridge_has_the_bursts_of_its_own_bridge(chain: Chain) -> None:
+    def bandwidth(**bursts: str) -> float:
+        options = Options(size=65536, iters=8, warmup=2, window=16)
+        point = run_point("bw_rd", chain("pcix-behind-pcie", **bursts), options)
+        found: float = point.row["bandwidth_MBps"]
+        return found
+
+    usual = bandwidth()
+    assert bandwidth(host__pcix_bridge__completion_burst="128 B") == usual
+    assert bandwidth(adapter__bus__bridge__completion_burst="128 B") < 0.9 * usual
+
+
+def test_a_bridge_between_the_io_bridges_and_memory_adds_its_latency_each_way() -> None:
+    def machine(latency: str) -> Machine:
+        return resolve("benjegerdes2004-g5", overrides={"host.io_bridge.latency": latency})
+
+    for name, crossings in (("read", 2), ("write", 1), ("mmio_write", 1), ("mmio_read", 2)):
+        quick, slow = (end(machine(one), OPERATIONS[name]) for one in ("0 ns", "1 us"))
+        assert slow - quick == crossings * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "faults"),
+    [
+        ("reads =", "readz =", ["bus.bridge.readz: unknown key", "bus.bridge.reads: missing"]),
+        ('kind = "pcie"', 'kind = "pciee"', ["bus.bridge.bus.kind: found 'pciee'"]),
+        ('buffer = { value = "8 KiB"', 'buffer = { value = "0 B"', ["bus.bridge.buffer: found"]),
+        ("[bus.bridge.bus]", "[bus.bridge.bsu]", ["bridge.bsu: unknown", "bridge.bus: missing"]),
+    ],
+)
+def test_a_fault_inside_a_bridge_is_said_once(
+    chain: Chain, old: str, new: str, faults: list[str]
+) -> None:
+    with pytest.raises(CatalogError) as caught:
+        chain("pcix-behind-pcie", changed=(old, new))
+    said = caught.value.faults
+    assert [any(fault in line for line in said) for fault in faults] == [True] * len(faults)
+    assert len(said) == len(faults)

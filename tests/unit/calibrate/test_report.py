@@ -51,7 +51,7 @@ def test_the_head_of_the_file_says_how_it_came_about(report: FitReport) -> None:
     text = "\n".join(head)
     assert f"hcasim {__version__}" in head[0]
     assert "#     hcasim calibrate invented -o calibration/fits/invented.toml" in head
-    assert "rounding of the printed numbers" in text
+    assert "how exactly the numbers are printed" in text
     assert "write_lat, again  2.6 ± 0.05 us  fitted 2.600 us  a small write" in text
     assert f"{RECEIVE}: +1.00 {RECEIVE}, -1.00 {SEND}" in text
 

@@ -331,3 +331,20 @@ def test_the_digest_depends_on_values_and_on_nothing_else(edit: Edit) -> None:
     for path in ("adapter.bus.lanes", "host.cpus", "switch.ports", "link.width"):
         other = resolve("liu2004", overrides={path: "12"})
         assert other.digest != machine.digest, path
+
+
+@pytest.mark.parametrize("setting", ["adapter.bus", "adapter.bus.kind"])
+def test_a_bus_is_taken_over_with_all_its_parameters_and_nothing_of_the_old_one(
+    setting: str,
+) -> None:
+    text = "pcix" if setting.endswith("kind") else "mt23108"
+    machine = resolve("liu2004", adapter="mt25208", overrides={setting: text})
+    other = resolve("liu2004", adapter="mt23108")
+
+    def bus(machine: Machine) -> dict[str, object]:
+        return {p.path: p.value for p in machine.parameters if p.path.startswith("adapter.bus.")}
+
+    assert machine.adapter.bus == other.adapter.bus
+    assert bus(machine) == bus(other)
+    sources = [p.source for p in machine.parameters if p.path in bus(machine)]
+    assert all(source.startswith("the bus of mt23108: ") for source in sources)

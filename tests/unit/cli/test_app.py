@@ -114,3 +114,20 @@ hcasim.workloads.run_point = sleep
 from hcasim.cli import main
 main(sys.argv[1:])
 """
+
+
+def test_a_full_disk_behind_the_output_is_a_message(root: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full")
+    with full.open("w") as stream:
+        done = subprocess.run(
+            [sys.executable, "-m", "hcasim", "list", "workloads"],
+            cwd=root,
+            stdout=stream,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "Error: standard output: cannot be written: No space left on device\n"

@@ -32,6 +32,13 @@ def test_they_are_the_fitted_claims_of_the_paper() -> None:
     assert {one.id: one.rounding for one in found}["LIU-044"] == pytest.approx(0.05)
 
 
+def test_a_number_that_is_derived_says_how_far_it_may_be_off() -> None:
+    (found,) = observations("rashti2007")
+    assert found.id == "RAS-015"
+    assert str(found.published) == "9.6"
+    assert found.rounding == pytest.approx(0.4)
+
+
 def test_the_digits_are_those_that_the_file_holds(edit: Edit) -> None:
     edit("published = 3.8\n", "published = 3.80\n")
     found = {one.id: one for one in observations("liu2004")}

@@ -195,3 +195,13 @@ def test_a_series_may_rotate_through_buffers(edit: Callable[[str, str], None]) -
     edit('adapter = "mt25208"', 'adapter = "mt25208"\nbuffers = 3')
     lines = plan(load_scenario("liu2004/fig03")).lines
     assert [line.jobs[0].options.buffers for line in lines] == [3, 1]
+
+
+def test_a_series_of_netpipe_says_how_messages_travel_and_are_noticed() -> None:
+    lines = {line.name: line for line in plan(load_scenario("benjegerdes2004/fig04")).lines}
+    options = {name: line.jobs[0].options for name, line in lines.items()}
+    assert {name: (one.verb, one.completion) for name, one in options.items()} == {
+        "cq": ("send", "cq"),
+        "memory": ("send", "memory"),
+        "write": ("write", "memory"),
+    }
