@@ -152,7 +152,7 @@ def merge(traces: Sequence[tuple[str, Trace]]) -> Trace:
     if faults:
         raise CatalogError(
             [
-                *dict.fromkeys(faults),
+                *faults,
                 "a trace is of one adapter; -o FOLDER/ writes one for each file",
             ]
         )
@@ -192,8 +192,6 @@ def _differences(name: str, one: Header, other_name: str, other: Header) -> list
             f"{other_name}: found version {other.tool.version}, and in {name} {one.tool.version}"
         ]
     if other.device != one.device or other.port.layer != one.port.layer:
-        return [
-            f"{other_name}: found {described(other.device, other.port)}, "
-            f"and in {name} {described(one.device, one.port)}"
-        ]
+        here, there = described(other.device, other.port), described(one.device, one.port)
+        return [f"{other_name}: found {here}, and in {name} {there}"]
     return []

@@ -18,6 +18,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
@@ -295,17 +296,12 @@ def _terminal_row(line: int, match: re.Match[str]) -> tuple[_Row, str, str]:
 def _terminal_form(
     source: Source, rows: Sequence[tuple[_Row, str, str]], workload: str
 ) -> tuple[_Form, int]:
-    """Find the unit of Mbps, and whether both directions are counted.
-
-    Version 5 prints the unit in each line, and its numbers are read in it.
-    """
+    """Find the unit of Mbps, and whether both directions are counted."""
     later = any(time_unit != "usec" for _, _, time_unit in rows)
     if later:
+        rounded = "rounded to three decimals of changing units"
         raise CatalogError(
-            [
-                f"{source.name}: found the terminal output of NetPIPE 5, which is rounded to "
-                "three decimals of changing units: import np.out instead"
-            ]
+            [f"{source.name}: found the terminal output of NetPIPE 5, {rounded}: import np.out"]
         )
     strange = [row.line for row, rate_unit, _ in rows if rate_unit != "Mbps"]
     if strange:
@@ -340,7 +336,7 @@ def _terminal_form(
 
 
 def _note_gaps(found: Imported, numbered: Sequence[int]) -> None:
-    for before, after in zip(numbered, numbered[1:], strict=False):
+    for before, after in pairwise(numbered):
         if after > before + 1:
             found.note(f"points {before + 1} to {after - 1} are missing in the output")
 

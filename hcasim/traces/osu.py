@@ -6,7 +6,7 @@ Their MB are 10^6 bytes; latencies of a point-to-point test are half a round tri
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -266,7 +266,7 @@ def _columns(line: str) -> list[str]:
     for match in _COLUMN.finditer(text):
         if match["unit"] is not None and match["unit"] not in _UNITS:
             raise Unreadable(
-                f"{match['name']}: found {shown(match['unit'])}; allowed: {one_of(list(_UNITS))}"
+                f"{match['name']}: found {shown(str(match['unit']))}; allowed: {one_of(list(_UNITS))}"
             )
         time = match["unit"] == "us"
         if match["name"] and ("Lat" in match["name"]) != time:
@@ -292,7 +292,7 @@ def _column(match: re.Match[str]) -> str:
 
 def _measured(
     workload: str, size: int, cells: dict[str, Figure], iters: int | None
-) -> Sequence[Measured]:
+) -> tuple[Measured, ...]:
     percentiles = {name[1:]: one for name, one in cells.items() if name.startswith("P")}
     if "latency" in cells:
         main = cells["latency"]

@@ -241,7 +241,7 @@ class _Reader:
             raise Unreadable(
                 "found cycles (-C); --cpu-mhz says how many of them make a microsecond"
             )
-        (printed,) = latency(table.run, cells, iters, hints)
+        printed = latency(table.run, cells, iters, hints)
         for listing in listings[:1]:
             printed = _sampled(printed, listing, iters, cells, hints)
         return (printed,)

@@ -13,7 +13,7 @@ from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
 from hcasim.traces.perftest_run import BANDWIDTH_UNITS, Run, bandwidth, fitting_units, latency
 from hcasim.traces.reading import Hints, Source, Unreadable, count, figure, shown
-from hcasim.traces.schema import Point
+from hcasim.traces.schema import Measured, Point
 
 _TOKEN = re.compile(r'\s*(?:([{}])|"([^"]*)"|([^\s{}:,"][^{}:,"\n]*)|([:,]))')
 _SETTINGS = {
@@ -223,7 +223,7 @@ def _take(found: Imported, run: Run, results: Section, hints: Hints) -> None:
     if "sl" in results:
         options["sl"] = count(results["sl"].value, "sl")
     if run.is_latency:
-        measured = latency(run, cells, iters, hints)
+        measured: tuple[Measured, ...] = (latency(run, cells, iters, hints),)
     else:
         units = fitting_units(cells, size)
         if not hints.unit and len(units) != 1:

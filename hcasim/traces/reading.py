@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 
 from hcasim.catalog.errors import CatalogError, nearest, one_of
 from hcasim.traces.schema import UNITS, Measured, Statistics
@@ -225,7 +226,7 @@ def ordered(figures: Iterable[tuple[str, Figure | None]]) -> None:
         Unreadable: they do: columns are swapped, or the line is damaged.
     """
     known = [(name, one) for name, one in figures if one is not None]
-    for (low, least), (high, most) in zip(known, known[1:], strict=False):
+    for (low, least), (high, most) in pairwise(known):
         if least.between()[0] > most.between()[1]:
             raise Unreadable(
                 f"found {low} {least.text} above {high} {most.text}: "
