@@ -44,7 +44,8 @@ class Imported:
 
     def note(self, text: str) -> None:
         """Keep what a reader should know."""
-        self.notes.append(text)
+        if text not in self.notes:
+            self.notes.append(text)
 
     def passed_over(self, line: int, text: str) -> None:
         """Keep a line among figures that holds none."""

@@ -39,6 +39,14 @@ _READERS: dict[str, Callable[[Source, Hints], Imported]] = {
 }
 
 
+_HINTS_OF = {
+    "probe": ("workload", "unit", "cpu_mhz", "device", "transport"),
+    "osu": ("unit", "cpu_mhz"),
+    "netpipe": ("cpu_mhz",),
+}
+"""The hints that a tool's output does without."""
+
+
 def import_trace(source: Source, form: str = "", hints: Hints | None = None) -> Trace:
     """Read what a tool printed into the form of a trace.
 
@@ -48,12 +56,19 @@ def import_trace(source: Source, form: str = "", hints: Hints | None = None) -> 
         hints: what the tool did not print.
 
     Raises:
-        CatalogError: every place that cannot be read, and why. Nothing is left out without a note.
+        CatalogError: every place that cannot be read, and why. A line that is passed over is noted.
     """
     hints = hints or Hints()
     if form and (faults := known_word("--format", form, FORMATS)):
         raise CatalogError(faults)
     kind = sniff(source, form)
+    needless = [
+        f"--{name.replace('_', '-')}: has no meaning for {source.name}, {_NAMES[kind]}"
+        for name in _HINTS_OF.get(kind, ())
+        if getattr(hints, name) != getattr(Hints(), name)
+    ]
+    if needless:
+        raise CatalogError(needless)
     if kind == "probe":
         return _read_probe(source)
     return _READERS[kind](source, hints).trace()

@@ -30,9 +30,9 @@ from hcasim.traces.reading import (
     Source,
     Unreadable,
     agree,
+    check_workload,
     count,
     figure,
-    known_word,
     same_decimals,
     shown,
 )
@@ -100,8 +100,7 @@ def read_netpipe(source: Source, hints: Hints) -> Imported:
     Raises:
         CatalogError: every line that cannot be read, and why.
     """
-    if hints.workload and (faults := known_word("--workload", hints.workload, WORKLOADS)):
-        raise CatalogError(faults)
+    check_workload(hints, WORKLOADS)
     found = Imported(source, "netpipe")
     lines = [(number, line) for number, line in enumerate(source.lines, start=1) if line.strip()]
     if any(TERMINAL.fullmatch(line) for _, line in lines):
@@ -208,6 +207,8 @@ def _form(source: Source, rows: Sequence[tuple[int, list[Figure]]], hints: Hints
 
 def _fits(form: _Form, numbers: Sequence[Figure]) -> bool:
     size = numbers[form.size]
+    if size.value % 1 or not size.value:
+        return False
     if form.version == "2" and numbers[2].value != 8 * size.value:
         return False
     return _agree(

@@ -6,7 +6,6 @@ Their MB are 10^6 bytes; latencies of a point-to-point test are half a round tri
 from __future__ import annotations
 
 import re
-
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -19,6 +18,8 @@ from hcasim.traces.reading import (
     Source,
     Unreadable,
     agree,
+    check_title,
+    check_workload,
     count,
     figure,
     ordered,
@@ -83,7 +84,7 @@ _COLUMN = re.compile(
 )
 _PAIRS = re.compile(r"#?\s*\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
 _SETUP = re.compile(r"#\s*(Window creation|Synchronization|Rank 0 Memory on)\b.*")
-_UNITS = {"us": "us", "MB/s": "MB/s"}
+
 _CUT = "the output was cut short"
 
 
@@ -107,6 +108,7 @@ def read_osu(source: Source, hints: Hints) -> Imported:
     Raises:
         CatalogError: every line that cannot be read, and why.
     """
+    check_workload(hints, WORKLOADS)
     reader = _Reader(source, hints)
     for number, line in enumerate(source.lines, start=1):
         try:
@@ -139,7 +141,7 @@ class _Reader:
         elif match := _SETUP.match(line):
             self.found.note(line.strip().lstrip("# "))
             if self.table and "DEVICE" in line:
-                self.table.options["accelerator"] = True
+                self.table.options.setdefault("accelerator", True)
         else:
             self._row(number, line)
 
@@ -158,6 +160,7 @@ class _Reader:
         if workload is None:
             self.table = None
             raise Unreadable(f"found {shown(name.strip())}; allowed: {one_of(list(WORKLOADS))}")
+        check_title(hints=self.hints, workload=workload)
         self.table = _Table(number, workload, options)
 
     def _head(self, number: int, line: str) -> None:
@@ -264,13 +267,10 @@ def _columns(line: str) -> list[str]:
         raise Unreadable(f"head of the table: found {shown(' '.join(rest))}, which is no column")
     columns = []
     for match in _COLUMN.finditer(text):
-        if match["unit"] is not None and match["unit"] not in _UNITS:
-            raise Unreadable(
-                f"{match['name']}: found {shown(str(match['unit']))}; allowed: {one_of(list(_UNITS))}"
-            )
-        time = match["unit"] == "us"
-        if match["name"] and ("Lat" in match["name"]) != time:
-            raise Unreadable(f"{match['name']}: found {shown(match['unit'])} as its unit")
+        name, unit = match["name"] or "", match["unit"] or ""
+        allowed = "us" if "Lat" in name else "MB/s"
+        if name and unit != allowed:
+            raise Unreadable(f"{name}: found {shown(unit)}; allowed: {allowed}")
         columns.append(_column(match))
     if not columns or columns[0] not in ("latency", "bandwidth") or len({*columns}) < len(columns):
         raise Unreadable("head of the table: found other columns than OSU's")

@@ -14,7 +14,18 @@ from decimal import Decimal
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
 from hcasim.traces.perftest_run import WORKLOADS, Run, bandwidth, latency, unit_of
-from hcasim.traces.reading import Figure, Hints, Source, Unreadable, agree, count, figure, shown
+from hcasim.traces.reading import (
+    Figure,
+    Hints,
+    Source,
+    Unreadable,
+    agree,
+    check_title,
+    check_workload,
+    count,
+    figure,
+    shown,
+)
 from hcasim.traces.schema import Failure, Measured, Point
 
 TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
@@ -86,6 +97,7 @@ def read_perftest(source: Source, hints: Hints) -> Imported:
     Raises:
         CatalogError: every line that cannot be read, and why.
     """
+    check_workload(hints, WORKLOADS)
     reader = _Reader(source, hints)
     for number, line in enumerate(source.lines, start=1):
         try:
@@ -115,6 +127,7 @@ class _Reader:
             self._close()
             self.table = _Table(Run(number))
             self.table.run.set_title(match[1].replace(" ", "_"))
+            check_title(self.hints, self.table.run.workload)
         elif HEAD.fullmatch(line):
             self._begin(number, line)
         elif match := _LISTING.fullmatch(line):
@@ -154,6 +167,8 @@ class _Reader:
                     f"{one_of(WORKLOADS)}"
                 )
             table = self.table = _Table(Run(number, self.hints.workload))
+        if self.hints.unit and unit and self.hints.unit != unit:
+            raise Unreadable(f"found {unit}; --unit says {self.hints.unit}")
         table.columns, table.unit, table.line = columns, unit, number
         table.rows, table.closed = 0, False
         if table.run.workload and table.run.is_latency != bool(_times(columns)):
@@ -205,7 +220,7 @@ class _Reader:
         columns = table.columns
         if len(words) == len(columns) + 1 and columns[-1] == "percentile_99.9":
             # Printed for a while in 2017, without meaning.
-            self.found.note(f"line {number}: a figure behind the last column was passed over")
+            self.found.note("figures behind the last column were passed over")
             words = words[:-1]
         if len(words) != len(columns):
             raise Unreadable(f"found {len(words)} figures for {len(columns)} columns")

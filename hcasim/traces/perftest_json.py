@@ -11,8 +11,24 @@ from dataclasses import dataclass
 
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
-from hcasim.traces.perftest_run import BANDWIDTH_UNITS, Run, bandwidth, fitting_units, latency
-from hcasim.traces.reading import Hints, Source, Unreadable, count, figure, shown
+from hcasim.traces.perftest_run import (
+    BANDWIDTH_UNITS,
+    WORKLOADS,
+    Run,
+    bandwidth,
+    fitting_units,
+    latency,
+)
+from hcasim.traces.reading import (
+    Hints,
+    Source,
+    Unreadable,
+    check_title,
+    check_workload,
+    count,
+    figure,
+    shown,
+)
 from hcasim.traces.schema import Measured, Point
 
 _TOKEN = re.compile(r'\s*(?:([{}])|"([^"]*)"|([^\s{}:,"][^{}:,"\n]*)|([:,]))')
@@ -66,6 +82,7 @@ def read_perftest_json(source: Source, hints: Hints) -> Imported:
     Raises:
         CatalogError: every place that cannot be read, and why.
     """
+    check_workload(hints, WORKLOADS)
     found = Imported(source, "perftest")
     faults: list[str] = []
     try:
@@ -175,6 +192,7 @@ def _read_run(found: Imported, line: int, sections: dict[str, Section], hints: H
     run = Run(line)
     try:
         run.set_title(info["test"].value)
+        check_title(hints, run.workload)
     except Unreadable as error:
         raise _Damaged(info["test"].line, error) from None
     run.settings = {_SETTINGS[key]: one.value for key, one in info.items() if key in _SETTINGS}

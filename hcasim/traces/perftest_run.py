@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from hcasim.traces.reading import Figure, Hints, Quantity, Unreadable, agree, ordered, unlike
+from hcasim.traces.reading import (
+    Figure,
+    Hints,
+    Quantity,
+    Unreadable,
+    agree,
+    ordered,
+    shown,
+    unlike,
+)
 from hcasim.traces.schema import Device, Measured, Port
 
 _TITLE = re.compile(
@@ -67,11 +76,12 @@ class Run:
         match = _TITLE.fullmatch(title)
         words = match["rest"] if match else ""
         if not match or ("BW" in words) == ("Latency" in words):
-            raise Unreadable(f"found {title!r}; allowed: a test such as RDMA_Write_BW_Test")
+            raise Unreadable(f"found {shown(title)}; allowed: a test such as RDMA_Write_BW_Test")
         verb = _VERBS[match["verb"]] + ("_imm" if match["imm"] else "")
         way = "lat" if "Latency" in words else "bibw" if "Bidirectional" in words else "bw"
         self.title, self.workload = title.replace("_", " "), f"{verb}_{way}"
-        self.options |= dict(("op", _OPS[word]) for word in _OPS if word in words)
+        if operation := next((one for one in _OPS if one in words), ""):
+            self.options["op"] = _OPS[operation]
         self.options |= {name: True for name in ("Multicast", "forwarding") if name in words}
 
     def device(self, hints: Hints) -> Device:

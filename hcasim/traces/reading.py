@@ -16,6 +16,8 @@ from hcasim.traces.schema import UNITS, Measured, Statistics
 _FIGURE = re.compile(r"[0-9]+(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)
 _COUNT = re.compile(r"[0-9]{1,15}", re.ASCII)
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# What mpirun --tag-output puts before each line.
+_TAG = re.compile(r"\[[0-9]+,[0-9]+\]<std(?:out|err)>: ?")
 _LONGEST = 40
 _SHOWN = 60
 
@@ -88,7 +90,7 @@ class Source:
             raise CatalogError([f"{self.name}: found binary data; allowed: text in UTF-8"])
         if not text.strip():
             raise CatalogError([f"{self.name}: found an empty file; allowed: a tool's output"])
-        lines = [line.removesuffix("\r") for line in text.split("\n")]
+        lines = [_TAG.sub("", line.removesuffix("\r")) for line in text.split("\n")]
         return lines if lines[-1] else lines[:-1]
 
     def _decode(self) -> str:
@@ -248,6 +250,26 @@ def same_decimals(rows: Sequence[tuple[int, Sequence[Figure]]], end: str) -> tup
     if len(last) == len(expected) and [one.decimals for one in last] != expected:
         return line, f"found {shown(last[-1].text)} with fewer or more decimals than above: {end}"
     return None
+
+
+def check_workload(hints: Hints, allowed: Sequence[str]) -> None:
+    """Refuse a workload that a tool does not have.
+
+    Raises:
+        CatalogError: none of those allowed.
+    """
+    if hints.workload and (faults := known_word("--workload", hints.workload, allowed)):
+        raise CatalogError(faults)
+
+
+def check_title(hints: Hints, workload: str) -> None:
+    """Refuse a workload that contradicts a title.
+
+    Raises:
+        Unreadable: the title says another.
+    """
+    if hints.workload not in ("", workload):
+        raise Unreadable(f"found {workload}; --workload says {hints.workload}")
 
 
 def known_word(option: str, found: str, allowed: Sequence[str]) -> list[str]:
