@@ -68,6 +68,7 @@ class _Table:
     line: int = 0
     rows: int = 0
     closed: bool = False
+    broken: bool = False
     seen: set[tuple[int, int]] = field(default_factory=set)
     listings: list[_Listing] = field(default_factory=list)
 
@@ -129,7 +130,10 @@ class _Reader:
             self.table.run.set_title(match[1].replace(" ", "_"))
             check_title(self.hints, self.table.run.workload)
         elif HEAD.fullmatch(line):
-            self._begin(number, line)
+            if self.table is None or not self.table.broken:
+                self._begin(number, line)
+        elif self.table is not None and self.table.broken:
+            pass
         elif match := _LISTING.fullmatch(line):
             self._list(number, match[1])
         elif self.table is None or not self.table.columns:
@@ -151,6 +155,14 @@ class _Reader:
                 run.settings[key] = match[1]
 
     def _begin(self, number: int, line: str) -> None:
+        try:
+            self._take_head(number, line)
+        except Unreadable:
+            # One fault is enough for a table.
+            self.table = _Table(Run(number), broken=True)
+            raise
+
+    def _take_head(self, number: int, line: str) -> None:
         columns, unit = _columns(line)
         table = self.table
         if table is not None and table.columns and not table.closed and table.listings:
@@ -188,8 +200,11 @@ class _Reader:
         assert table is not None
         if table.listings and table.listings[-1].open:
             table.listings[-1].open = False
-        else:
+        elif not table.closed:
             table.closed = True
+            if table.rows:
+                # What went wrong in a run with results is not why the next one has none.
+                self.trouble = ""
 
     def _take_row(self, number: int, line: str) -> None:
         table = self.table
@@ -197,6 +212,7 @@ class _Reader:
         listing = table.listings[-1] if table.listings else None
         if listing is not None and listing.open and (match := _LISTED.fullmatch(line)):
             if int(match[1]) != len(listing.values) + 1:
+                table.broken, table.columns = True, []
                 raise Unreadable(
                     f"found sample {match[1]} after {len(listing.values)}: lines are missing"
                 )
@@ -268,9 +284,10 @@ class _Reader:
         if table is None:
             return
         run, where = table.run, table.line or table.run.line
-        trouble, self.trouble = self.trouble, ""
-        if not table.rows and (trouble or table.closed):
-            reason = trouble or "nothing was printed, as on the server of a one-way test"
+        if table.broken:
+            return
+        if not table.rows and (self.trouble or table.closed):
+            reason = self.trouble or "nothing was printed, as on the server of a one-way test"
             self.found.failures.append((where, Failure(workload=run.workload, error=reason)))
         elif self.hints.partial:
             self.found.cut = True

@@ -158,7 +158,7 @@ def _documents(source: Source) -> tuple[list[tuple[int, dict[str, Section]]], bo
                 entries[named[1]] = _Entry(number, word)
                 named, comma = None, False
             elif pending is not None:
-                raise _Damaged(number, f"found {shown(word)} behind a name without a colon")
+                raise _Damaged(pending[0], f"found {shown(pending[1])}; allowed: NAME: VALUE")
             else:
                 pending, comma = (number, word), False
                 repaired = repaired or not is_quoted
