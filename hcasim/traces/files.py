@@ -88,7 +88,8 @@ def parse_trace(data: bytes, where: str) -> Trace:
     except UnicodeDecodeError:
         raise CatalogError([f"{where}: found binary data; allowed: a trace in UTF-8"]) from None
     records, faults = _records(where, text)
-    faults += _order(where, records)
+    # A line that cannot be read is missing in its order, too.
+    faults = faults or _order(where, records)
     if faults:
         raise CatalogError(faults)
     header = records[0]

@@ -138,6 +138,8 @@ class _Reader:
             self._head(number, line)
         elif match := _PAIRS.match(line):
             self._pairs(match[1], match[2])
+        elif re.match(r"\s*#.*\b(pairs|window size)\b", line):
+            raise Unreadable(f"found {shown(line.strip())}; not pairs and a window size")
         elif match := _SETUP.match(line):
             self.found.note(line.strip().lstrip("# "))
             if self.table and "DEVICE" in line:

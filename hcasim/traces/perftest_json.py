@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
 from hcasim.traces.perftest_run import (
-    BANDWIDTH_UNITS,
+    UNITS,
     WORKLOADS,
     Run,
     bandwidth,
@@ -27,6 +27,7 @@ from hcasim.traces.reading import (
     check_workload,
     count,
     figure,
+    known_word,
     shown,
 )
 from hcasim.traces.schema import Measured, Point
@@ -83,6 +84,8 @@ def read_perftest_json(source: Source, hints: Hints) -> Imported:
         CatalogError: every place that cannot be read, and why.
     """
     check_workload(hints, WORKLOADS)
+    if hints.unit and (wrong := known_word("--unit", hints.unit, UNITS)):
+        raise CatalogError(wrong)
     found = Imported(source, "perftest")
     faults: list[str] = []
     try:
@@ -248,7 +251,7 @@ def _take(found: Imported, run: Run, results: Section, hints: Hints) -> None:
             raise _Damaged(
                 results["BW_average"].line,
                 "BW_average: perftest's JSON has no unit, and the message rate does not tell it; "
-                f"--unit says which it is: {one_of([*dict.fromkeys(BANDWIDTH_UNITS.values())])}",
+                f"--unit says which it is: {one_of(UNITS)}",
             )
         unit = hints.unit or units[0]
         if not hints.unit:

@@ -31,6 +31,7 @@ _LAYERS = {"IB": "infiniband", "InfiniBand": "infiniband", "Ethernet": "ethernet
 _MIB = Decimal(2**20)
 BANDWIDTH_UNITS = {"MB/sec": "MiB/s", "MiB/sec": "MiB/s", "Gb/sec": "Gbit/s"}
 """The units of perftest as a trace writes them: its MB is 2^20 bytes."""
+UNITS = tuple(dict.fromkeys(BANDWIDTH_UNITS.values()))
 _PER_SECOND = {"MiB/s": _MIB, "Gbit/s": Decimal(125_000_000)}
 WORKLOADS = (
     *(f"{verb}_lat" for verb in _VERBS.values()),

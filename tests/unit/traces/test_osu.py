@@ -82,20 +82,32 @@ def test_output_of_windows_is_read(read: Read) -> None:
         (LATENCY, (" 1.35\n", " 0.00\n"), "file:4: Latency: found 0.00; allowed: more than"),
         (LATENCY, (" 1.35\n", "\n"), "file:4: found 1 columns; allowed: 2"),
         (LATENCY, ("\n2      ", "\n1      "), "file:6: found size 1 a second time"),
-        (LATENCY, ("MPI Latency Test", "MPI Lateness Test"), "file:2: found 'Lateness'; allowed: osu_"),
+        (
+            LATENCY,
+            ("MPI Latency Test", "MPI Lateness Test"),
+            "file:2: found 'Lateness'; allowed: osu_",
+        ),
         (LATENCY, ("1335.89\n", "1335.8\n"), "file:27: found '1335.8' with fewer or more decimals"),
         (
             MBW_MR,
             ("11753.33", "11207.87"),
             "found 12324.26 MB/s and 11207.87 messages a second, which do not fit together",
         ),
-        (MBW_MR, ("window size: 64", "window size: varied"), "found a table of varied windows (-V)"),
+        (
+            MBW_MR,
+            ("window size: 64", "window size: varied"),
+            "found a table of varied windows (-V)",
+        ),
         (
             outputs.OSU_5_FULL,
             ("3.05              3.51", "3.51              3.05"),
             "found Min 3.51 above Avg 3.25",
         ),
-        (outputs.OSU_7_LATENCY, ("Fail", "Fine"), "Validation: found 'Fine'; allowed: Pass or Fail"),
+        (
+            outputs.OSU_7_LATENCY,
+            ("Fail", "Fine"),
+            "Validation: found 'Fine'; allowed: Pass or Fail",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named(

@@ -99,8 +99,10 @@ def test_a_run_of_some_seconds_prints_a_mean_only(read: Read) -> None:
 def test_a_mean_tells_whether_a_round_trip_is_whole_or_half(faults: Faults) -> None:
     text = outputs.PERFTEST_2016_DURATION.replace("RDMA_Read", "RDMA_Write")
     assert faults(text) == [
-        "file:15: found 2.21 usec and 452311.80 a second, which is not the same: "
-        "a RDMA Write Latency Test counts half a round trip"
+        (
+            "file:15: found 2.21 usec and 452311.80 a second, which is not the same: "
+            "a RDMA Write Latency Test counts half a round trip"
+        )
     ]
 
 
@@ -189,11 +191,15 @@ def test_a_table_without_title_needs_the_name_of_its_test(read: Read, faults: Fa
     assert {p.workload for p in read(text, workload="send_lat").points} == {"send_lat"}
     assert faults(text, workload="send_bw")[0].startswith("file:1: found the columns of another")
     assert faults(text, workload="write_lst") == [
-        "--workload: found 'write_lst'; allowed: send_lat, write_lat, read_lat, atomic_lat, "
-        "send_bw, send_bibw, write_bw, write_bibw, read_bw, read_bibw, atomic_bw or atomic_bibw; "
-        "did you mean 'write_lat'?"
+        (
+            "--workload: found 'write_lst'; allowed: send_lat, write_lat, read_lat, atomic_lat, "
+            "send_bw, send_bibw, write_bw, write_bibw, read_bw, read_bibw, atomic_bw or atomic_bibw; "
+            "did you mean 'write_lat'?"
+        )
     ]
-    assert faults(LAT, workload="read_lat")[0] == "file:2: found write_lat; --workload says read_lat"
+    assert (
+        faults(LAT, workload="read_lat")[0] == "file:2: found write_lat; --workload says read_lat"
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,13 +215,19 @@ def test_a_table_without_title_needs_the_name_of_its_test(read: Read, faults: Fa
         (
             LAT,
             (" 10.26          18.80 ", " 18.80          10.26 "),
-            "file:22: found t_min 18.80 above t_typical 10.40: "
-            "the line is damaged, or its columns are swapped",
+            (
+                "file:22: found t_min 18.80 above t_typical 10.40: "
+                "the line is damaged, or its columns are swapped"
+            ),
         ),
         (LAT, ("t_min[usec]", "t_min[msec]"), "file:21: t_min: found 'msec'; allowed: usec"),
         (LAT, ("t_min[usec]", "t_mean[usec]"), "is no column"),
         (LAT, (" 4       20  ", " 2       20  "), "file:23: found 2 bytes a second time"),
-        (LAT, (" 4       20  ", " 4       0   "), "file:23: #iterations: found '0'; allowed: a whole"),
+        (
+            LAT,
+            (" 4       20  ", " 4       0   "),
+            "file:23: #iterations: found '0'; allowed: a whole",
+        ),
         (
             BW,
             ("BW average[MB/sec]", "BW average[GB/sec]"),
@@ -229,8 +241,10 @@ def test_a_table_without_title_needs_the_name_of_its_test(read: Read, faults: Fa
         (
             BW,
             ("MB/sec", "Gb/sec"),
-            "file:23: found 92.19 Gbit/s and 0.001475 million messages a second, which do not fit "
-            "together at 65536 bytes; as MiB/s they would",
+            (
+                "file:23: found 92.19 Gbit/s and 0.001475 million messages a second, which do not fit "
+                "together at 65536 bytes; as MiB/s they would"
+            ),
         ),
         (UNSORTED, ("\n7, 10.5409", ""), "file:29: found sample 8 after 6: lines are missing"),
         (UNSORTED, ("\n199, 10.2855", ""), "found 198 samples above for 200 iterations"),
@@ -261,8 +275,10 @@ def test_an_output_that_was_cut_short_is_refused_or_taken_in_part(
     lines = LAT.splitlines(keepends=True)
     text = "".join(lines[:30])
     assert faults(text) == [
-        "file:21: found no line of dashes behind the table: the output was cut short; "
-        "--partial takes what is there"
+        (
+            "file:21: found no line of dashes behind the table: the output was cut short; "
+            "--partial takes what is there"
+        )
     ]
     trace = read(text, partial=True)
     assert len(trace.points) == 9
@@ -277,8 +293,10 @@ def test_an_output_that_was_cut_short_is_refused_or_taken_in_part(
 def test_the_side_that_only_serves_has_no_result(faults: Faults) -> None:
     lines = BW.splitlines(keepends=True)
     assert faults("".join(lines[:-2] + lines[-1:])) == [
-        "file:22: write_bw: found no result: nothing was printed, "
-        "as on the server of a one-way test"
+        (
+            "file:22: write_bw: found no result: nothing was printed, "
+            "as on the server of a one-way test"
+        )
     ]
 
 

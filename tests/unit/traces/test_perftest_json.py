@@ -38,8 +38,10 @@ def test_the_unit_is_asked_for_where_the_message_rate_does_not_tell_it(
 ) -> None:
     text = BW.replace("MsgRate: 0.001475", "MsgRate: 0.000000")
     assert faults(text) == [
-        "file:25: BW_average: perftest's JSON has no unit, and the message rate does not tell it; "
-        "--unit says which it is: MiB/s or Gbit/s"
+        (
+            "file:25: BW_average: perftest's JSON has no unit, and the message rate does not tell it; "
+            "--unit says which it is: MiB/s or Gbit/s"
+        )
     ]
     assert read(text, unit="Gbit/s").points[0].measured[0].printed == "92.19 Gbit/s"
     assert "do not fit together" in faults(BW, unit="Gbit/s")[0]
@@ -60,7 +62,11 @@ def test_files_behind_each_other_are_several_runs(read: Read) -> None:
         (LAT, ("t_typical: 10.25,\n", ""), "file:1: results: found no t_typical"),
         (LAT, ("t_min: 9.91", "t_min: 99.91"), "found t_min 99.91 above t_typical 10.25"),
         (LAT, ("t_min: 9.91,", "t_min 9.91,"), "file:23: found 't_min 9.91'; allowed: NAME: VALUE"),
-        (LAT, ("t_min: 9.91,", "t_min: 9.91,\nt_min: 9.92,"), "file:24: t_min: found a second time"),
+        (
+            LAT,
+            ("t_min: 9.91,", "t_min: 9.91,\nt_min: 9.92,"),
+            "file:24: t_min: found a second time",
+        ),
         (LAT, ("MsgSize: 8", "MsgSize: eight"), "MsgSize: found 'eight'; allowed: a whole number"),
         (LAT, ("test: RDMA_Write_L", "test: RDMA_Wrote_L"), "found 'RDMA_Wrote_Latency_Test'"),
         (LAT, ("results: {", "result: {"), "file:1: found no results"),

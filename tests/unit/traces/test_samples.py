@@ -84,7 +84,9 @@ def test_samples_without_order_are_kept_one_by_one(data: Path, read: Read) -> No
     lines = path.read_text().splitlines()
     printed = [float(line.split(", ")[1]) for line in lines if line[:1].isdigit() and ", " in line]
     assert len(measured.samples) == len(printed) == 199
-    assert all(close(*pair) for pair in zip(measured.samples, [one * 1000 for one in printed]))
+    assert all(
+        close(*pair) for pair in zip(measured.samples, [one * 1000 for one in printed], strict=True)
+    )
     assert measured.printed == "10.39 us"
 
 
@@ -161,8 +163,10 @@ def test_a_megabyte_of_osu_is_a_million(data: Path, read: Read) -> None:
         bandwidth, rate = (one.statistics for one in point.measured)
         assert point.workload == "osu_mbw_mr"
         assert point.options == {"size": size, "processes": 1, "window": 64}
-        assert bandwidth is not None and bandwidth.mean == megabytes
-        assert rate is not None and close(rate.mean, messages / 1e6)
+        assert bandwidth is not None
+        assert bandwidth.mean == megabytes
+        assert rate is not None
+        assert close(rate.mean, messages / 1e6)
 
 
 def test_times_of_np_out_are_seconds_of_one_way(data: Path, read: Read) -> None:
@@ -172,8 +176,10 @@ def test_times_of_np_out_are_seconds_of_one_way(data: Path, read: Read) -> None:
     for point, (size, mbps, seconds) in zip(trace.points, table(path, 3), strict=True):
         latency, bandwidth = (one.statistics for one in point.measured)
         assert (point.workload, point.options) == ("netpipe", {"size": size})
-        assert latency is not None and close(latency.mean, seconds * 1e9)
-        assert bandwidth is not None and close(bandwidth.mean, mbps * 2**20 / 8 / 1e6)
+        assert latency is not None
+        assert close(latency.mean, seconds * 1e9)
+        assert bandwidth is not None
+        assert close(bandwidth.mean, mbps * 2**20 / 8 / 1e6)
         # The two say the same, so that neither is a round trip.
         assert bandwidth.mean is not None
         assert abs(bandwidth.mean / (size / seconds / 1e6) - 1) < 1e-3
@@ -186,7 +192,8 @@ def test_lines_that_a_mail_leaves_out_are_noted(data: Path, read: Read) -> None:
     for point, words in zip(trace.points, lines, strict=True):
         latency, bandwidth = (one.statistics for one in point.measured)
         assert point.options == {"size": int(words[1]), "iters": int(words[3])}
-        assert latency is not None and close(latency.mean, float(words[9]) * 1000)
+        assert latency is not None
+        assert close(latency.mean, float(words[9]) * 1000)
         assert bandwidth is not None
         assert close(bandwidth.mean, float(words[6]) * 2**20 / 8 / 1e6)
     assert trace.header.notes == (
