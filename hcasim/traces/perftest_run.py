@@ -202,9 +202,13 @@ def _check_rate(run: Run, cells: Mapping[str, Figure]) -> None:
 
 
 def _look_like_cycles(cells: Mapping[str, Figure]) -> bool:
-    """Whether the times are whole or half numbers, as those of -C are under a head of usec."""
-    direct = [cells[name] for name in ("t_min", "t_max", "t_typical") if name in cells]
-    return len(direct) == 3 and all((2 * one.value) % 1 == 0 for one in direct)
+    """Whether the times are whole or half numbers, as those of -C are under a head of usec.
+
+    Times of a simulator may be so by chance, but they are all the same.
+    """
+    names = ("t_min", "t_max", "t_typical")
+    direct = [cells[name].value for name in names if name in cells]
+    return len(direct) == 3 and len(set(direct)) > 1 and all(2 * one % 1 == 0 for one in direct)
 
 
 def _from_cycles(cells: Mapping[str, Figure], hints: Hints) -> tuple[dict[str, Figure], str]:

@@ -193,8 +193,8 @@ def test_a_table_without_title_needs_the_name_of_its_test(read: Read, faults: Fa
     assert faults(text, workload="write_lst") == [
         (
             "--workload: found 'write_lst'; allowed: send_lat, write_lat, read_lat, atomic_lat, "
-            "send_bw, send_bibw, write_bw, write_bibw, read_bw, read_bibw, atomic_bw or atomic_bibw; "
-            "did you mean 'write_lat'?"
+            "send_bw, send_bibw, write_bw, write_bibw, read_bw, read_bibw, atomic_bw or "
+            "atomic_bibw; did you mean 'write_lat'?"
         )
     ]
     assert (
@@ -242,8 +242,8 @@ def test_a_table_without_title_needs_the_name_of_its_test(read: Read, faults: Fa
             BW,
             ("MB/sec", "Gb/sec"),
             (
-                "file:23: found 92.19 Gbit/s and 0.001475 million messages a second, which do not fit "
-                "together at 65536 bytes; as MiB/s they would"
+                "file:23: found 92.19 Gbit/s and 0.001475 million messages a second, which do not "
+                "fit together at 65536 bytes; as MiB/s they would"
             ),
         ),
         (UNSORTED, ("\n7, 10.5409", ""), "file:29: found sample 8 after 6: lines are missing"),

@@ -39,8 +39,8 @@ def test_the_unit_is_asked_for_where_the_message_rate_does_not_tell_it(
     text = BW.replace("MsgRate: 0.001475", "MsgRate: 0.000000")
     assert faults(text) == [
         (
-            "file:25: BW_average: perftest's JSON has no unit, and the message rate does not tell it; "
-            "--unit says which it is: MiB/s or Gbit/s"
+            "file:25: BW_average: perftest's JSON has no unit, and the message rate does not tell "
+            "it; --unit says which it is: MiB/s or Gbit/s"
         )
     ]
     assert read(text, unit="Gbit/s").points[0].measured[0].printed == "92.19 Gbit/s"
