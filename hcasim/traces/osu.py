@@ -32,6 +32,7 @@ TITLE = re.compile(
     r"\s*#?\s*OSU MPI(?P<name>.*?) Test(?:\s+\(?(?:v|Version )\s?(?P<version>[\w.]+)\)?)?\s*"
 )
 HEAD = re.compile(r"\s*#\s*Size\s+.*")
+_WITHOUT_SIZES = ("init", "hello world", "barrier latency")
 _ACCELERATED = re.compile(r"-(CUDA|OPENACC|ROCM|MANAGED|SYCL)\b")
 _NAMES = {
     "latency": "osu_latency",
@@ -159,8 +160,11 @@ class _Reader:
                 f"found version {version} behind version {self.found.version}; divide the file"
             )
         self.found.version = version or self.found.version
+        self.table = None
+        if name.strip().lower() in _WITHOUT_SIZES:
+            self.found.note(f"{name.strip()}, which has no sizes, was passed over")
+            return
         if workload is None:
-            self.table = None
             raise Unreadable(f"found {shown(name.strip())}; allowed: {one_of(list(WORKLOADS))}")
         check_title(hints=self.hints, workload=workload)
         self.table = _Table(number, workload, options)
@@ -187,7 +191,7 @@ class _Reader:
         words = line.split()
         if not words or words[0].startswith("#"):
             return
-        figures = [word for word in words if re.fullmatch(r"-?[0-9][0-9.e+]*", word)]
+        figures = [word for word in words if re.fullmatch(r"-?[0-9][0-9.e+]*|Pass|Fail", word)]
         if words[0] not in figures and len(figures) < 2:
             if self.table is not None and self.table.rows:
                 self.found.passed_over(number, line)
@@ -197,7 +201,7 @@ class _Reader:
             if len(figures) == len(words) > 1:
                 raise Unreadable("found figures before the head of their table")
             return
-        if len(figures) < len(words) - 1 and words[0] not in figures:
+        if 2 * len(figures) < len(words):
             self.found.passed_over(number, line)
             return
         self._take(number, words)
@@ -218,6 +222,7 @@ class _Reader:
         columns.pop("transmit", None)
         verdict = columns.pop("validation", "Pass")
         cells = {name: figure(word, name) for name, word in columns.items()}
+        table.rows.append((number, list(cells.values())))
         if verdict not in ("Pass", "Fail"):
             raise Unreadable(f"Validation: found {shown(verdict)}; allowed: Pass or Fail")
         if verdict == "Fail":
@@ -228,7 +233,9 @@ class _Reader:
             return
         iters = options.get("iters")
         measured = _measured(table.workload, size, cells, iters if type(iters) is int else None)
-        table.rows.append((number, list(cells.values())))
+        if not measured:
+            self.found.note(f"line {number}: {words[1]} at {size} bytes says nothing; passed over")
+            return
         self.found.add_adapter(number, _device(self.hints), Port())
         self.found.points.append(Point(workload=table.workload, options=options, measured=measured))
 
@@ -242,7 +249,7 @@ class _Reader:
         if fault_ := same_decimals(table.rows, _CUT):
             line, reason = fault_
             if self.hints.partial:
-                self.found.points.pop()
+                del self.found.points[-1:]
                 self.found.note(f"line {line} was cut short and passed over")
                 self.found.cut = True
             else:
@@ -310,14 +317,12 @@ def _measured(
         return (Quantity("us", main, True, kind, "", iters, parts, percentiles).measured(),)
     main = cells["bandwidth"]
     rate = cells.get("rate")
-    if rate is not None and rate.value and size:
-        if not agree(main.between(Decimal(1_000_000)), rate.between(size)):
-            raise Unreadable(
-                f"found {main.text} MB/s and {rate.text} messages a second, "
-                f"which do not fit together at {size} bytes"
-            )
-    elif not main.value:
-        raise Unreadable(f"Bandwidth: found {main.text}: too few digits to say anything")
+    known = rate is not None and rate.value and size
+    if known and not agree(main.between(Decimal(1_000_000)), cells["rate"].between(size)):
+        raise Unreadable(
+            f"found {main.text} MB/s and {cells['rate'].text} messages a second, "
+            f"which do not fit together at {size} bytes"
+        )
     found = []
     if main.value:
         found.append(Quantity("MB/s", main, count=iters, percentiles=percentiles).measured())

@@ -257,6 +257,9 @@ class _Reader:
         if "#sl" in columns:
             options["sl"] = lane
         measured = self._measured(cells, size, iters)
+        if not measured:
+            self.found.note(f"line {number}: a bandwidth of 0 says nothing; passed over")
+            return
         self.found.points.append(
             Point(workload=table.run.workload, options=options, measured=measured)
         )

@@ -257,5 +257,7 @@ def _take(found: Imported, run: Run, results: Section, hints: Hints) -> None:
         if not hints.unit:
             found.note(f"bandwidths of {size} bytes are in {unit}, as their message rate tells")
         measured = bandwidth(run, cells, size, iters, unit)
+    if not measured:
+        raise _Damaged(results["BW_average"].line, "BW_average: found 0, which says nothing")
     found.add_adapter(run.line, run.device(hints), run.port())
     found.points.append(Point(workload=run.workload, options=options, measured=measured))

@@ -240,6 +240,9 @@ def bandwidth(
         iters: iterations.
         unit: "MiB/s" or "Gbit/s".
 
+    Returns:
+        Nothing if all digits are 0.
+
     Raises:
         Unreadable: figures that contradict each other.
     """
@@ -257,8 +260,6 @@ def bandwidth(
                 f"not fit together at {size} bytes{guess}"
             )
         both_ways = times == [2]
-    elif not mean.value:
-        raise Unreadable(f"found a bandwidth of {mean.text}: too few digits to say anything")
     found = []
     if mean.value:
         # Without peak, as with -N or -D, it prints 0.

@@ -135,3 +135,26 @@ def test_a_last_line_that_was_cut_is_passed_over_if_the_user_says_so(read: Read)
     assert len(trace.points) == 23
     assert trace.end is not None
     assert not trace.end.complete
+
+
+def test_a_bandwidth_without_digits_is_noted_and_passed_over(read: Read) -> None:
+    trace = read(outputs.OSU_3_BIBW.replace("3.10", "0.00"))
+    assert [point.options["size"] for point in trace.points] == [2, 4]
+    assert trace.header.notes == ("line 3: 0.00 at 1 bytes says nothing; passed over",)
+
+
+def test_programs_without_sizes_are_passed_over(read: Read) -> None:
+    text = (
+        "# OSU MPI Init Test v3.3\nnprocs: 4, min: 67 ms, max: 67 ms, avg: 67 ms\n\n"
+        "# OSU MPI Barrier Latency Test v3.3\n# Avg Latency(us)\n             4.91\n"
+    )
+    trace = read(text + outputs.OSU_3_BIBW)
+    assert len(trace.points) == 3
+    assert trace.header.notes[0] == "Init, which has no sizes, was passed over"
+
+
+def test_what_mpirun_says_behind_a_table_is_no_line_of_it(read: Read) -> None:
+    text = outputs.OSU_3_BIBW + "2 total processes failed to start\n"
+    trace = read(text)
+    assert len(trace.points) == 3
+    assert "line 6 was passed over" in trace.header.notes[0]
