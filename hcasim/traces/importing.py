@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 from hcasim.catalog.errors import CatalogError, one_of
-from hcasim.traces import netpipe, osu, perftest
+from hcasim.traces import netpipe, netpipe_terminal, osu, perftest, perftest_table
 from hcasim.traces.files import Trace, parse_trace
 from hcasim.traces.imported import Imported, described
 from hcasim.traces.perftest_json import read_perftest_json
@@ -27,9 +27,12 @@ _NAMES = {
 _MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("probe", re.compile(r'\s*\{.*"record"\s*:.*').match),
     ("perftest-json", re.compile(r'\s*\{?\s*"?(test_info|results)"?\s*:\s*\{').match),
-    ("perftest", lambda line: perftest.TITLE.fullmatch(line) or perftest.HEAD.fullmatch(line)),
+    (
+        "perftest",
+        lambda line: perftest.TITLE.fullmatch(line) or perftest_table.is_head(line),
+    ),
     ("osu", lambda line: osu.TITLE.fullmatch(line) or osu.HEAD.fullmatch(line)),
-    ("netpipe", netpipe.TERMINAL.fullmatch),
+    ("netpipe", netpipe_terminal.TERMINAL.fullmatch),
 )
 _READERS: dict[str, Callable[[Source, Hints], Imported]] = {
     "perftest": perftest.read_perftest,

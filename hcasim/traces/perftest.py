@@ -7,19 +7,17 @@ times of writes and sends are half a round trip as printed, those of reads and a
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
-from decimal import Decimal
 
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
-from hcasim.traces.perftest_run import WORKLOADS, Run, bandwidth, latency, unit_of
+from hcasim.traces.perftest_run import WORKLOADS, Run, bandwidth, latency
+from hcasim.traces.perftest_table import Listing, is_head, read_columns, sampled, times_of
 from hcasim.traces.reading import (
     Figure,
     Hints,
     Source,
     Unreadable,
-    agree,
     check_title,
     check_workload,
     count,
@@ -29,7 +27,6 @@ from hcasim.traces.reading import (
 from hcasim.traces.schema import Failure, Measured, Point
 
 TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
-HEAD = re.compile(r"\s*#bytes\s.*")
 _RULE = re.compile(r"\s*-{40,}\s*")
 _SETTING = re.compile(
     r"(Dual-port|Device|Number of qps|Transport type|Connection type|Using SRQ|TX depth|RX depth"
@@ -42,19 +39,12 @@ _OLD_SETTINGS = (
     (re.compile(r"\s*Number of qp's running ([0-9]+)"), "Number of qps"),
     (re.compile(r"\s*(Test with events)\b"), "events"),
 )
-_COLUMN = re.compile(
-    r"#bytes|#iterations|#sl|tps average|CPU_Util\[%+\]|[0-9.]+% percentile\[\S+\]"
-    r"|(?:BW peak|BW average|BW Port[12]|MsgRate Port[12]|MsgRate"
-    r"|t_min|t_max|t_typical|t_avg|t_stdev)\s?\[\S+\]"
-)
 _LISTING = re.compile(r"#, (\S+)\s*")
 _LISTED = re.compile(r"([0-9]+), (\S+)\s*", re.ASCII)
 _COMMAND = re.compile(r"(?:^|[\s/])(ib_(?:write|send|read|atomic)_(?:lat|bw)(?:\s.*)?)$")
 _TROUBLE = re.compile(
     r"couldn't|failed|failure|error|unable|timed? ?out|refused|cannot|can't", re.IGNORECASE
 )
-_TAIL = 2
-"""Longest samples that versions since 2017 leave out of a line and of -H, but not of -U."""
 _CUT = "the output was cut short; --partial takes what is there"
 
 
@@ -70,22 +60,7 @@ class _Table:
     closed: bool = False
     broken: bool = False
     seen: set[tuple[int, int]] = field(default_factory=set)
-    listings: list[_Listing] = field(default_factory=list)
-
-
-@dataclass
-class _Listing:
-    """The samples of -U, in the order of time, or of -H, sorted."""
-
-    line: int
-    unit: str
-    values: list[Figure] = field(default_factory=list)
-    open: bool = True
-
-    @property
-    def is_sorted(self) -> bool:
-        numbers = [one.value for one in self.values]
-        return numbers == sorted(numbers)
+    listings: list[Listing] = field(default_factory=list)
 
 
 def read_perftest(source: Source, hints: Hints) -> Imported:
@@ -129,7 +104,7 @@ class _Reader:
             self.table = _Table(Run(number))
             self.table.run.set_title(match[1].replace(" ", "_"))
             check_title(self.hints, self.table.run.workload)
-        elif HEAD.fullmatch(line):
+        elif is_head(line):
             if self.table is None or not self.table.broken:
                 self._begin(number, line)
         elif self.table is not None and self.table.broken:
@@ -163,7 +138,7 @@ class _Reader:
             raise
 
     def _take_head(self, number: int, line: str) -> None:
-        columns, unit = _columns(line)
+        columns, unit = read_columns(line)
         table = self.table
         if table is not None and table.columns and not table.closed and table.listings:
             # -U and -H print the head again behind their samples.
@@ -183,7 +158,7 @@ class _Reader:
             raise Unreadable(f"found {unit}; --unit says {self.hints.unit}")
         table.columns, table.unit, table.line = columns, unit, number
         table.rows, table.closed = 0, False
-        if table.run.workload and table.run.is_latency != bool(_times(columns)):
+        if table.run.workload and table.run.is_latency != bool(times_of(columns)):
             raise Unreadable(
                 f"found the columns of another test than {table.run.title or table.run.workload}"
             )
@@ -193,7 +168,7 @@ class _Reader:
             raise Unreadable("found samples before the head of their table")
         if unit not in ("usec", "cycles"):
             raise Unreadable(f"samples: found {shown(unit)}; allowed: usec or cycles")
-        self.table.listings.append(_Listing(number, unit))
+        self.table.listings.append(Listing(number, unit))
 
     def _rule(self) -> None:
         table = self.table
@@ -277,7 +252,7 @@ class _Reader:
             )
         printed = latency(table.run, cells, iters, hints)
         for listing in listings[:1]:
-            printed = _sampled(printed, listing, iters, cells, hints)
+            printed = sampled(printed, listing, iters, cells, hints)
         return (printed,)
 
     def _close(self) -> None:
@@ -307,81 +282,3 @@ class _Reader:
         if self.faults:
             raise CatalogError(self.faults)
         return self.found
-
-
-def _columns(line: str) -> tuple[list[str], str]:
-    """Return the columns of a table and the unit of its bandwidths."""
-    rest = _COLUMN.sub(" ", line).split()
-    if rest:
-        raise Unreadable(f"head of the table: found {shown(' '.join(rest))}, which is no column")
-    names, units = [], []
-    for text in _COLUMN.findall(line):
-        base, _, bracket = text.partition("[")
-        base, unit = base.strip(), bracket.rstrip("]")
-        if base.startswith(("t_", "9")) and unit != "usec":
-            raise Unreadable(f"{base}: found {shown(unit)}; allowed: usec")
-        if base.startswith("MsgRate") and unit != "Mpps":
-            raise Unreadable(f"{base}: found {shown(unit)}; allowed: Mpps")
-        if base.startswith("BW"):
-            units.append(unit_of(base, unit))
-        names.append(_name(base))
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice or names[:1] != ["#bytes"] or "#iterations" not in names:
-        raise Unreadable("head of the table: found other columns than perftest's")
-    if not _times(names) and "BW_average" not in names:
-        raise Unreadable("head of the table: found no time and no average bandwidth")
-    if len(set(units)) > 1:
-        raise Unreadable(f"head of the table: found bandwidths in {one_of(sorted(set(units)))}")
-    return names, units[0] if units else ""
-
-
-def _name(base: str) -> str:
-    """Name a column without its unit."""
-    if base.endswith("% percentile"):
-        return f"percentile_{base.partition('%')[0]}"
-    if "Port" in base:
-        what, _, port = base.partition(" Port")
-        return f"{what}_port{port}"
-    return {"tps average": "tps", "BW peak": "BW_peak", "BW average": "BW_average"}.get(base, base)
-
-
-def _times(columns: list[str]) -> list[str]:
-    return [name for name in columns if name in ("t_typical", "t_avg")]
-
-
-def _sampled(
-    printed: Measured, listing: _Listing, iters: int, cells: dict[str, Figure], hints: Hints
-) -> Measured:
-    """Put the samples in the place of their statistics, if both say the same."""
-    samples = listing.values
-    if len(samples) not in (iters - 1, iters - 1 - _TAIL):
-        raise Unreadable(
-            f"found {len(samples)} samples above for {iters} iterations; "
-            f"allowed: {iters - 1}: lines are missing"
-        )
-    middle = cells["t_typical"]
-    kept = sorted(one.value for one in samples)
-    possible = [
-        (min(medians), max(medians))
-        for tail in (0, _TAIL)
-        if (some := kept[: len(kept) - tail])
-        for medians in [(some[(len(some) - 1) // 2], some[len(some) // 2])]
-    ]
-    rough = Decimal("1e-5")
-    if not any(
-        agree(middle.between(), (low * (1 - rough), high * (1 + rough))) for low, high in possible
-    ):
-        raise Unreadable(f"found a typical time of {middle.text}, which is not that of the samples")
-    cycles = hints.cpu_mhz or Decimal(1)
-    values = [float(one.value / cycles * 1000) for one in samples]
-    form: dict[str, object] = {"samples": tuple(values)}
-    if len(samples) != iters - 1 or (listing.is_sorted and len(samples) > _TAIL):
-        form = {"histogram": tuple(sorted(Counter(values).items()))}
-    return Measured.model_validate(
-        {
-            "quantity": printed.quantity,
-            "unit": printed.unit,
-            "printed": printed.printed,
-            **form,
-        }
-    )

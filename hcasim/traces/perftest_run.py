@@ -122,7 +122,7 @@ class Run:
             options["ports"] = 2
         if "Max inline data" in self.settings:
             inline = self._number("Max inline data")
-            options["inline"] = inline > 0 and size <= inline
+            options["inline"] = size <= inline
         # Another experiment than `hcasim bench` makes: a fit must not take it for the usual one.
         if self.settings.get("Connection type", "RC") != "RC":
             options["connection"] = self.settings["Connection type"]

@@ -88,9 +88,13 @@ def test_memory_that_no_cache_holds_is_an_option(read: Read) -> None:
         (NP_OUT, ("0.01389531", "0.0138"), "file:125: found '0.0138' with fewer or more decimals"),
         (NP_OUT, ("       2 ", "     two "), "file:3: column 1: found 'two'; allowed: a number"),
         (TERMINAL, ("0.03 Mbps", "0.05 Mbps"), "file:5: found a size, a throughput and a time"),
-        (TERMINAL, ("0.03 Mbps", "0.03 Gbps"), "file:5: found another unit than Mbps"),
+        (
+            TERMINAL,
+            ("0.03 Mbps", "0.03 Gbps"),
+            "file:5: found Gbps and usec; allowed: Mbps and usec",
+        ),
         (TERMINAL, ("0.03 Mbps", "-0.03 Mbps"), "file:5: throughput: found '-0.03'; it cannot"),
-        (TERMINAL, ("250.03 usec", "250.03 nsecs"), "terminal output of NetPIPE 5"),
+        (TERMINAL, ("250.03 usec", "250.03 nsecs"), "file:5: found Mbps and nsecs; allowed"),
         (TERMINAL, (" 0.03 Mbps in     250.03 usec", ""), "file:5: found '' behind the arrow"),
         (TERMINAL, ("  1:       2 bytes", "  1:       1 bytes"), "file:6: found 1 bytes again"),
         (TERMINAL, ("Mbps in     250.03 usec", "Mbps at     250.03 usec"), "behind the arrow"),
@@ -110,6 +114,24 @@ def test_too_few_digits_leave_the_unit_to_the_user(read: Read, faults: Faults) -
     assert "--unit says which it is: Mibit/s or Mbit/s" in faults(text)[0]
     assert read(text, unit="Mbit/s").points[0].measured[1].printed == "5 Mbit/s"
     assert faults(NP_OUT, unit="Gbit/s") == ["--unit: found Gbit/s, which np.out does not have"]
+
+
+def test_the_rounded_output_of_version_5_is_refused(faults: Faults) -> None:
+    # netpipe.c of version 5 prints so, in colours.
+    text = "  0:       \x1b[32m1  B\x1b[0m     24999 times -->    4.505 Mbps  in    1.776 usecs\n"
+    assert faults(text) == [
+        (
+            "file:1: found the terminal output of NetPIPE 5, rounded to three decimals of changing "
+            "units; import its np.out"
+        )
+    ]
+
+
+def test_a_short_terminal_output_leaves_the_unit_to_the_user(read: Read, faults: Faults) -> None:
+    text = "  0:       1 bytes   4999 times -->      0.03 Mbps in     250.03 usec\n"
+    assert "--unit and --workload say them" in faults(text)[0]
+    trace = read(text, unit="Mibit/s", workload="netpipe")
+    assert trace.points[0].measured[1].printed == "0.03 Mibit/s"
 
 
 def test_two_runs_behind_each_other_are_refused(faults: Faults) -> None:
