@@ -20,6 +20,7 @@ COMMANDS = {
     "run": "run",
     "reproduce": "reproduce",
     "bench": "bench",
+    "import": "importing",
     "calibrate": "calibrate",
 }
 """Each command and the module in this package that holds it."""

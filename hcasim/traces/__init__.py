@@ -1,6 +1,8 @@
 """Traces: measurements of real adapters, and of simulated ones, in one form with their units."""
 
-from hcasim.traces.files import Trace, read_trace, render
+from hcasim.traces.files import Trace, parse_trace, read_trace, render
+from hcasim.traces.importing import FORMATS, import_trace, merge, sniff
+from hcasim.traces.reading import Hints, Source
 from hcasim.traces.schema import (
     UNITS,
     Clock,
@@ -19,21 +21,28 @@ from hcasim.traces.schema import (
 )
 
 __all__ = [
+    "FORMATS",
     "UNITS",
     "Clock",
     "Device",
     "End",
     "Failure",
     "Header",
+    "Hints",
     "Host",
     "Measured",
     "Pci",
     "Plan",
     "Point",
     "Port",
+    "Source",
     "Statistics",
     "Tool",
     "Trace",
+    "import_trace",
+    "merge",
+    "parse_trace",
     "read_trace",
     "render",
+    "sniff",
 ]

@@ -68,13 +68,28 @@ def read_trace(file: Path) -> Trace:
     where = display(file)
     try:
         data = file.read_bytes()
-        text = data.decode()
     except OSError as error:
         raise CatalogError([f"{where}: cannot be read: {error.strerror}"]) from None
+    return parse_trace(data, where)
+
+
+def parse_trace(data: bytes, where: str) -> Trace:
+    """Read the bytes of a trace.
+
+    Parameters:
+        data: JSON Lines in the form of `hcasim.traces.schema`.
+        where: the name of the file in messages.
+
+    Raises:
+        CatalogError: every fault with its line.
+    """
+    try:
+        text = data.decode()
     except UnicodeDecodeError:
         raise CatalogError([f"{where}: found binary data; allowed: a trace in UTF-8"]) from None
     records, faults = _records(where, text)
-    faults += _order(where, records)
+    # A line that cannot be read is missing in its order, too.
+    faults = faults or _order(where, records)
     if faults:
         raise CatalogError(faults)
     header = records[0]
@@ -91,14 +106,15 @@ def read_trace(file: Path) -> Trace:
 def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
     records: list[Record] = []
     faults: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Other ends of lines, as str.splitlines knows them, may stand in a name.
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
         try:
             table = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             faults.append(f"{where}:{number}: found no JSON: {error}")
             continue
         kind = table.get("record") if isinstance(table, dict) else None
-        if kind not in RECORDS:
+        if not isinstance(kind, str) or kind not in RECORDS:
             faults.append(
                 f"{where}:{number}: record: found {kind!r}; allowed: {one_of([*RECORDS])}"
             )

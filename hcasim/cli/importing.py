@@ -1,0 +1,253 @@
+"""`hcasim import`: what other tools measured, in the form of a trace."""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hcasim.cli.command import Command, Faults
+from hcasim.cli.output import note, print_json, print_table
+
+if TYPE_CHECKING:
+    from hcasim.traces import Hints, Measured, Trace
+
+STDIN = "-"
+ENDING = ".jsonl"
+_TRANSPORTS = ("infiniband", "roce", "iwarp")
+_UNITS = ("MiB/s", "Gbit/s", "Mibit/s", "Mbit/s")
+
+
+# Values are taken as text, so that all that is wrong can be said at once.
+@click.command("import", cls=Command)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    help="Write a trace: FILE.jsonl one of all files, FOLDER/ one for each.",
+)
+@click.option(
+    "--format",
+    "form",
+    metavar="FORMAT",
+    default="",
+    help="probe, perftest, osu or netpipe (default: what it looks like).",
+)
+@click.option("--workload", metavar="W", default="", help="Of figures without the test's title.")
+@click.option(
+    "--unit", metavar="U", default="", help=f"Of bandwidths without one: {', '.join(_UNITS)}."
+)
+@click.option("--cpu-mhz", metavar="MHZ", help="Frequency of perftest's cycles (-C).")
+@click.option("--device", metavar="NAME", default="", help="The adapter, if the tool is silent.")
+@click.option(
+    "--transport",
+    metavar="WORD",
+    default="",
+    help="infiniband, roce or iwarp, if the tool is silent.",
+)
+@click.option("--partial", is_flag=True, help="Take what there is of an output that was cut short.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    files: tuple[str, ...], output: str | None, form: str, as_json: bool, **given: Any
+) -> None:
+    """Read what perftest, OSU, NetPIPE or hcasim's probes measured.
+
+    Without -o it shows what it read. Several files become one trace, of one tool and one adapter;
+    into a FOLDER/ they become one each. "-" is standard input. What is printed without its unit,
+    its test or its adapter is not guessed: the message names the option that says it. Either all
+    files are read and written, or none.
+    """
+    from hcasim.catalog import CatalogError
+    from hcasim.traces import Source, import_trace, merge
+
+    hints, faults = _hints(given)
+    faults += _option_faults(files, output, form)
+    if faults:
+        raise Faults(faults)
+    traces: list[tuple[str, Trace]] = []
+    for name in files:
+        try:
+            traces.append((name, import_trace(Source(_shown(name), _read(name)), form, hints)))
+        except CatalogError as error:
+            faults += error.faults
+    if faults:
+        raise Faults(dict.fromkeys(faults))
+    written: list[tuple[str, Trace]] = []
+    if output is not None and not _is_folder(output):
+        written = [(output, merge(traces))]
+    elif output is not None:
+        written = [(str(_beside(output, name)), trace) for name, trace in traces]
+    _write(written)
+    if as_json:
+        print_json({"traces": [_to_dict(*one) for one in written or traces]})
+    elif not written:
+        for place, (name, trace) in enumerate(traces):
+            if place:
+                click.echo()
+            _print(_shown(name), trace)
+
+
+def _hints(given: dict[str, Any]) -> tuple[Hints, list[str]]:
+    from hcasim.catalog import nearest, one_of
+    from hcasim.traces import Hints
+
+    faults = []
+    for option, allowed in (("unit", _UNITS), ("transport", _TRANSPORTS)):
+        if given[option] and given[option] not in allowed:
+            hint = nearest(given[option], allowed)
+            faults.append(f"--{option}: found {given[option]!r}; allowed: {one_of(allowed)}{hint}")
+    mhz = given["cpu_mhz"]
+    if mhz is not None:
+        try:
+            given["cpu_mhz"] = Decimal(mhz)
+            if not Decimal("0.001") <= given["cpu_mhz"] <= 100_000:
+                raise InvalidOperation
+        except InvalidOperation:
+            faults.append(f"--cpu-mhz: found {mhz!r}; allowed: a number from 0.001 to 100000")
+            given["cpu_mhz"] = None
+    return Hints(**given), faults
+
+
+def _option_faults(files: tuple[str, ...], output: str | None, form: str) -> list[str]:
+    from hcasim.catalog import nearest, one_of
+    from hcasim.traces import FORMATS
+
+    faults = []
+    if form and form not in FORMATS:
+        hint = nearest(form, FORMATS)
+        faults.append(f"--format: found {form!r}; allowed: {one_of(FORMATS)}{hint}")
+    for name in dict.fromkeys(files):
+        if files.count(name) > 1:
+            faults.append(f"{_shown(name)}: named {files.count(name)} times; allowed: once")
+    if output is None:
+        return faults
+    if output == STDIN:
+        return [*faults, "--output: found '-'; allowed: a file or a folder; --json prints"]
+    place = Path(output)
+    if _is_folder(output):
+        if not place.is_dir():
+            faults.append(f"--output: found {output!r}; there is no such folder")
+        targets = [_beside(output, name) for name in files]
+        faults += [
+            f"--output: {target} would be written {targets.count(target)} times; rename a file"
+            for target in dict.fromkeys(targets)
+            if targets.count(target) > 1
+        ]
+    else:
+        targets = [place]
+        if place.suffix != ENDING:
+            faults.append(f"--output: found {output!r}; allowed endings: {ENDING}, or a FOLDER/")
+        elif not place.parent.is_dir():
+            faults.append(f"--output: found {output!r}; there is no folder {place.parent}")
+    inputs = {Path(name).resolve() for name in files if name != STDIN}
+    faults += [
+        f"--output: {target} is one of the files that are read"
+        for target in dict.fromkeys(targets)
+        if target.resolve() in inputs
+    ]
+    return faults
+
+
+def _is_folder(output: str) -> bool:
+    return output.endswith("/") or Path(output).is_dir()
+
+
+def _beside(output: str, name: str) -> Path:
+    stem = "stdin" if name == STDIN else Path(name).name.removesuffix(ENDING)
+    return Path(output) / f"{stem}{ENDING}"
+
+
+def _shown(name: str) -> str:
+    return "<stdin>" if name == STDIN else name
+
+
+def _read(name: str) -> bytes:
+    from hcasim.catalog import CatalogError
+
+    if name == STDIN:
+        return sys.stdin.buffer.read()
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise CatalogError([f"{name}: cannot be read: {reason}"]) from None
+    except ValueError:
+        raise CatalogError([f"{name!r}: cannot be the name of a file"]) from None
+
+
+def _write(traces: list[tuple[str, Trace]]) -> None:
+    from hcasim.study.files import write_atomically
+    from hcasim.traces import render
+
+    texts = [(Path(name), render(trace), trace) for name, trace in traces]
+    for path, text, trace in texts:
+        write_atomically(path, text)
+        count = len(trace.points)
+        note(f"Wrote {count} point{'s' if count != 1 else ''} to {path}")
+        for line in trace.header.notes:
+            note(f"Note: {line}")
+
+
+def _to_dict(name: str, trace: Trace) -> dict[str, Any]:
+    from hcasim.traces.schema import to_dict
+
+    return {
+        "file": _shown(name),
+        "header": to_dict(trace.header),
+        "points": [to_dict(point) for point in trace.points],
+        "failures": [to_dict(failure) for failure in trace.failures],
+        "end": to_dict(trace.end) if trace.end else None,
+    }
+
+
+def _print(name: str, trace: Trace) -> None:
+    header = trace.header
+    tool = f"{header.tool.name} {header.tool.version}".strip()
+    adapter = " over ".join(filter(None, (header.device.name, header.device.transport)))
+    columns = ("Workload", "Size", "Measured", "Value", "Unit", "As printed", "Options")
+    rows = [
+        (
+            point.workload,
+            str(point.options.get("size", "")),
+            f"{one.quantity} {one.name}".strip(),
+            _value(one),
+            one.unit,
+            one.printed,
+            ", ".join(
+                f"{key} {_word(value)}" for key, value in point.options.items() if key != "size"
+            ),
+        )
+        for point in trace.points
+        for one in point.measured
+    ]
+    heading = ", ".join(filter(None, (f"{name}: {tool}", adapter)))
+    print_table(heading, columns, rows, right=("Size", "Value"), spare=("Options",))
+    for failure in trace.failures:
+        click.echo(f"Failed: {failure.workload}: {failure.error}")
+    for line in header.notes:
+        note(f"Note: {line}")
+    if trace.end is not None and not trace.end.complete:
+        note(f"Note: incomplete: {trace.end.reason}")
+
+
+def _word(value: bool | int | str) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _value(measured: Measured) -> str:
+    """The number that counts: the typical one, the mean, or the median of the samples."""
+    from statistics import median
+
+    found = measured.statistics
+    if found is not None:
+        known = (found.median, found.mean, found.minimum, found.maximum)
+        value = next((one for one in known if one is not None), None)
+        return "" if value is None else f"{value:.6g}"
+    samples = measured.samples or tuple(
+        value for value, times in measured.histogram for _ in range(min(times, 1_000_000))
+    )
+    return f"{median(samples):.6g}"

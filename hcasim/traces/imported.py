@@ -1,0 +1,116 @@
+"""What was read from one source, on its way into the form of a trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hcasim.catalog.errors import CatalogError
+from hcasim.traces.files import Trace
+from hcasim.traces.reading import Source, shown
+from hcasim.traces.schema import Device, End, Failure, Header, Point, Port, Tool
+
+_MANY = 5
+
+
+@dataclass
+class Imported:
+    """The points of one source, and of what they are.
+
+    Parameters:
+        source: the file.
+        tool: its name.
+        version: of the tool.
+        points, failures: what was measured and what was not; failures with their line.
+        notes: what a reader should know.
+        cut: whether the output was cut short, and the user knows.
+    """
+
+    source: Source
+    tool: str
+    version: str = ""
+    points: list[Point] = field(default_factory=list)
+    failures: list[tuple[int, Failure]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    cut: bool = False
+    _adapters: list[tuple[int, Device, Port]] = field(default_factory=list)
+    _commands: list[str] = field(default_factory=list)
+    _passed: list[tuple[int, str]] = field(default_factory=list)
+
+    def add_adapter(self, line: int, device: Device, port: Port, command: str = "") -> None:
+        """Keep what a run says of the adapter that it used."""
+        self._adapters.append((line, device, port))
+        if command and command not in self._commands:
+            self._commands.append(command)
+
+    def note(self, text: str) -> None:
+        """Keep what a reader should know."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def passed_over(self, line: int, text: str) -> None:
+        """Keep a line among figures that holds none."""
+        self._passed.append((line, text.strip()))
+
+    def trace(self) -> Trace:
+        """Return the trace.
+
+        Raises:
+            CatalogError: nothing was measured, or by more than one adapter.
+        """
+        name = self.source.name
+        if not self.points:
+            reasons = [
+                self.source.fault(line, f"{one.workload}: found no result: {one.error}")
+                for line, one in self.failures
+            ]
+            raise CatalogError(reasons or [f"{name}: found no results; is the output whole?"])
+        device, port = self._adapter()
+        notes = [*self.notes, *self._passed_notes()]
+        header = Header(
+            tool=Tool.model_validate(
+                {"name": self.tool, "version": self.version, "command": "; ".join(self._commands)}
+            ),
+            source=f"{name} {self.source.sha256}",
+            device=device,
+            port=port,
+            notes=tuple(notes),
+        )
+        end = End(
+            points=len(self.points),
+            complete=not self.cut,
+            reason="the output was cut short" if self.cut else "",
+        )
+        return Trace(header, tuple(self.points), tuple(one for _, one in self.failures), end)
+
+    def _passed_notes(self) -> list[str]:
+        notes = [
+            f"line {line} was passed over: {shown(text)}" for line, text in self._passed[:_MANY]
+        ]
+        if len(self._passed) > _MANY:
+            notes.append(f"{len(self._passed) - _MANY} further such lines were passed over")
+        return notes
+
+    def _adapter(self) -> tuple[Device, Port]:
+        if not self._adapters:
+            return Device(), Port()
+        line, device, port = self._adapters[0]
+        for other_line, other, other_port in self._adapters[1:]:
+            if other != device or other_port.layer != port.layer:
+                raise CatalogError(
+                    [
+                        self.source.fault(
+                            other_line,
+                            f"found {described(other, other_port)}, and in line {line} "
+                            f"{described(device, port)}: a trace is of one adapter; divide it",
+                        )
+                    ]
+                )
+            if other_port != port:
+                port = port.model_copy(update={"mtu": None})
+        return device, port
+
+
+def described(device: Device, port: Port) -> str:
+    """Name an adapter and its link in a message."""
+    words = [device.name or "an adapter without name", device.transport or port.layer]
+    return " over ".join(word for word in words if word)

@@ -1,0 +1,215 @@
+"""Files of several tools become traces: which tool wrote one, and several as one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.traces import netpipe, netpipe_terminal, osu, perftest, perftest_table
+from hcasim.traces.files import Trace, parse_trace
+from hcasim.traces.imported import Imported, described
+from hcasim.traces.perftest_json import read_perftest_json
+from hcasim.traces.reading import Hints, Source, Unreadable, figure, known_word
+from hcasim.traces.schema import End, Header
+
+Format = Literal["probe", "perftest", "osu", "netpipe"]
+FORMATS: tuple[Format, ...] = ("probe", "perftest", "osu", "netpipe")
+_NAMES = {
+    "probe": "a trace of hcasim's probes",
+    "perftest": "perftest's text",
+    "perftest-json": "perftest's JSON",
+    "osu": "an OSU benchmark",
+    "netpipe": "NetPIPE",
+}
+_MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
+    ("probe", re.compile(r'\s*\{.*"record"\s*:.*').match),
+    ("perftest-json", re.compile(r'\s*\{?\s*"?(test_info|results)"?\s*:\s*\{').match),
+    (
+        "perftest",
+        lambda line: perftest.TITLE.fullmatch(line) or perftest_table.is_head(line),
+    ),
+    ("osu", lambda line: osu.TITLE.fullmatch(line) or osu.HEAD.fullmatch(line)),
+    ("netpipe", netpipe_terminal.TERMINAL.fullmatch),
+)
+_READERS: dict[str, Callable[[Source, Hints], Imported]] = {
+    "perftest": perftest.read_perftest,
+    "perftest-json": read_perftest_json,
+    "osu": osu.read_osu,
+    "netpipe": netpipe.read_netpipe,
+}
+
+
+_HINTS_OF = {
+    "probe": ("workload", "unit", "cpu_mhz", "device", "transport"),
+    "osu": ("unit", "cpu_mhz"),
+    "netpipe": ("cpu_mhz",),
+}
+"""The hints that a tool's output does without."""
+
+
+def import_trace(source: Source, form: str = "", hints: Hints | None = None) -> Trace:
+    """Read what a tool printed into the form of a trace.
+
+    Parameters:
+        source: the file.
+        form: one of FORMATS; found out without it.
+        hints: what the tool did not print.
+
+    Raises:
+        CatalogError: every place that cannot be read, and why. A line that is passed over is noted.
+    """
+    hints = hints or Hints()
+    if form and (faults := known_word("--format", form, FORMATS)):
+        raise CatalogError(faults)
+    kind = sniff(source, form)
+    needless = [
+        f"--{name.replace('_', '-')}: has no meaning for {source.name}, {_NAMES[kind]}"
+        for name in _HINTS_OF.get(kind, ())
+        if getattr(hints, name) != getattr(Hints(), name)
+    ]
+    if needless:
+        raise CatalogError(needless)
+    if kind == "probe":
+        return _read_probe(source)
+    return _READERS[kind](source, hints).trace()
+
+
+def sniff(source: Source, form: str = "") -> str:
+    """Return which tool wrote a file: one of FORMATS, or "perftest-json".
+
+    Parameters:
+        source: the file.
+        form: what the user says it is.
+
+    Raises:
+        CatalogError: no tool that is known, or more than one.
+    """
+    marks: dict[str, int] = {}
+    for number, line in enumerate(source.lines, start=1):
+        for kind, is_marked in _MARKS:
+            if kind not in marks and is_marked(line):
+                marks[kind] = number
+    if not marks and (form in ("", "netpipe")) and _is_table(source):
+        marks["netpipe"] = 1
+    if len(marks) > 1:
+        found = [f"{_NAMES[kind]} (line {line})" for kind, line in marks.items()]
+        raise CatalogError(
+            [f"{source.name}: found {' and '.join(found)}; divide the file: one tool each"]
+        )
+    if form:
+        is_json = form == "perftest" and "perftest-json" in marks
+        return "perftest-json" if is_json else form
+    if not marks:
+        raise CatalogError([_unknown(source)])
+    return next(iter(marks))
+
+
+def _is_table(source: Source) -> bool:
+    """Whether most lines are rows of three or five numbers, as those of np.out."""
+    lines = [line.split() for line in source.lines]
+    lines = [words for words in lines if words and not words[0].startswith("#")]
+    rows = sum(len(words) in (2, 3, 5) and all(map(_is_number, words)) for words in lines)
+    return 2 * rows > len(lines)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        figure(word.removeprefix("-"), "")
+    except Unreadable:
+        return False
+    return True
+
+
+def _unknown(source: Source) -> str:
+    words = " ".join(source.lines).split()
+    if words and all(map(_is_number, words)):
+        return (
+            f"{source.name}: found numbers alone, as perftest prints with --output: "
+            "no size, no unit; import the whole table"
+        )
+    return (
+        f"{source.name}: found no output of a known tool; allowed: "
+        f"{one_of([_NAMES[kind] for kind in ('probe', 'perftest', 'osu', 'netpipe')])}; "
+        "--format says which it is"
+    )
+
+
+def _read_probe(source: Source) -> Trace:
+    """Read a trace again, so that its form is the usual one."""
+    trace = parse_trace(source.data, source.name)
+    header = trace.header
+    if not header.source:
+        header = Header.model_validate(
+            header.model_dump() | {"source": f"{source.name} {source.sha256}"}
+        )
+    end = trace.end or End(points=len(trace.points), complete=False, reason="the trace has no end")
+    return replace(trace, header=header, end=end)
+
+
+def merge(traces: Sequence[tuple[str, Trace]]) -> Trace:
+    """Put several traces of one tool and one adapter into one.
+
+    Parameters:
+        traces: each with the name of its file.
+
+    Raises:
+        CatalogError: they are of different tools or adapters, or one of them is there twice.
+    """
+    name, first = traces[0]
+    faults = []
+    seen: dict[str, str] = {}
+    for other_name, trace in traces:
+        digest = trace.header.source.rpartition(" ")[2]
+        if digest in seen:
+            faults.append(f"{other_name}: found the same content as in {seen[digest]}")
+        seen.setdefault(digest, other_name)
+        faults += _differences(name, first.header, other_name, trace.header)
+    if faults:
+        raise CatalogError(
+            [
+                *faults,
+                "a trace is of one adapter; -o FOLDER/ writes one for each file",
+            ]
+        )
+    if len(traces) == 1:
+        return first
+    headers = [trace.header for _, trace in traces]
+    port = first.header.port
+    if any(one.port != port for one in headers):
+        port = port.model_copy(update={"mtu": None})
+    commands = dict.fromkeys(one.tool.command for one in headers if one.tool.command)
+    header = first.header.model_copy(
+        update={
+            "source": "; ".join(one.source for one in headers),
+            "port": port,
+            "tool": first.header.tool.model_copy(update={"command": "; ".join(commands)}),
+            "notes": tuple(
+                f"{name}: {note}" for name, trace in traces for note in trace.header.notes
+            ),
+        }
+    )
+    points = tuple(point for _, trace in traces for point in trace.points)
+    failures = tuple(failure for _, trace in traces for failure in trace.failures)
+    reasons = [trace.end.reason for _, trace in traces if trace.end and not trace.end.complete]
+    end = End(points=len(points), complete=not reasons, reason="; ".join(dict.fromkeys(reasons)))
+    return Trace(header, points, failures, end)
+
+
+def _differences(name: str, one: Header, other_name: str, other: Header) -> list[str]:
+    if other is one:
+        return []
+    if other.tool.name != one.tool.name:
+        return [f"{other_name}: found {other.tool.name}, and in {name} {one.tool.name}"]
+    if other.tool.name in ("hcasim-probes", "hcasim"):
+        return [f"{other_name}: found another trace, whose header is not that of {name}"]
+    if other.tool.version != one.tool.version:
+        return [
+            f"{other_name}: found version {other.tool.version}, and in {name} {one.tool.version}"
+        ]
+    if other.device != one.device or other.port.layer != one.port.layer:
+        here, there = described(other.device, other.port), described(one.device, one.port)
+        return [f"{other_name}: found {here}, and in {name} {there}"]
+    return []

@@ -1,0 +1,180 @@
+"""What NetPIPE writes: its file np.out, and what it prints while it runs.
+
+Versions differ in columns and units; which it is follows from size, throughput and time, which
+have to say the same:
+
+- 2: seconds, Mbps of 2^20 bits, bits, bytes, variance
+- 3: bytes, Mbps of 2^20 bits, seconds
+- 4: bytes, best, mean and worst Mbps of 10^6 bits, seconds of the best
+- 5: bytes, mean, least and greatest Gbps of 10^9 bits, microseconds of the mean
+
+A time is half a round trip. With both directions at once (-2, --bidir) np.out counts the bytes of
+both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.traces.imported import Imported
+from hcasim.traces.netpipe_rows import WORKLOADS, Form, Row, add, fit_together, repeated
+from hcasim.traces.netpipe_terminal import TERMINAL, read_terminal
+from hcasim.traces.reading import (
+    Figure,
+    Hints,
+    Source,
+    Unreadable,
+    check_workload,
+    count,
+    figure,
+    same_decimals,
+)
+
+_NUMBERS = re.compile(r"\s*-?[0-9][0-9.e+-]*(?:\s+-?[0-9][0-9.e+-]*)+\s*", re.ASCII)
+_CUT = "the output was cut short; --partial takes what is there"
+_MODEST = 3
+_FORMS = (
+    Form("3", 3, 0, 1, "Mibit/s", 2, "s"),
+    Form("", 3, 0, 1, "Mbit/s", 2, "s"),
+    Form("4", 5, 0, 1, "Mbit/s", 4, "s"),
+    Form("5", 5, 0, 1, "Gbit/s", 4, "us"),
+    Form("2", 5, 3, 1, "Mibit/s", 0, "s"),
+)
+
+
+def read_netpipe(source: Source, hints: Hints) -> Imported:
+    """Read np.out, or what NetPIPE printed.
+
+    Parameters:
+        source: the file.
+        hints: what it does not say: above all what was measured.
+
+    Raises:
+        CatalogError: every line that cannot be read, and why.
+    """
+    check_workload(hints, WORKLOADS)
+    found = Imported(source, "netpipe")
+    lines = [(number, line) for number, line in enumerate(source.lines, start=1) if line.strip()]
+    if any(TERMINAL.fullmatch(line) for _, line in lines):
+        read_terminal(found, lines, hints)
+    else:
+        _read_np_out(found, lines, hints)
+    return found
+
+
+def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints) -> None:
+    source = found.source
+    faults: list[str] = []
+    rows: list[tuple[int, list[Figure]]] = []
+    for number, line in lines:
+        if line.lstrip().startswith("#"):
+            continue
+        try:
+            rows.append((number, _numbers(line)))
+        except Unreadable as error:
+            faults.append(source.fault(number, error))
+    width = len(rows[0][1]) if rows else 0
+    for number, numbers in rows:
+        if len(numbers) != width:
+            faults.append(source.fault(number, f"found {len(numbers)} columns; above: {width}"))
+    if not faults and rows and (cut := same_decimals(rows, _CUT)):
+        if hints.partial:
+            found.note(f"line {rows.pop()[0]} was cut short and passed over")
+            found.cut = True
+        else:
+            faults.append(source.fault(*cut))
+    if faults or not rows:
+        raise CatalogError(faults or [f"{source.name}: found no figures"])
+    form = _form(source, rows, hints)
+    found.version = form.version
+    read = []
+    for number, numbers in rows:
+        try:
+            size = count(numbers[form.size].text, "bytes", 1)
+            read.append(Row(number, size, numbers[form.rate], numbers[form.time]))
+        except Unreadable as error:
+            faults.append(source.fault(number, error))
+    faults += repeated(source, read)
+    if faults:
+        raise CatalogError(faults)
+    workload = hints.workload
+    if not workload:
+        if _counts_both_ways([row.size for row in read]):
+            raise CatalogError(
+                [
+                    source.fault(
+                        read[0].line,
+                        "found even sizes only, as if the bytes of both directions were counted "
+                        f"(-2, --bidir); --workload says: {one_of(WORKLOADS)}",
+                    )
+                ]
+            )
+        workload = "netpipe"
+        found.note("np.out does not say what was measured, nor over what; read as a ping-pong")
+    add(found, read, form, workload, {}, hints, halves=workload == "netpipe_bi")
+
+
+def _numbers(line: str) -> list[Figure]:
+    words = line.split()
+    if "failures" in line or (len(words) == 2 and _NUMBERS.fullmatch(line)):
+        raise Unreadable("found an integrity check, which measures nothing")
+    numbers = [figure(word, f"column {place}") for place, word in enumerate(words, start=1)]
+    if len(numbers) not in (3, 5):
+        raise Unreadable(f"found {len(numbers)} columns; allowed: 3 or 5")
+    return numbers
+
+
+def _form(source: Source, rows: Sequence[tuple[int, list[Figure]]], hints: Hints) -> Form:
+    """Find the version whose units make size, throughput and time say the same."""
+    width = len(rows[0][1])
+    forms = [one for one in _FORMS if one.columns == width]
+    if hints.unit:
+        forms = [one for one in forms if one.rate_unit == hints.unit]
+        if not forms:
+            raise CatalogError([f"--unit: found {hints.unit}, which np.out does not have"])
+    misses = {form: [line for line, numbers in rows if not _fits(form, numbers)] for form in forms}
+    best = min(forms, key=lambda form: len(misses[form]))
+    if misses[best]:
+        raise CatalogError(
+            source.fault(
+                line,
+                "found a size, a throughput and a time that do not fit together in the units of "
+                "any version of NetPIPE",
+            )
+            for line in misses[best][:_MODEST]
+        )
+    fitting = [form for form in forms if not misses[form]]
+    if len(fitting) > 1:
+        raise CatalogError(
+            [
+                source.fault(
+                    rows[0][0],
+                    "found too few digits to tell the unit of the throughput; --unit says which "
+                    f"it is: {one_of([form.rate_unit for form in fitting])}",
+                )
+            ]
+        )
+    return best
+
+
+def _fits(form: Form, numbers: Sequence[Figure]) -> bool:
+    size = numbers[form.size]
+    if size.value % 1 or not size.value:
+        return False
+    if form.version == "2" and numbers[2].value != 8 * size.value:
+        return False
+    return fit_together(
+        size.value, numbers[form.rate], form.rate_unit, numbers[form.time], form.time_unit
+    )
+
+
+def _counts_both_ways(sizes: Sequence[int]) -> bool:
+    """Whether sizes are those of NetPIPE's ladder doubled: 2, 4, 6, 8 or 64 - 6, 64, 64 + 6."""
+    known = set(sizes)
+    if any(size % 2 for size in sizes):
+        return False
+    return {2, 4, 6, 8, 12} <= known or any(
+        {size - 6, size + 6} <= known for size in sizes if size >= 48
+    )

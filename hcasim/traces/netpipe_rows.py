@@ -1,0 +1,101 @@
+"""What the two outputs of NetPIPE share: their lines, checked and added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hcasim.catalog.errors import CatalogError
+from hcasim.traces.imported import Imported
+from hcasim.traces.reading import UNIT_FACTORS, Figure, Hints, Quantity, Source, agree
+from hcasim.traces.schema import Device, Point, Port
+
+WORKLOADS = ("netpipe", "netpipe_bi", "netpipe_stream")
+"""A ping-pong, messages in both directions at once, and in one direction without a reply."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A layout of np.out: where bytes, throughput and time stand, and in which units."""
+
+    version: str
+    columns: int
+    size: int
+    rate: int
+    rate_unit: str
+    time: int
+    time_unit: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line: bytes, throughput and time."""
+
+    line: int
+    size: int
+    rate: Figure
+    time: Figure
+    times: int | None = None
+
+
+def fit_together(size: Decimal, rate: Figure, rate_unit: str, time: Figure, time_unit: str) -> bool:
+    """Whether a throughput is that of a size and a time."""
+    least, most = time.between(UNIT_FACTORS[time_unit][1])
+    if not most:
+        return False
+    # Bytes in a nanosecond are 1000 times MB/s.
+    bound = size * 1000 / least if least else Decimal("1e30")
+    return agree(rate.between(UNIT_FACTORS[rate_unit][1]), (size * 1000 / most, bound))
+
+
+def repeated(source: Source, rows: Sequence[Row]) -> list[str]:
+    """Return a fault for each size that comes a second time."""
+    seen: dict[int, int] = {}
+    faults = []
+    for row in rows:
+        if row.size in seen:
+            first = seen[row.size]
+            faults.append(
+                source.fault(row.line, f"found {row.size} bytes again, as in line {first}")
+            )
+        seen.setdefault(row.size, row.line)
+    return faults
+
+
+def add(
+    found: Imported,
+    rows: Sequence[Row],
+    form: Form,
+    workload: str,
+    options: dict[str, bool | int | str],
+    hints: Hints,
+    halves: bool = False,
+) -> None:
+    """Add the points; only a ping-pong has a latency."""
+    device = Device.model_validate({"name": hints.device, "transport": hints.transport})
+    faults = []
+    for row in rows:
+        if halves and row.size % 2:
+            reason = f"found {row.size} bytes, which is odd: not those of both directions"
+            faults.append(found.source.fault(row.line, reason))
+            continue
+        quantities = []
+        if workload == "netpipe":
+            if not row.time.value:
+                faults.append(found.source.fault(row.line, f"found a time of {row.time.text}"))
+                continue
+            quantities.append(Quantity(form.time_unit, row.time, count=row.times))
+        if row.rate.value:
+            quantities.append(Quantity(form.rate_unit, row.rate, count=row.times))
+        if not quantities:
+            faults.append(found.source.fault(row.line, "found no throughput"))
+            continue
+        own: dict[str, bool | int | str] = {"size": row.size // 2 if halves else row.size}
+        if row.times is not None:
+            own["iters"] = row.times
+        measured = tuple(one.measured() for one in quantities)
+        found.points.append(Point(workload=workload, options=own | options, measured=measured))
+        found.add_adapter(row.line, device, Port())
+    if faults:
+        raise CatalogError(faults)

@@ -1,0 +1,143 @@
+"""What NetPIPE 3 and 4 print while they run: a line for each size, with an arrow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+from hcasim.catalog.errors import CatalogError
+from hcasim.traces.imported import Imported
+from hcasim.traces.netpipe_rows import Form, Row, add, fit_together, repeated
+from hcasim.traces.reading import Hints, Source, Unreadable, count, figure, shown
+
+TERMINAL = re.compile(
+    r"\s*(?P<number>[0-9]+):\s+(?P<size>\S+)\s+(?P<size_unit>bytes|B|KB|MB|GB|TB)\s+"
+    r"(?P<times>[0-9]+)\s+times\s+-->(?:\s+(?P<rate>\S+)\s+(?P<rate_unit>[KMGT]?bps)\s+in\s+"
+    r"(?P<time>\S+)\s+(?P<time_unit>nsecs|usecs?|msecs|secs))?(?P<rest>.*)"
+)
+_MODES = (
+    (re.compile(r"stream(ing)?\b.*\bone direction", re.IGNORECASE), "netpipe_stream"),
+    (re.compile(r"both directions|bidirectional mode", re.IGNORECASE), "netpipe_bi"),
+)
+_INVALIDATED = re.compile(r"without cache effects|different memory buffer each time", re.IGNORECASE)
+_CUT = "the output was cut short; --partial takes what is there"
+_FORMS = (Form("3", 3, 0, 1, "Mibit/s", 2, "us"), Form("4", 5, 0, 1, "Mbit/s", 4, "us"))
+_ROUNDED = (
+    "found the terminal output of NetPIPE 5, rounded to three decimals of changing units; "
+    "import its np.out"
+)
+_MODEST = 3
+
+
+def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints) -> None:
+    """Add what was printed on a terminal.
+
+    Parameters:
+        found: gets the points.
+        lines: numbered from 1.
+        hints: what they do not say.
+
+    Raises:
+        CatalogError: every line that cannot be read, and why.
+    """
+    source = found.source
+    faults: list[str] = []
+    rows: list[Row] = []
+    options: dict[str, bool | int | str] = {}
+    workload = hints.workload
+    numbered: list[int] = []
+    for number, line in lines:
+        match = TERMINAL.fullmatch(line)
+        if line.lstrip().startswith("#"):
+            continue
+        if match and match["size_unit"] != "bytes":
+            raise CatalogError([source.fault(number, _ROUNDED)])
+        if match:
+            numbered.append(count(match["number"][:15], "number"))
+            try:
+                rows.append(_terminal_row(number, match))
+            except Unreadable as error:
+                if hints.partial and number == lines[-1][0]:
+                    found.note(f"line {number} was cut short and passed over")
+                    found.cut = True
+                else:
+                    faults.append(source.fault(number, error))
+        elif _INVALIDATED.search(line):
+            options["invalidate"] = True
+        elif mode := next((name for pattern, name in _MODES if pattern.search(line)), ""):
+            workload = hints.workload or mode
+        elif re.search(r"-->|\bbps\b|Mbps|\busec\b", line) and "max bandwidth" not in line:
+            faults.append(source.fault(number, f"found {shown(line.strip())}, which is no result"))
+    faults += repeated(source, rows)
+    if faults:
+        raise CatalogError(faults)
+    _note_gaps(found, numbered)
+    if not rows:
+        raise CatalogError([f"{source.name}: found no results: {_CUT}"])
+    form, ways = _terminal_form(source, rows, workload, hints.unit)
+    found.version = form.version
+    if ways == 2:
+        workload = "netpipe_bi"
+    add(found, rows, form, workload or "netpipe", options, hints)
+
+
+def _terminal_row(line: int, match: re.Match[str]) -> Row:
+    if match["rate"] is None or match["rest"].strip():
+        rest = match["rest"].strip()
+        if "ntegrity check" in rest or "failures" in rest:
+            raise Unreadable("found an integrity check, which measures nothing")
+        raise Unreadable(f"found {shown(rest)} behind the arrow: {_CUT}")
+    if match["rate_unit"] != "Mbps" or match["time_unit"] != "usec":
+        found = f"{match['rate_unit']} and {match['time_unit']}"
+        raise Unreadable(f"found {found}; allowed: Mbps and usec")
+    size, times = count(match["size"], "size", 1), count(match["times"], "times", 1)
+    rate, time = figure(match["rate"], "throughput"), figure(match["time"], "time")
+    return Row(line, size, rate, time, times)
+
+
+def _terminal_form(
+    source: Source, rows: Sequence[Row], workload: str, unit: str
+) -> tuple[Form, int]:
+    """Find the unit of Mbps, and whether both directions are counted."""
+    allowed_ways = (2,) if workload == "netpipe_bi" else (1,) if workload else (1, 2)
+    tried = [
+        (_misses(rows, form, ways), form, ways)
+        for form in _FORMS
+        for ways in allowed_ways
+        if unit in ("", form.rate_unit)
+    ]
+    if not tried:
+        raise CatalogError([f"--unit: found {unit}, in which no version prints Mbps"])
+    fewest = min(len(misses) for misses, _, _ in tried)
+    fitting = [one for one in tried if len(one[0]) == fewest]
+    if fewest:
+        raise CatalogError(
+            source.fault(line, "found a size, a throughput and a time that do not fit together")
+            for line in fitting[0][0][:_MODEST]
+        )
+    if len(fitting) > 1:
+        reason = (
+            "found too few digits to tell the unit and the directions; "
+            "--unit and --workload say them, or np.out"
+        )
+        raise CatalogError([source.fault(rows[0].line, reason)])
+    return fitting[0][1:]
+
+
+def _misses(rows: Sequence[Row], form: Form, ways: int) -> list[int]:
+    """Return the lines whose size, throughput and time do not say the same."""
+    return [
+        row.line
+        for row in rows
+        if not fit_together(
+            Decimal(row.size * ways), row.rate, form.rate_unit, row.time, form.time_unit
+        )
+    ]
+
+
+def _note_gaps(found: Imported, numbered: Sequence[int]) -> None:
+    for before, after in pairwise(numbered):
+        if after > before + 1:
+            found.note(f"points {before + 1} to {after - 1} are missing in the output")

@@ -1,0 +1,331 @@
+"""What the OSU micro-benchmarks print, version 3 to 7: a title, a head, and a line for each size.
+
+Their MB are 10^6 bytes; latencies of a point-to-point test are half a round trip as printed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.traces.imported import Imported
+from hcasim.traces.reading import (
+    Figure,
+    Hints,
+    Quantity,
+    Source,
+    Unreadable,
+    agree,
+    check_title,
+    check_workload,
+    count,
+    figure,
+    ordered,
+    same_decimals,
+    shown,
+)
+from hcasim.traces.schema import Device, Failure, Measured, Point, Port
+
+TITLE = re.compile(
+    r"\s*#?\s*OSU MPI(?P<name>.*?) Test(?:\s+\(?(?:v|Version )\s?(?P<version>[\w.]+)\)?)?\s*"
+)
+HEAD = re.compile(r"\s*#\s*Size\s+.*")
+_WITHOUT_SIZES = ("init", "hello world", "barrier latency")
+_ACCELERATED = re.compile(r"-(CUDA|OPENACC|ROCM|MANAGED|SYCL)\b")
+_NAMES = {
+    "latency": "osu_latency",
+    "bandwidth": "osu_bw",
+    "bi-directional bandwidth": "osu_bibw",
+    "bidirectional bandwidth": "osu_bibw",
+    "multiple bandwidth / message rate": "osu_mbw_mr",
+    "multi latency": "osu_multi_lat",
+    "multi pairs latency": "osu_multi_lat",
+    "multi-threaded latency": "osu_latency_mt",
+    "multithreaded latency": "osu_latency_mt",
+    "multi-process latency": "osu_latency_mp",
+    "latency persistent": "osu_latency_persistent",
+    "bandwidth persistent": "osu_bw_persistent",
+    "bi-directional bandwidth persistent": "osu_bibw_persistent",
+    "all-to-all personalized exchange latency": "osu_alltoall",
+    "alltoall latency": "osu_alltoall",
+    "all-to-allv personalized exchange latency": "osu_alltoallv",
+    "allreduce latency": "osu_allreduce",
+    "allgather latency": "osu_allgather",
+    "allgatherv latency": "osu_allgatherv",
+    "broadcast latency": "osu_bcast",
+    "gather latency": "osu_gather",
+    "gatherv latency": "osu_gatherv",
+    "scatter latency": "osu_scatter",
+    "scatterv latency": "osu_scatterv",
+    "reduce latency": "osu_reduce",
+    "reduce_scatter latency": "osu_reduce_scatter",
+    "_put latency": "osu_put_latency",
+    "_get latency": "osu_get_latency",
+    "_put bandwidth": "osu_put_bw",
+    "_get bandwidth": "osu_get_bw",
+    "_put bi-directional bandwidth": "osu_put_bibw",
+    "_accumulate latency": "osu_acc_latency",
+    "_get_accumulate latency": "osu_get_acc_latency",
+    "_fetch_and_op latency": "osu_fop_latency",
+    "_compare_and_swap latency": "osu_cas_latency",
+}
+_HALF_ROUND_TRIPS = (
+    *("osu_latency", "osu_multi_lat", "osu_latency_mt", "osu_latency_mp"),
+    "osu_latency_persistent",
+)
+WORKLOADS = tuple(dict.fromkeys(_NAMES.values()))
+"""The names of OSU's programs."""
+_COLUMN = re.compile(
+    r"(?P<rate>Messages/s)|(?P<bare>MB/s)|(?P<iterations>Iterations)|(?P<validation>Validation)"
+    r"|(?P<transmit>Transmit Size)"
+    r"|(?P<name>Bi-Bandwidth|Bandwidth|(?:Avg |Min |Max )?(?:Avg )?Latency"
+    r"|P(?P<percent>[0-9]{1,2}) Tail (?:Lat|BW))\s*\((?P<unit>[^)]*)\)"
+)
+_PAIRS = re.compile(r"#?\s*\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
+_SETUP = re.compile(r"#\s*(Window creation|Synchronization|Rank 0 Memory on)\b.*")
+
+_CUT = "the output was cut short"
+
+
+@dataclass
+class _Table:
+    line: int
+    workload: str
+    options: dict[str, bool | int | str] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
+    rows: list[tuple[int, list[Figure]]] = field(default_factory=list)
+    seen: set[int] = field(default_factory=set)
+
+
+def read_osu(source: Source, hints: Hints) -> Imported:
+    """Read the output of one of OSU's programs, or of several behind each other.
+
+    Parameters:
+        source: the file, with what mpirun prints around it.
+        hints: what it does not say.
+
+    Raises:
+        CatalogError: every line that cannot be read, and why.
+    """
+    check_workload(hints, WORKLOADS)
+    reader = _Reader(source, hints)
+    for number, line in enumerate(source.lines, start=1):
+        try:
+            reader.take(number, line)
+        except Unreadable as error:
+            if hints.partial and number == len(source.lines):
+                reader.found.note(f"line {number} was cut short and passed over")
+                reader.found.cut = True
+            else:
+                reader.faults.append(source.fault(number, error))
+    return reader.finished()
+
+
+class _Reader:
+    def __init__(self, source: Source, hints: Hints) -> None:
+        self.source, self.hints = source, hints
+        self.found = Imported(source, "osu")
+        self.faults: list[str] = []
+        self.table: _Table | None = None
+
+    def take(self, number: int, line: str) -> None:
+        """Read one line."""
+        if match := TITLE.fullmatch(line):
+            self._close()
+            self._begin(number, match["name"], match["version"] or "")
+        elif HEAD.fullmatch(line):
+            self._head(number, line)
+        elif match := _PAIRS.match(line):
+            self._pairs(match[1], match[2])
+        elif re.match(r"\s*#.*\b(pairs|window size)\b", line):
+            raise Unreadable(f"found {shown(line.strip())}; not pairs and a window size")
+        elif match := _SETUP.match(line):
+            self.found.note(line.strip().lstrip("# "))
+            if self.table and "DEVICE" in line:
+                self.table.options.setdefault("accelerator", True)
+        else:
+            self._row(number, line)
+
+    def _begin(self, number: int, name: str, version: str) -> None:
+        options: dict[str, bool | int | str] = {}
+        accelerated = _ACCELERATED.search(name)
+        if accelerated:
+            options["accelerator"] = accelerated[1]
+            name = _ACCELERATED.sub("", name)
+        workload = _NAMES.get(re.sub(r"\s+", " ", name).strip().lower())
+        if version and self.found.version not in ("", version):
+            raise Unreadable(
+                f"found version {version} behind version {self.found.version}; divide the file"
+            )
+        self.found.version = version or self.found.version
+        self.table = None
+        if name.strip().lower() in _WITHOUT_SIZES:
+            self.found.note(f"{name.strip()}, which has no sizes, was passed over")
+            return
+        if workload is None:
+            raise Unreadable(f"found {shown(name.strip())}; allowed: {one_of(list(WORKLOADS))}")
+        check_title(hints=self.hints, workload=workload)
+        self.table = _Table(number, workload, options)
+
+    def _head(self, number: int, line: str) -> None:
+        if self.table is None or self.table.columns:
+            self._close()
+            if not self.hints.workload:
+                raise Unreadable(
+                    "found a table without the title of its test; --workload says which it is, "
+                    "such as osu_latency"
+                )
+            self.table = _Table(number, self.hints.workload)
+        self.table.columns = _columns(line)
+
+    def _pairs(self, pairs: str, window: str) -> None:
+        if self.table is None:
+            raise Unreadable("found pairs before the title of their test")
+        if not window.isdigit():
+            raise Unreadable("found a table of varied windows (-V); allowed: one window size")
+        self.table.options |= {"processes": int(pairs), "window": count(window, "window", 1)}
+
+    def _row(self, number: int, line: str) -> None:
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            return
+        figures = [word for word in words if re.fullmatch(r"-?[0-9][0-9.e+]*|Pass|Fail", word)]
+        if words[0] not in figures and len(figures) < 2:
+            if self.table is not None and self.table.rows:
+                self.found.passed_over(number, line)
+            return
+        if self.table is None or not self.table.columns:
+            # What mpirun prints before may begin with a number; a line of figures only may not.
+            if len(figures) == len(words) > 1:
+                raise Unreadable("found figures before the head of their table")
+            return
+        if 2 * len(figures) < len(words):
+            self.found.passed_over(number, line)
+            return
+        self._take(number, words)
+
+    def _take(self, number: int, words: list[str]) -> None:
+        table = self.table
+        assert table is not None
+        if len(words) != len(table.columns) + 1:
+            raise Unreadable(f"found {len(words)} columns; allowed: {len(table.columns) + 1}")
+        size = count(words[0], "Size")
+        if size in table.seen:
+            raise Unreadable(f"found size {size} a second time in the same table")
+        table.seen.add(size)
+        columns = dict(zip(table.columns, words[1:], strict=True))
+        options: dict[str, bool | int | str] = {"size": size, **table.options}
+        if "iterations" in columns:
+            options["iters"] = count(columns.pop("iterations"), "Iterations", 1)
+        columns.pop("transmit", None)
+        verdict = columns.pop("validation", "Pass")
+        cells = {name: figure(word, name) for name, word in columns.items()}
+        table.rows.append((number, list(cells.values())))
+        if verdict not in ("Pass", "Fail"):
+            raise Unreadable(f"Validation: found {shown(verdict)}; allowed: Pass or Fail")
+        if verdict == "Fail":
+            failure = Failure(
+                workload=table.workload, options=options, error="the data were not what was sent"
+            )
+            self.found.failures.append((number, failure))
+            return
+        iters = options.get("iters")
+        measured = _measured(table.workload, size, cells, iters if type(iters) is int else None)
+        if not measured:
+            self.found.note(f"line {number}: {words[1]} at {size} bytes says nothing; passed over")
+            return
+        self.found.add_adapter(number, _device(self.hints), Port())
+        self.found.points.append(Point(workload=table.workload, options=options, measured=measured))
+
+    def _close(self) -> None:
+        table, self.table = self.table, None
+        if table is None:
+            return
+        if not table.rows and not self.found.failures:
+            fault = self.source.fault(table.line, f"{table.workload}: found no results: {_CUT}")
+            self.faults.append(fault)
+        if fault_ := same_decimals(table.rows, _CUT):
+            line, reason = fault_
+            if self.hints.partial:
+                del self.found.points[-1:]
+                self.found.note(f"line {line} was cut short and passed over")
+                self.found.cut = True
+            else:
+                self.faults.append(
+                    self.source.fault(line, f"{reason}; --partial takes what is there")
+                )
+
+    def finished(self) -> Imported:
+        """Return what was read."""
+        self._close()
+        if self.faults:
+            raise CatalogError(self.faults)
+        return self.found
+
+
+def _device(hints: Hints) -> Device:
+    return Device.model_validate({"name": hints.device, "transport": hints.transport})
+
+
+def _columns(line: str) -> list[str]:
+    text = line.strip().lstrip("#").strip().removeprefix("Size")
+    rest = _COLUMN.sub(" ", text).split()
+    if rest:
+        raise Unreadable(f"head of the table: found {shown(' '.join(rest))}, which is no column")
+    columns = []
+    for match in _COLUMN.finditer(text):
+        name, unit = match["name"] or "", match["unit"] or ""
+        allowed = "us" if "Lat" in name else "MB/s"
+        if name and unit != allowed:
+            raise Unreadable(f"{name}: found {shown(unit)}; allowed: {allowed}")
+        columns.append(_column(match))
+    if not columns or columns[0] not in ("latency", "bandwidth") or len({*columns}) < len(columns):
+        raise Unreadable("head of the table: found other columns than OSU's")
+    return columns
+
+
+def _column(match: re.Match[str]) -> str:
+    if match["percent"]:
+        return f"P{match['percent']}"
+    if match["name"]:
+        name = match["name"]
+        if name.startswith(("Min", "Max")):
+            return name[:3].lower()
+        return "latency" if "Latency" in name else "bandwidth"
+    if match["bare"]:
+        return "bandwidth"
+    return next(name for name in ("rate", "iterations", "validation", "transmit") if match[name])
+
+
+def _measured(
+    workload: str, size: int, cells: dict[str, Figure], iters: int | None
+) -> tuple[Measured, ...]:
+    percentiles = {name[1:]: one for name, one in cells.items() if name.startswith("P")}
+    if "latency" in cells:
+        main = cells["latency"]
+        if not main.value:
+            raise Unreadable(f"Latency: found {main.text}; allowed: more than nothing")
+        ordered([("Min", cells.get("min")), ("Avg", main), ("Max", cells.get("max"))])
+        parts = {
+            long: cells[short]
+            for long, short in (("minimum", "min"), ("maximum", "max"))
+            if short in cells
+        }
+        kind = "latency" if workload in _HALF_ROUND_TRIPS else "time"
+        return (Quantity("us", main, True, kind, "", iters, parts, percentiles).measured(),)
+    main = cells["bandwidth"]
+    rate = cells.get("rate")
+    known = rate is not None and rate.value and size
+    if known and not agree(main.between(Decimal(1_000_000)), cells["rate"].between(size)):
+        raise Unreadable(
+            f"found {main.text} MB/s and {cells['rate'].text} messages a second, "
+            f"which do not fit together at {size} bytes"
+        )
+    found = []
+    if main.value:
+        found.append(Quantity("MB/s", main, count=iters, percentiles=percentiles).measured())
+    if rate is not None and rate.value:
+        found.append(Quantity("1/s", rate, count=iters).measured())
+    return tuple(found)

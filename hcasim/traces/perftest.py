@@ -1,0 +1,284 @@
+"""What perftest prints: ib_write_lat, ib_read_bw and the like, since its first versions.
+
+The layout follows linux-rdma/perftest, src/perftest_parameters.h and .c. Its MB are 2^20 bytes;
+times of writes and sends are half a round trip as printed, those of reads and atomics a whole one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.traces.imported import Imported
+from hcasim.traces.perftest_run import WORKLOADS, Run, bandwidth, latency
+from hcasim.traces.perftest_table import Listing, is_head, read_columns, sampled, times_of
+from hcasim.traces.reading import (
+    Figure,
+    Hints,
+    Source,
+    Unreadable,
+    check_title,
+    check_workload,
+    count,
+    figure,
+    shown,
+)
+from hcasim.traces.schema import Failure, Measured, Point
+
+TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
+_RULE = re.compile(r"\s*-{40,}\s*")
+_SETTING = re.compile(
+    r"(Dual-port|Device|Number of qps|Transport type|Connection type|Using SRQ|TX depth|RX depth"
+    r"|(?<!Recv )Post List|CQ Moderation|Mtu|Link type|Max inline data|Outstand reads|rdma_cm QPs)"
+    r"\s*:\s*(\S+)"
+)
+_OLD_SETTINGS = (
+    # 2006 to 2011.
+    (re.compile(r"\s*Inline data is used up to ([0-9]+) bytes? message"), "Max inline data"),
+    (re.compile(r"\s*Number of qp's running ([0-9]+)"), "Number of qps"),
+    (re.compile(r"\s*(Test with events)\b"), "events"),
+)
+_LISTING = re.compile(r"#, (\S+)\s*")
+_LISTED = re.compile(r"([0-9]+), (\S+)\s*", re.ASCII)
+_COMMAND = re.compile(r"(?:^|[\s/])(ib_(?:write|send|read|atomic)_(?:lat|bw)(?:\s.*)?)$")
+_TROUBLE = re.compile(
+    r"couldn't|failed|failure|error|unable|timed? ?out|refused|cannot|can't", re.IGNORECASE
+)
+_CUT = "the output was cut short; --partial takes what is there"
+
+
+@dataclass
+class _Table:
+    """What is being read."""
+
+    run: Run
+    columns: list[str] = field(default_factory=list)
+    unit: str = ""
+    line: int = 0
+    rows: int = 0
+    closed: bool = False
+    broken: bool = False
+    seen: set[tuple[int, int]] = field(default_factory=set)
+    listings: list[Listing] = field(default_factory=list)
+
+
+def read_perftest(source: Source, hints: Hints) -> Imported:
+    """Read the text that perftest prints, of one run or of several.
+
+    Parameters:
+        source: the file.
+        hints: what it does not say.
+
+    Raises:
+        CatalogError: every line that cannot be read, and why.
+    """
+    check_workload(hints, WORKLOADS)
+    reader = _Reader(source, hints)
+    for number, line in enumerate(source.lines, start=1):
+        try:
+            reader.take(number, line)
+        except Unreadable as error:
+            if hints.partial and number == len(source.lines):
+                reader.found.note(f"line {number} was cut short and passed over")
+            else:
+                reader.faults.append(source.fault(number, error))
+    return reader.finished()
+
+
+class _Reader:
+    def __init__(self, source: Source, hints: Hints) -> None:
+        self.source, self.hints = source, hints
+        self.found = Imported(source, "perftest")
+        self.faults: list[str] = []
+        self.table: _Table | None = None
+        self.command = ""
+        self.trouble = ""
+
+    def take(self, number: int, line: str) -> None:
+        """Read one line."""
+        if _TROUBLE.search(line) and not self.trouble:
+            self.trouble = line.strip()
+        if match := TITLE.fullmatch(line):
+            self._close()
+            self.table = _Table(Run(number))
+            self.table.run.set_title(match[1].replace(" ", "_"))
+            check_title(self.hints, self.table.run.workload)
+        elif is_head(line):
+            if self.table is None or not self.table.broken:
+                self._begin(number, line)
+        elif self.table is not None and self.table.broken:
+            pass
+        elif match := _LISTING.fullmatch(line):
+            self._list(number, match[1])
+        elif self.table is None or not self.table.columns:
+            self._take_settings(line)
+        elif _RULE.fullmatch(line):
+            self._rule()
+        else:
+            self._take_row(number, line)
+
+    def _take_settings(self, line: str) -> None:
+        if match := _COMMAND.search(line):
+            self.command = match[1].strip()
+        if self.table is None:
+            return
+        run = self.table.run
+        run.settings |= dict(_SETTING.findall(line))
+        for pattern, key in _OLD_SETTINGS:
+            if match := pattern.match(line):
+                run.settings[key] = match[1]
+
+    def _begin(self, number: int, line: str) -> None:
+        try:
+            self._take_head(number, line)
+        except Unreadable:
+            # One fault is enough for a table.
+            self.table = _Table(Run(number), broken=True)
+            raise
+
+    def _take_head(self, number: int, line: str) -> None:
+        columns, unit = read_columns(line)
+        table = self.table
+        if table is not None and table.columns and not table.closed and table.listings:
+            # -U and -H print the head again behind their samples.
+            if columns != table.columns:
+                raise Unreadable("found another head than above in the same table")
+            table.listings[-1].open = False
+            return
+        if table is None or table.columns:
+            self._close()
+            if not self.hints.workload:
+                raise Unreadable(
+                    "found a table without the title of its test; --workload says which it is: "
+                    f"{one_of(WORKLOADS)}"
+                )
+            table = self.table = _Table(Run(number, self.hints.workload))
+        if self.hints.unit and unit and self.hints.unit != unit:
+            raise Unreadable(f"found {unit}; --unit says {self.hints.unit}")
+        table.columns, table.unit, table.line = columns, unit, number
+        table.rows, table.closed = 0, False
+        if table.run.workload and table.run.is_latency != bool(times_of(columns)):
+            raise Unreadable(
+                f"found the columns of another test than {table.run.title or table.run.workload}"
+            )
+
+    def _list(self, number: int, unit: str) -> None:
+        if self.table is None or not self.table.columns:
+            raise Unreadable("found samples before the head of their table")
+        if unit not in ("usec", "cycles"):
+            raise Unreadable(f"samples: found {shown(unit)}; allowed: usec or cycles")
+        self.table.listings.append(Listing(number, unit))
+
+    def _rule(self) -> None:
+        table = self.table
+        assert table is not None
+        if table.listings and table.listings[-1].open:
+            table.listings[-1].open = False
+        elif not table.closed:
+            table.closed = True
+            if table.rows:
+                # What went wrong in a run with results is not why the next one has none.
+                self.trouble = ""
+
+    def _take_row(self, number: int, line: str) -> None:
+        table = self.table
+        assert table is not None
+        listing = table.listings[-1] if table.listings else None
+        if listing is not None and listing.open and (match := _LISTED.fullmatch(line)):
+            if int(match[1]) != len(listing.values) + 1:
+                table.broken, table.columns = True, []
+                raise Unreadable(
+                    f"found sample {match[1]} after {len(listing.values)}: lines are missing"
+                )
+            listing.values.append(figure(match[2], f"sample {match[1]}"))
+            return
+        words = line.split()
+        numbers = [word for word in words if re.fullmatch(r"-?[0-9][0-9.e+]*", word)]
+        if not words or (words[0] not in numbers and len(numbers) < 3):
+            if words and not table.closed:
+                self.found.passed_over(number, line)
+            return
+        if table.closed:
+            if len(numbers) == len(words) >= 3:
+                raise Unreadable("found a line of figures behind the end of its table")
+            return
+        self._take_figures(number, words)
+
+    def _take_figures(self, number: int, words: list[str]) -> None:
+        table = self.table
+        assert table is not None
+        columns = table.columns
+        if len(words) == len(columns) + 1 and columns[-1] == "percentile_99.9":
+            # Printed for a while in 2017, without meaning.
+            self.found.note("figures behind the last column were passed over")
+            words = words[:-1]
+        if len(words) != len(columns):
+            raise Unreadable(f"found {len(words)} figures for {len(columns)} columns")
+        size = count(words[0], "#bytes", 1)
+        iters = count(words[columns.index("#iterations")], "#iterations", 1)
+        lane = count(words[columns.index("#sl")], "#sl") if "#sl" in columns else 0
+        cells = {
+            name: figure(word, name)
+            for name, word in zip(columns, words, strict=True)
+            if not name.startswith("#")
+        }
+        if (size, lane) in table.seen:
+            raise Unreadable(f"found {size} bytes a second time in the same table")
+        table.seen.add((size, lane))
+        table.rows += 1
+        self.found.add_adapter(number, table.run.device(self.hints), table.run.port(), self.command)
+        options = table.run.point_options(size, iters)
+        if "#sl" in columns:
+            options["sl"] = lane
+        measured = self._measured(cells, size, iters)
+        if not measured:
+            self.found.note(f"line {number}: a bandwidth of 0 says nothing; passed over")
+            return
+        self.found.points.append(
+            Point(workload=table.run.workload, options=options, measured=measured)
+        )
+
+    def _measured(self, cells: dict[str, Figure], size: int, iters: int) -> tuple[Measured, ...]:
+        table = self.table
+        assert table is not None
+        if not table.run.is_latency:
+            return bandwidth(table.run, cells, size, iters, table.unit)
+        listings, table.listings = table.listings, []
+        hints = self.hints
+        if listings and listings[0].unit == "cycles" and hints.cpu_mhz is None:
+            raise Unreadable(
+                "found cycles (-C); --cpu-mhz says how many of them make a microsecond"
+            )
+        printed = latency(table.run, cells, iters, hints)
+        for listing in listings[:1]:
+            printed = sampled(printed, listing, iters, cells, hints)
+        return (printed,)
+
+    def _close(self) -> None:
+        """End a table; one that is cut off is a fault unless the user knows."""
+        table = self.table
+        self.table = None
+        if table is None:
+            return
+        run, where = table.run, table.line or table.run.line
+        if table.broken:
+            return
+        if not table.rows and (self.trouble or table.closed):
+            reason = self.trouble or "nothing was printed, as on the server of a one-way test"
+            self.found.failures.append((where, Failure(workload=run.workload, error=reason)))
+        elif self.hints.partial:
+            self.found.cut = True
+        elif not table.columns:
+            self.faults.append(self.source.fault(where, f"found no table behind the title: {_CUT}"))
+        elif not table.closed:
+            self.faults.append(
+                self.source.fault(where, f"found no line of dashes behind the table: {_CUT}")
+            )
+
+    def finished(self) -> Imported:
+        """Return what was read."""
+        self._close()
+        if self.faults:
+            raise CatalogError(self.faults)
+        return self.found

@@ -1,0 +1,301 @@
+"""One run of perftest: which test it was, of what, and what its figures mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from hcasim.traces.reading import (
+    Figure,
+    Hints,
+    Quantity,
+    Unreadable,
+    agree,
+    ordered,
+    shown,
+    unlike,
+)
+from hcasim.traces.schema import Device, Measured, Port
+
+_TITLE = re.compile(
+    r"(?P<verb>Send|RDMA_Write|RDMA_Read|Atomic)(?P<imm>_imm)?"
+    r"(?P<rest>(?:_(?:CMP_AND_SWAP|FETCH_AND_ADD|Bidirectional|Post_List|BW|Latency|forwarding"
+    r"|Multicast))+)_Test"
+)
+_VERBS = {"Send": "send", "RDMA_Write": "write", "RDMA_Read": "read", "Atomic": "atomic"}
+_ROUND_TRIP = ("read", "atomic")
+_OPS = {"CMP_AND_SWAP": "cmp_swap", "FETCH_AND_ADD": "fetch_add"}
+_LAYERS = {"IB": "infiniband", "InfiniBand": "infiniband", "Ethernet": "ethernet"}
+_MIB = Decimal(2**20)
+BANDWIDTH_UNITS = {"MB/sec": "MiB/s", "MiB/sec": "MiB/s", "Gb/sec": "Gbit/s"}
+"""The units of perftest as a trace writes them: its MB is 2^20 bytes."""
+UNITS = tuple(dict.fromkeys(BANDWIDTH_UNITS.values()))
+_PER_SECOND = {"MiB/s": _MIB, "Gbit/s": Decimal(125_000_000)}
+WORKLOADS = (
+    *(f"{verb}_lat" for verb in _VERBS.values()),
+    *(f"{verb}_{way}" for verb in _VERBS.values() for way in ("bw", "bibw")),
+)
+"""The names of perftest's tests as `hcasim bench` has them."""
+
+
+@dataclass
+class Run:
+    """What is known of a run before its figures.
+
+    Parameters:
+        line: where it begins.
+        workload: as `hcasim bench` has it.
+        title: as printed.
+        options: of each point.
+        settings: by the name that perftest prints, and the line of each.
+    """
+
+    line: int
+    workload: str = ""
+    title: str = ""
+    options: dict[str, bool | int | str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_latency(self) -> bool:
+        """Whether times are measured."""
+        return self.workload.endswith("_lat")
+
+    @property
+    def is_two_way(self) -> bool:
+        """Whether both sides send."""
+        return self.workload.endswith("_bibw")
+
+    def set_title(self, title: str) -> None:
+        """Take the name of the test.
+
+        Raises:
+            Unreadable: no test of perftest.
+        """
+        match = _TITLE.fullmatch(title)
+        words = match["rest"] if match else ""
+        if not match or ("BW" in words) == ("Latency" in words):
+            raise Unreadable(f"found {shown(title)}; allowed: a test such as RDMA_Write_BW_Test")
+        verb = _VERBS[match["verb"]] + ("_imm" if match["imm"] else "")
+        way = "lat" if "Latency" in words else "bibw" if "Bidirectional" in words else "bw"
+        self.title, self.workload = title.replace("_", " "), f"{verb}_{way}"
+        if operation := next((one for one in _OPS if one in words), ""):
+            self.options["op"] = _OPS[operation]
+        self.options |= {name: True for name in ("Multicast", "forwarding") if name in words}
+
+    def device(self, hints: Hints) -> Device:
+        """Return what it says of the adapter."""
+        layer = _LAYERS.get(self.settings.get("Link type", ""), "")
+        spoken = self.settings.get("Transport type", "")
+        transport = hints.transport
+        if spoken == "IW":
+            transport = "iwarp"
+        elif layer and spoken in ("IB", ""):
+            # Versions before February 2013 do not print the transport; Ethernet may be iWARP there.
+            if layer == "infiniband":
+                transport = "infiniband"
+            elif spoken == "IB":
+                transport = "roce"
+        if hints.transport and transport != hints.transport:
+            raise Unreadable(f"found {transport}; --transport says {hints.transport}")
+        name = self.settings.get("Device", "").strip('"') or hints.device
+        return Device.model_validate({"name": name, "transport": transport})
+
+    def port(self) -> Port:
+        """Return what it says of the link."""
+        layer = _LAYERS.get(self.settings.get("Link type", ""), "")
+        return Port.model_validate({"layer": layer, "mtu": self._number("Mtu") or None})
+
+    def point_options(self, size: int, iters: int) -> dict[str, bool | int | str]:
+        """Return the options of one line as `hcasim bench` names them."""
+        options: dict[str, bool | int | str] = {"size": size, "iters": iters}
+        for name, key, usual in (("qps", "Number of qps", 0), ("mtu", "Mtu", 0)):
+            number = self._number(key)
+            if number != usual and not (name == "mtu" and self._speaks_iwarp):
+                options[name] = number
+        if not self.is_latency and self._number("TX depth"):
+            # So many messages are under way; `hcasim bench --format perftest` prints it so, too.
+            options["window"] = self._number("TX depth")
+        if self.settings.get("Dual-port") == "ON":
+            options["ports"] = 2
+        if "Max inline data" in self.settings:
+            inline = self._number("Max inline data")
+            options["inline"] = size <= inline
+        # Another experiment than `hcasim bench` makes: a fit must not take it for the usual one.
+        if self.settings.get("Connection type", "RC") != "RC":
+            options["connection"] = self.settings["Connection type"]
+        if self.settings.get("Using SRQ") == "ON":
+            options["srq"] = True
+        if self.settings.get("events"):
+            options["events"] = True
+        if self._number("Post List") > 1:
+            options["post_list"] = self._number("Post List")
+        return options | self.options
+
+    @property
+    def _speaks_iwarp(self) -> bool:
+        # Its segments follow from Ethernet's frame, not from this MTU.
+        return self.settings.get("Transport type") == "IW"
+
+    def _number(self, key: str) -> int:
+        match = re.match(r"[0-9]{1,9}", self.settings.get(key, ""), re.ASCII)
+        return int(match[0]) if match else 0
+
+
+def latency(run: Run, cells: Mapping[str, Figure], iters: int, hints: Hints) -> Measured:
+    """Return the times of a line.
+
+    Parameters:
+        run: which test.
+        cells: the figures by their column, such as "t_min".
+        iters: iterations.
+        hints: how many cycles make a microsecond.
+
+    Raises:
+        Unreadable: figures that contradict each other, or cycles whose frequency is not known.
+    """
+    typical, mean = cells.get("t_typical"), cells.get("t_avg")
+    least, most = cells.get("t_min"), cells.get("t_max")
+    main = typical or mean
+    if main is None:
+        raise Unreadable("found no typical and no average time")
+    if not main.value:
+        raise Unreadable(f"found a time of {main.text}; allowed: more than nothing")
+    ordered([("t_min", least), ("t_typical", typical), ("t_max", most)])
+    ordered([("t_min", least), ("t_avg", mean), ("t_max", most)])
+    ordered((f"{name}% percentile", cells.get(f"percentile_{name}")) for name in ("99", "99.9"))
+    _check_rate(run, cells)
+    unit = "us"
+    figures = dict(cells)
+    if hints.cpu_mhz is not None or _look_like_cycles(cells):
+        figures, unit = _from_cycles(cells, hints)
+    names = {"minimum": "t_min", "maximum": "t_max", "deviation": "t_stdev"}
+    parts = {name: figures[column] for name, column in names.items() if column in figures}
+    if typical and mean:
+        parts["mean"] = figures["t_avg"]
+    percentiles = {
+        name.removeprefix("percentile_"): one
+        for name, one in figures.items()
+        if name.startswith("percentile_")
+    }
+    own = figures["t_typical" if typical else "t_avg"]
+    found = Quantity("us", own, typical is None, "", "", iters, parts, percentiles).measured()
+    printed = f"{main.text} {'us' if unit == 'us' else 'cycles'}"
+    return found.model_copy(update={"printed": printed})
+
+
+def _check_rate(run: Run, cells: Mapping[str, Figure]) -> None:
+    """Transactions per second and their time say the same: half a round trip, or a whole one."""
+    if "tps" not in cells or "t_avg" not in cells or not cells["tps"].value:
+        return
+    trips = 1 if run.workload.split("_")[0] in _ROUND_TRIP else 2
+    low, high = cells["tps"].between()
+    time = (1_000_000 / high / trips, 1_000_000 / max(low, Decimal(1)) / trips)
+    if not agree(cells["t_avg"].between(), time):
+        raise Unreadable(
+            f"found {cells['t_avg'].text} usec and {cells['tps'].text} a second, "
+            f"which is not the same: a {run.title or run.workload} counts "
+            f"{'a whole' if trips == 1 else 'half a'} round trip"
+        )
+
+
+def _look_like_cycles(cells: Mapping[str, Figure]) -> bool:
+    """Whether the times are whole or half numbers, as those of -C are under a head of usec.
+
+    Times of a simulator may be so by chance, but they are all the same.
+    """
+    names = ("t_min", "t_max", "t_typical")
+    direct = [cells[name].value for name in names if name in cells]
+    return len(direct) == 3 and len(set(direct)) > 1 and all(2 * one % 1 == 0 for one in direct)
+
+
+def _from_cycles(cells: Mapping[str, Figure], hints: Hints) -> tuple[dict[str, Figure], str]:
+    if hints.cpu_mhz is None:
+        raise Unreadable(
+            "found whole and half numbers only, which are cycles (-C) under a head of usec; "
+            "--cpu-mhz says how many make a microsecond (1 if they are microseconds)"
+        )
+    if not _look_like_cycles(cells):
+        raise Unreadable("found fractions of a cycle: these are microseconds; leave out --cpu-mhz")
+    cycles = hints.cpu_mhz
+    times = {
+        name: Figure(one.text, one.value / cycles, one.step / cycles)
+        for name, one in cells.items()
+        if name.startswith(("t_", "percentile_"))
+    }
+    return times, "us" if cycles == 1 else "cycles"
+
+
+def bandwidth(
+    run: Run, cells: Mapping[str, Figure], size: int, iters: int, unit: str
+) -> tuple[Measured, ...]:
+    """Return bandwidth and message rate of a line.
+
+    Parameters:
+        run: which test.
+        cells: the figures by their column: "BW_peak", "BW_average", "MsgRate", those of ports.
+        size: bytes of a message.
+        iters: iterations.
+        unit: "MiB/s" or "Gbit/s".
+
+    Returns:
+        Nothing if all digits are 0.
+
+    Raises:
+        Unreadable: figures that contradict each other.
+    """
+    mean, peak, rate = cells["BW_average"], cells.get("BW_peak"), cells.get("MsgRate")
+    both_ways = False
+    if rate is not None and rate.value:
+        times = [
+            way for way in ((1, 2) if run.is_two_way else (1,)) if _fits(cells, size, unit, way)
+        ]
+        if not times:
+            other = next((one for one in _PER_SECOND if _fits(cells, size, one, 1)), "")
+            guess = f"; as {other} they would" if other else ""
+            raise Unreadable(
+                f"found {mean.text} {unit} and {rate.text} million messages a second, which do "
+                f"not fit together at {size} bytes{guess}"
+            )
+        both_ways = times == [2]
+    found = []
+    if mean.value:
+        # Without peak, as with -N or -D, it prints 0.
+        parts = {"maximum": peak} if peak is not None and peak.value else {}
+        found.append(Quantity(unit, mean, count=iters, parts=parts).measured())
+    # Versions of 2013 print both directions' bandwidth, and one direction's messages.
+    if rate is not None and rate.value and not both_ways:
+        found.append(Quantity("M/s", rate, count=iters).measured())
+    for port in ("1", "2"):
+        if f"BW_port{port}" in cells and cells[f"BW_port{port}"].value:
+            found.append(Quantity(unit, cells[f"BW_port{port}"], name=f"port {port}").measured())
+            rated = cells.get(f"MsgRate_port{port}")
+            if rated is not None and rated.value:
+                found.append(Quantity("M/s", rated, name=f"port {port}").measured())
+    return tuple(found)
+
+
+def fitting_units(cells: Mapping[str, Figure], size: int) -> list[str]:
+    """Return the units in which bandwidth and message rate fit together."""
+    if not cells["MsgRate"].value:
+        return []
+    return [unit for unit in _PER_SECOND if _fits(cells, size, unit, 1)]
+
+
+def _fits(cells: Mapping[str, Figure], size: int, unit: str, ways: int) -> bool:
+    per_second = cells["BW_average"].between(_PER_SECOND[unit])
+    messages = cells["MsgRate"].between(Decimal(1_000_000) * size * ways)
+    return agree(per_second, messages)
+
+
+def unit_of(column: str, found: str) -> str:
+    """Return the unit of a column of bandwidths.
+
+    Raises:
+        Unreadable: no unit of perftest.
+    """
+    if found not in BANDWIDTH_UNITS:
+        raise unlike(column, found, list(BANDWIDTH_UNITS))
+    return BANDWIDTH_UNITS[found]

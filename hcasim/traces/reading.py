@@ -1,0 +1,279 @@
+"""What the importers share: the source, its figures, and how a fault is said."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+
+from hcasim.catalog.errors import CatalogError, nearest, one_of
+from hcasim.traces.schema import UNITS, Measured, Statistics
+
+_FIGURE = re.compile(r"[0-9]+(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)
+_COUNT = re.compile(r"[0-9]{1,15}", re.ASCII)
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# What mpirun --tag-output puts before each line.
+_TAG = re.compile(r"\[[0-9]+,[0-9]+\]<std(?:out|err)>: ?")
+_LONGEST = 40
+_SHOWN = 60
+
+UNIT_FACTORS: dict[str, tuple[str, Decimal]] = {
+    "ns": ("latency", Decimal(1)),
+    "us": ("latency", Decimal(1000)),
+    "ms": ("latency", Decimal(1_000_000)),
+    "s": ("latency", Decimal(1_000_000_000)),
+    "MB/s": ("bandwidth", Decimal(1)),
+    "MiB/s": ("bandwidth", Decimal(2**20).scaleb(-6)),
+    "Mbit/s": ("bandwidth", Decimal("0.125")),
+    "Gbit/s": ("bandwidth", Decimal(125)),
+    "Mibit/s": ("bandwidth", Decimal(2**17).scaleb(-6)),
+    "M/s": ("rate", Decimal(1)),
+    "1/s": ("rate", Decimal("1e-6")),
+}
+"""The units that tools print, as a trace writes them, and what one of them is in the trace's."""
+
+
+class Unreadable(Exception):
+    """What cannot be read at a place; the message says what was found and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What a user knows and the tool did not print.
+
+    Parameters:
+        workload: of figures without a title.
+        unit: of bandwidths that are printed without one.
+        cpu_mhz: cycles in a microsecond, if times are cycles.
+        device, transport: of the adapter.
+        partial: take what there is of an output that was cut short.
+    """
+
+    workload: str = ""
+    unit: str = ""
+    cpu_mhz: Decimal | None = None
+    device: str = ""
+    transport: str = ""
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that is imported.
+
+    Parameters:
+        name: as messages show it.
+        data: its bytes.
+    """
+
+    name: str
+    data: bytes
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the bytes."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The text without line ends and without the colours of a terminal.
+
+        Raises:
+            CatalogError: binary data, or nothing.
+        """
+        text = _ESCAPE.sub("", self._decode())
+        if "\0" in text:
+            raise CatalogError([f"{self.name}: found binary data; allowed: text in UTF-8"])
+        if not text.strip():
+            raise CatalogError([f"{self.name}: found an empty file; allowed: a tool's output"])
+        lines = [_TAG.sub("", line.removesuffix("\r")) for line in text.split("\n")]
+        return lines if lines[-1] else lines[:-1]
+
+    def _decode(self) -> str:
+        # What PowerShell redirects into a file is UTF-16.
+        wide = self.data[:2] in (b"\xff\xfe", b"\xfe\xff")
+        try:
+            return self.data.decode("utf-16" if wide else "utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = self.data[: error.start].count(b"\n") + 1
+            raise CatalogError(
+                [f"{self.name}:{line}: found binary data; allowed: text in UTF-8"]
+            ) from None
+
+    def fault(self, line: int, reason: object) -> str:
+        """Say what is wrong with a line, counted from 1."""
+        return f"{self.name}:{line}: {reason}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number as it was printed: its digits say how exact it is."""
+
+    text: str
+    value: Decimal
+    step: Decimal
+
+    def between(self, factor: Decimal | int = 1) -> tuple[Decimal, Decimal]:
+        """Return the least and the greatest number that is printed so, times a factor."""
+        half = self.step * Decimal("0.500001")
+        return max(self.value - half, Decimal(0)) * factor, (self.value + half) * factor
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point."""
+        return len(self.text.partition(".")[2])
+
+
+def figure(text: str, what: str) -> Figure:
+    """Read a number that is not negative.
+
+    Parameters:
+        text: what was printed.
+        what: the column, for messages.
+
+    Raises:
+        Unreadable: no such number.
+    """
+    if re.fullmatch(r"-[0-9.]+(e[+-]?[0-9]+)?", text, re.ASCII):
+        raise Unreadable(f"{what}: found {shown(text)}; it cannot be negative")
+    match = _FIGURE.fullmatch(text)
+    if not match or len(text) > _LONGEST:
+        raise Unreadable(f"{what}: found {shown(text)}; allowed: a number")
+    exponent = int(match[2] or 0) - len(match[1] or "")
+    return Figure(text, Decimal(text), Decimal(1).scaleb(exponent))
+
+
+def count(text: str, what: str, least: int = 0) -> int:
+    """Read a whole number.
+
+    Raises:
+        Unreadable: no such number.
+    """
+    if not _COUNT.fullmatch(text) or int(text) < least:
+        kind = "a whole number" if least == 0 else f"a whole number from {least}"
+        raise Unreadable(f"{what}: found {shown(text)}; allowed: {kind}")
+    return int(text)
+
+
+def shown(text: str) -> str:
+    """Quote what was found, and not more of it than a line can hold."""
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+
+
+def agree(one: tuple[Decimal, Decimal], other: tuple[Decimal, Decimal]) -> bool:
+    """Whether two numbers, each known within its digits, can be the same."""
+    slack = Decimal("1.000001")
+    return one[0] <= other[1] * slack and other[0] <= one[1] * slack
+
+
+def unlike(name: str, found: str, allowed: Sequence[str]) -> Unreadable:
+    """Say that a word is not one of those allowed."""
+    return Unreadable(f"{name}: found {shown(found)}; allowed: {one_of(allowed)}")
+
+
+def converted(number: Figure, unit: str) -> float:
+    """Return a printed number in the unit of the trace."""
+    return float(number.value * UNIT_FACTORS[unit][1])
+
+
+@dataclass
+class Quantity:
+    """One quantity of one line while it is read.
+
+    Parameters:
+        unit: as printed, one of UNIT_FACTORS.
+        main: the number that counts.
+        kind: "latency", "time", "bandwidth" or "rate"; that of the unit without it.
+        name: of the quantity if there are several.
+        count: samples.
+        parts: further statistics by their name, as printed.
+        percentiles: as printed, by percent.
+    """
+
+    unit: str
+    main: Figure
+    mean: bool = True
+    kind: str = ""
+    name: str = ""
+    count: int | None = None
+    parts: dict[str, Figure] = field(default_factory=dict)
+    percentiles: dict[str, Figure] = field(default_factory=dict)
+
+    def measured(self) -> Measured:
+        """Return it in the form of a trace."""
+        kind = self.kind or UNIT_FACTORS[self.unit][0]
+        own = {"mean" if self.mean else "median": self.main}
+        numbers = {name: converted(one, self.unit) for name, one in (own | self.parts).items()}
+        percentiles = {name: converted(one, self.unit) for name, one in self.percentiles.items()}
+        statistics = Statistics(count=self.count, percentiles=percentiles, **numbers)
+        return Measured.model_validate(
+            {
+                "quantity": kind,
+                "unit": UNITS[kind],
+                "name": self.name,
+                "statistics": statistics,
+                "printed": f"{self.main.text} {self.unit}",
+            }
+        )
+
+
+def ordered(figures: Iterable[tuple[str, Figure | None]]) -> None:
+    """Check that the numbers there are do not fall.
+
+    Raises:
+        Unreadable: they do: columns are swapped, or the line is damaged.
+    """
+    known = [(name, one) for name, one in figures if one is not None]
+    for (low, least), (high, most) in pairwise(known):
+        if least.between()[0] > most.between()[1]:
+            raise Unreadable(
+                f"found {low} {least.text} above {high} {most.text}: "
+                "the line is damaged, or its columns are swapped"
+            )
+
+
+def same_decimals(rows: Sequence[tuple[int, Sequence[Figure]]], end: str) -> tuple[int, str] | None:
+    """Find a line whose last figure was cut: its tool prints as many decimals in each.
+
+    Parameters:
+        rows: line and figures of each row of a table.
+        end: what to say of the line that is too short.
+    """
+    if len(rows) < 2:
+        return None
+    line, last = rows[-1]
+    expected = [one.decimals for one in rows[-2][1]]
+    if len(last) == len(expected) and [one.decimals for one in last] != expected:
+        return line, f"found {shown(last[-1].text)} with fewer or more decimals than above: {end}"
+    return None
+
+
+def check_workload(hints: Hints, allowed: Sequence[str]) -> None:
+    """Refuse a workload that a tool does not have.
+
+    Raises:
+        CatalogError: none of those allowed.
+    """
+    if hints.workload and (faults := known_word("--workload", hints.workload, allowed)):
+        raise CatalogError(faults)
+
+
+def check_title(hints: Hints, workload: str) -> None:
+    """Refuse a workload that contradicts a title.
+
+    Raises:
+        Unreadable: the title says another.
+    """
+    if hints.workload not in ("", workload):
+        raise Unreadable(f"found {workload}; --workload says {hints.workload}")
+
+
+def known_word(option: str, found: str, allowed: Sequence[str]) -> list[str]:
+    """Say that an option's word is unknown, or nothing."""
+    if found in allowed:
+        return []
+    return [f"{option}: found {shown(found)}; allowed: {one_of(allowed)}{nearest(found, allowed)}"]

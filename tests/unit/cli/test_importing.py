@@ -1,0 +1,215 @@
+"""`hcasim import` as a user meets it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.traces import read_trace
+
+Hcasim = Callable[..., Any]
+DATA = Path(__file__).parent.parent / "traces" / "data"
+LAT = DATA / "perftest" / "rxe_write_lat_8B.txt"
+BW = DATA / "perftest" / "rxe_write_bw_gbits.txt"
+SIW = DATA / "perftest" / "siw_write_lat_8B.txt"
+NP_OUT = DATA / "netpipe" / "netpipe3_np.out"
+OSU = DATA / "osu" / "osu_latency_v7.2_hpcx_ib.txt"
+
+
+def from_stdin(data: bytes, *words: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "hcasim", "import", *words],
+        input=data,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_without_a_file_to_write_it_shows_what_it_read(hcasim_: Hcasim) -> None:
+    found = hcasim_("import", str(BW))
+    assert found.code == 0
+    assert found.output.splitlines() == [
+        f"{BW}: perftest, rxe0 over roce",
+        ("Workload  Size  Measured      Value  Unit  As printed    Options"),
+        (
+            "write_bw  4096  bandwidth        75  MB/s  0.60 Gbit/s   "
+            "iters 300, qps 1, mtu 4096, window 16, inline no"
+        ),
+        (
+            "write_bw  4096  rate       0.018269  M/s   0.018269 M/s  "
+            "iters 300, qps 1, mtu 4096, window 16, inline no"
+        ),
+    ]
+
+
+def test_json_holds_the_records_of_the_trace(hcasim_: Hcasim) -> None:
+    found = hcasim_("import", str(LAT), str(NP_OUT), "--json")
+    one, other = json.loads(found.output)["traces"]
+    assert (one["file"], other["file"]) == (str(LAT), str(NP_OUT))
+    assert one["points"][0]["workload"] == "write_lat"
+    assert one["points"][0]["measured"][0]["statistics"]["median"] == 10250
+    assert one["header"]["device"]["name"] == "rxe0"
+    assert len(other["points"]) == other["end"]["points"] == 124
+
+
+def test_files_of_one_adapter_are_written_as_one_trace(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    found = hcasim_("import", str(LAT), str(BW), "-o", str(file))
+    assert (found.code, found.output) == (0, "")
+    assert found.messages == f"Wrote 2 points to {file}\n"
+    trace = read_trace(file)
+    assert [point.workload for point in trace.points] == ["write_lat", "write_bw"]
+    again = tmp_path / "again.jsonl"
+    assert hcasim_("import", str(file), "-o", str(again)).code == 0
+    assert again.read_text() == file.read_text()
+
+
+def test_into_a_folder_each_file_becomes_a_trace(hcasim_: Hcasim, tmp_path: Path) -> None:
+    assert hcasim_("import", str(LAT), str(SIW), str(NP_OUT), "-o", f"{tmp_path}/").code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "netpipe3_np.out.jsonl",
+        "rxe_write_lat_8B.txt.jsonl",
+        "siw_write_lat_8B.txt.jsonl",
+    ]
+
+
+def test_notes_go_where_they_do_not_disturb_data(hcasim_: Hcasim, tmp_path: Path) -> None:
+    found = hcasim_("import", str(NP_OUT), "-o", str(tmp_path / "t.jsonl"))
+    assert found.messages.splitlines()[1] == (
+        "Note: np.out does not say what was measured, nor over what; read as a ping-pong"
+    )
+
+
+def test_standard_input_is_read() -> None:
+    done = from_stdin(LAT.read_bytes(), "-", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["traces"][0]["file"] == "<stdin>"
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (b"", "<stdin>: found an empty file"),
+        (b"\x00\x01", "<stdin>: found binary data"),
+        (LAT.read_bytes()[:-80], "<stdin>:21: found no line of dashes behind the table"),
+        (LAT.read_bytes() + OSU.read_bytes(), "<stdin>: found perftest's text (line 2) and an OSU"),
+        (LAT.read_bytes().replace(b"9.91", b"-9.9"), "<stdin>:22: t_min: found '-9.9'; it cannot"),
+        (BW.read_bytes().replace(b"Gb/sec", b"MB/sec"), "do not fit together at 4096 bytes"),
+    ],
+)
+def test_bad_input_ends_with_2_and_writes_nothing(data: bytes, fault: str, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    done = from_stdin(data, "-", "-o", str(file))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert fault in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_bad_file_keeps_the_others_from_being_written(hcasim_: Hcasim, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text("nothing\n")
+    out = tmp_path / "out"
+    out.mkdir()
+    missing = tmp_path / "missing.txt"
+    found = hcasim_("import", str(LAT), str(bad), str(missing), "-o", f"{out}/")
+    assert found.faults[0].startswith(f"{bad}: found no output of a known tool")
+    assert found.faults[1] == f"{missing}: cannot be read: no such file or directory"
+    assert list(out.iterdir()) == []
+
+
+def test_all_wrong_options_are_named_at_once(hcasim_: Hcasim, tmp_path: Path) -> None:
+    found = hcasim_(
+        *("import", str(LAT), str(LAT), "--format", "perftst", "--unit", "MB", "--cpu-mhz", "0"),
+        *("--transport", "rocee", "-o", str(tmp_path / "t.json")),
+    )
+    assert [fault.split(":")[0] for fault in found.faults] == [
+        "--unit",
+        "--transport",
+        "--cpu-mhz",
+        "--format",
+        str(LAT),
+        "--output",
+    ]
+    assert "did you mean 'roce'?" in found.faults[1]
+    assert "did you mean 'perftest'?" in found.faults[3]
+
+
+def test_a_file_that_is_read_is_not_written(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    assert hcasim_("import", str(LAT), "-o", str(file)).code == 0
+    before = file.read_text()
+    assert hcasim_("import", str(file), "-o", str(file)).faults == [
+        f"--output: {file} is one of the files that are read"
+    ]
+    assert hcasim_("import", str(file), "-o", f"{tmp_path}/").code == 2
+    assert file.read_text() == before
+
+
+def test_files_of_one_name_do_not_overwrite_each_other(hcasim_: Hcasim, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "np.out").write_text(NP_OUT.read_text())
+    found = hcasim_("import", f"{tmp_path}/a/np.out", f"{tmp_path}/b/np.out", "-o", f"{tmp_path}/")
+    assert found.faults == [
+        f"--output: {tmp_path}/np.out.jsonl would be written 2 times; rename a file"
+    ]
+
+
+@pytest.mark.parametrize("name", ["no/such/folder/t.jsonl", "no/such/folder/"])
+def test_a_missing_folder_is_found_before_reading(name: str, hcasim_: Hcasim) -> None:
+    (fault,) = hcasim_("import", "missing.txt", "-o", name).faults
+    assert fault.startswith("--output: found")
+
+
+def test_a_folder_is_no_output_of_a_tool(hcasim_: Hcasim, tmp_path: Path) -> None:
+    assert hcasim_("import", str(tmp_path)).faults == [
+        f"{tmp_path}: cannot be read: is a directory"
+    ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_a_full_disk_is_an_error_without_traceback(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    file.symlink_to("/dev/full")
+    assert "no space left" in hcasim_("import", str(LAT), "-o", str(file)).faults[0]
+
+
+@pytest.mark.parametrize(
+    ("workload", "form", "printed"),
+    [
+        ("write_lat", "perftest", ["4.00 us"]),
+        ("write_bibw", "perftest", ["1000.00 MiB/s"]),
+        ("netpipe", "netpipe", ["4.00 us", "8000.00 Mibit/s"]),
+    ],
+)
+def test_what_bench_prints_is_read_back(
+    workload: str,
+    form: str,
+    printed: list[str],
+    hcasim_: Hcasim,
+    invented: None,
+    tmp_path: Path,
+) -> None:
+    # The invented numbers are those of 4194 bytes: 4 us at 2^20 bytes in a millisecond.
+    size = "4194" if workload == "netpipe" else "2K"
+    testbed = "benjegerdes2004" if workload == "netpipe" else "liu2004"
+    words = ("bench", workload, "--testbed", testbed, "--size", size, "-j", "1")
+    file = tmp_path / "output"
+    file.write_text(hcasim_(*words, "--format", form).output)
+    found = hcasim_("import", str(file), "--json")
+    assert found.code == 0, found.messages
+    (point,) = json.loads(found.output)["traces"][0]["points"]
+    assert point["workload"] == workload
+    assert [one["printed"] for one in point["measured"]][: len(printed)] == printed
+
+
+def test_help_says_what_several_files_become(hcasim_: Hcasim) -> None:
+    found = hcasim_("import", "--help")
+    assert "Several files become one trace" in found.output
+    assert os.linesep in found.output

@@ -1,0 +1,178 @@
+"""Which tool wrote a file, what several files become, and traces of the probes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hcasim.catalog import CatalogError
+from hcasim.traces import Source, Trace, import_trace, merge, parse_trace, render, sniff
+from tests.unit.traces import outputs
+from tests.unit.traces.conftest import DATA
+
+Read = Callable[..., Trace]
+Faults = Callable[..., list[str]]
+PERFTEST = (DATA / "perftest" / "rxe_write_lat_8B.txt").read_text()
+JSON = (DATA / "perftest" / "rxe_write_lat_8B.json").read_text()
+OSU = (DATA / "osu" / "osu_latency_v7.2_hpcx_ib.txt").read_text()
+NP_OUT = (DATA / "netpipe" / "netpipe3_np.out").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (PERFTEST, "perftest"),
+        (JSON, "perftest-json"),
+        (outputs.PERFTEST_2024_JSON, "perftest-json"),
+        (OSU, "osu"),
+        (NP_OUT, "netpipe"),
+        (outputs.NETPIPE_5, "netpipe"),
+        (outputs.PROBE, "probe"),
+    ],
+)
+def test_a_format_is_known_by_what_it_looks_like(text: str, kind: str) -> None:
+    assert sniff(Source("file", text.encode())) == kind
+
+
+def test_a_file_of_two_tools_is_refused(faults: Faults) -> None:
+    assert faults(PERFTEST + OSU) == [
+        (
+            "file: found perftest's text (line 2) and an OSU benchmark (line 25); "
+            "divide the file: one tool each"
+        )
+    ]
+    assert "divide the file" in faults(OSU + PERFTEST, "osu")[0]
+    assert "divide the file" in faults(PERFTEST + JSON)[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (b"", "file: found an empty file; allowed: a tool's output"),
+        (b" \n\t\n", "file: found an empty file; allowed: a tool's output"),
+        (b"\x7fELF\x02\x01\x01\x00", "file: found binary data; allowed: text in UTF-8"),
+        (b"one\ntwo \xff\xfe\n", "file:2: found binary data; allowed: text in UTF-8"),
+        (b"10.390000\n", "file: found numbers alone, as perftest prints with --output: "),
+        (b"Hello, world\n", "file: found no output of a known tool; allowed: "),
+    ],
+)
+def test_what_no_tool_printed_is_refused(data: bytes, fault: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        import_trace(Source("file", data))
+    assert caught.value.faults[0].startswith(fault)
+
+
+def test_a_format_that_is_given_is_taken(faults: Faults) -> None:
+    assert faults("Hello\n", "osu") == ["file: found no results; is the output whole?"]
+    assert faults(PERFTEST, "iperf")[0].startswith("--format: found 'iperf'; allowed: probe, ")
+
+
+def test_hints_without_a_meaning_are_refused(faults: Faults) -> None:
+    assert faults(OSU, cpu_mhz=1000, unit="MiB/s") == [
+        "--unit: has no meaning for file, an OSU benchmark",
+        "--cpu-mhz: has no meaning for file, an OSU benchmark",
+    ]
+
+
+def test_text_of_powershell_is_read(read: Read) -> None:
+    trace = import_trace(Source("file", OSU.encode("utf-16")))
+    assert trace.points == read(OSU).points
+
+
+def test_colours_of_a_terminal_are_passed_over(read: Read) -> None:
+    text = OSU.replace("1.61", "\x1b[31m1.61\x1b[0m")
+    assert read(text).points == read(OSU).points
+
+
+def test_a_trace_of_a_probe_is_read_again_in_its_usual_form(read: Read) -> None:
+    trace = read(outputs.PROBE)
+    assert trace.header.source.startswith("file ")
+    assert trace.points[0].measured[0].samples == (900, 910.5)
+    text = render(trace)
+    assert render(read(text)) == text
+
+
+def test_a_trace_that_was_interrupted_says_so(read: Read) -> None:
+    text = "".join(outputs.PROBE.splitlines(keepends=True)[:-1])
+    trace = read(text)
+    assert trace.end is not None
+    assert (trace.end.points, trace.end.complete) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (('"ns"', '"us"'), "file:2: measured.0.unit: Input should be 'ns', 'MB/s' or 'M/s'"),
+        (("900.0", "-900.0"), "file:2: measured.0.samples.0: Input should be greater than"),
+        (('"points": 1', '"points": 2'), "file: found 1 points; its end says 2: lines are missing"),
+        (('"point"', '["point"]'), "file:2: record: found ['point']; allowed: header, point"),
+        (("hcasim-trace", "hcasim-tracks"), "file:1: schema: found 'hcasim-tracks'"),
+        (("{", "[" * 100_000), "file:1: found no JSON: "),
+    ],
+)
+def test_a_damaged_trace_is_refused(change: tuple[str, str], fault: str, faults: Faults) -> None:
+    text = outputs.PROBE.replace(change[0], change[1], 1)
+    assert text != outputs.PROBE
+    found = faults(text, "probe")
+    assert found[0].startswith(fault), found
+
+
+def test_a_name_may_hold_what_ends_a_line_elsewhere(read: Read) -> None:
+    text = outputs.PROBE.replace("mlx5_0", "mlx5\u2028\x85\x0b0".replace("\x0b", "\\u000b"))
+    trace = read(text)
+    assert trace.header.device.name == "mlx5\u2028\x85\x0b0"
+    assert parse_trace(render(trace).encode(), "file").header == trace.header
+
+
+def named(*paths: Path) -> list[tuple[str, Trace]]:
+    return [(path.name, import_trace(Source(path.name, path.read_bytes()))) for path in paths]
+
+
+def test_files_of_one_adapter_become_one_trace() -> None:
+    folder = DATA / "perftest"
+    trace = merge(named(folder / "rxe_write_lat_8B.txt", folder / "rxe_write_bw_gbits.json"))
+    assert [point.workload for point in trace.points] == ["write_lat", "write_bw"]
+    assert [one.split()[0] for one in trace.header.source.split("; ")] == [
+        "rxe_write_lat_8B.txt",
+        "rxe_write_bw_gbits.json",
+    ]
+    assert trace.header.notes[0].startswith("rxe_write_bw_gbits.json: its JSON was not valid")
+    assert trace.end is not None
+    assert trace.end.points == 2
+    assert parse_trace(render(trace).encode(), "file").points == trace.points
+
+
+@pytest.mark.parametrize(
+    ("names", "fault"),
+    [
+        (
+            ("perftest/rxe_write_lat_8B.txt", "perftest/siw_write_lat_8B.txt"),
+            (
+                "siw_write_lat_8B.txt: found siw0 over iwarp, and in rxe_write_lat_8B.txt "
+                "rxe0 over roce"
+            ),
+        ),
+        (
+            ("perftest/rxe_write_lat_8B.txt", "netpipe/netpipe3_np.out"),
+            "netpipe3_np.out: found netpipe, and in rxe_write_lat_8B.txt perftest",
+        ),
+        (
+            ("osu/osu_latency_v7.2_hpcx_ib.txt", "osu/osu_latency_v3.1.1_mvapich2.1_qlogic.txt"),
+            (
+                "osu_latency_v3.1.1_mvapich2.1_qlogic.txt: found version 3.1.1, and in "
+                "osu_latency_v7.2_hpcx_ib.txt 7.2"
+            ),
+        ),
+        (
+            ("perftest/rxe_write_lat_8B.txt", "perftest/rxe_write_lat_8B.txt"),
+            "rxe_write_lat_8B.txt: found the same content as in rxe_write_lat_8B.txt",
+        ),
+    ],
+)
+def test_files_that_do_not_belong_together_are_refused(names: tuple[str, ...], fault: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        merge(named(*(DATA / name for name in names)))
+    assert caught.value.faults == [
+        fault,
+        "a trace is of one adapter; -o FOLDER/ writes one for each file",
+    ]

@@ -1,0 +1,160 @@
+"""OSU's output: versions of which there is no sample, and what cannot be read."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hcasim.traces import Trace
+from tests.unit.traces import outputs
+from tests.unit.traces.conftest import DATA
+
+Read = Callable[..., Trace]
+Faults = Callable[..., list[str]]
+LATENCY = (DATA / "osu" / "osu_latency_v3.1.1_mvapich2.1_qlogic.txt").read_text()
+MBW_MR = (DATA / "osu" / "osu_mbw_mr_v5.6.3_ib100g.txt").read_text()
+
+
+def test_both_directions_have_a_column_of_their_own_in_version_3(read: Read) -> None:
+    trace = read(outputs.OSU_3_BIBW)
+    assert trace.header.tool.version == "3.3"
+    assert [(p.workload, p.measured[0].printed) for p in trace.points] == [
+        ("osu_bibw", "3.10 MB/s"),
+        ("osu_bibw", "6.21 MB/s"),
+        ("osu_bibw", "13.08 MB/s"),
+    ]
+
+
+def test_full_results_have_least_and_greatest_times(read: Read) -> None:
+    trace = read(outputs.OSU_5_FULL)
+    (measured,) = trace.points[0].measured
+    assert trace.points[0].workload == "osu_alltoall"
+    assert trace.points[0].options == {"size": 1, "iters": 1000}
+    # A collective has no half of a round trip.
+    assert measured.quantity == "time"
+    found = measured.statistics
+    assert found is not None
+    assert (found.count, found.minimum, found.mean, found.maximum) == (1000, 3050, 3250, 3510)
+    assert trace.header.notes[0].startswith("line 10 was passed over: '[node01:12345] 1 more")
+
+
+def test_data_that_were_not_what_was_sent_are_a_failure(read: Read) -> None:
+    trace = read(outputs.OSU_7_LATENCY)
+    assert [point.options["size"] for point in trace.points] == [1, 4]
+    assert [(one.options["size"], one.error) for one in trace.failures] == [
+        (2, "the data were not what was sent")
+    ]
+    found = trace.points[0].measured[0].statistics
+    assert found is not None
+    assert found.percentiles == {"50": 1600, "99": 2010}
+
+
+def test_memory_of_an_accelerator_is_told_by_an_option(read: Read) -> None:
+    assert read(outputs.OSU_7_LATENCY).points[0].options["accelerator"] == "CUDA"
+
+
+def test_pairs_are_processes(read: Read) -> None:
+    trace = read(outputs.OSU_7_MBW_MR)
+    assert trace.points[0].options == {"size": 8, "processes": 4, "window": 64}
+
+
+def test_several_programs_are_read_from_one_file(read: Read) -> None:
+    text = LATENCY + MBW_MR.replace("v5.6.3", "v3.1.1")
+    assert {point.workload for point in read(text).points} == {"osu_latency", "osu_mbw_mr"}
+
+
+def test_output_that_mpirun_tags_is_read(read: Read) -> None:
+    text = "".join(f"[1,0]<stdout>:{line}" for line in LATENCY.splitlines(keepends=True))
+    assert read(text).points == read(LATENCY).points
+
+
+def test_output_of_windows_is_read(read: Read) -> None:
+    text = LATENCY.replace("\n", "\r\n")
+    assert read(text).points == read(LATENCY).points
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "fault"),
+    [
+        (LATENCY, ("Latency (us)", "Latency (ms)"), "file:3: Latency: found 'ms'; allowed: us"),
+        (LATENCY, ("Latency (us)", "Bandwidth (MiB/s)"), "found 'MiB/s'; allowed: MB/s"),
+        (LATENCY, ("Latency (us)", "Lateness (us)"), "which is no column"),
+        (LATENCY, (" 1.35\n", " -1.35\n"), "file:4: latency: found '-1.35'; it cannot be negative"),
+        (LATENCY, (" 1.35\n", " 0.00\n"), "file:4: Latency: found 0.00; allowed: more than"),
+        (LATENCY, (" 1.35\n", "\n"), "file:4: found 1 columns; allowed: 2"),
+        (LATENCY, ("\n2      ", "\n1      "), "file:6: found size 1 a second time"),
+        (
+            LATENCY,
+            ("MPI Latency Test", "MPI Lateness Test"),
+            "file:2: found 'Lateness'; allowed: osu_",
+        ),
+        (LATENCY, ("1335.89\n", "1335.8\n"), "file:27: found '1335.8' with fewer or more decimals"),
+        (
+            MBW_MR,
+            ("11753.33", "11207.87"),
+            "found 12324.26 MB/s and 11207.87 messages a second, which do not fit together",
+        ),
+        (
+            MBW_MR,
+            ("window size: 64", "window size: varied"),
+            "found a table of varied windows (-V)",
+        ),
+        (
+            outputs.OSU_5_FULL,
+            ("3.05              3.51", "3.51              3.05"),
+            "found Min 3.51 above Avg 3.25",
+        ),
+        (
+            outputs.OSU_7_LATENCY,
+            ("Fail", "Fine"),
+            "Validation: found 'Fine'; allowed: Pass or Fail",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_named(
+    text: str, change: tuple[str, str], fault: str, faults: Faults
+) -> None:
+    changed = text.replace(*change)
+    assert changed != text
+    found = faults(changed)
+    assert any(fault in one for one in found), found
+
+
+def test_a_table_without_title_needs_its_name(read: Read, faults: Faults) -> None:
+    text = LATENCY.replace("# OSU MPI Latency Test v3.1.1\n", "")
+    assert "--workload says which it is" in faults(text)[0]
+    assert read(text, workload="osu_latency").points == read(LATENCY).points
+
+
+def test_a_title_without_results_is_refused(faults: Faults) -> None:
+    lines = LATENCY.splitlines(keepends=True)
+    assert "osu_latency: found no results" in faults("".join(lines[:3]))[0]
+
+
+def test_a_last_line_that_was_cut_is_passed_over_if_the_user_says_so(read: Read) -> None:
+    trace = read(LATENCY.replace("1335.89\n", "13"), partial=True)
+    assert len(trace.points) == 23
+    assert trace.end is not None
+    assert not trace.end.complete
+
+
+def test_a_bandwidth_without_digits_is_noted_and_passed_over(read: Read) -> None:
+    trace = read(outputs.OSU_3_BIBW.replace("3.10", "0.00"))
+    assert [point.options["size"] for point in trace.points] == [2, 4]
+    assert trace.header.notes == ("line 3: 0.00 at 1 bytes says nothing; passed over",)
+
+
+def test_programs_without_sizes_are_passed_over(read: Read) -> None:
+    text = (
+        "# OSU MPI Init Test v3.3\nnprocs: 4, min: 67 ms, max: 67 ms, avg: 67 ms\n\n"
+        "# OSU MPI Barrier Latency Test v3.3\n# Avg Latency(us)\n             4.91\n"
+    )
+    trace = read(text + outputs.OSU_3_BIBW)
+    assert len(trace.points) == 3
+    assert trace.header.notes[0] == "Init, which has no sizes, was passed over"
+
+
+def test_what_mpirun_says_behind_a_table_is_no_line_of_it(read: Read) -> None:
+    text = outputs.OSU_3_BIBW + "2 total processes failed to start\n"
+    trace = read(text)
+    assert len(trace.points) == 3
+    assert "line 6 was passed over" in trace.header.notes[0]

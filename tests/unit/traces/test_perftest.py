@@ -1,0 +1,312 @@
+"""perftest's text: versions and modes of which there is no sample, and what cannot be read."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hcasim.traces import Trace
+from tests.unit.traces import outputs
+from tests.unit.traces.conftest import DATA
+
+Read = Callable[..., Trace]
+Faults = Callable[..., list[str]]
+LAT = (DATA / "perftest" / "rxe_write_lat_all.txt").read_text()
+BW = (DATA / "perftest" / "rxe_write_bw_64K.txt").read_text()
+UNSORTED = (DATA / "perftest" / "rxe_write_lat_unsorted.txt").read_text()
+
+
+def points(trace: Trace) -> list[tuple[str, dict[str, object], list[str]]]:
+    return [
+        (point.workload, dict(point.options), [one.printed for one in point.measured])
+        for point in trace.points
+    ]
+
+
+def test_latencies_of_2008_have_three_columns(read: Read) -> None:
+    trace = read(outputs.PERFTEST_2008_LAT)
+    inline = {"iters": 1000, "mtu": 2048, "inline": True}
+    assert points(trace) == [
+        ("write_lat", {"size": 2, **inline}, ["3.21 us"]),
+        ("write_lat", {"size": 4, **inline}, ["3.20 us"]),
+        ("write_lat", {"size": 512, **inline, "inline": False}, ["4.60 us"]),
+    ]
+    found = trace.points[0].measured[0].statistics
+    assert found is not None
+    assert (found.minimum, found.median, found.mean, found.maximum) == (3120, 3210, None, 18260)
+
+
+def test_bandwidths_of_2008_and_2011_have_no_message_rate(read: Read) -> None:
+    assert points(read(outputs.PERFTEST_2008_BW)) == [
+        (
+            "write_bibw",
+            {"size": 65536, "iters": 5000, "qps": 4, "inline": False, "connection": "UC"},
+            ["1855.25 MiB/s"],
+        )
+    ]
+    trace = read(outputs.PERFTEST_2011_BW)
+    expected = {"size": 65536, "iters": 1000, "qps": 1, "mtu": 2048, "window": 300, "inline": False}
+    assert points(trace) == [("send_bw", expected, ["1432.17 MiB/s"])]
+    assert trace.header.device.transport == "infiniband"
+
+
+def test_ethernet_without_its_transport_is_not_called_roce(read: Read, faults: Faults) -> None:
+    text = outputs.PERFTEST_2011_BW.replace("Link type       : IB", "Link type       : Ethernet")
+    assert read(text).header.device.transport == ""
+    assert read(text, transport="iwarp").header.device.transport == "iwarp"
+    assert faults(outputs.PERFTEST_2011_BW, transport="iwarp") == [
+        "file:15: found infiniband; --transport says iwarp"
+    ]
+
+
+def test_a_rate_of_one_direction_is_left_out_beside_the_bandwidth_of_both(read: Read) -> None:
+    ((workload, _, printed),) = points(read(outputs.PERFTEST_2013_BIDIR))
+    assert (workload, printed) == ("write_bibw", ["5990.00 MiB/s"])
+
+
+def test_service_levels_are_lines_of_their_own(read: Read) -> None:
+    found = points(read(outputs.PERFTEST_2013_QOS))
+    assert [(options["sl"], printed[0]) for _, options, printed in found] == [
+        (0, "2499.00 MiB/s"),
+        (3, "1190.00 MiB/s"),
+    ]
+
+
+def test_each_port_has_its_bandwidth(read: Read) -> None:
+    trace = read(outputs.PERFTEST_2014_PER_PORT)
+    measured = trace.points[0].measured
+    assert trace.points[0].options["ports"] == 2
+    assert [(one.name, one.printed) for one in measured] == [
+        ("", "98.32 Gbit/s"),
+        ("", "0.187531 M/s"),
+        ("port 1", "49.16 Gbit/s"),
+        ("port 1", "0.093766 M/s"),
+        ("port 2", "49.16 Gbit/s"),
+        ("port 2", "0.093765 M/s"),
+    ]
+    assert measured[0].statistics is not None
+    assert measured[0].statistics.mean == 98.32e9 / 8 / 1e6
+
+
+def test_a_run_of_some_seconds_prints_a_mean_only(read: Read) -> None:
+    trace = read(outputs.PERFTEST_2016_DURATION)
+    ((workload, options, printed),) = points(trace)
+    assert (workload, options["iters"], printed) == ("read_lat", 4523118, ["2.21 us"])
+    found = trace.points[0].measured[0].statistics
+    assert found is not None
+    assert (found.mean, found.median) == (2210, None)
+
+
+def test_a_mean_tells_whether_a_round_trip_is_whole_or_half(faults: Faults) -> None:
+    text = outputs.PERFTEST_2016_DURATION.replace("RDMA_Read", "RDMA_Write")
+    assert faults(text) == [
+        (
+            "file:15: found 2.21 usec and 452311.80 a second, which is not the same: "
+            "a RDMA Write Latency Test counts half a round trip"
+        )
+    ]
+
+
+def test_lines_of_early_2017_have_a_figure_too_many(read: Read) -> None:
+    trace = read(outputs.PERFTEST_2017_LAT)
+    assert [(o["size"], o["inline"], p) for _, o, p in points(trace)] == [
+        (2, True, ["0.83 us"]),
+        (256, False, ["1.34 us"]),
+    ]
+    assert trace.header.notes[0] == "figures behind the last column were passed over"
+    assert trace.header.notes[1].startswith("line 15 was passed over: 'Conflicting CPU frequency")
+
+
+def test_another_experiment_than_the_usual_one_is_told_by_its_options(read: Read) -> None:
+    trace = read(outputs.PERFTEST_2024_BW)
+    ((workload, options, printed),) = points(trace)
+    assert (workload, printed) == ("read_bw", ["11525.49 MiB/s", "0.184408 M/s"])
+    assert options == {
+        "size": 65536,
+        "iters": 2000,
+        "qps": 2,
+        "mtu": 4096,
+        "window": 128,
+        "connection": "XRC",
+        "srq": True,
+        "post_list": 8,
+    }
+    assert trace.header.tool.command.startswith("ib_read_bw -d mlx5_0 -q 2 -l 8")
+
+
+def test_unsorted_samples_of_2008_stand_before_their_line(read: Read) -> None:
+    (point,) = read(outputs.PERFTEST_2008_UNSORTED).points
+    assert point.measured[0].samples == (9500, 7250, 7500, 7375)
+
+
+def test_cycles_need_their_frequency(read: Read, faults: Faults) -> None:
+    assert faults(outputs.PERFTEST_CYCLES) == [
+        "file:23: found cycles (-C); --cpu-mhz says how many of them make a microsecond"
+    ]
+    (measured,) = read(outputs.PERFTEST_CYCLES, cpu_mhz=2500).points[0].measured
+    assert measured.printed == "2605.50 cycles"
+    # 2600 cycles at 2.5 GHz are 1040 ns.
+    assert measured.histogram == ((1040, 2), (1042.2, 1), (1044.4, 1), (1044.8, 1))
+
+
+def test_cycles_under_a_head_of_microseconds_are_asked_for(read: Read, faults: Faults) -> None:
+    (fault,) = faults(outputs.PERFTEST_SILENT_CYCLES)
+    assert fault.startswith("file:15: found whole and half numbers only, which are cycles (-C)")
+    assert "--cpu-mhz" in fault
+    for mhz, printed, expected in ((2500, "cycles", 1042.2), (1, "us", 2605500)):
+        (measured,) = read(outputs.PERFTEST_SILENT_CYCLES, cpu_mhz=mhz).points[0].measured
+        assert measured.printed == f"2605.50 {printed}"
+        assert measured.statistics is not None
+        assert measured.statistics.median == expected
+
+
+def test_microseconds_are_not_taken_for_cycles(faults: Faults) -> None:
+    assert faults(LAT, cpu_mhz=2500)[0] == (
+        "file:22: found fractions of a cycle: these are microseconds; leave out --cpu-mhz"
+    )
+
+
+def test_several_runs_of_one_adapter_are_read_from_one_file(read: Read) -> None:
+    trace = read(LAT + BW)
+    assert len(trace.points) == 24
+    assert {point.workload for point in trace.points} == {"write_lat", "write_bw"}
+
+
+def test_runs_of_two_adapters_are_refused(faults: Faults) -> None:
+    (fault,) = faults(LAT + BW.replace("rxe0", "rxe1"))
+    assert fault == (
+        "file:68: found rxe1 over roce, and in line 22 rxe0 over roce: "
+        "a trace is of one adapter; divide it"
+    )
+
+
+def test_runs_of_several_mtus_leave_that_of_the_port_open(read: Read) -> None:
+    trace = read(BW + BW.replace("Mtu             : 4096", "Mtu             : 1024"))
+    assert trace.header.port.mtu is None
+    assert [point.options["mtu"] for point in trace.points] == [4096, 1024]
+
+
+def test_a_table_without_title_needs_the_name_of_its_test(read: Read, faults: Faults) -> None:
+    text = "".join(LAT.splitlines(keepends=True)[-25:])
+    assert "--workload says which it is: send_lat" in faults(text)[0]
+    assert {p.workload for p in read(text, workload="send_lat").points} == {"send_lat"}
+    assert faults(text, workload="send_bw")[0].startswith("file:1: found the columns of another")
+    assert faults(text, workload="write_lst") == [
+        (
+            "--workload: found 'write_lst'; allowed: send_lat, write_lat, read_lat, atomic_lat, "
+            "send_bw, send_bibw, write_bw, write_bibw, read_bw, read_bibw, atomic_bw or "
+            "atomic_bibw; did you mean 'write_lat'?"
+        )
+    ]
+    assert (
+        faults(LAT, workload="read_lat")[0] == "file:2: found write_lat; --workload says read_lat"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "fault"),
+    [
+        (LAT, ("9.91 ", "-9.91 "), None),
+        (LAT, (" 10.26 ", " -10.26 "), "file:22: t_min: found '-10.26'; it cannot be negative"),
+        (LAT, (" 10.26 ", " 10,26 "), "file:22: t_min: found '10,26'; allowed: a number"),
+        (LAT, (" 10.26 ", " nan "), "file:22: t_min: found 'nan'; allowed: a number"),
+        (LAT, (" 10.26 ", " ٣٤ "), "file:22: t_min: found '٣٤'; allowed: a number"),
+        (LAT, (" 10.26 ", " "), "file:22: found 8 figures for 9 columns"),
+        (LAT, (" 10.40 ", " 0.00 "), "file:22: found a time of 0.00; allowed: more than nothing"),
+        (
+            LAT,
+            (" 10.26          18.80 ", " 18.80          10.26 "),
+            (
+                "file:22: found t_min 18.80 above t_typical 10.40: "
+                "the line is damaged, or its columns are swapped"
+            ),
+        ),
+        (LAT, ("t_min[usec]", "t_min[msec]"), "file:21: t_min: found 'msec'; allowed: usec"),
+        (LAT, ("t_min[usec]", "t_mean[usec]"), "is no column"),
+        (LAT, (" 4       20  ", " 2       20  "), "file:23: found 2 bytes a second time"),
+        (
+            LAT,
+            (" 4       20  ", " 4       0   "),
+            "file:23: #iterations: found '0'; allowed: a whole",
+        ),
+        (
+            BW,
+            ("BW average[MB/sec]", "BW average[GB/sec]"),
+            "file:22: BW average: found 'GB/sec'; allowed: MB/sec, MiB/sec or Gb/sec",
+        ),
+        (
+            BW,
+            ("BW average[MB/sec]", "BW average[Gb/sec]"),
+            "file:22: head of the table: found bandwidths in Gbit/s or MiB/s",
+        ),
+        (
+            BW,
+            ("MB/sec", "Gb/sec"),
+            (
+                "file:23: found 92.19 Gbit/s and 0.001475 million messages a second, which do not "
+                "fit together at 65536 bytes; as MiB/s they would"
+            ),
+        ),
+        (UNSORTED, ("\n7, 10.5409", ""), "file:29: found sample 8 after 6: lines are missing"),
+        (UNSORTED, ("\n199, 10.2855", ""), "found 198 samples above for 200 iterations"),
+        (UNSORTED, ("10.39    ", "10.79    "), "which is not that of the samples"),
+        (UNSORTED, ("#, usec", "#, msec"), "samples: found 'msec'; allowed: usec or cycles"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named(
+    text: str, change: tuple[str, str], fault: str | None, faults: Faults
+) -> None:
+    changed = text.replace(*change)
+    if fault is None:
+        assert changed == text
+        return
+    assert changed != text
+    found = faults(changed)
+    assert any(fault in one for one in found), found
+
+
+def test_all_damaged_lines_are_named_at_once(faults: Faults) -> None:
+    text = LAT.replace(" 10.26 ", " -10.26 ").replace(" 10.27 ", " x ")
+    assert [one.split(": ")[0] for one in faults(text)] == ["file:22", "file:23"]
+
+
+def test_an_output_that_was_cut_short_is_refused_or_taken_in_part(
+    read: Read, faults: Faults
+) -> None:
+    lines = LAT.splitlines(keepends=True)
+    text = "".join(lines[:30])
+    assert faults(text) == [
+        (
+            "file:21: found no line of dashes behind the table: the output was cut short; "
+            "--partial takes what is there"
+        )
+    ]
+    trace = read(text, partial=True)
+    assert len(trace.points) == 9
+    assert trace.end is not None
+    assert (trace.end.complete, trace.end.reason) == (False, "the output was cut short")
+    trace = read(text + lines[30][:40], partial=True)
+    assert len(trace.points) == 9
+    assert trace.header.notes == ("line 31 was cut short and passed over",)
+    assert "found no table behind the title" in faults("".join(lines[:10]))[0]
+
+
+def test_the_side_that_only_serves_has_no_result(faults: Faults) -> None:
+    lines = BW.splitlines(keepends=True)
+    assert faults("".join(lines[:-2] + lines[-1:])) == [
+        (
+            "file:22: write_bw: found no result: nothing was printed, "
+            "as on the server of a one-way test"
+        )
+    ]
+
+
+def test_a_failed_run_among_others_is_kept_as_a_failure(read: Read) -> None:
+    failed = (DATA / "perftest" / "siw_atomic_lat_fadd.txt").read_text()
+    (failure,) = read(LAT + failed).failures
+    assert (failure.workload, failure.error) == ("atomic_lat", "Couldn't post send: scnt=1")
+
+
+def test_a_peak_that_was_not_measured_is_not_zero(read: Read) -> None:
+    (point,) = read(BW.replace("100.31", "0.00  ")).points
+    assert point.measured[0].statistics is not None
+    assert point.measured[0].statistics.maximum is None
