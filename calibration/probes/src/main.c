@@ -1,0 +1,396 @@
+/* hcasim-probes: measures RDMA adapters. */
+#include <errno.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "peers.h"
+#include "ports.h"
+#include "trace.h"
+
+enum { USAGE = 2, GIVE_UP = 3 };
+
+static const char HELP[] =
+    "Usage: hcasim-probes list                    the workloads and their options\n"
+    "       hcasim-probes check PLAN [--seed N]   read a plan, print its points in their order\n"
+    "       hcasim-probes header [PORT]           print what a trace would say of this machine\n"
+    "       hcasim-probes serve [PORT]            answer clients until SIGINT or SIGTERM\n"
+    "       hcasim-probes run PLAN [OPTION]...    measure, write a trace\n"
+    "\n"
+    "PORT is one of\n"
+    "  --bind ADDRESS[,ADDRESS]  the port that has this IP address; two for ports=2\n"
+    "                            (default: the one on the way to the other host)\n"
+    "  --device NAME[:PORT]      such as mlx5_0:1; only with --connect hand\n"
+    "  --gid-index N             with --device: entry of the GID table\n"
+    "\n"
+    "Options of run, and which serve has too:\n"
+    "  --server HOST             where `serve` runs; reg_mr, loopback_lat, post_cost need none\n"
+    "  --port N                  TCP port to meet at (default: " DEFAULT_SERVICE "; serve too)\n"
+    "  --connect WAY             manager (rdma_cm, default) or hand (numbers sent over TCP)\n"
+    "  --seed N                  of the order of the points (default: 1; 0 keeps the plan's)\n"
+    "  --deadline SECONDS        for each point (default: 30)\n"
+    "  --clock SOURCE            auto (default), tsc or monotonic\n"
+    "  --raw                     write all samples, never a histogram\n"
+    "  -o FILE                   where to write the trace (default: standard output)\n";
+
+struct options {
+    const char *plan, *server, *service, *bind, *device, *output;
+    int gid_index;
+    bool by_hand, raw;
+    uint64_t seed;
+    double deadline;
+    enum clock_source clock;
+};
+
+static void note_signal(int number)
+{
+    stopped_by = number;
+}
+
+static void catch_signals(void)
+{
+    /* A second signal ends the process at once. */
+    struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static bool parse_options(int count, char **words, struct options *options)
+{
+    enum { SERVER = 256, PORT, BIND, DEVICE, GID, CONNECT, SEED, DEADLINE, CLOCK, RAW };
+    static const struct option LONG[] = {
+        {"server", required_argument, NULL, SERVER},   {"port", required_argument, NULL, PORT},
+        {"bind", required_argument, NULL, BIND},       {"device", required_argument, NULL, DEVICE},
+        {"gid-index", required_argument, NULL, GID},   {"connect", required_argument, NULL, CONNECT},
+        {"seed", required_argument, NULL, SEED},       {"deadline", required_argument, NULL, DEADLINE},
+        {"clock", required_argument, NULL, CLOCK},     {"raw", no_argument, NULL, RAW},
+        {"output", required_argument, NULL, 'o'},      {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    *options = (struct options){
+        .service = DEFAULT_SERVICE, .gid_index = -1, .seed = 1, .deadline = 30};
+    bool good = true;
+    int found, place = 0;
+    while ((found = getopt_long(count, words, "o:h", LONG, &place)) != -1) {
+        char *end = NULL;
+        const char *allowed = NULL;
+        switch (found) {
+        case SERVER:
+            options->server = optarg;
+            break;
+        case PORT:
+            options->service = optarg;
+            break;
+        case BIND:
+            options->bind = optarg;
+            break;
+        case DEVICE:
+            options->device = optarg;
+            break;
+        case GID:
+            options->gid_index = (int)strtol(optarg, &end, 10);
+            allowed = *end || options->gid_index < 0 || options->gid_index > 255
+                       ? "0 to 255"
+                       : NULL;
+            break;
+        case CONNECT:
+            options->by_hand = strcmp(optarg, "hand") == 0;
+            allowed = options->by_hand || !strcmp(optarg, "manager")
+                       ? NULL
+                       : "manager, hand";
+            break;
+        case SEED:
+            errno = 0;
+            options->seed = strtoull(optarg, &end, 10);
+            allowed = *end || errno || *optarg < '0' || *optarg > '9' || options->seed > INT64_MAX
+                       ? "0 to 2^63 - 1"
+                       : NULL;
+            break;
+        case DEADLINE:
+            options->deadline = strtod(optarg, &end);
+            allowed = *end || !(options->deadline >= 0.1 && options->deadline <= 86400)
+                       ? "0.1 to 86400 s"
+                       : NULL;
+            break;
+        case CLOCK:
+            options->clock = !strcmp(optarg, "tsc")         ? CLOCK_TSC
+                             : !strcmp(optarg, "monotonic") ? CLOCK_SYSTEM
+                                                            : CLOCK_AUTO;
+            allowed = options->clock == CLOCK_AUTO && strcmp(optarg, "auto")
+                       ? "auto, tsc, monotonic"
+                       : NULL;
+            break;
+        case RAW:
+            options->raw = true;
+            break;
+        case 'o':
+            options->output = optarg;
+            break;
+        case 'h':
+            fputs(HELP, stdout);
+            exit(0);
+        default:
+            good = false;
+        }
+        if (allowed) {
+            fprintf(stderr, "--%s: found %s; allowed: %s\n", LONG[place].name, optarg, allowed);
+            good = false;
+        }
+    }
+    if (options->device && !options->by_hand)
+        options->by_hand = true;
+    if (options->device && options->bind) {
+        fputs("--device: contradicts --bind; leave one out\n", stderr);
+        good = false;
+    }
+    return good;
+}
+
+/* Our address on the way to a host: nothing is sent. */
+static bool local_address(const char *host, char text[ADDRESS_TEXT], struct failure *failure)
+{
+    struct addrinfo *found, hints = {.ai_socktype = SOCK_DGRAM};
+    int code = getaddrinfo(host, "9", &hints, &found);
+    if (code)
+        return fail(failure, "--server %s: %s", host, gai_strerror(code));
+    int one = socket(found->ai_family, SOCK_DGRAM, 0);
+    bool good = one >= 0 && connect(one, found->ai_addr, found->ai_addrlen) == 0 &&
+                control_address(one, false, text);
+    if (!good)
+        fail_errno(failure, host);
+    if (one >= 0)
+        close(one);
+    freeaddrinfo(found);
+    return good;
+}
+
+/* Opens the ports that the options name; none is not a fault if nothing names one. */
+static bool open_ports(const struct options *options, struct port ports[MAX_PORTS], int *count,
+                       struct failure *failure)
+{
+    char addresses[256], local[ADDRESS_TEXT], *save = NULL;
+    *count = 0;
+    if (options->device) {
+        *count = port_open_device(&ports[0], options->device, options->gid_index, failure);
+        return *count;
+    }
+    if (options->bind)
+        snprintf(addresses, sizeof addresses, "%s", options->bind);
+    else if (!options->server)
+        return true;
+    else if (!local_address(options->server, local, failure))
+        return false;
+    else
+        snprintf(addresses, sizeof addresses, "%s", local);
+    for (char *one = strtok_r(addresses, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
+        if (*count == MAX_PORTS)
+            return fail(failure, "--bind: found more than %d addresses", MAX_PORTS);
+        if (!port_open_address(&ports[*count], one, failure))
+            return false;
+        (*count)++;
+    }
+    return true;
+}
+
+static void close_ports(struct port *ports, int count)
+{
+    for (int i = 0; i < count; i++)
+        port_close(&ports[i]);
+}
+
+static int list(void)
+{
+    for (const struct probe *probe = PROBES; probe->name; probe++) {
+        printf("%-13s %s\n             ", probe->name, probe->title);
+        for (enum key key = 0; key < KEYS; key++)
+            if (has_key(probe, key))
+                printf(" %s", key_name(key));
+        putchar('\n');
+    }
+    return 0;
+}
+
+static int check(const struct options *options)
+{
+    struct plan plan;
+    if (!plan_read(options->plan, options->seed, &plan))
+        return USAGE;
+    for (size_t i = 0; i < plan.count; i++) {
+        point_print(&plan.points[i], stdout);
+        putchar('\n');
+    }
+    free(plan.points);
+    return 0;
+}
+
+static int header(const struct options *options, const char *command)
+{
+    struct port ports[MAX_PORTS];
+    struct failure failure = {{0}};
+    int count = 0, code = USAGE;
+    if (!clock_calibrate(options->clock))
+        fail(&failure, "--clock tsc: the counter of this processor cannot be used");
+    else if (open_ports(options, ports, &count, &failure) && !count)
+        fail(&failure, "which port? name it with --bind or --device");
+    if (!failure.text[0]) {
+        struct about about = {command, NULL, options->by_hand, ports, count};
+        trace_header(stdout, &about);
+        code = 0;
+    } else {
+        fprintf(stderr, "%s\n", failure.text);
+    }
+    close_ports(ports, count);
+    return code;
+}
+
+static int serve_clients(const struct options *options)
+{
+    struct port ports[MAX_PORTS];
+    struct failure failure = {{0}};
+    int count = 0;
+    bool good = open_ports(options, ports, &count, &failure);
+    if (good) {
+        struct server server = {NULL, options->service, ports, count};
+        good = serve(&server, &failure);
+    }
+    if (!good)
+        fprintf(stderr, "%s\n", failure.text);
+    close_ports(ports, count);
+    return good ? 0 : USAGE;
+}
+
+/* What run needs and the plan does not say. */
+static bool check_plan(const struct plan *plan, const struct options *options)
+{
+    bool good = true, server = false, mtu = false, wrong_qp = false;
+    for (size_t i = 0; i < plan->count; i++) {
+        server |= !plan->points[i].probe->alone;
+        mtu |= plan->points[i].value[MTU] != 0;
+        wrong_qp |= plan->points[i].value[FAULT] == WRONG_QP;
+    }
+    if (server && !options->server) {
+        fprintf(stderr, "%s: has points for two ends; name the other with --server\n",
+                options->plan);
+        good = false;
+    }
+    if ((mtu || wrong_qp) && !options->by_hand) {
+        fprintf(stderr, "%s: %s needs --connect hand\n", options->plan, mtu ? "mtu" : "fault=qp");
+        good = false;
+    }
+    return good;
+}
+
+/* Measures the points; returns the exit code. */
+static int measure(const struct options *options, const struct plan *plan, FILE *out,
+                   struct port *ports, int port_count)
+{
+    size_t measured = 0, failed = 0, silent = 0;
+    const char *reason = "";
+    for (size_t i = 0; i < plan->count && !reason[0]; i++) {
+        struct session s = {.point = plan->points[i],
+                            .by_hand = options->by_hand,
+                            .ports = ports,
+                            .port_count = port_count,
+                            .allowed_ns = (int64_t)(options->deadline * 1e9)};
+        bool met, good = run_client(&s, options->server, options->service, &met);
+        fprintf(stderr, "[%zu/%zu] ", i + 1, plan->count);
+        point_print(&s.point, stderr);
+        fprintf(stderr, "%s%s\n", good ? "" : ": ", s.failure.text);
+        if (good) {
+            trace_point(out, &s, options->raw);
+            measured++;
+        } else if (stopped_by) {
+            reason = signal_name(stopped_by);
+        } else {
+            trace_failure(out, &s.point, s.failure.text);
+            failed++;
+        }
+        silent = met ? 0 : silent + 1;
+        session_close(&s);
+        if (stopped_by)
+            reason = signal_name(stopped_by);
+        else if (silent == GIVE_UP)
+            reason = "the server does not answer";
+        if (ferror(out))
+            break;
+    }
+    bool complete = measured + failed == plan->count;
+    trace_end(out, measured, complete, complete ? "" : reason);
+    if (stopped_by)
+        return 128 + stopped_by;
+    return failed || !complete;
+}
+
+static int run(const struct options *options, const char *command)
+{
+    struct plan plan;
+    struct port ports[MAX_PORTS];
+    struct failure failure = {{0}};
+    int count = 0, code = USAGE;
+    FILE *out = stdout;
+    if (!plan_read(options->plan, options->seed, &plan))
+        return USAGE;
+    bool good = check_plan(&plan, options);
+    if (good && !clock_calibrate(options->clock))
+        good = fail(&failure, "--clock tsc: the counter of this processor cannot be used");
+    good = good && open_ports(options, ports, &count, &failure);
+    if (good && !count)
+        good = fail(&failure, "which port? name it with --bind or --device");
+    if (good && options->output && !(out = fopen(options->output, "w")))
+        good = fail_errno(&failure, options->output);
+    if (good) {
+        struct about about = {command, &plan, options->by_hand, ports, count};
+        trace_header(out, &about);
+        code = measure(options, &plan, out, ports, count);
+        bool bad = ferror(out);
+        if ((out != stdout && fclose(out)) || bad) {
+            fail_errno(&failure, options->output ? options->output : "standard output");
+            code = 1;
+        }
+    }
+    if (failure.text[0])
+        fprintf(stderr, "%s\n", failure.text);
+    close_ports(ports, count);
+    free(plan.points);
+    return code;
+}
+
+int main(int count, char **words)
+{
+    struct options options;
+    char command[1024] = "";
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(command);
+        snprintf(command + used, sizeof command - used, "%s%s", i ? " " : "", words[i]);
+    }
+    if (!parse_options(count, words, &options))
+        return USAGE;
+    const char *verb = optind < count ? words[optind++] : "";
+    bool plans = !strcmp(verb, "run") || !strcmp(verb, "check");
+    if (plans && optind < count)
+        options.plan = words[optind++];
+    if (optind < count || (plans && !options.plan)) {
+        fprintf(stderr, "%s: found %s; see --help\n", verb,
+                optind < count ? words[optind] : "no plan");
+        return USAGE;
+    }
+    catch_signals();
+    if (!strcmp(verb, "list"))
+        return list();
+    if (!strcmp(verb, "check"))
+        return check(&options);
+    if (!strcmp(verb, "header"))
+        return header(&options, command);
+    if (!strcmp(verb, "serve"))
+        return serve_clients(&options);
+    if (!strcmp(verb, "run"))
+        return run(&options, command);
+    fprintf(stderr, "found '%s'; allowed: list, check, header, serve, run; see --help\n", verb);
+    return USAGE;
+}
