@@ -6,7 +6,8 @@
 #include "lanes.h"
 #include "ports.h"
 
-enum { TIMEOUT = 14, RETRIES = 7, RNR_TIMER = 12, HOPS = 64 };
+/* Seven would mean for ever. */
+enum { TIMEOUT = 14, RETRIES = 6, RNR_TIMER = 12, HOPS = 64 };
 
 /* What an end of a connection tells the other. */
 struct card {
@@ -124,13 +125,13 @@ bool connect_by_hand(struct session *s, struct ibv_qp_init_attr attr)
 {
     for (int i = 0; i < s->lane_count; i++) {
         struct lane *lane = &s->lanes[i];
-        if (s->ports[lane->port].attr.link_layer == IBV_LINK_LAYER_ETHERNET &&
-            s->ports[lane->port].context->device->transport_type == IBV_TRANSPORT_IWARP)
+        if (s->ports[lane->port].context->device->transport_type == IBV_TRANSPORT_IWARP)
             return fail(&s->failure, "iWARP needs the connection manager");
-        attr.send_cq = attr.recv_cq = s->cq[lane->port];
-        lane->qp = ibv_create_qp(s->pd[lane->port], &attr);
+        struct ibv_qp_init_attr own = attr;
+        own.send_cq = own.recv_cq = s->cq[lane->port];
+        lane->qp = ibv_create_qp(s->pd[lane->port], &own);
         if (!lane->qp)
-            return fail_errno(&s->failure, "ibv_create_qp");
+            return fail_queue_pair(s, "ibv_create_qp", &attr.cap);
     }
     int active = s->alone ? s->lane_count / 2 : s->lane_count;
     for (int i = 0; i < active; i++)

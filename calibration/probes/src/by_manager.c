@@ -10,7 +10,8 @@
 #include "control.h"
 #include "lanes.h"
 
-enum { TICK_MS = 50, RETRIES = 7, BACKLOG = 128, AT_ONCE = 32 };
+/* Seven retries would mean for ever. */
+enum { TICK_MS = 50, RETRIES = 6, BACKLOG = 128, AT_ONCE = 32 };
 
 /* Everything under way on one channel. */
 struct meeting {
@@ -37,7 +38,7 @@ static bool make_qp(struct meeting *m, struct lane *lane)
     struct ibv_qp_init_attr attr = m->attr;
     attr.send_cq = attr.recv_cq = m->s->cq[lane->port];
     if (rdma_create_qp(lane->id, m->s->pd[lane->port], &attr))
-        return fail_errno(&m->s->failure, "rdma_create_qp");
+        return fail_queue_pair(m->s, "rdma_create_qp", &m->attr.cap);
     lane->qp = lane->id->qp;
     return true;
 }

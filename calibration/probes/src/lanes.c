@@ -1,6 +1,8 @@
 #include "lanes.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_READS = 16 };
 
@@ -12,6 +14,12 @@ uint8_t reads_at_once(const struct port *port)
     return (uint8_t)(most > MOST_READS ? MOST_READS : most < 1 ? 1 : most);
 }
 
+bool fail_queue_pair(struct session *s, const char *call, const struct ibv_qp_cap *cap)
+{
+    return fail(&s->failure, "%s with %u sends, %u receives, %u bytes inline: %s", call,
+                cap->max_send_wr, cap->max_recv_wr, cap->max_inline_data, strerror(errno));
+}
+
 bool lanes_prepare(struct session *s, const struct need *need)
 {
     for (int i = 0; i < s->port_count; i++) {
@@ -20,7 +28,8 @@ bool lanes_prepare(struct session *s, const struct need *need)
             return fail_errno(&s->failure, "ibv_alloc_pd");
         s->cq[i] = ibv_create_cq(s->ports[i].context, need->completions, NULL, NULL, 0);
         if (!s->cq[i])
-            return fail_errno(&s->failure, "ibv_create_cq");
+            return fail(&s->failure, "ibv_create_cq of %d entries: %s", need->completions,
+                        strerror(errno));
     }
     s->lanes = calloc((size_t)need->lanes, sizeof *s->lanes);
     if (!s->lanes)

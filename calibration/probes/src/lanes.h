@@ -22,6 +22,9 @@ bool lanes_connect(struct session *s, const struct need *need,
 bool connect_by_manager(struct session *s, struct ibv_qp_init_attr attr);
 bool connect_by_hand(struct session *s, struct ibv_qp_init_attr attr);
 
+/* Says why a queue pair could not be made, and what was asked for. */
+bool fail_queue_pair(struct session *s, const char *call, const struct ibv_qp_cap *cap);
+
 /* Reads and atomics under way at once that both ends can take. */
 uint8_t reads_at_once(const struct port *port);
 

@@ -1,6 +1,5 @@
 /* hcasim-probes: measures RDMA adapters. */
 #include <errno.h>
-#include <getopt.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,43 +9,12 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "options.h"
 #include "peers.h"
 #include "ports.h"
 #include "trace.h"
 
-enum { USAGE = 2, GIVE_UP = 3 };
-
-static const char HELP[] =
-    "Usage: hcasim-probes list                    the workloads and their options\n"
-    "       hcasim-probes check PLAN [--seed N]   read a plan, print its points in their order\n"
-    "       hcasim-probes header [PORT]           print what a trace would say of this machine\n"
-    "       hcasim-probes serve [PORT]            answer clients until SIGINT or SIGTERM\n"
-    "       hcasim-probes run PLAN [OPTION]...    measure, write a trace\n"
-    "\n"
-    "PORT is one of\n"
-    "  --bind ADDRESS[,ADDRESS]  the port that has this IP address; two for ports=2\n"
-    "                            (default: the one on the way to the other host)\n"
-    "  --device NAME[:PORT]      such as mlx5_0:1; only with --connect hand\n"
-    "  --gid-index N             with --device: entry of the GID table\n"
-    "\n"
-    "Options of run, and which serve has too:\n"
-    "  --server HOST             where `serve` runs; reg_mr, loopback_lat, post_cost need none\n"
-    "  --port N                  TCP port to meet at (default: " DEFAULT_SERVICE "; serve too)\n"
-    "  --connect WAY             manager (rdma_cm, default) or hand (numbers sent over TCP)\n"
-    "  --seed N                  of the order of the points (default: 1; 0 keeps the plan's)\n"
-    "  --deadline SECONDS        for each point (default: 30)\n"
-    "  --clock SOURCE            auto (default), tsc or monotonic\n"
-    "  --raw                     write all samples, never a histogram\n"
-    "  -o FILE                   where to write the trace (default: standard output)\n";
-
-struct options {
-    const char *plan, *server, *service, *bind, *device, *output;
-    int gid_index;
-    bool by_hand, raw;
-    uint64_t seed;
-    double deadline;
-    enum clock_source clock;
-};
+enum { USAGE = 2, GIVE_UP = 3 /* points without an answer */ };
 
 static void note_signal(int number)
 {
@@ -59,97 +27,6 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-}
-
-static bool parse_options(int count, char **words, struct options *options)
-{
-    enum { SERVER = 256, PORT, BIND, DEVICE, GID, CONNECT, SEED, DEADLINE, CLOCK, RAW };
-    static const struct option LONG[] = {
-        {"server", required_argument, NULL, SERVER},   {"port", required_argument, NULL, PORT},
-        {"bind", required_argument, NULL, BIND},       {"device", required_argument, NULL, DEVICE},
-        {"gid-index", required_argument, NULL, GID},   {"connect", required_argument, NULL, CONNECT},
-        {"seed", required_argument, NULL, SEED},       {"deadline", required_argument, NULL, DEADLINE},
-        {"clock", required_argument, NULL, CLOCK},     {"raw", no_argument, NULL, RAW},
-        {"output", required_argument, NULL, 'o'},      {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    *options = (struct options){
-        .service = DEFAULT_SERVICE, .gid_index = -1, .seed = 1, .deadline = 30};
-    bool good = true;
-    int found, place = 0;
-    while ((found = getopt_long(count, words, "o:h", LONG, &place)) != -1) {
-        char *end = NULL;
-        const char *allowed = NULL;
-        switch (found) {
-        case SERVER:
-            options->server = optarg;
-            break;
-        case PORT:
-            options->service = optarg;
-            break;
-        case BIND:
-            options->bind = optarg;
-            break;
-        case DEVICE:
-            options->device = optarg;
-            break;
-        case GID:
-            options->gid_index = (int)strtol(optarg, &end, 10);
-            allowed = *end || options->gid_index < 0 || options->gid_index > 255
-                       ? "0 to 255"
-                       : NULL;
-            break;
-        case CONNECT:
-            options->by_hand = strcmp(optarg, "hand") == 0;
-            allowed = options->by_hand || !strcmp(optarg, "manager")
-                       ? NULL
-                       : "manager, hand";
-            break;
-        case SEED:
-            errno = 0;
-            options->seed = strtoull(optarg, &end, 10);
-            allowed = *end || errno || *optarg < '0' || *optarg > '9' || options->seed > INT64_MAX
-                       ? "0 to 2^63 - 1"
-                       : NULL;
-            break;
-        case DEADLINE:
-            options->deadline = strtod(optarg, &end);
-            allowed = *end || !(options->deadline >= 0.1 && options->deadline <= 86400)
-                       ? "0.1 to 86400 s"
-                       : NULL;
-            break;
-        case CLOCK:
-            options->clock = !strcmp(optarg, "tsc")         ? CLOCK_TSC
-                             : !strcmp(optarg, "monotonic") ? CLOCK_SYSTEM
-                                                            : CLOCK_AUTO;
-            allowed = options->clock == CLOCK_AUTO && strcmp(optarg, "auto")
-                       ? "auto, tsc, monotonic"
-                       : NULL;
-            break;
-        case RAW:
-            options->raw = true;
-            break;
-        case 'o':
-            options->output = optarg;
-            break;
-        case 'h':
-            fputs(HELP, stdout);
-            exit(0);
-        default:
-            good = false;
-        }
-        if (allowed) {
-            fprintf(stderr, "--%s: found %s; allowed: %s\n", LONG[place].name, optarg, allowed);
-            good = false;
-        }
-    }
-    if (options->device && !options->by_hand)
-        options->by_hand = true;
-    if (options->device && options->bind) {
-        fputs("--device: contradicts --bind; leave one out\n", stderr);
-        good = false;
-    }
-    return good;
 }
 
 /* Our address on the way to a host: nothing is sent. */
@@ -369,17 +246,9 @@ int main(int count, char **words)
         size_t used = strlen(command);
         snprintf(command + used, sizeof command - used, "%s%s", i ? " " : "", words[i]);
     }
-    if (!parse_options(count, words, &options))
+    if (!options_read(count, words, &options))
         return USAGE;
-    const char *verb = optind < count ? words[optind++] : "";
-    bool plans = !strcmp(verb, "run") || !strcmp(verb, "check");
-    if (plans && optind < count)
-        options.plan = words[optind++];
-    if (optind < count || (plans && !options.plan)) {
-        fprintf(stderr, "%s: found %s; see --help\n", verb,
-                optind < count ? words[optind] : "no plan");
-        return USAGE;
-    }
+    const char *verb = options.verb;
     catch_signals();
     if (!strcmp(verb, "list"))
         return list();

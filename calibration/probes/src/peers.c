@@ -12,6 +12,7 @@
 
 enum { TICK_MS = 200, FIRST_LINE_S = 10, LONGEST_DEADLINE_MS = 86400000 };
 static const int64_t NS_PER_MS = 1000000;
+static const char FLUSHED[] = "IBV_WC_WR_FLUSH_ERR";
 
 /* The ports of a session are those that its point uses. */
 static bool choose_ports(struct session *s, struct port *ports, int count)
@@ -24,30 +25,42 @@ static bool choose_ports(struct session *s, struct port *ports, int count)
     return true;
 }
 
-/* Adds what the peer says of the same fault. */
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Tells the peer what failed, and adds what it says of the same fault. Work that was flushed only
+ * shows that the other end knows better, so it is asked first. */
 static void end_control(struct session *s)
 {
+    struct failure ours = s->failure;
     char line[LONGEST_WORD];
     const char *theirs = NULL;
+    bool flushed = begins(ours.text, FLUSHED);
     if (s->control < 0)
         return;
-    if (s->failure.text[0]) {
-        struct failure ours = s->failure;
-        bool waits = strncmp(ours.text, "IBV_WC", 6) == 0;
-        /* A peer that has left, or a full socket, does not matter any more. */
+    if (flushed)
+        theirs = control_last_words(s, line);
+    if (ours.text[0]) {
+        /* A peer that has left, or does not listen, does not matter any more. */
         s->failure.text[0] = '\0';
-        int64_t end = s->deadline_ns;
         s->deadline_ns = system_ns() + TICK_MS * NS_PER_MS;
         control_say(s, "failed %s", ours.text);
-        s->deadline_ns = end;
-        s->failure = ours;
-        if (waits && !s->server)
-            theirs = control_last_words(s, line);
     }
-    size_t used = strlen(s->failure.text);
-    if (theirs && !strstr(theirs, "(at the "))
-        snprintf(s->failure.text + used, sizeof s->failure.text - used, " (at the server: %.200s)",
-                 theirs);
+    if (!flushed && !s->server && begins(ours.text, "IBV_WC"))
+        theirs = control_last_words(s, line);
+    s->failure = ours;
+    if (theirs && !strstr(theirs, "(at the ") && !begins(theirs, FLUSHED)) {
+        const char *peer = s->server ? "client" : "server";
+        size_t used = flushed ? 0 : strlen(ours.text);
+        char *end = s->failure.text + used;
+        size_t room = sizeof s->failure.text - used;
+        if (flushed)
+            snprintf(end, room, "%.200s (at the %s)", theirs, peer);
+        else
+            snprintf(end, room, " (at the %s: %.200s)", peer, theirs);
+    }
     close(s->control);
     s->control = -1;
 }

@@ -315,12 +315,17 @@ bool point_parse(const char *text, struct point *point, FILE *errors)
     return read_line(line, "", errors, take_one, point);
 }
 
+bool is_said(const struct point *point, enum key key)
+{
+    return (key != MTU && key != FAULT) || point->value[key];
+}
+
 void point_print(const struct point *point, FILE *out)
 {
     fputs(point->probe->name, out);
     for (enum key key = 0; key < KEYS; key++) {
         const char *word = word_of(point, key);
-        if (!has_key(point->probe, key) || (key == MTU && !point->value[key]))
+        if (!has_key(point->probe, key) || !is_said(point, key))
             continue;
         if (word)
             fprintf(out, " %s=%s", key_name(key), word);

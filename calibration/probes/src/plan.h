@@ -51,6 +51,9 @@ struct plan {
 bool has_key(const struct probe *probe, enum key key);
 const char *key_name(enum key key);
 
+/* False for an MTU or a fault that nobody has asked for. */
+bool is_said(const struct point *point, enum key key);
+
 /* The word of an option whose values are words or yes and no, or NULL if they are numbers. */
 const char *word_of(const struct point *point, enum key key);
 

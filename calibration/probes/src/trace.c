@@ -41,9 +41,7 @@ static void print_what(FILE *out, const char *record, const struct point *point)
             point->probe->name);
     for (enum key key = 0; key < KEYS; key++) {
         const char *word = word_of(point, key);
-        bool unsaid = (key == MTU && !point->value[key]) ||
-                      (key == FAULT && point->value[key] == NO_FAULT);
-        if (!has_key(point->probe, key) || unsaid)
+        if (!has_key(point->probe, key) || !is_said(point, key))
             continue;
         fprintf(out, "%s\"%s\": ", comma, key_name(key));
         if (key == INLINE)
