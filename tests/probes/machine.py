@@ -222,7 +222,7 @@ class Machine:
         initrd = job / "initrd"
         initrd.write_bytes(self._base + _pack(job))
         words = (
-            *(self._qemu, "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", os.environ.get("SMP","2"), "-m", "1024"),
+            *(self._qemu, "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024"),
             *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
             *("-serial", "stdio", "-kernel", str(self.kernel), "-initrd", str(initrd)),
             *("-append", "console=ttyS0 panic=-1 quiet nokaslr mitigations=off"),
