@@ -1,22 +1,14 @@
 """The probes, built from the checkout, and a virtual machine to run them in."""
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.probes.machine import Machine, Unavailable
+from tests.probes.machine import Machine, Unavailable, give_up
 
 NEEDED = "infiniband/verbs.h", "rdma/rdma_cma.h"
-
-
-def give_up(reason: str) -> None:
-    """Skip, except where the tests have to run."""
-    if os.environ.get("HCASIM_PROBES") == "required":
-        pytest.fail(f"HCASIM_PROBES=required: {reason}")
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
