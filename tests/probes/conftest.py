@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.probes.machine import Machine, Unavailable, give_up
 
 NEEDED = "infiniband/verbs.h", "rdma/rdma_cma.h"

@@ -73,7 +73,9 @@ mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs tmp /tmp
 give_up() {{ echo "guest: $1"; poweroff -f; }}
-while read -r module; do insmod "/modules/$module" || give_up "insmod $module"; done < /modules/order
+while read -r module; do
+  insmod "/modules/$module" || give_up "insmod $module"
+done < /modules/order
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 out /out || give_up "no shared folder"
 ulimit -l unlimited
 ip link set lo up

@@ -13,9 +13,9 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
-from tests.probes.machine import ADDRESSES, Machine, Outcome, Unavailable, give_up
 
 from hcasim.traces import Measured, Point, Trace, read_trace
+from tests.probes.machine import ADDRESSES, Machine, Outcome, Unavailable, give_up
 
 pytestmark = pytest.mark.slow
 
