@@ -102,6 +102,7 @@ echo after $? >> codes
 checked run /job/endless $there -o stopped.jsonl --seed 0 --deadline 2 &
 client=$!
 until grep -q '"record": "point"' stopped.jsonl; do usleep 50000; done
+usleep 500000
 kill -STOP $server
 wait $client
 echo stopped $? >> codes
@@ -381,7 +382,12 @@ def test_a_server_that_stops_amid_a_point_costs_its_deadline(
 ) -> None:
     found = trace("stopped")
     assert codes["stopped"] == 1
-    assert failed(found) == [("write_lat", "deadline of 2 s")]
+    ((workload, error),) = failed(found)
+    # A slow guest may have stopped it before its first word.
+    assert (workload, error.removesuffix(": the server is silent")) == (
+        "write_lat",
+        "deadline of 2 s",
+    )
 
 
 def test_without_a_server_each_failure_says_that_there_is_none(
