@@ -292,7 +292,7 @@ static bool stream(struct session *s, enum ibv_wr_opcode opcode, bool both_ways)
     int each = (int)((st.window + get(s, QPS) - 1) / get(s, QPS));
     struct need need = {.lanes = st.reply + 1,
                         .sends = 2 * each + SPARE_SENDS,
-                        .receives = (int)st.window + SPARE_RECEIVES,
+                        .receives = (st.notified ? (int)st.window : 0) + SPARE_RECEIVES,
                         .completions = 6 * (int)st.window * ports + 64};
     bool good = lanes_prepare(s, &need) && lanes_connect(s, &need, port_of_lane) &&
                 make_memory(&st) && prepare_receives(&st) &&

@@ -133,7 +133,7 @@ static int serve_clients(const struct options *options)
     int count = 0;
     bool good = open_ports(options, ports, &count, &failure);
     if (good) {
-        struct server server = {NULL, options->service, ports, count};
+        struct server server = {options->listen, options->service, ports, count};
         good = serve(&server, &failure);
     }
     if (!good)

@@ -18,10 +18,13 @@ static const char HELP[] =
     "PORT is one of\n"
     "  --bind ADDRESS[,ADDRESS]  the port that has this IP address; two for ports=2\n"
     "                            (default: the one on the way to the other host)\n"
-    "  --device NAME[:PORT]      such as mlx5_0:1; only with --connect hand\n"
+    "  --device NAME[:PORT]      such as mlx5_0:1; connects by hand\n"
     "  --gid-index N             with --device: entry of the GID table\n"
     "\n"
-    "Options of run, and which serve has too:\n"
+    "Options of serve\n"
+    "  --listen ADDRESS          for clients (default: all of IPv4; anybody who reaches it may ask)\n"
+    "\n"
+    "Options of run\n"
     "  --server HOST             where `serve` runs; reg_mr, loopback_lat, post_cost need none\n"
     "  --port N                  TCP port to meet at (default: " DEFAULT_SERVICE "; serve too)\n"
     "  --connect WAY             manager (rdma_cm, default) or hand (numbers sent over TCP)\n"
@@ -48,15 +51,15 @@ static bool read_words(int count, char **words, struct options *options)
 
 bool options_read(int count, char **words, struct options *options)
 {
-    enum { SERVER = 256, PORT, BIND, DEVICE, GID, CONNECT, SEED, DEADLINE, CLOCK, RAW };
+    enum { SERVER = 256, LISTEN, PORT, BIND, DEVICE, GID, CONNECT, SEED, DEADLINE, CLOCK, RAW };
     static const struct option LONG[] = {
         {"server", required_argument, NULL, SERVER},   {"port", required_argument, NULL, PORT},
         {"bind", required_argument, NULL, BIND},       {"device", required_argument, NULL, DEVICE},
         {"gid-index", required_argument, NULL, GID},   {"connect", required_argument, NULL, CONNECT},
         {"seed", required_argument, NULL, SEED},       {"deadline", required_argument, NULL, DEADLINE},
         {"clock", required_argument, NULL, CLOCK},     {"raw", no_argument, NULL, RAW},
-        {"output", required_argument, NULL, 'o'},      {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"listen", required_argument, NULL, LISTEN},   {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},              {NULL, 0, NULL, 0},
     };
     *options = (struct options){
         .service = DEFAULT_SERVICE, .gid_index = -1, .seed = 1, .deadline = 30};
@@ -68,6 +71,9 @@ bool options_read(int count, char **words, struct options *options)
         switch (found) {
         case SERVER:
             options->server = optarg;
+            break;
+        case LISTEN:
+            options->listen = optarg;
             break;
         case PORT:
             options->service = optarg;

@@ -5,7 +5,7 @@
 #include "clock.h"
 
 struct options {
-    const char *verb, *plan, *server, *service, *bind, *device, *output;
+    const char *verb, *plan, *server, *service, *bind, *listen, *device, *output;
     int gid_index;
     bool by_hand, raw;
     uint64_t seed;

@@ -62,7 +62,7 @@ struct session {
     int control;      /* socket to the peer, or -1 */
     char inbox[4096]; /* what has come from the peer and is not read yet */
     size_t inbox_used;
-    int64_t deadline_ns, allowed_ns;
+    int64_t deadline_ns, allowed_ns, next_look_ns;
     unsigned spins;
     struct port *ports;
     int port_count;
@@ -82,13 +82,14 @@ struct session {
 extern volatile sig_atomic_t stopped_by; /* a signal, or 0 */
 const char *signal_name(int number);
 
-/* False once a signal, the deadline or the peer ends the point. */
+/* False once a signal, the deadline or the peer ends the point. Looks at the clock, and every ten
+ * milliseconds at the peer. */
 bool session_goes_on(struct session *s);
 
-/* The same, cheap enough for polling. */
+/* The same for polling: on average it costs less than a hundredth of what it interrupts. */
 static inline bool spin(struct session *s)
 {
-    return (++s->spins & 1023) != 0 || session_goes_on(s);
+    return (++s->spins & 0x3fff) != 0 || session_goes_on(s);
 }
 
 static inline int64_t get(const struct session *s, enum key key)
