@@ -3,6 +3,7 @@
 No time is asserted: the guest is emulated and the adapter is software.
 """
 
+import hashlib
 import json
 import math
 import re
@@ -215,6 +216,7 @@ def test_every_point_of_a_plan_is_measured_in_its_order(
     assert (found.end.complete, found.end.reason) == (True, "")
     assert found.header.plan is not None
     assert (found.header.plan.points, found.header.plan.seed) == (len(found.points), 1)
+    assert found.header.plan.sha256 == hashlib.sha256(plan.encode()).hexdigest()
 
 
 def test_the_sanitizers_have_found_nothing(outcome: Outcome, codes: dict[str, int]) -> None:
