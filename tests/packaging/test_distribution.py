@@ -38,7 +38,10 @@ def files_below(root: Path, folder: str) -> set[str]:
     return {
         path.relative_to(root).as_posix()
         for path in (root / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and not path.name.startswith(".")
+        and not path.is_relative_to(root / "calibration" / "probes" / "build")
     }
 
 

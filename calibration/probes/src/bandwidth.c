@@ -1,0 +1,330 @@
+/* write_bw, write_bibw, send_bw, send_bibw and read_bw: windows of messages.
+ *
+ * The sender posts a window of messages, the receiver waits for all of them and sends a small
+ * reply. Reads need no reply. A window counts until the reply and all completions are there.
+ *
+ * Who receives writes polls memory: the last message of a window on each queue pair comes from a
+ * buffer of its own, whose last byte tells which window it is, and goes to the lane's own buffer.
+ * Striped messages are followed by a control message on each port instead. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "control.h"
+#include "lanes.h"
+#include "memory.h"
+#include "probes.h"
+#include "verbs.h"
+
+enum { SMALL = 4, SPARE_RECEIVES = 8, SPARE_SENDS = 16, BATCH = 16, POLLS = 256 };
+
+struct stream {
+    struct session *s;
+    enum ibv_wr_opcode opcode;
+    bool both_ways, sends, receives, striped, notified;
+    size_t size;
+    int64_t window;
+    int width;                              /* data lanes of one direction */
+    int out, in;                            /* the first one that we send and receive on */
+    int reply;                              /* the lane of replies */
+    struct buffer source[MAX_PORTS], tail[MAX_PORTS], small[MAX_PORTS];
+    struct buffer *sources, *sinks;         /* those that do not reuse; sinks begin with the lanes' */
+    struct target *targets;                 /* the peer's sinks */
+    int further;                            /* how many there are of each */
+    int64_t turn;                           /* messages sent */
+    int64_t *arrivals;                      /* receives posted on each lane */
+    int64_t posted, completed, notices, replies, answered, answers;
+};
+
+static int port_of_lane(const struct session *s, int lane)
+{
+    int qps = (int)get(s, QPS);
+    if (lane == s->lane_count - 1)
+        return 0;
+    if (get(s, MODE) == STRIPING)
+        return lane % s->port_count;
+    return get(s, MODE) == BINDING && lane >= qps ? s->port_count - 1 : 0;
+}
+
+/* Which of the further buffers a message uses; -1 if it reuses the common one. */
+static int further_of(const struct stream *st, int64_t message)
+{
+    int64_t reuse = get(st->s, REUSE), before = message * reuse / 100;
+    if ((message + 1) * reuse / 100 > before)
+        return -1;
+    return (int)((message - before) % st->further);
+}
+
+static bool make_memory(struct stream *st)
+{
+    struct session *s = st->s;
+    size_t whole = st->size < SMALL ? SMALL : st->size;
+    bool reads = st->opcode == IBV_WR_RDMA_READ;
+    size_t out = st->sends ? whole : SMALL;
+    size_t in = st->receives || (reads && s->server) ? whole : SMALL;
+    int sinks = st->width + st->further;
+    st->sources = calloc((size_t)st->further + 1, sizeof *st->sources);
+    st->sinks = calloc((size_t)sinks, sizeof *st->sinks);
+    st->targets = calloc((size_t)sinks, sizeof *st->targets);
+    st->arrivals = calloc((size_t)s->lane_count, sizeof *st->arrivals);
+    if (!st->sources || !st->sinks || !st->targets || !st->arrivals)
+        return fail_errno(&s->failure, "memory for the buffers");
+    for (int i = 0; i < s->port_count; i++)
+        if (!buffer_make(s, &st->source[i], out, i) || !buffer_make(s, &st->tail[i], out, i) ||
+            !buffer_make(s, &st->small[i], SMALL, i))
+            return false;
+    for (int i = 0; i < st->further; i++)
+        if (!buffer_make(s, &st->sources[i], out, 0))
+            return false;
+    for (int i = 0; i < sinks; i++) {
+        int port = i < st->width ? port_of_lane(s, st->in + i) : 0;
+        if (!buffer_make(s, &st->sinks[i], in, port))
+            return false;
+    }
+    return true;
+}
+
+static void free_memory(struct stream *st)
+{
+    for (int i = 0; i < MAX_PORTS; i++) {
+        buffer_free(&st->source[i]);
+        buffer_free(&st->tail[i]);
+        buffer_free(&st->small[i]);
+    }
+    for (int i = 0; st->sources && i < st->further; i++)
+        buffer_free(&st->sources[i]);
+    for (int i = 0; st->sinks && i < st->width + st->further; i++)
+        buffer_free(&st->sinks[i]);
+    free(st->sources);
+    free(st->sinks);
+    free(st->targets);
+    free(st->arrivals);
+}
+
+static bool prepare_receive(struct stream *st, int lane)
+{
+    struct session *s = st->s;
+    if (lane == st->reply || st->striped)
+        return post_receive(s, lane, &st->small[s->lanes[lane].port], SMALL);
+    int64_t message = st->arrivals[lane]++ * st->width + (lane - st->in);
+    int further = further_of(st, message);
+    return post_receive(s, lane, &st->sinks[further < 0 ? 0 : st->width + further], st->size);
+}
+
+static bool prepare_receives(struct stream *st)
+{
+    for (int i = 0; i < SPARE_RECEIVES; i++)
+        if (!prepare_receive(st, st->reply))
+            return false;
+    for (int lane = 0; st->notified && st->receives && lane < st->width; lane++)
+        for (int64_t i = 0; i < st->window + SPARE_RECEIVES; i++)
+            if (!prepare_receive(st, st->in + lane))
+                return false;
+    return true;
+}
+
+static bool send_small(struct stream *st, int lane)
+{
+    struct message message = {.opcode = IBV_WR_SEND,
+                              .from = &st->small[st->s->lanes[lane].port],
+                              .size = SMALL};
+    return post_message(st->s, lane, &message);
+}
+
+/* Posts a part of a message on a lane, counted from the first that we send on. */
+static bool send_part(struct stream *st, int lane, const struct buffer *from, int sink,
+                      size_t offset, size_t size)
+{
+    struct message message = {.opcode = st->opcode,
+                              .from = from,
+                              .offset = offset,
+                              .size = size,
+                              .remote = st->targets[sink].address + offset,
+                              .rkey = st->targets[sink].rkey};
+    if (!post_message(st->s, st->out + lane, &message))
+        return false;
+    st->posted++;
+    if (!st->striped)
+        return true;
+    st->posted++;
+    return send_small(st, st->out + lane);
+}
+
+static bool send_striped(struct stream *st)
+{
+    struct session *s = st->s;
+    int first = (int)(st->turn++ % get(s, QPS)) * s->port_count;
+    if (st->size <= (size_t)get(s, THRESHOLD))
+        return send_part(st, first, &st->source[0], first, 0, st->size);
+    size_t share = (st->size + (size_t)s->port_count - 1) / (size_t)s->port_count;
+    for (int i = 0; i < s->port_count; i++) {
+        size_t offset = (size_t)i * share;
+        size_t end = offset + share > st->size ? st->size : offset + share;
+        if (!send_part(st, first + i, &st->source[i], first + i, offset, end - offset))
+            return false;
+    }
+    return true;
+}
+
+static bool send_message(struct stream *st, int64_t place)
+{
+    int64_t message = st->turn++;
+    int lane = (int)(message % st->width), sink = lane;
+    const struct buffer *from = &st->source[st->s->lanes[st->out + lane].port];
+    int further = further_of(st, message);
+    if (st->opcode == IBV_WR_RDMA_WRITE && place + st->width >= st->window) {
+        from = &st->tail[st->s->lanes[st->out + lane].port];
+    } else if (further >= 0) {
+        from = &st->sources[further];
+        sink = st->width + further;
+    }
+    return send_part(st, lane, from, sink, 0, st->size);
+}
+
+/* Takes the completions that are there. */
+static bool progress(struct stream *st)
+{
+    struct ibv_wc wc[BATCH];
+    struct session *s = st->s;
+    for (int port = 0; port < s->port_count; port++) {
+        int count = poll_port(s, port, wc, BATCH);
+        for (int i = 0; i < count; i++) {
+            int lane = lane_of(&wc[i]);
+            if (is_receive(&wc[i])) {
+                if (lane == st->reply)
+                    st->replies++;
+                else
+                    st->notices++;
+                if (!prepare_receive(st, lane))
+                    return false;
+            } else if (lane == st->reply) {
+                st->answered++;
+            } else {
+                st->completed++;
+            }
+        }
+        if (count < 0)
+            return false;
+    }
+    return spin(s);
+}
+
+static bool await_window(struct stream *st, int64_t number)
+{
+    struct session *s = st->s;
+    if (st->notified) {
+        bool divided = st->striped && st->size > (size_t)get(s, THRESHOLD);
+        st->notices -= st->window * (divided ? s->port_count : 1);
+        while (st->notices < 0)
+            if (!progress(st))
+                return false;
+        return true;
+    }
+    int64_t first = st->window > st->width ? st->window - st->width : 0;
+    for (int64_t place = first; place < st->window; place++) {
+        int64_t lane = (number * st->window + place) % st->width;
+        const volatile uint8_t *last = &st->sinks[lane].data[st->size - 1];
+        /* Our own messages may fail meanwhile. */
+        for (unsigned polls = 1; *last != (uint8_t)(number % 255 + 1); polls++)
+            if (polls % POLLS == 0 && !progress(st))
+                return false;
+    }
+    atomic_thread_fence(memory_order_acquire);
+    return true;
+}
+
+static bool run_window(struct stream *st, int64_t number)
+{
+    bool replies = st->opcode != IBV_WR_RDMA_READ;
+    for (int i = 0; st->sends && i < st->s->port_count; i++)
+        st->tail[i].data[st->size - 1] = (uint8_t)(number % 255 + 1);
+    for (int64_t place = 0; st->sends && place < st->window; place++)
+        if (!(st->striped ? send_striped(st) : send_message(st, place)))
+            return false;
+    if (st->receives) {
+        st->answers++;
+        if (!await_window(st, number) || !send_small(st, st->reply))
+            return false;
+    }
+    if (st->sends && replies)
+        st->replies--;
+    while (st->replies < 0 || st->completed < st->posted || st->answered < st->answers)
+        if (!progress(st))
+            return false;
+    return true;
+}
+
+static bool run_windows(struct stream *st)
+{
+    struct session *s = st->s;
+    struct series *series = NULL;
+    if (!s->server && !(series = new_series(s, "window", (size_t)get(s, ITERS), 1.0)))
+        return false;
+    for (int64_t i = 0; i < get(s, WARMUP) + get(s, ITERS); i++) {
+        uint64_t begin = ticks();
+        if (!run_window(st, i))
+            return false;
+        if (series)
+            note_time(series, i >= get(s, WARMUP), begin);
+    }
+    return true;
+}
+
+static bool stream(struct session *s, enum ibv_wr_opcode opcode, bool both_ways)
+{
+    int ports = get(s, MODE) == STRIPING ? (int)get(s, PORTS) : 1;
+    bool apart = both_ways && get(s, MODE) == BINDING, reads = opcode == IBV_WR_RDMA_READ;
+    struct stream st = {
+        .s = s,
+        .opcode = opcode,
+        .both_ways = both_ways,
+        .sends = !s->server || both_ways,
+        .receives = !reads && (s->server || both_ways),
+        .striped = get(s, MODE) == STRIPING,
+        .size = (size_t)get(s, SIZE),
+        .window = get(s, WINDOW),
+        .width = (int)get(s, QPS) * ports,
+        .further = get(s, REUSE) < 100 ? (int)get(s, BUFFERS) : 0,
+    };
+    st.notified = st.striped || opcode == IBV_WR_SEND;
+    st.out = apart && s->server ? st.width : 0;
+    st.in = apart && !s->server ? st.width : 0;
+    st.reply = apart ? 2 * st.width : st.width;
+    int each = (int)((st.window + get(s, QPS) - 1) / get(s, QPS));
+    struct need need = {.lanes = st.reply + 1,
+                        .sends = 2 * each + SPARE_SENDS,
+                        .receives = (st.notified ? (int)st.window : 0) + SPARE_RECEIVES,
+                        .completions = 6 * (int)st.window * ports + 64};
+    bool good = lanes_prepare(s, &need) && lanes_connect(s, &need, port_of_lane) &&
+                make_memory(&st) && prepare_receives(&st) &&
+                exchange_targets(s, st.sinks, st.width + st.further, st.targets) &&
+                ((reads && s->server) || run_windows(&st)) && control_meet(s);
+    free_memory(&st);
+    s->bytes = (double)st.size * (double)st.window * (both_ways ? 2 : 1);
+    s->messages = (double)st.window * (both_ways ? 2 : 1);
+    return good;
+}
+
+bool write_bw(struct session *s)
+{
+    return stream(s, IBV_WR_RDMA_WRITE, false);
+}
+
+bool write_bibw(struct session *s)
+{
+    return stream(s, IBV_WR_RDMA_WRITE, true);
+}
+
+bool send_bw(struct session *s)
+{
+    return stream(s, IBV_WR_SEND, false);
+}
+
+bool send_bibw(struct session *s)
+{
+    return stream(s, IBV_WR_SEND, true);
+}
+
+bool read_bw(struct session *s)
+{
+    return stream(s, IBV_WR_RDMA_READ, false);
+}

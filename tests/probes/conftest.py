@@ -1,0 +1,59 @@
+"""The probes, built from the checkout, and a virtual machine to run them in."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.probes.machine import Machine, Unavailable, give_up
+
+NEEDED = "infiniband/verbs.h", "rdma/rdma_cma.h"
+
+
+@pytest.fixture(scope="session")
+def sources(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sources, so that building leaves nothing in the checkout."""
+    for program in ("cc", "make"):
+        if shutil.which(program) is None:
+            give_up(f"{program} is missing; on Debian: apt install gcc make")
+    lines = "".join(f"#include <{name}>\n" for name in NEEDED)
+    found = subprocess.run(["cc", "-E", "-"], input=lines.encode(), capture_output=True)
+    if found.returncode:
+        give_up("the headers are missing; on Debian: apt install libibverbs-dev librdmacm-dev")
+    copy = tmp_path_factory.mktemp("probes") / "probes"
+    ignored = shutil.ignore_patterns("build*")
+    shutil.copytree(root / "calibration" / "probes", copy, ignore=ignored)
+    return copy
+
+
+def make(sources: Path, *arguments: str) -> None:
+    done = subprocess.run(
+        ["make", "--silent", "-j2", *arguments], cwd=sources, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="session")
+def probes(sources: Path) -> Path:
+    make(sources)
+    return sources / "build" / "hcasim-probes"
+
+
+@pytest.fixture(scope="session")
+def checked_probes(sources: Path) -> Path:
+    """The same with ASan and UBSan, which the guest does not have as libraries."""
+    make(sources, "SANITIZE=1", "LDFLAGS=-static-libasan -static-libubsan")
+    return sources / "build-sanitize" / "hcasim-probes"
+
+
+@pytest.fixture(scope="session")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    work = tmp_path_factory.mktemp("machine")
+    try:
+        yield Machine(work)
+    except Unavailable as reason:
+        give_up(str(reason))
+    # Half a gigabyte of packages.
+    shutil.rmtree(work, ignore_errors=True)

@@ -1,0 +1,153 @@
+"""The probes are built, and read plans; no adapter is needed."""
+
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from hcasim.workloads import WORKLOADS
+
+# Options of the probes that a simulation has no use for.
+OWN = {"fault", "mtu", "iters", "warmup"}
+NOT_SIMULATED = {"post_cost"}
+
+
+def run(probes: Path, *words: str, plan: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([probes, *words], input=plan, capture_output=True, text=True, timeout=60)
+
+
+def check(probes: Path, plan: str, *words: str) -> list[str]:
+    done = run(probes, "check", "-", *words, plan=plan)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def refuse(probes: Path, plan: str) -> str:
+    done = run(probes, "check", "-", plan=plan)
+    assert (done.returncode, done.stdout) == (2, "")
+    return done.stderr
+
+
+def test_cmake_builds_the_probes_too(sources: Path, tmp_path: Path) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is missing")
+    for words in (["-S", sources, "-B", tmp_path], ["--build", tmp_path, "-j2"]):
+        done = subprocess.run(["cmake", *words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert run(tmp_path / "hcasim-probes", "list").returncode == 0
+
+
+def test_workloads_and_their_options_are_those_of_the_simulator(probes: Path) -> None:
+    lines = run(probes, "list").stdout.splitlines()
+    for title, options in zip(lines[::2], lines[1::2], strict=True):
+        name = title.split()[0]
+        if name not in NOT_SIMULATED:
+            assert set(options.split()) - OWN <= WORKLOADS[name].options, name
+
+
+def test_defaults_are_those_of_the_simulator(probes: Path) -> None:
+    for name, workload in WORKLOADS.items():
+        done = run(probes, "check", "-", plan=name)
+        if done.returncode:
+            continue
+        given = dict(word.split("=") for word in done.stdout.split()[1:])
+        for option, value in given.items():
+            if option in OWN and name == "reg_mr":
+                continue
+            default = getattr(workload.defaults, option)
+            words = {True: "yes", False: "no"}
+            expected = words[default] if isinstance(default, bool) else str(default)
+            assert value == expected, (name, option)
+
+
+def test_lists_and_ranges_become_every_combination(probes: Path) -> None:
+    lines = check(probes, "write_lat size=8..32,1K inline=no,yes # and more\n\n", "--seed", "0")
+    found = [(words[1], words[3]) for words in (line.split() for line in lines)]
+    sizes = ("8", "16", "32", "1024")
+    assert found == [(f"size={size}", f"inline={word}") for size in sizes for word in ("no", "yes")]
+
+
+def test_a_seed_shuffles_all_points_in_the_same_way_each_time(probes: Path) -> None:
+    plan = "write_lat size=1..1M\nread_lat size=1..1M\n"
+    in_order = check(probes, plan, "--seed", "0")
+    shuffled = check(probes, plan, "--seed", "7")
+    assert shuffled == check(probes, plan, "--seed", "7")
+    assert shuffled != in_order
+    assert shuffled != check(probes, plan, "--seed", "8")
+    assert Counter(shuffled) == Counter(in_order)
+
+
+def test_all_faults_of_a_plan_are_reported_with_their_lines(probes: Path) -> None:
+    faults = refuse(
+        probes,
+        "write_lat size=8 inlin=yes\n"
+        "wrte_lat\n"
+        "send_bw size=0 window=9X\n"
+        "atomic_lat op=cmp size=\n"
+        "write_bw mode=stripe ports=2 ports=1\n",
+    )
+    assert "-:1: write_lat: found inlin; allowed: size, qps, inline," in faults
+    assert "did you mean inline?" in faults
+    assert "-:2: workload: found wrte_lat;" in faults
+    assert "did you mean write_lat?" in faults
+    assert "-:3: size: found 0; allowed: 1 to 1073741824" in faults
+    assert "-:3: window: found 9X; allowed: 1 to 8192" in faults
+    assert "-:4: op: found cmp; allowed: fetch_add, cmp_swap" in faults
+    assert "-:4: size: found no value" in faults
+    assert "-:5: mode: found stripe; allowed: single, striping, binding" in faults
+    assert "-:5: ports: found twice" in faults
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("write_bw reuse=50", "buffers: with reuse below 100"),
+        ("write_bw ports=2", "mode: more than one port needs striping or binding"),
+        ("atomic_lat size=16", "size: atomic operations have 8 bytes"),
+        ("write_lat mtu=1000", "mtu: allowed: 256, 512"),
+        ("reg_mr page_size=5000", "page_size: allowed: powers of two"),
+        ("write_lat size=64..8", "size: found 8; allowed:"),
+        ("write_lat size=99999999999999999999", "size: found 99999999999999999999"),
+        ("write_lat size=-8", "size: found -8"),
+        ("write_lat size=1,2,,", ""),
+        ("# nothing", "found no point"),
+        ("", "found no point"),
+        ("write_lat\0", "found binary data"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    checked_probes: Path, line: str, fault: str
+) -> None:
+    if fault:
+        assert fault in refuse(checked_probes, line)
+    else:
+        assert len(check(checked_probes, line)) == 2
+
+
+def test_a_missing_plan_and_a_wrong_option_end_with_code_2(probes: Path, tmp_path: Path) -> None:
+    missing = run(probes, "check", str(tmp_path / "none"))
+    assert missing.returncode == 2
+    assert "cannot be read: No such file" in missing.stderr
+    wrong = run(probes, "run", "x", "--deadline", "0", "--connect", "phone")
+    assert wrong.returncode == 2
+    assert "--deadline: found 0; allowed: 0.1 to 86400 s" in wrong.stderr
+    assert "--connect: found phone; allowed: manager, hand" in wrong.stderr
+
+
+def test_nothing_is_written_where_there_is_no_adapter(probes: Path, tmp_path: Path) -> None:
+    plan, trace = tmp_path / "plan", tmp_path / "trace.jsonl"
+    plan.write_text("reg_mr\n")
+    done = run(probes, "run", str(plan), "--bind", "127.0.0.1", "-o", str(trace))
+    assert done.returncode == 2
+    assert done.stderr.strip()
+    assert not trace.exists()
+
+
+def test_the_plans_that_come_with_the_probes_can_be_read(root: Path, probes: Path) -> None:
+    plans = sorted((root / "calibration" / "plans").glob("*.txt"))
+    assert plans
+    for plan in plans:
+        done = run(probes, "check", str(plan))
+        assert (done.returncode, done.stderr) == (0, ""), plan
