@@ -58,8 +58,8 @@ def command(
 
     Without -o it shows what it read. Several files become one trace, of one tool and one adapter;
     into a FOLDER/ they become one each. "-" is standard input. What is printed without its unit,
-    its test or its adapter is not guessed: the message names the option that says it. Either all
-    files are read and written, or none.
+    its test or its adapter is not guessed: the message names the option that says it. Nothing is
+    written unless all files can be read.
     """
     from hcasim.catalog import CatalogError
     from hcasim.traces import Source, import_trace, merge
