@@ -162,7 +162,8 @@ def _beside(output: str, name: str) -> Path:
 
 
 def _shown(name: str) -> str:
-    return "<stdin>" if name == STDIN else name
+    # A name may hold bytes that are no text.
+    return "<stdin>" if name == STDIN else name.encode("utf-8", "backslashreplace").decode()
 
 
 def _read(name: str) -> bytes:

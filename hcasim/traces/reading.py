@@ -82,7 +82,9 @@ class Source:
     @property
     def provenance(self) -> str:
         """The name without its folder, which differs between machines, and the sha256."""
-        return f"{PurePath(self.name).name} {self.sha256}"
+        # A name may hold bytes that are no text.
+        name = PurePath(self.name).name.encode("utf-8", "backslashreplace").decode()
+        return f"{name} {self.sha256}"
 
     @cached_property
     def lines(self) -> list[str]:
