@@ -58,8 +58,8 @@ def command(
 
     Without -o it shows what it read. Several files become one trace, of one tool and one adapter;
     into a FOLDER/ they become one each. "-" is standard input. What is printed without its unit,
-    its test or its adapter is not guessed: the message names the option that says it. Either all
-    files are read and written, or none.
+    its test or its adapter is not guessed: the message names the option that says it. Nothing is
+    written unless all files can be read.
     """
     from hcasim.catalog import CatalogError
     from hcasim.traces import Source, import_trace, merge
@@ -162,7 +162,8 @@ def _beside(output: str, name: str) -> Path:
 
 
 def _shown(name: str) -> str:
-    return "<stdin>" if name == STDIN else name
+    # A name may hold bytes that are no text.
+    return "<stdin>" if name == STDIN else name.encode("utf-8", "backslashreplace").decode()
 
 
 def _read(name: str) -> bytes:

@@ -70,7 +70,7 @@ class Imported:
             tool=Tool.model_validate(
                 {"name": self.tool, "version": self.version, "command": "; ".join(self._commands)}
             ),
-            source=f"{name} {self.source.sha256}",
+            source=self.source.provenance,
             device=device,
             port=port,
             notes=tuple(notes),

@@ -142,9 +142,7 @@ def _read_probe(source: Source) -> Trace:
     trace = parse_trace(source.data, source.name)
     header = trace.header
     if not header.source:
-        header = Header.model_validate(
-            header.model_dump() | {"source": f"{source.name} {source.sha256}"}
-        )
+        header = Header.model_validate(header.model_dump() | {"source": source.provenance})
     end = trace.end or End(points=len(trace.points), complete=False, reason="the trace has no end")
     return replace(trace, header=header, end=end)
 
@@ -187,7 +185,7 @@ def merge(traces: Sequence[tuple[str, Trace]]) -> Trace:
             "port": port,
             "tool": first.header.tool.model_copy(update={"command": "; ".join(commands)}),
             "notes": tuple(
-                f"{name}: {note}" for name, trace in traces for note in trace.header.notes
+                f"{one.source.rpartition(' ')[0]}: {note}" for one in headers for note in one.notes
             ),
         }
     )

@@ -101,9 +101,10 @@ class _Reader:
             self.trouble = line.strip()
         if match := TITLE.fullmatch(line):
             self._close()
-            self.table = _Table(Run(number))
+            self.table = _Table(Run(number), broken=True)
             self.table.run.set_title(match[1].replace(" ", "_"))
             check_title(self.hints, self.table.run.workload)
+            self.table.broken = False
         elif is_head(line):
             if self.table is None or not self.table.broken:
                 self._begin(number, line)

@@ -83,7 +83,9 @@ class Run:
         self.title, self.workload = title.replace("_", " "), f"{verb}_{way}"
         if operation := next((one for one in _OPS if one in words), ""):
             self.options["op"] = _OPS[operation]
-        self.options |= {name: True for name in ("Multicast", "forwarding") if name in words}
+        self.options |= {
+            name.lower(): True for name in ("Multicast", "forwarding") if name in words
+        }
 
     def device(self, hints: Hints) -> Device:
         """Return what it says of the adapter."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
+from pathlib import PurePath
 
 from hcasim.catalog.errors import CatalogError, nearest, one_of
 from hcasim.traces.schema import UNITS, Measured, Statistics
@@ -77,6 +78,13 @@ class Source:
     def sha256(self) -> str:
         """Of the bytes."""
         return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def provenance(self) -> str:
+        """The name without its folder, which differs between machines, and the sha256."""
+        # A name may hold bytes that are no text.
+        name = PurePath(self.name).name.encode("utf-8", "backslashreplace").decode()
+        return f"{name} {self.sha256}"
 
     @cached_property
     def lines(self) -> list[str]:

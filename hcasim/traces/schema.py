@@ -252,7 +252,9 @@ class Point(Record):
             OSU, such as "osu_latency", are not simulated.
         options: what `hcasim bench` calls them: size (bytes), qps, window, ports, mode, processes,
             inline, reuse (percent), buffers, page_size (bytes), op, pattern, depth, iters, warmup,
-            mtu (bytes), completion, verb, invalidate; as far as the tool tells.
+            mtu (bytes), completion, verb, invalidate; as far as the tool tells. Others tell of an
+            experiment that is not simulated: connection (other than RC), srq, events, post_list,
+            sl, multicast, forwarding, accelerator.
         measured: what was measured.
     """
 

@@ -213,3 +213,17 @@ def test_help_says_what_several_files_become(hcasim_: Hcasim) -> None:
     found = hcasim_("import", "--help")
     assert "Several files become one trace" in found.output
     assert os.linesep in found.output
+
+
+def test_a_name_that_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/lat\xff.txt"
+    Path(os.fsdecode(name)).write_bytes(LAT.read_bytes())
+    out = tmp_path / "t.jsonl"
+    for words in ([], ["--json"], ["-o", str(out)]):
+        done = subprocess.run(
+            [sys.executable, "-m", "hcasim", "import", name, *words],
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    assert read_trace(out).header.source.startswith("lat\\udcff.txt ")

@@ -176,3 +176,17 @@ def test_files_that_do_not_belong_together_are_refused(names: tuple[str, ...], f
         fault,
         "a trace is of one adapter; -o FOLDER/ writes one for each file",
     ]
+
+
+def test_the_folder_of_a_file_is_not_part_of_its_trace() -> None:
+    one = import_trace(Source("/home/me/np.out", NP_OUT.encode()))
+    other = import_trace(Source("np.out", NP_OUT.encode()))
+    assert render(one) == render(other)
+
+
+def test_a_test_without_a_simulation_keeps_its_name(read: Read) -> None:
+    text = PERFTEST.replace("RDMA_Write Latency Test", "RDMA_Write_imm Latency Test")
+    assert read(text).points[0].workload == "write_imm_lat"
+    text = PERFTEST.replace("RDMA_Write Latency Test", "Send Latency Multicast Test")
+    (point,) = read(text).points
+    assert (point.workload, point.options["multicast"]) == ("send_lat", True)

@@ -310,3 +310,10 @@ def test_a_peak_that_was_not_measured_is_not_zero(read: Read) -> None:
     (point,) = read(BW.replace("100.31", "0.00  ")).points
     assert point.measured[0].statistics is not None
     assert point.measured[0].statistics.maximum is None
+
+
+def test_a_test_that_perftest_does_not_have_is_one_fault(faults: Faults) -> None:
+    text = BW.replace("RDMA_Write BW Test", "RDMA_Write inf Test")
+    assert faults(text) == [
+        "file:2: found 'RDMA_Write_inf_Test'; allowed: a test such as RDMA_Write_BW_Test"
+    ]
