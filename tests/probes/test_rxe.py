@@ -119,8 +119,15 @@ server=$!
 until grep -q listening serve2.txt; do usleep 50000; done
 plain run /job/by_hand $there --connect hand -o by_hand.jsonl --raw --deadline 60
 echo by_hand $? >> codes
-kill -INT $server
-wait $server
+plain run /job/endless $there -o left.jsonl --seed 0 &
+client=$!
+until grep -q '"record": "point"' left.jsonl; do usleep 50000; done
+usleep 500000
+kill -KILL $server
+wait $client
+echo left $? >> codes
+checked run /job/local --device rxe1 -o local.jsonl
+echo local $? >> codes
 HCASIM_SYSFS=/job/sys plain header --device rxe1 > header.jsonl
 echo header $? >> codes
 """
@@ -157,6 +164,7 @@ def outcome(
         "faults": "".join(f"{name} fault={what} iters=3 warmup=0\n" for name, what, _ in FAULTS),
         "endless": "reg_mr size=4K iters=5\nwrite_lat iters=10000000\n",
         "silent": "reg_mr size=4K iters=5\nwrite_lat\nread_lat\nscatter\nsend_lat\n",
+        "local": "reg_mr iters=5\nloopback_lat qps=2 iters=20\npost_cost iters=20\n",
         "after": "write_lat iters=5 warmup=0\n",
     }
     files = {"plain": probes, "checked": checked_probes, "sys": fake_sysfs(folder / "sys")}
@@ -390,6 +398,23 @@ def test_a_server_that_stops_amid_a_point_costs_its_deadline(
         "write_lat",
         "deadline of 2 s",
     )
+
+
+def test_a_server_that_is_killed_is_missed_at_once(
+    trace: Callable[[str], Trace], codes: dict[str, int]
+) -> None:
+    ((workload, error),) = failed(trace("left"))
+    assert (codes["left"], workload) == (1, "write_lat")
+    assert error.startswith("the server has left")
+
+
+def test_what_needs_no_server_runs_on_a_port_without_an_address(
+    trace: Callable[[str], Trace], codes: dict[str, int]
+) -> None:
+    found = trace("local")
+    assert codes["local"] == 0
+    assert found.header.device.name == "rxe1"
+    assert sorted(measured_workloads(found)) == ["loopback_lat", "post_cost", "reg_mr"]
 
 
 def test_without_a_server_each_failure_says_that_there_is_none(

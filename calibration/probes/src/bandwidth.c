@@ -20,7 +20,7 @@ enum { SMALL = 4, SPARE_RECEIVES = 8, SPARE_SENDS = 16, BATCH = 16, POLLS = 256 
 struct stream {
     struct session *s;
     enum ibv_wr_opcode opcode;
-    bool both_ways, sends, receives, striped, notified;
+    bool sends, receives, striped, notified;
     size_t size;
     int64_t window;
     int width;                              /* data lanes of one direction */
@@ -276,7 +276,6 @@ static bool stream(struct session *s, enum ibv_wr_opcode opcode, bool both_ways)
     struct stream st = {
         .s = s,
         .opcode = opcode,
-        .both_ways = both_ways,
         .sends = !s->server || both_ways,
         .receives = !reads && (s->server || both_ways),
         .striped = get(s, MODE) == STRIPING,
