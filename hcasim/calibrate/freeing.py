@@ -9,6 +9,7 @@ from hcasim.calibrate.objective import prefixes
 from hcasim.calibrate.parameters import FreeParameter, free_parameters, leaf_of
 from hcasim.catalog import CatalogError, Fit, FittedValue, Machine, Parameter, resolve
 from hcasim.catalog.fields import Leaf
+from hcasim.catalog.overrides import BUS, BUS_KIND
 from hcasim.catalog.units import TIME, UnitError
 
 FACTOR = 10
@@ -92,7 +93,9 @@ def _leaf(path: str, name: str, known: Mapping[str, Parameter], machine: Machine
     if path in known and name != path:
         return leaf_of(name)
     if path in known:
-        return "is chosen with an option of its own"
+        return "not a parameter of a part; it is chosen with an option of its own"
+    if path in (BUS, BUS_KIND):
+        return f"not a quantity; allowed: parameters inside it, such as {_first_inside(known, BUS)}"
     # What --set says of an unknown path is true here, too.
     try:
         resolve(
@@ -104,6 +107,10 @@ def _leaf(path: str, name: str, known: Mapping[str, Parameter], machine: Machine
     except CatalogError as error:
         return error.faults[0].removeprefix(f"--set {path}: ")
     raise AssertionError(path)
+
+
+def _first_inside(known: Mapping[str, Parameter], section: str) -> str:
+    return next(path for path in known if path.startswith(f"{section}."))
 
 
 def _given(leaf: Leaf, text: str) -> tuple[int, int]:

@@ -30,11 +30,11 @@ METHODS = {
     ),
     "linear": ("Intervals: 95 %, from the errors of the observations, to first order.",),
 }
-ROUNDS = 4
+ROUNDS = 3
 """Most steps towards one end of a profile."""
-NEAR = 0.1
+NEAR = 0.2
 """An end is found if the cost is this close to what it should be, in parts of its rise."""
-WORTH = 0.05
+WORTH = 0.1
 """Rise of the cost from which on the other parameters are moved again, in parts of the wanted."""
 TRIES = 1000
 """Fits of a bootstrap."""
