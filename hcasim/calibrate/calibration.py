@@ -10,7 +10,7 @@ from typing import Any
 
 from hcasim.calibrate.freeing import fit_path
 from hcasim.calibrate.objective import prefixes
-from hcasim.calibrate.parameters import leaf_of
+from hcasim.calibrate.parameters import find_leaf, leaf_of
 from hcasim.catalog import CatalogError, Fit, Machine, Parameter, read_toml, render_fit
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.fits import FittedValue, parse_fit
@@ -84,10 +84,9 @@ class Calibration:
             name: its path in a fit, such as "adapters.mt25208.send.latency".
         """
         source = f"calibration {display(self.fit.file)}"
-        leaf = leaf_of(name)
+        leaf = find_leaf(name)
         entry = self.fit.entries.get(name)
-        if name in self.settings:
-            assert isinstance(leaf, Leaf)
+        if name in self.settings and isinstance(leaf, Leaf):
             value = leaf.read_argument(self.settings[name])
             text = leaf.format(value)
             return replace(
@@ -143,7 +142,7 @@ def read_calibration(file: Path) -> Calibration:
         if not isinstance(made.get(name), str):
             faults.append(f"{where}: made.{name}: found {made.get(name)!r}; allowed: text")
     for path, text in settings.items():
-        leaf = leaf_of(path)
+        leaf = find_leaf(path)
         if isinstance(leaf, Leaf):
             try:
                 leaf.read_argument(str(text))

@@ -130,6 +130,14 @@ def _written(leaf: Leaf, value: int) -> str:
 
 def leaf_of(path: str) -> Leaf | str:
     """Return the leaf with this path, or say why there is none to fit."""
+    leaf = find_leaf(path)
+    if isinstance(leaf, Leaf) and (leaf.base is not int or leaf.choices):
+        return f"not a quantity; allowed: {leaf.allowed}, which cannot be fitted"
+    return leaf
+
+
+def find_leaf(path: str) -> Leaf | str:
+    """Return the leaf with this path of a fit, whatever it holds, or say that there is none."""
     kind, _, rest = path.partition(".")
     if kind not in CLASSES:
         return f"found {kind!r}; allowed: {one_of(list(CLASSES))}{nearest(kind, CLASSES)}"
@@ -141,10 +149,7 @@ def leaf_of(path: str) -> Leaf | str:
         leaves = {name: leaf for name, leaf in leaves.items() if name.startswith("link.")}
     if inner not in leaves:
         return f"unknown parameter{nearest(inner, leaves)}"
-    leaf = leaves[inner]
-    if leaf.base is not int or leaf.choices:
-        return f"not a quantity; allowed: {leaf.allowed}, which cannot be fitted"
-    return leaf
+    return leaves[inner]
 
 
 def _mixed(free: list[FreeParameter]) -> Iterator[str]:
