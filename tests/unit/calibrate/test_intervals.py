@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcasim.calibrate import FitReport, Observation, Setup, Trial, calibrate
-from hcasim.calibrate.fit import TRACES, Search
+from hcasim.calibrate import (
+    FitReport,
+    Objective,
+    Observation,
+    Setup,
+    Trial,
+    calibrate,
+    free_parameters,
+)
+from hcasim.calibrate.fit import TRACES, Search, _kept, _Solution
 from hcasim.calibrate.intervals import sampled, with_bootstrap, with_profile
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Budget
@@ -118,7 +126,7 @@ def test_an_outlier_moves_a_robust_fit_less(fit: Fit) -> None:
     assert moves[1] < 0.2 * moves[0]
 
 
-def test_what_cannot_be_told_apart_stays_as_it_was(make_fit: MakeFit, run: Any) -> None:
+def test_what_cannot_be_told_apart_is_shared_as_at_the_start(make_fit: MakeFit, run: Any) -> None:
     free = make_fit({SEND: (0, 3000), RECEIVE: (0, 3000)})
     seen = [
         Observation(
@@ -140,6 +148,22 @@ def test_what_cannot_be_told_apart_stays_as_it_was(make_fit: MakeFit, run: Any) 
     found = sampled(report, np.random.default_rng(1), 300)
     assert np.std(found[:, 0]) > 300_000
     assert np.std(found.sum(axis=1)) < 60_000
+
+
+def test_a_search_that_strayed_goes_back_as_far_as_nothing_is_lost(
+    make_fit: MakeFit,
+) -> None:
+    free = free_parameters(make_fit({SEND: (0, 3000), QUEUE: (0, 3000)}))
+    objective = Objective(measured(5)[:6], free, run)
+    lost = {SEND: 700_000, QUEUE: 2_900_000}
+    residuals = objective.residuals(lost)
+    strayed = _Solution(lost, residuals, converged=True)
+    blind = np.array([[0.0], [1.0]])
+    back = _kept(objective, free, strayed, blind, TRACES)
+    assert back.values == {SEND: 700_000, QUEUE: 1_500_000}
+    # A move that the data do notice is not made.
+    noticed = np.array([[1.0], [0.0]])
+    assert _kept(objective, free, strayed, noticed, TRACES) is strayed
 
 
 def test_samples_scatter_as_the_fit_is_uncertain(fit: Fit) -> None:
