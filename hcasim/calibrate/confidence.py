@@ -2,9 +2,10 @@
 
 A published number was rounded when it was printed, so that the true one may lie anywhere within
 half a unit of its last digit: a uniform error, whose standard deviation is that half unit over
-the square root of three. Nothing else is known of the errors of the measurements. If there are
-more observations than parameters and they contradict each other by more than their rounding, all
-errors are taken to be larger by the ratio (the Birge ratio).
+the square root of three. Nothing else is known of the errors of the measurements. Of a number out
+of a trace its own standard deviation is known. If there are more observations than parameters and
+they contradict each other by more than their errors, all errors are taken to be larger by the
+ratio (the Birge ratio; of a robust fit, what takes its place).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hcasim.calibrate.loss import LINEAR, Loss
 from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import FreeParameter
 
@@ -44,7 +46,8 @@ class Confidence:
         undetermined: parameters by directions, in widths of the bounds: moves that the data do
             not notice.
         influences: parameters by observations: whether the observation determines the parameter.
-        inflation: how much larger the errors are than the rounding explains; 1 if they are not.
+        inflation: how much larger the errors are than expected; 1 if they are not.
+        covariance: of the parameters, in widths of the bounds.
     """
 
     deviations: Array
@@ -52,13 +55,14 @@ class Confidence:
     undetermined: Array
     influences: NDArray[np.bool_]
     inflation: float
+    covariance: Array
 
 
 def deviations(observations: Sequence[Observation]) -> Array:
-    """Return the standard deviation of each published number that its rounding gives."""
+    """Return the standard deviation of each observation."""
     import numpy as np
 
-    return np.array([one.rounding / math.sqrt(3) for one in observations])
+    return np.array([one.deviation for one in observations])
 
 
 def confidence(
@@ -66,14 +70,16 @@ def confidence(
     residuals: Array,
     parameters: Sequence[FreeParameter],
     observations: Sequence[Observation],
+    loss: Loss = LINEAR,
 ) -> Confidence:
-    """Propagate the rounding of the published numbers to the parameters.
+    """Propagate the errors of the observations to the parameters.
 
     Parameters:
         slopes: observations by parameters, per base unit, at the fit.
         residuals: relative errors at the fit, in tolerances.
         parameters: what was fitted.
         observations: what it was fitted to.
+        loss: what the fit made small.
     """
     import numpy as np
 
@@ -88,9 +94,11 @@ def confidence(
     response = determined @ np.linalg.pinv(per_width @ determined / scales[:, None])
     errors = sigmas / scales
     spare = len(observations) - determined.shape[1]
-    squares = float(np.sum((residuals / errors) ** 2))
-    inflation = max(1.0, float(np.sqrt(squares / spare))) if spare > 0 else 1.0
-    covariance = inflation**2 * (response * errors**2) @ response.T
+    usual, usual_bend = loss.moments()
+    squares, bend = loss.seen_moments(residuals / errors, spare)
+    variance = squares / bend**2
+    inflation = math.sqrt(variance / (usual / usual_bend**2))
+    covariance = variance * (response * errors**2) @ response.T
 
     spread = np.sqrt(np.diag(covariance))
     product = np.outer(spread, spread)
@@ -103,6 +111,7 @@ def confidence(
         undetermined=undetermined,
         influences=influences,
         inflation=inflation,
+        covariance=covariance,
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hcasim.calibrate.confidence import confidence
 from hcasim.calibrate.identifiability import examine_ties, verdicts
-from hcasim.calibrate.objective import Objective, Run, simulate
+from hcasim.calibrate.local import Local
+from hcasim.calibrate.loss import LINEAR, LOSSES, Loss
+from hcasim.calibrate.objective import Budget, BudgetSpent, Objective, Run, simulate
 from hcasim.calibrate.observation import Observation, without_repeats
 from hcasim.calibrate.parameters import FreeParameter, free_parameters, settings
 from hcasim.calibrate.report import FitReport, FittedParameter, Residual
@@ -22,13 +24,15 @@ if TYPE_CHECKING:
 
 ROUNDS = 50
 """Most steps of a search before it is given up."""
+UNNOTICED = 0.1
+"""Rise of the cost, which at 1.92 reaches the end of a 95 % interval, that means nothing."""
 INSIDE = 1e-3
 """How far from the bounds the second search sets out, in widths of the bounds."""
 
 
 @dataclass(frozen=True)
 class _Solution:
-    """Where the search ended.
+    """Where a search ended.
 
     Parameters:
         values: of the free parameters by path, in base units, rounded.
@@ -41,8 +45,42 @@ class _Solution:
     converged: bool
 
 
-def calibrate(fit: Fit, observations: Sequence[Observation], *, run: Run = simulate) -> FitReport:
-    """Fit the free parameters of a fit to published numbers.
+@dataclass(frozen=True)
+class Search:
+    """How a fit is searched for.
+
+    Parameters:
+        loss: how an error weighs.
+        step: steps that are shorter end the search, in widths of the bounds; by default a tenth
+            of what the results are rounded to.
+        gain: steps that lower the cost by a smaller share end it, too.
+        budget: what it may take; without end if None.
+        twice: search again from where the first search ended, even if that is not a bound.
+        keep: leave what the data do not tell as it was at the start, as far as the cost allows.
+    """
+
+    loss: Loss = LINEAR
+    step: float | None = None
+    gain: float = 1e-12
+    budget: Budget | None = None
+    twice: bool = True
+    keep: bool = False
+
+
+USUAL = Search()
+"""The search of a fit to published numbers: to the last digit that is written."""
+TRACES = Search(loss=LOSSES["soft_l1"], step=1e-4, gain=1e-3, twice=False, keep=True)
+"""The search of a fit to traces: a fraction of what their noise can tell."""
+
+
+def calibrate(
+    fit: Fit,
+    observations: Sequence[Observation],
+    *,
+    run: Run = simulate,
+    search: Search = USUAL,
+) -> FitReport:
+    """Fit the free parameters of a fit to published or measured numbers.
 
     The values that the fit holds do not matter: the search sets out from its `start` entries, so
     that the same bounds and the same observations give the same result.
@@ -51,6 +89,7 @@ def calibrate(fit: Fit, observations: Sequence[Observation], *, run: Run = simul
         fit: its entries with bounds are chosen anew.
         observations: what to fit them to; a number that comes twice counts once.
         run: simulates points, one after another without it.
+        search: how.
 
     Returns:
         The fit with its uncertainty, and what the data cannot tell.
@@ -60,10 +99,18 @@ def calibrate(fit: Fit, observations: Sequence[Observation], *, run: Run = simul
     """
     parameters = free_parameters(fit)
     kept = without_repeats(observations)
-    objective = Objective(kept, parameters, run)
-    solution = _search(objective, parameters)
+    objective = Objective(kept, parameters, run, search.budget)
+    solution = _search(objective, parameters, search)
     point = settings(solution.values, parameters)
-    found = confidence(objective.slopes(point, parameters), solution.residuals, parameters, kept)
+    # What remains is needed to say how good the fit is, however it ended.
+    objective.budget = None
+    slopes = objective.slopes(point, parameters)
+    found = confidence(slopes, solution.residuals, parameters, kept, search.loss)
+    if search.keep and found.undetermined.size:
+        solution = _kept(objective, parameters, solution, found.undetermined, search)
+        point = settings(solution.values, parameters)
+        slopes = objective.slopes(point, parameters)
+        found = confidence(slopes, solution.residuals, parameters, kept, search.loss)
     simulated = objective.simulated([point])[0]
     residuals = objective.residuals(point)
     ties = examine_ties(objective, point, parameters)
@@ -76,7 +123,7 @@ def calibrate(fit: Fit, observations: Sequence[Observation], *, run: Run = simul
                 value=solution.values[one.path],
                 deviation=float(found.deviations[n]) if verdict.identified else float("inf"),
                 verdict=verdict,
-                claims=tuple(kept[m].id for m in range(len(kept)) if bool(found.influences[n, m])),
+                claims=_claims(kept, found.influences[n]),
                 correlation={
                     other.path: float(found.correlation[n, m]) for m, other in enumerate(parameters)
                 },
@@ -89,14 +136,47 @@ def calibrate(fit: Fit, observations: Sequence[Observation], *, run: Run = simul
             Residual(one, float(value)) for one, value in zip(kept, simulated, strict=True)
         ),
         ties=tuple(ties),
-        cost=0.5 * float(residuals @ residuals),
+        cost=search.loss.cost(residuals),
         inflation=found.inflation,
         evaluations=objective.evaluations,
         converged=solution.converged,
+        local=Local(objective, point, slopes, residuals, found, search.loss),
     )
 
 
-def _search(objective: Objective, parameters: Sequence[FreeParameter]) -> _Solution:
+def _kept(
+    objective: Objective,
+    parameters: Sequence[FreeParameter],
+    solution: _Solution,
+    undetermined: Array,
+    how: Search,
+) -> _Solution:
+    """Go back to the start along the moves that the data do not notice."""
+    import numpy as np
+
+    lows = np.array([one.low for one in parameters], dtype=float)
+    widths = np.array([one.width for one in parameters], dtype=float)
+    start = (np.array([one.start for one in parameters]) - lows) / widths
+    ended = (np.array([solution.values[one.path] for one in parameters]) - lows) / widths
+    place = ended + undetermined @ (undetermined.T @ (start - ended))
+    found = np.clip(lows + place * widths, lows, lows + widths)
+    values = {one.path: one.rounded(v) for one, v in zip(parameters, found, strict=True)}
+    residuals = objective.residuals(settings(values, tuple(parameters)))
+    before, after = how.loss.cost(solution.residuals), how.loss.cost(residuals)
+    if after > before + UNNOTICED:
+        return solution
+    return replace(solution, values=values, residuals=residuals)
+
+
+def _claims(observations: Sequence[Observation], influences: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return the statements that determine a parameter; of curves their names."""
+    chosen = (one for one, yes in zip(observations, influences, strict=True) if bool(yes))
+    return tuple(dict.fromkeys(one.curve or one.id for one in chosen))
+
+
+def _search(
+    objective: Objective, parameters: Sequence[FreeParameter], how: Search = USUAL
+) -> _Solution:
     import numpy as np
     from scipy.optimize import least_squares
 
@@ -118,29 +198,46 @@ def _search(objective: Objective, parameters: Sequence[FreeParameter]) -> _Solut
     # In widths of the bounds all parameters are of one size. The search ends when its steps are
     # below what the result is rounded to.
     finest = min(one.grain / one.width for one in free)
+    first = (np.array([one.start for one in free]) - lows) / widths
+    best, errors, lowest = first, np.zeros(0), float("inf")
+
+    def residuals(x: Array) -> Array:
+        nonlocal best, errors, lowest
+        found = objective.residuals(point(x))
+        cost = how.loss.cost(found)
+        if cost < lowest:
+            best, errors, lowest = x.copy(), found, cost
+        return found
 
     def search(start: Array, method: str) -> Any:
         return least_squares(
-            lambda x: objective.residuals(point(x)),
+            residuals,
             start,
             jac=slopes,
             bounds=(np.zeros(len(free)), np.ones(len(free))),
             method=method,
             x_scale=1.0,
-            xtol=0.1 * finest,
-            ftol=1e-12,
+            xtol=0.1 * finest if how.step is None else how.step,
+            ftol=how.gain,
             gtol=1e-12,
             max_nfev=ROUNDS,
+            **how.loss.least_squares(),
         )
 
     # dogbox strides along bounds, where trf creeps in steps that whole picoseconds hide; but it
     # can be caught in a corner if the data do not determine everything, out of which trf finds.
-    strides = search((np.array([one.start for one in free]) - lows) / widths, "dogbox")
-    settles = search(np.clip(strides.x, INSIDE, 1 - INSIDE), "trf")
-    result = min(strides, settles, key=lambda one: one.cost)
-    values = lows + result.x * widths
+    try:
+        strides = search(first, "dogbox")
+        inside = np.clip(strides.x, INSIDE, 1 - INSIDE)
+        settled = strides.status > 0 and not how.twice and np.array_equal(inside, strides.x)
+        settles = strides if settled else search(inside, "trf")
+    except BudgetSpent:
+        converged = False
+    else:
+        result = min(strides, settles, key=lambda one: one.cost)
+        best, converged = result.x, bool(result.status > 0)
+        errors = objective.residuals(point(best))
+    values = lows + best * widths
     return _Solution(
-        {one.path: one.rounded(v) for one, v in zip(free, values, strict=True)},
-        objective.residuals(point(result.x)),
-        bool(result.status > 0),
+        {one.path: one.rounded(v) for one, v in zip(free, values, strict=True)}, errors, converged
     )

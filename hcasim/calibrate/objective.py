@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hcasim.calibrate.observation import Observation, Setup
@@ -53,6 +54,24 @@ def simulate(trials: Sequence[Trial]) -> list[Row]:
     return [run_point(one.workload, one.machine, one.options).row for one in trials]
 
 
+class BudgetSpent(Exception):
+    """A search has used up what it was given; the best point so far is the objective's."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a search may take.
+
+    Parameters:
+        evaluations: points of the parameters at which the observations may be computed, or None.
+        seconds: after which no evaluation is begun, or None. A fit that ends by it depends on the
+            speed of the computer.
+    """
+
+    evaluations: int | None = None
+    seconds: float | None = None
+
+
 class Objective:
     """The observations as a function of the parameters.
 
@@ -60,6 +79,7 @@ class Objective:
         observations: what was published.
         parameters: what will be set; points hold a value for each of their paths.
         run: simulates points.
+        budget: of evaluations; without end if None.
 
     Attributes:
         evaluations: different points at which the observations have been computed.
@@ -70,13 +90,17 @@ class Objective:
         observations: Sequence[Observation],
         parameters: Sequence[FreeParameter],
         run: Run = simulate,
+        budget: Budget | None = None,
     ) -> None:
         self.observations = tuple(observations)
         self.run = run
+        self.budget = budget
         self.evaluations = 0
+        self._began = monotonic()
+        self._machines: dict[tuple[Any, ...], Machine] = {}
         self._leaves = {path: one.leaf for one in parameters for path in one.paths}
         self._prefixes = {
-            (setup.testbed, setup.adapter): _prefixes(setup.testbed, setup.adapter)
+            (setup.testbed, setup.adapter): prefixes(setup.testbed, setup.adapter)
             for one in observations
             for setup in one.setups
         }
@@ -95,6 +119,8 @@ class Objective:
 
         keys = [tuple(sorted(point.items())) for point in points]
         new = dict.fromkeys(key for key in keys if key not in self._values)
+        if new:
+            self._check_budget()
         wanted: dict[tuple[Setup, tuple[tuple[str, str], ...]], None] = {}
         for key in new:
             for one in self.observations:
@@ -102,7 +128,7 @@ class Objective:
                     wanted.setdefault((setup, self._overrides(setup, key)))
         missing = [one for one in wanted if one not in self._rows]
         if missing:
-            rows = self.run([_trial(*one) for one in missing])
+            rows = self.run([self._trial(*one) for one in missing])
             self._rows.update(zip(missing, rows, strict=True))
         for key in new:
             self.evaluations += 1
@@ -165,16 +191,40 @@ class Objective:
         self, setup: Setup, point: Sequence[tuple[str, int]]
     ) -> tuple[tuple[str, str], ...]:
         """Return the settings of one machine, which other machines' parameters do not change."""
-        prefixes = self._prefixes[setup.testbed, setup.adapter]
+        known = self._prefixes[setup.testbed, setup.adapter]
         return tuple(
             (prefix + path.removeprefix(start), self._leaves[path].format(value))
             for path, value in point
-            for start, prefix in prefixes
+            for start, prefix in known
             if path.startswith(start)
         )
 
+    def _trial(self, setup: Setup, overrides: tuple[tuple[str, str], ...]) -> Trial:
+        settings = (*setup.overrides, *overrides)
+        fixed = (setup.testbed, setup.adapter, setup.mtu, setup.firmware_mode, setup.switch)
+        key = (*fixed, settings)
+        if key not in self._machines:
+            self._machines[key] = resolve(
+                setup.testbed,
+                adapter=setup.adapter,
+                overrides=dict(settings),
+                mtu=setup.mtu,
+                firmware_mode=setup.firmware_mode,
+                switch=setup.switch,
+            )
+        return Trial(setup.workload, self._machines[key], setup.options)
 
-def _prefixes(testbed: str, adapter: str) -> list[tuple[str, str]]:
+    def _check_budget(self) -> None:
+        budget = self.budget
+        if budget is None:
+            return
+        if budget.evaluations is not None and self.evaluations >= budget.evaluations:
+            raise BudgetSpent
+        if budget.seconds is not None and monotonic() - self._began >= budget.seconds:
+            raise BudgetSpent
+
+
+def prefixes(testbed: str, adapter: str) -> list[tuple[str, str]]:
     """Return how the paths of a fit become the settings of a machine."""
     bed = load(testbed, "testbeds").model
     assert isinstance(bed, Testbed)
@@ -185,14 +235,3 @@ def _prefixes(testbed: str, adapter: str) -> list[tuple[str, str]]:
         (f"stacks.{bed.stack}.", "stack."),
         (f"testbeds.{testbed}.link.", "link."),
     ]
-
-
-def _trial(setup: Setup, overrides: tuple[tuple[str, str], ...]) -> Trial:
-    machine = resolve(
-        setup.testbed,
-        adapter=setup.adapter,
-        overrides=dict((*setup.overrides, *overrides)),
-        mtu=setup.mtu,
-        firmware_mode=setup.firmware_mode,
-    )
-    return Trial(setup.workload, machine, setup.options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -23,6 +24,7 @@ class Setup:
         mtu: in bytes instead of the testbed's.
         firmware_mode: of the adapter instead of its usual one.
         overrides: what the authors changed of the machine: paths and settings.
+        switch: False for two hosts back to back.
     """
 
     workload: str
@@ -32,6 +34,7 @@ class Setup:
     mtu: int | None = None
     firmware_mode: str | None = None
     overrides: tuple[tuple[str, str], ...] = ()
+    switch: bool = True
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,9 @@ class Observation:
         best: whether the lowest or the highest of the points was published.
         statement: what was measured, in words.
         repeats: further statements of the same number.
+        error: standard deviation of a number that was measured; None for one of which only the
+            rounding is known.
+        curve: the curve that it is a point of, such as "write_lat"; empty if it stands alone.
     """
 
     id: str
@@ -61,6 +67,8 @@ class Observation:
     statement: str = ""
     repeats: tuple[str, ...] = ()
     half_width: float | None = None
+    error: float | None = None
+    curve: str = ""
 
     @property
     def rounding(self) -> float:
@@ -70,6 +78,16 @@ class Observation:
         exponent = self.published.as_tuple().exponent
         assert isinstance(exponent, int)
         return float(Decimal(5).scaleb(exponent - 1))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation: as measured, or that of a uniform error within the rounding."""
+        return self.rounding / math.sqrt(3) if self.error is None else self.error
+
+    @property
+    def reach(self) -> float:
+        """What is written behind the number: its deviation, or half a unit of its last digit."""
+        return self.rounding if self.error is None else self.error
 
     def read(self, rows: Sequence[Mapping[str, Any]]) -> float:
         """Return the number that the rows of the setups give."""

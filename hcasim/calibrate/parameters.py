@@ -76,7 +76,7 @@ def free_parameters(fit: Fit) -> tuple[FreeParameter, ...]:
     free: list[FreeParameter] = []
     where = display(fit.file)
     for path, entry in fit.entries.items():
-        leaf = _leaf(path)
+        leaf = leaf_of(path)
         if isinstance(leaf, str):
             faults.append(f"{where}: {path}: {leaf}")
         elif not entry.tied_to:
@@ -128,8 +128,16 @@ def _written(leaf: Leaf, value: int) -> str:
     return f'"{leaf.format(value)}"' if leaf.unit is not None else leaf.format(value)
 
 
-def _leaf(path: str) -> Leaf | str:
+def leaf_of(path: str) -> Leaf | str:
     """Return the leaf with this path, or say why there is none to fit."""
+    leaf = find_leaf(path)
+    if isinstance(leaf, Leaf) and (leaf.base is not int or leaf.choices):
+        return f"not a quantity; allowed: {leaf.allowed}, which cannot be fitted"
+    return leaf
+
+
+def find_leaf(path: str) -> Leaf | str:
+    """Return the leaf with this path of a fit, whatever it holds, or say that there is none."""
     kind, _, rest = path.partition(".")
     if kind not in CLASSES:
         return f"found {kind!r}; allowed: {one_of(list(CLASSES))}{nearest(kind, CLASSES)}"
@@ -141,16 +149,13 @@ def _leaf(path: str) -> Leaf | str:
         leaves = {name: leaf for name, leaf in leaves.items() if name.startswith("link.")}
     if inner not in leaves:
         return f"unknown parameter{nearest(inner, leaves)}"
-    leaf = leaves[inner]
-    if leaf.base is not int or leaf.choices:
-        return f"not a quantity; allowed: {leaf.allowed}, which cannot be fitted"
-    return leaf
+    return leaves[inner]
 
 
 def _mixed(free: list[FreeParameter]) -> Iterator[str]:
     for one in free:
         for path in one.paths[1:]:
-            leaf = _leaf(path)
+            leaf = leaf_of(path)
             if isinstance(leaf, Leaf) and leaf.unit is not one.leaf.unit:
                 yield f"{path}.tied_to: found {one.path!r}, which has another unit"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hcasim import __version__
 from hcasim.calibrate.confidence import NORMAL_95
 from hcasim.calibrate.identifiability import Tie, Verdict
+from hcasim.calibrate.local import Local
 from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import FreeParameter
 from hcasim.catalog import Fit, FittedValue, render_fit
@@ -51,6 +52,7 @@ class FittedParameter:
         verdict: whether they do.
         claims: the observations that determine it.
         correlation: with each parameter, by path.
+        ends: of a 95 % interval that was found in another way than to first order, in base units.
     """
 
     parameter: FreeParameter
@@ -59,6 +61,7 @@ class FittedParameter:
     verdict: Verdict
     claims: tuple[str, ...]
     correlation: dict[str, float]
+    ends: tuple[float, float] | None = None
 
     @property
     def path(self) -> str:
@@ -72,8 +75,9 @@ class FittedParameter:
         if math.isinf(self.deviation):
             return one.low, one.high
         reach = NORMAL_95 * self.deviation
-        low = one.grain * math.floor((self.value - reach) / one.grain)
-        high = one.grain * math.ceil((self.value + reach) / one.grain)
+        below, above = self.ends or (self.value - reach, self.value + reach)
+        low = one.grain * math.floor(below / one.grain)
+        high = one.grain * math.ceil(above / one.grain)
         return one.clip(low), one.clip(high)
 
     @property
@@ -133,7 +137,7 @@ class Residual:
     def published(self) -> str:
         """The number as printed, with its rounding."""
         one = self.observation
-        return f"{one.published} ± {one.rounding:g} {one.unit}"
+        return f"{one.published} ± {one.reach:.3g} {one.unit}"
 
     @property
     def written(self) -> str:
@@ -150,7 +154,7 @@ class Residual:
             "repeats": list(one.repeats),
             "statement": one.statement,
             "published": float(one.published),
-            "uncertainty": one.rounding,
+            "uncertainty": one.reach,
             "unit": one.unit,
             "simulated": self.simulated,
             "error": self.error,
@@ -171,6 +175,8 @@ class FitReport:
         inflation: how much larger the errors are than the rounding explains; 1 if they are not.
         evaluations: points of the parameters at which the observations were computed.
         converged: whether the search ended by itself.
+        local: the model around the fit, for further questions.
+        method: how the intervals were found, in lines.
     """
 
     fit: Fit
@@ -181,10 +187,18 @@ class FitReport:
     inflation: float
     evaluations: int
     converged: bool
+    local: Local = field(repr=False, compare=False)
+    method: tuple[str, ...] = METHOD
 
     def __getitem__(self, path: str) -> FittedParameter:
         """Return the parameter with this path."""
         return next(one for one in self.parameters if one.path == path)
+
+    @property
+    def explained(self) -> str:
+        """What is known of the errors of the observations."""
+        measured = any(one.observation.error is not None for one in self.residuals)
+        return "their standard deviation" if measured else "the rounding"
 
     @property
     def result(self) -> Fit:
@@ -277,7 +291,7 @@ class FitReport:
         lines = list(self._correlated())
         if self.inflation > 1:
             lines.append(
-                f"the errors are {self.inflation:.3g} times what the rounding explains; "
+                f"the errors are {self.inflation:.3g} times what {self.explained} explains; "
                 "the intervals are wider by as much"
             )
         lines.append(
@@ -288,7 +302,7 @@ class FitReport:
             lines.append(
                 "no more observations than parameters: that the fit meets them tests nothing"
             )
-        lines.append(" ".join(METHOD))
+        lines.append(" ".join(self.method))
         if not self.converged:
             lines.append("the search did not end by itself: these values are not a fit")
         return lines
@@ -306,7 +320,7 @@ class FitReport:
             "The rest comes again with",
             f"    hcasim calibrate {self.fit.id} -o calibration/fits/{self.fit.id}.toml",
             "",
-            *METHOD,
+            *self.method,
             "",
             "Observations, each number once:",
         ]

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command, Faults, jobs_option, read_settings, settings_option
+from hcasim.cli.command import (
+    Command,
+    Faults,
+    calibration_option,
+    jobs_option,
+    read_settings,
+    settings_option,
+)
 from hcasim.cli.figures import plot_fault, write_figure
 from hcasim.cli.formats import FORMATS, format_faults, print_benchmark
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.saving import save, saving_fault
 
 if TYPE_CHECKING:
+    from hcasim.calibrate.calibration import Calibration
     from hcasim.study import Benchmark
     from hcasim.study.points import Job
 
@@ -59,6 +67,14 @@ if TYPE_CHECKING:
 @click.option("--no-switch", is_flag=True, help="Two hosts back to back.")
 @click.option("--exact", is_flag=True, help="Run every iteration instead of detecting a period.")
 @settings_option
+@calibration_option
+@click.option(
+    "--uncertainty",
+    is_flag=False,
+    flag_value="",
+    metavar="[N]",
+    help="Also the 5 and 95 % quantiles over N samples of the calibration (50 without a number).",
+)
 @click.option("--explain", is_flag=True, help="Also say where the time goes or what binds.")
 @click.option(
     "--trace",
@@ -71,7 +87,7 @@ if TYPE_CHECKING:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also write the results: .json, .csv, or .out as NetPIPE's np.out.",
+    help="Also write the results: .json, .csv, .jsonl as a trace, or .out as NetPIPE's np.out.",
 )
 @click.option(
     "--plot",
@@ -89,6 +105,8 @@ def command(
     output: Path | None,
     plot: Path | None,
     jobs: int | None,
+    calibration: Path | None,
+    uncertainty: str | None,
     **given: Any,
 ) -> None:
     """Run a benchmark, such as write_lat, and print what it measures.
@@ -100,8 +118,17 @@ def command(
     counters count what was run, which is all of it with --exact.
     """
     from hcasim.study import run_benchmark
+    from hcasim.study.uncertainty import with_bands
 
-    prepared, faults = _prepare(given)
+    known, faults = _read_calibration(calibration, uncertainty)
+    base, samples = _calibrated(known, uncertainty, given, faults)
+    prepared, more = _prepare(given, base)
+    faults += more
+    drawn: list[list[Job]] = []
+    for one in samples if not faults else ():
+        points, more = _prepare(given, one)
+        drawn.append(points)
+        faults += more
     if as_json and form not in ("text", "json"):
         faults.append(f"--json: contradicts --format {form}; leave one out")
     form = "json" if as_json else form
@@ -110,13 +137,18 @@ def command(
         faults += _trace_faults(trace, prepared)
     places = [output and saving_fault(output, given["workload"]), plot and plot_fault(plot)]
     faults += [fault for fault in places if fault]
+    if trace is not None and uncertainty is not None:
+        faults.append("--uncertainty: found with --trace, which records one run; leave one out")
     if faults:
-        raise Faults(faults)
+        raise Faults(dict.fromkeys(faults))
     if trace is not None:
         result = _run_traced(prepared[0], trace)
     else:
         with progress_bar("Simulating") as progress:
             result = run_benchmark(prepared, jobs=jobs, progress=progress)
+    if drawn:
+        with progress_bar("Sampling") as progress:
+            result = with_bands(result, drawn, jobs=jobs, progress=progress)
     try:
         if output is not None:
             save(result, output)
@@ -152,7 +184,53 @@ def _run_traced(job: Job, file: Path) -> Benchmark:
     return result
 
 
-def _prepare(given: dict[str, Any]) -> tuple[list[Job], list[str]]:
+def _read_calibration(
+    file: Path | None, uncertainty: str | None
+) -> tuple[Calibration | None, list[str]]:
+    from hcasim.calibrate.calibration import read_calibration
+    from hcasim.catalog import CatalogError
+
+    if file is None:
+        missing = "--uncertainty: found without --calibration, which says what is uncertain"
+        return None, [] if uncertainty is None else [missing]
+    try:
+        return read_calibration(file), []
+    except CatalogError as error:
+        return None, error.faults
+
+
+def _calibrated(
+    calibration: Calibration | None,
+    uncertainty: str | None,
+    given: dict[str, Any],
+    faults: list[str],
+) -> tuple[dict[str, str], list[dict[str, str]]]:
+    """Return the settings that a calibration makes, and those of each sample."""
+    from hcasim.catalog import CatalogError, resolve
+    from hcasim.study.uncertainty import USUAL, chosen_samples
+
+    if calibration is None:
+        return {}, []
+    testbed = given["testbed"]
+    try:
+        adapter = resolve(testbed, adapter=given["adapter"]).adapter.id
+    except CatalogError:
+        return {}, []  # said when the points are prepared
+    try:
+        base = calibration.overrides(testbed, adapter)
+        if uncertainty is None:
+            return base, []
+        if uncertainty and not uncertainty.isdecimal():
+            faults.append(f"--uncertainty: found {uncertainty!r}; allowed: a whole number")
+            return base, []
+        chosen = chosen_samples(calibration, int(uncertainty or USUAL))
+        return base, [calibration.overrides(testbed, adapter, one) for one in chosen]
+    except CatalogError as error:
+        faults += error.faults
+        return {}, []
+
+
+def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Job], list[str]]:
     """Turn the arguments into points, or find every fault."""
     from hcasim.catalog import CatalogError
     from hcasim.study import prepare
@@ -178,7 +256,7 @@ def _prepare(given: dict[str, Any]) -> tuple[list[Job], list[str]]:
             sizes=given["size"],
             adapter=given["adapter"],
             firmware_mode=given["firmware_mode"],
-            overrides=read_settings(given["settings"], faults),
+            overrides={**base, **read_settings(given["settings"], faults)},
             mtu=mtu,
             switch=not given["no_switch"],
             explain=given["explain"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -56,6 +57,13 @@ settings_option = click.option(
     metavar="PATH=VALUE",
     multiple=True,
     help="What if: a parameter by the path that show prints. Repeatable.",
+)
+
+calibration_option = click.option(
+    "--calibration",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Take the values that calibrate has written to this file.",
 )
 
 

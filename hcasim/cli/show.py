@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command
+from hcasim.cli.command import Command, calibration_option
 from hcasim.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -20,25 +21,35 @@ _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "s
 @click.command("show", cls=Command)
 @click.argument("identifier", metavar="ID")
 @click.option("--adapter", metavar="ID", help="Of a testbed: with this adapter.")
+@calibration_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(identifier: str, adapter: str | None, as_json: bool) -> None:
+def command(identifier: str, adapter: str | None, calibration: Path | None, as_json: bool) -> None:
     """Show a model, testbed or scenario: each value with its evidence and source.
 
     The paths are those that bench --set takes.
     """
     if "/" in identifier:
+        if calibration is not None:
+            raise click.UsageError("--calibration is for models and testbeds, not for scenarios")
         _show_scenario(identifier, as_json)
     else:
-        _show_model(identifier, adapter, as_json)
+        _show_model(identifier, adapter, calibration, as_json)
 
 
-def _show_model(identifier: str, adapter: str | None, as_json: bool) -> None:
+def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json: bool) -> None:
+    from hcasim.calibrate.calibration import read_calibration
     from hcasim.catalog import find_kind, load, resolve
 
     kind = find_kind(identifier)
+    calibration = None if file is None else read_calibration(file)
     if kind == "testbeds":
         machine = resolve(identifier, adapter=adapter)
+        if calibration is not None:
+            settings = calibration.overrides(identifier, machine.adapter.id)
+            machine = resolve(identifier, adapter=adapter, overrides=settings)
         title, parameters = machine.title, machine.parameters
+        if calibration is not None:
+            parameters = calibration.marked(machine)
         extra = {"adapter": machine.adapter.id, "host": machine.host.id, "stack": machine.stack.id}
         if machine.switch is not None:
             extra["switch"] = machine.switch.id
@@ -47,6 +58,9 @@ def _show_model(identifier: str, adapter: str | None, as_json: bool) -> None:
     else:
         loaded = load(identifier, kind)
         title, parameters, extra = loaded.model.title, loaded.parameters, {}
+        if calibration is not None:
+            start = f"{kind}.{identifier}."
+            parameters = tuple(calibration.mark(one, start + one.path) for one in parameters)
     rows = [_parameter(one, _PREFIXES.get(kind, "")) for one in parameters]
     if as_json:
         print_json({"id": identifier, "kind": kind, "title": title, **extra, "parameters": rows})

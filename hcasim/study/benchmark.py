@@ -15,6 +15,7 @@ from hcasim.study.axis import AXES, Axis, varying
 from hcasim.study.caches import cache_use
 from hcasim.study.curve import Curve, html_table
 from hcasim.study.points import Job, Log, Progress, run_job, run_jobs, with_swept
+from hcasim.study.quantities import band_fields
 from hcasim.study.settings import build_options, find_faults, find_workload, unknown_workload
 from hcasim.study.sizes import PERTURBATION, netpipe_ladder, perturbed
 
@@ -68,7 +69,8 @@ class Benchmark:
         """What the benchmark is about; rows may hold details beside it."""
         workload = find_workload(self.workload)
         measured = workload.fields if workload is not None else self.curve.fields
-        return tuple(name for name in measured if self.curve.rows and name in self.curve.rows[0])
+        known = [part for name in measured for part in (name, *band_fields(name))]
+        return tuple(name for name in known if self.curve.rows and name in self.curve.rows[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON."""

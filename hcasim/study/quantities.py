@@ -32,6 +32,12 @@ def measured(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name.rpartition("_")[2] in _UNITS)
 
 
+def band_fields(field: str) -> tuple[str, str]:
+    """Return the keys of a row that hold the quantiles of 5 and 95 % of another."""
+    words, _, unit = field.rpartition("_")
+    return f"{words}_p5_{unit}", f"{words}_p95_{unit}"
+
+
 def derivable(fields: Iterable[str]) -> tuple[str, ...]:
     """Return what can be said of rows with these keys: the keys, and what follows from them."""
     found = dict.fromkeys(fields)

@@ -123,7 +123,10 @@ def test_rotation_and_writes_are_in_the_rows(hcasim_: Hcasim) -> None:
         (("--perturbation=-1",), "perturbation: found -1; allowed: 0 or more"),
         (("-I", "--buffers", "8"), "buffers: found 8 with invalidate"),
         (("-I", "--size", "16M"), "size: found 16777216 with invalidate; allowed: up to 10000000"),
-        (("-o", "results.txt"), "--output: found 'results.txt'; allowed endings: .json, .csv or"),
+        (
+            ("-o", "results.txt"),
+            "--output: found 'results.txt'; allowed endings: .json, .csv, .jsonl or",
+        ),
         (("-o", "/nowhere/np.out"), "--output: found '/nowhere/np.out'; there is no folder"),
         (("--plot", "results.gif"), "--plot: found 'results.gif'; allowed endings: .png, .svg"),
     ],
@@ -140,7 +143,7 @@ def test_bad_input_is_refused_in_one_line(
     [
         (("--perturbation", "3"), "perturbation: write_bw has no such option; netpipe has it"),
         (("-I",), "invalidate: write_bw has no such option"),
-        (("-o", "np.out"), "--output: found 'np.out'; allowed endings: .json or .csv"),
+        (("-o", "np.out"), "--output: found 'np.out'; allowed endings: .json, .csv or .jsonl"),
     ],
 )
 def test_what_only_netpipe_has_is_refused_elsewhere(

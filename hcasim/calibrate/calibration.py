@@ -1,0 +1,228 @@
+"""Calibration files: a fit to traces with its evidence, and how a machine takes it on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hcasim.calibrate.freeing import fit_path
+from hcasim.calibrate.objective import prefixes
+from hcasim.calibrate.parameters import find_leaf, leaf_of
+from hcasim.catalog import CatalogError, Fit, Machine, Parameter, read_toml, render_fit
+from hcasim.catalog.fields import Leaf
+from hcasim.catalog.fits import FittedValue, parse_fit
+from hcasim.catalog.paths import display
+from hcasim.catalog.units import UnitError
+
+_TABLES = ("made", "settings", "traces", "curves", "samples")
+_MADE = ("hcasim", "testbed", "adapter")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A fit to traces as its file holds it.
+
+    Parameters:
+        fit: values, intervals and verdicts.
+        made: how it was made: version, command, testbed, adapter, seed, convergence.
+        settings: what-if settings of the base description, by the path of a fit.
+        traces: what it was fitted to: names, hashes and how many points.
+        curves: how well each curve is met, and whether it was fitted or held out.
+        samples: values that the traces allow, in base units by the path of a fit; those at the
+            same place belong together.
+    """
+
+    fit: Fit
+    made: Mapping[str, Any]
+    settings: Mapping[str, str]
+    traces: tuple[Mapping[str, Any], ...]
+    curves: tuple[Mapping[str, Any], ...]
+    samples: Mapping[str, tuple[int, ...]]
+
+    @property
+    def tries(self) -> int:
+        """How many samples there are."""
+        return min((len(values) for values in self.samples.values()), default=0)
+
+    def overrides(self, testbed: str, adapter: str, sample: int | None = None) -> dict[str, str]:
+        """Return what the calibration says of a machine, as what-if settings.
+
+        Parameters:
+            testbed: id of the testbed, which need not be the one that was measured.
+            adapter: id of its adapter.
+            sample: one of the samples instead of the fit.
+
+        Raises:
+            CatalogError: nothing of the machine was calibrated.
+        """
+        values = dict(self.settings)
+        for path, entry in self.fit.entries.items():
+            leaf = leaf_of(path)
+            assert isinstance(leaf, Leaf)
+            value = leaf.read(entry.value) if sample is None else self.samples[path][sample]
+            values[path] = leaf.format(value)
+        found = {
+            prefix + path.removeprefix(start): text
+            for path, text in values.items()
+            for start, prefix in prefixes(testbed, adapter)
+            if path.startswith(start)
+        }
+        if not found:
+            parts = sorted({".".join(path.split(".")[:2]) for path in values})
+            text = f"{display(self.fit.file)}: calibrates {', '.join(parts)}"
+            raise CatalogError([f"{text}, which {testbed} with {adapter} does not have"])
+        return found
+
+    def mark(self, parameter: Parameter, name: str) -> Parameter:
+        """Give a parameter the value and the evidence that the calibration has for it.
+
+        Parameters:
+            parameter: of a machine or of a description.
+            name: its path in a fit, such as "adapters.mt25208.send.latency".
+        """
+        source = f"calibration {display(self.fit.file)}"
+        leaf = find_leaf(name)
+        entry = self.fit.entries.get(name)
+        if name in self.settings and isinstance(leaf, Leaf):
+            value = leaf.read_argument(self.settings[name])
+            text = leaf.format(value)
+            return replace(
+                parameter, value=value, text=text, evidence="assumed", source=f"--set of {source}"
+            )
+        if entry is None or not isinstance(leaf, Leaf):
+            return parameter
+        value = leaf.read(entry.value)
+        ends = [int(leaf.read(one)) for one in entry.interval or ()]
+        return replace(
+            parameter,
+            value=value,
+            text=leaf.format(value),
+            evidence="fitted",
+            source=f"{source}: {entry.verdict}",
+            interval=(ends[0], ends[1]) if ends else None,
+            claims=entry.claims,
+        )
+
+    def marked(self, machine: Machine) -> tuple[Parameter, ...]:
+        """Return the parameters of a machine with the evidence of the calibration."""
+        return tuple(
+            self.mark(one, fit_path(machine.id, machine.adapter.id, one.path))
+            for one in machine.parameters
+        )
+
+
+def read_calibration(file: Path) -> Calibration:
+    """Read a calibration file; a fit of the catalogue is one, too.
+
+    Raises:
+        CatalogError: every fault of the file.
+    """
+    table = dict(read_toml(file))
+    where = display(file)
+    own = {name: table.pop(name, None) for name in _TABLES}
+    fit = parse_fit(str(table.get("id", "")), file, table)
+    faults: list[str] = []
+    if not fit.entries:
+        faults.append(f"{where}: found no fitted value; allowed: a file that calibrate wrote")
+    for path, entry in fit.entries.items():
+        leaf = leaf_of(path)
+        if isinstance(leaf, str):
+            faults.append(f"{where}: {path}: {leaf}")
+        else:
+            faults += _entry_faults(f"{where}: {path}", leaf, entry)
+    made, settings, samples = (own[name] or {} for name in ("made", "settings", "samples"))
+    for name, one in (("made", made), ("settings", settings), ("samples", samples)):
+        if not isinstance(one, dict):
+            faults.append(f"{where}: {name}: found {one!r}; allowed: a table")
+            raise CatalogError(faults)
+    for name in _MADE if made else ():
+        if not isinstance(made.get(name), str):
+            faults.append(f"{where}: made.{name}: found {made.get(name)!r}; allowed: text")
+    for path, text in settings.items():
+        leaf = find_leaf(path)
+        if isinstance(leaf, Leaf):
+            try:
+                leaf.read_argument(str(text))
+            except UnitError as error:
+                faults.append(f"{where}: settings.{path}: {error}")
+    faults += _sample_faults(where, fit, samples)
+    lists = {}
+    for name in ("traces", "curves"):
+        lists[name] = own[name] or []
+        if not all(isinstance(one, dict) for one in lists[name]):
+            faults.append(f"{where}: {name}: allowed: tables [[{name}]]")
+    if faults:
+        raise CatalogError(faults)
+    return Calibration(
+        fit,
+        made,
+        {path: str(text) for path, text in settings.items()},
+        tuple(lists["traces"]),
+        tuple(lists["curves"]),
+        {path: tuple(values) for path, values in samples.items()},
+    )
+
+
+def _entry_faults(where: str, leaf: Leaf, entry: FittedValue) -> Iterable[str]:
+    for raw in (entry.value, *(entry.interval or ())):
+        try:
+            leaf.read(raw)
+        except UnitError as error:
+            yield f"{where}: {error}"
+
+
+def _sample_faults(where: str, fit: Fit, samples: Mapping[str, Any]) -> Iterable[str]:
+    lengths = set()
+    for path, values in samples.items():
+        leaf = leaf_of(path)
+        if path not in fit.entries or isinstance(leaf, str):
+            yield f"{where}: samples.{path}: found, but the file has no value of it"
+        elif not (isinstance(values, list) and all(type(one) is int for one in values)):
+            yield f"{where}: samples.{path}: allowed: a list of whole numbers"
+        else:
+            lengths.add(len(values))
+            low, high = min(values, default=0), max(values, default=0)
+            ends = [one if leaf.unit is None else leaf.format(one) for one in (low, high)]
+            yield from _entry_faults(
+                f"{where}: samples.{path}", leaf, FittedValue(ends[0], (ends[0], ends[1]))
+            )
+    if len(lengths) > 1 or (samples and set(samples) != set(fit.entries)):
+        yield f"{where}: samples: allowed: as many for each value"
+
+
+def render_calibration(calibration: Calibration, header: Sequence[str]) -> str:
+    """Write a calibration in the form that `read_calibration` reads.
+
+    Parameters:
+        calibration: what to write; the file it came from is ignored.
+        header: lines of comment for the top.
+    """
+    lines = [render_fit(calibration.fit, header).rstrip("\n")]
+    tables = (("made", calibration.made), ("settings", calibration.settings))
+    for name, table in tables:
+        if table:
+            lines += ["", f"[{name}]", *(f"{_key(k)} = {_value(v)}" for k, v in table.items())]
+    for name, rows in (("traces", calibration.traces), ("curves", calibration.curves)):
+        for row in rows:
+            lines += ["", f"[[{name}]]", *(f"{_key(k)} = {_value(v)}" for k, v in row.items())]
+    if calibration.samples:
+        lines += [
+            "",
+            "# Values that the traces allow, in base units; those at one place go together.",
+        ]
+        lines += ["[samples]"]
+        lines += [f"{_key(k)} = {_value(list(v))}" for k, v in calibration.samples.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if name.isidentifier() and name.isascii() else json.dumps(name)
+
+
+def _value(value: object) -> str:
+    """Write a value as TOML; its strings and numbers are those of JSON."""
+    # U+007F is the one character that JSON leaves as it is and TOML does not.
+    return json.dumps(value).replace("\x7f", "\\u007f")

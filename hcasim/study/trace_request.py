@@ -1,0 +1,200 @@
+"""What a fit to traces is asked for, checked before anything is simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hcasim.calibrate.freeing import free_fit
+from hcasim.calibrate.intervals import KINDS
+from hcasim.calibrate.loss import LOSSES
+from hcasim.calibrate.objective import Budget
+from hcasim.catalog import CatalogError, Fit, nearest, one_of, resolve
+from hcasim.study.evidence import FLOOR, Base, Evidence, gather
+from hcasim.study.mismatch import mismatches
+from hcasim.traces import Trace, read_trace
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a fit to traces was asked for.
+
+    Parameters:
+        traces: files.
+        testbed: id of the base description.
+        adapter: id of an adapter instead of the testbed's default.
+        free: what-if paths, with bounds or without.
+        settings: what-if settings of the base.
+        mtu: in bytes instead of what the traces and the testbed say.
+        switch: False for two hosts back to back.
+        holdout: workloads that are compared and not fitted.
+        loss: one of `LOSSES`.
+        floor: relative error that the model may have at any point.
+        intervals: one of `KINDS`.
+        budget: of the search; without end if None.
+        seed: of bootstraps and samples.
+        allow_mismatch: go on though a trace was taken on another adapter or link.
+    """
+
+    traces: tuple[Path, ...]
+    testbed: str
+    free: tuple[str, ...]
+    adapter: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    mtu: int | None = None
+    switch: bool = True
+    holdout: tuple[str, ...] = ()
+    loss: str = "soft_l1"
+    floor: float = FLOOR
+    intervals: str = "profile"
+    budget: Budget | None = None
+    seed: int = 0
+    allow_mismatch: bool = False
+
+    @property
+    def command(self) -> str:
+        """The command line that makes the same file, whatever folder the traces are in."""
+        words = ["hcasim calibrate", *(one.name for one in self.traces)]
+        words += ["--testbed", self.testbed]
+        words += ["--adapter", self.adapter] if self.adapter else []
+        for path, value in self.settings.items():
+            words += ["--set", _quoted(f"{path}={value}")]
+        for text in self.free:
+            words += ["--free", _quoted(text)]
+        for name in self.holdout:
+            words += ["--holdout", name]
+        words += ["--mtu", str(self.mtu)] if self.mtu else []
+        words += [] if self.switch else ["--no-switch"]
+        if self.budget is not None:
+            seconds, count = self.budget.seconds, self.budget.evaluations
+            words += ["--budget", str(count) if count is not None else f"{seconds:g}s"]
+        words += ["--loss", self.loss, "--floor", f"{100 * self.floor:g}"]
+        words += ["--intervals", self.intervals, "--seed", str(self.seed)]
+        words += ["--allow-mismatch"] if self.allow_mismatch else []
+        return " ".join([*words, "-o FILE"])
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A fit to traces that has no faults and was not begun.
+
+    Parameters:
+        request: what was asked for.
+        traces: by name.
+        base: the description that it starts from.
+        fit: the free parameters.
+        evidence: the points that are simulated.
+        notes: what a user should know of the traces.
+    """
+
+    request: Request
+    traces: Mapping[str, Trace]
+    base: Base
+    fit: Fit
+    evidence: Evidence
+    notes: tuple[str, ...]
+
+
+def prepare_fit(request: Request) -> Prepared:
+    """Read traces and check a fit to them.
+
+    Raises:
+        CatalogError: every fault of the files and of the request.
+    """
+    faults: list[str] = []
+    traces: dict[str, Trace] = {}
+    for file in request.traces:
+        try:
+            trace = read_trace(file)
+        except CatalogError as error:
+            faults += error.faults
+            continue
+        if any(trace.sha256 == other.sha256 for other in traces.values()):
+            faults.append(f"{file}: found twice")
+        traces[_unique(file.name, traces)] = trace
+    faults += _word_faults(request)
+    base = fit = None
+    try:
+        base = _base(request)
+    except CatalogError as error:
+        faults += error.faults
+    if base is not None:
+        try:
+            fit = free_fit(base.machine, request.free, request.settings)
+        except CatalogError as error:
+            faults += error.faults
+    notes: list[str] = []
+    evidence = None
+    if base is not None:
+        differ = [
+            f"{name}: {text}"
+            for name, trace in traces.items()
+            for text in mismatches(trace.header, base.machine)
+        ]
+        if request.allow_mismatch:
+            notes += differ
+        elif differ:
+            faults += differ
+            faults.append("the traces were taken on another machine; see also --allow-mismatch")
+        evidence = gather(traces, base, request.floor)
+        notes += evidence.notes
+        if len(traces) == len(request.traces):
+            faults += _holdout_faults(request, evidence)
+    if faults or base is None or fit is None or evidence is None:
+        raise CatalogError(faults)
+    return Prepared(request, traces, base, fit, evidence, tuple(notes))
+
+
+def _base(request: Request) -> Base:
+    machine = resolve(
+        request.testbed,
+        adapter=request.adapter,
+        overrides=request.settings,
+        mtu=request.mtu,
+        switch=request.switch,
+    )
+    return Base(machine, request.settings, request.mtu, request.switch)
+
+
+def _word_faults(request: Request) -> Iterable[str]:
+    for name, word, allowed in (
+        ("loss", request.loss, list(LOSSES)),
+        ("intervals", request.intervals, list(KINDS)),
+    ):
+        if word not in allowed:
+            yield f"--{name}: found {word!r}; allowed: {one_of(allowed)}{nearest(word, allowed)}"
+    if not 0 <= request.floor <= 1 or math.isnan(request.floor):
+        yield f"--floor: found {100 * request.floor:g}; allowed: percent from 0 to 100"
+
+
+def _holdout_faults(request: Request, evidence: Evidence) -> Iterable[str]:
+    measured = evidence.workloads()
+    for name in request.holdout:
+        if name not in measured:
+            yield (
+                f"--holdout: found {name!r}, of which no point is left; "
+                f"allowed: {one_of(measured)}{nearest(name, measured)}"
+            )
+    fitted, _ = evidence.split(request.holdout)
+    if not fitted:
+        why = f"; {'; '.join(evidence.notes)}" if evidence.notes else ""
+        what = "all points are held out" if evidence.observations else "no point can be simulated"
+        yield f"found nothing to fit: {what}{why}"
+    for one in fitted:
+        if one.error is None or not one.error > 0:
+            yield f"{one.id}: its error is not known; allowed: a --floor above 0"
+            break
+
+
+def _unique(name: str, taken: Iterable[str]) -> str:
+    known, number, found = set(taken), 1, name
+    while found in known:
+        number += 1
+        found = f"{name} #{number}"
+    return found
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}'" if " " in text else text

@@ -1,0 +1,61 @@
+"""Bands of a benchmark: what it gives over the values that a calibration leaves possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hcasim.calibrate.calibration import Calibration
+from hcasim.catalog import CatalogError
+from hcasim.catalog.paths import display
+from hcasim.study.benchmark import Benchmark
+from hcasim.study.points import Job, Progress, run_jobs
+from hcasim.study.quantities import band_fields
+
+USUAL = 50
+"""Samples unless the user says otherwise."""
+
+
+def chosen_samples(calibration: Calibration, wanted: int) -> list[int]:
+    """Return which samples of a calibration to simulate: the first ones.
+
+    Raises:
+        CatalogError: the file has too few.
+    """
+    where = display(calibration.fit.file)
+    if not calibration.tries:
+        raise CatalogError([f"--uncertainty: {where} has no samples; it was not fitted to traces"])
+    if not 2 <= wanted <= calibration.tries:
+        allowed = f"2 to {calibration.tries}, the samples of {where}"
+        raise CatalogError([f"--uncertainty: found {wanted}; allowed: {allowed}"])
+    return list(range(wanted))
+
+
+def with_bands(
+    result: Benchmark,
+    samples: Sequence[Sequence[Job]],
+    *,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> Benchmark:
+    """Return a benchmark whose rows also hold the quantiles of 5 and 95 % over samples.
+
+    Parameters:
+        result: with the fitted values.
+        samples: of each sample the points of the benchmark, in its order.
+        jobs: processes to use; all processors if None.
+        progress: is told how many points are done.
+    """
+    import numpy as np
+
+    found = run_jobs((job for one in samples for job in one), workers=jobs, progress=progress)
+    rows: list[Mapping[str, Any]] = []
+    for number, row in enumerate(result.curve.rows):
+        bands = {}
+        for field in result.fields:
+            values = [found[one[number]].row[field] for one in samples]
+            for name, part in zip(band_fields(field), (0.05, 0.95), strict=True):
+                bands[name] = float(np.quantile(values, part))
+        rows.append({**row, **bands})
+    return replace(result, curve=replace(result.curve, rows=tuple(rows)))

@@ -1,0 +1,95 @@
+"""Parameters are freed by their what-if paths, within bounds that make sense."""
+
+import pytest
+
+from hcasim.calibrate.freeing import fit_path, free_fit
+from hcasim.calibrate.parameters import FreeParameter, free_parameters
+from hcasim.catalog import CatalogError, resolve
+
+
+def freed(*wanted: str, **settings: str) -> list[FreeParameter]:
+    return list(free_parameters(free_fit(resolve("liu2004", overrides=settings), wanted, settings)))
+
+
+def faults(*wanted: str, settings: dict[str, str] | None = None) -> list[str]:
+    with pytest.raises(CatalogError) as caught:
+        free_fit(resolve("liu2004", overrides=settings), wanted, settings or {})
+    return caught.value.faults
+
+
+def test_bounds_follow_from_the_base_description() -> None:
+    time, rate, length = freed("adapter.send.latency", "host.memory.bandwidth", "link.cable_length")
+    value = resolve("liu2004").adapter.send.latency
+    assert (time.low, time.high, time.start) == (0, 10 * value, value)
+    assert (rate.low, rate.high) == (rate.start // 10, 10 * rate.start)
+    assert length.path == "testbeds.liu2004.link.cable_length"
+    assert (length.low, length.high) == (500, 50_000)
+
+
+def test_a_time_that_is_nothing_may_become_a_microsecond() -> None:
+    machine = resolve("liu2004", overrides={"adapter.ack.latency": "0 ns"})
+    (one,) = free_parameters(free_fit(machine, ["adapter.ack.latency"], {}))
+    assert (one.low, one.high, one.start) == (0, 10**6, 0)
+
+
+def test_given_bounds_hold_and_a_start_outside_them_becomes_their_middle() -> None:
+    inside, outside = freed("adapter.send.latency=100 ns..2 us", "adapter.ack.latency=1 us .. 3 us")
+    assert (inside.low, inside.high, inside.start) == (100_000, 2_000_000, 790_000)
+    assert outside.start == 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("adapter.send.latencie", ("unknown parameter", "did you mean 'adapter.send.latency'?")),
+        ("adapter.bus", ("not a quantity", "adapter.bus.generation")),
+        ("adapter.sqpc.policy", ("not a quantity", "lru, random or fifo")),
+        ("adapter.bus.lanes", ("not a quantity", "1, 2, 4, 8, 12 or 16")),
+        ("adapter.limits.atomics", ("not a quantity", "true or false")),
+        ("mtu", ("not a parameter of a part",)),
+        ("adapter.bus.clock", ("no parameter of this bus, which is of kind pcie",)),
+        ("adapter.ack.latency=3 us..1 us", ("found 3 us to 1 us", "a lower and a higher value")),
+        ("adapter.ack.latency=1 us..1 us", ("a lower and a higher value",)),
+        ("adapter.ack.latency=-1 ns..1 us", ("found '-1 ns'", "from 0 ns")),
+        ("adapter.ack.latency=1..2 us", ("found '1' with no unit",)),
+        ("adapter.ack.latency=1 us", ("found '1 us'; allowed: LOW..HIGH",)),
+        ("adapter.send.prefetch", ("has the value 0; bounds are needed",)),
+        ("adapter.sqpc.entries=63..65", ("at its bound 63", "ways")),
+    ],
+)
+def test_a_path_that_cannot_be_freed_says_why(text: str, words: tuple[str, ...]) -> None:
+    found = faults(text)
+    assert found[0].startswith(f"--free {text.partition('=')[0]}: ")
+    assert all(word in found[0] for word in words)
+
+
+def test_all_faults_are_said_at_once() -> None:
+    found = faults("adapter.nothing", "adapter.send.latency", "adapter.send.latency", "mtu")
+    assert [one.partition(": ")[0] for one in found] == [
+        "--free adapter.nothing",
+        "--free adapter.send.latency",
+        "--free mtu",
+    ]
+
+
+def test_what_is_set_is_not_free() -> None:
+    path = "adapter.send.latency"
+    (fault,) = faults(path, settings={path: "1 us"})
+    assert fault == f"--free {path}: found with --set {path}; leave one out"
+
+
+def test_nothing_free_is_refused() -> None:
+    assert "found none" in faults()[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("adapter.send.latency", "adapters.ne010e.send.latency"),
+        ("host.memory.read_latency", "hosts.xeon-e7520.memory.read_latency"),
+        ("link.cable_length", "testbeds.liu2004.link.cable_length"),
+        ("mtu", "mtu"),
+    ],
+)
+def test_a_path_of_a_machine_is_one_of_its_parts(path: str, name: str) -> None:
+    assert fit_path("liu2004", "ne010e", path) == name
