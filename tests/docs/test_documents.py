@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = "calibration/README.md"
+"""Its commands build on each other."""
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
@@ -44,16 +46,16 @@ class Example:
             assert checker.check_output(want, got, doctest.ELLIPSIS), f"{self.place} printed\n{got}"
 
 
-def blocks() -> Iterator[tuple[str, str, str]]:
-    for document in DOCUMENTS:
+def blocks(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[tuple[str, str, str]]:
+    for document in documents:
         text = (ROOT / document).read_text(encoding="utf-8")
         for match in FENCE.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
             yield f"{document}:{line}", match[1], match[2]
 
 
-def commands() -> Iterator[Example]:
-    for place, language, body in blocks():
+def commands(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Example]:
+    for place, language, body in blocks(documents):
         if language == "console":
             for part in re.split(r"^\$ ", body.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
                 command, _, output = part.partition("\n")
@@ -126,6 +128,26 @@ def test_the_command_works(example: Example, bin_folder: Path, tmp_path: Path) -
     example.check(done.stdout)
 
 
+def test_a_user_comes_from_a_trace_to_a_what_if_question(bin_folder: Path, tmp_path: Path) -> None:
+    for example in commands((PAGE,)):
+        assert example.code.startswith("hcasim "), example.place
+        done = subprocess.run(
+            ["bash", "-c", example.code],
+            cwd=tmp_path,
+            env=environment(bin_folder),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"{example.place}\n{done.stdout}{done.stderr}"
+        example.check(done.stdout)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "lat.jsonl",
+        "bw.jsonl",
+        "mine.toml",
+        "mine.html",
+    }
+
+
 @pytest.mark.parametrize("example", parameters(python_examples()))
 def test_the_python_example_works(example: Example, bin_folder: Path, tmp_path: Path) -> None:
     done = subprocess.run(
@@ -139,8 +161,9 @@ def test_the_python_example_works(example: Example, bin_folder: Path, tmp_path: 
     example.check(done.stdout)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", [*DOCUMENTS, PAGE, "calibration/probes/README.md"])
 def test_each_link_to_a_file_leads_somewhere(document: str) -> None:
-    links = LINK.findall((ROOT / document).read_text(encoding="utf-8"))
-    missing = [link for link in links if "://" not in link and not (ROOT / link).exists()]
+    file = ROOT / document
+    links = LINK.findall(file.read_text(encoding="utf-8"))
+    missing = [link for link in links if "://" not in link and not (file.parent / link).exists()]
     assert missing == []
