@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hcasim import __version__
@@ -177,7 +178,7 @@ class TraceFit:
             *self.report.method,
             "Errors of the points: of their samples, of the rounding of what was printed, and",
             f"{100 * self.prepared.request.floor:g} % for the model.",
-            RULE,
+            *wrap(RULE, 96),
         ]
 
 
