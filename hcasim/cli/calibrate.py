@@ -188,8 +188,11 @@ def _calibrate_traces(
 
         write_atomically(given["report"], page(found))
         note(f"Wrote {given['report']}")
-    if memory is not None and given["resume"] is None and found.report.converged:
-        memory.forget()
+    if memory is not None and given["resume"] is None:
+        if found.report.converged:
+            memory.forget()
+        else:
+            note(f"Kept {kept}: with a larger --budget the search goes on from there")
 
 
 def _request(words: tuple[str, ...], testbed: str | None, given: dict[str, Any]) -> Request:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hcasim import __version__
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 SAMPLES = 200
 """Samples that a file keeps."""
+OPAQUE = 5.0
+"""Errors that are so many times larger than expected mean that the model lacks what matters."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,10 @@ class TraceFit:
                     f"{one.path} is at a bound of what was allowed: the model may lack something, "
                     "or the bounds are too tight"
                 )
+        if self.report.inflation > OPAQUE:
+            lines.append(
+                "the model does not describe these curves: its parameters say little of the machine"
+            )
         return lines + self.report.closing_lines()
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,7 +184,7 @@ class TraceFit:
             *self.report.method,
             "Errors of the points: of their samples, of the rounding of what was printed, and",
             f"{100 * self.prepared.request.floor:g} % for the model.",
-            RULE,
+            *wrap(RULE, 96),
         ]
 
 

@@ -226,6 +226,16 @@ def test_other_hardware_may_be_fitted_if_that_is_meant(hcasim_: Hcasim, words: l
     assert any("adapter.bus.lanes" in one for one in file.made["notes"])
 
 
+def test_a_machine_that_the_model_does_not_describe_is_said_to_be_one(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    found = hcasim_(*words, "--free", "adapter.send.latency=0 ns..5 ns", "--floor", "0.2")
+    assert found.code == 0
+    assert "the model does not describe these curves" in found.output
+    good = hcasim_(*words, *FREE, *LINEAR)
+    assert "the model does not describe" not in good.output
+
+
 def test_a_trace_without_a_testbed_is_refused(hcasim_: Hcasim, exact: Path) -> None:
     (fault,) = refused(hcasim_, "calibrate", str(exact / "write_lat.jsonl"), *FREE)
     assert fault.startswith("--testbed: missing")
