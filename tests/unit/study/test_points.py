@@ -69,13 +69,16 @@ def test_a_failure_ends_the_workers_and_is_passed_on(monkeypatch: pytest.MonkeyP
     assert not multiprocessing.active_children()
 
 
+# A shell may have started the tests in the background, and then SIGINT is ignored.
 SLEEPER = """
+import signal
 import time
 import hcasim.workloads
 from hcasim.catalog import resolve
 from hcasim.study.points import Job, run_jobs
 from hcasim.workloads import Options
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 hcasim.workloads.run_point = lambda *arguments: time.sleep(60)
 machine = resolve("liu2004")
 started = lambda done, total: print("started", flush=True)
