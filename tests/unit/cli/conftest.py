@@ -1,5 +1,6 @@
 """The command line as a user meets it: a process with output, messages and an exit code."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -40,8 +41,11 @@ def hcasim_(capfd: pytest.CaptureFixture[str]) -> Hcasim:
     """Run a command in this process."""
 
     def run(*words: str) -> Outcome:
+        # An interrupted command ignores further ones; here the process lives on.
+        before = signal.getsignal(signal.SIGINT)
         with pytest.raises(SystemExit) as caught:
             main(words)
+        signal.signal(signal.SIGINT, before)
         printed = capfd.readouterr()
         assert isinstance(caught.value.code, int)
         return Outcome(caught.value.code, printed.out, printed.err)

@@ -102,14 +102,16 @@ def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, tim
     assert list((tmp_path / "out").iterdir()) == []
 
 
+# A shell may have started the tests in the background, and then SIGINT is ignored.
 SLOW = """
-import sys, time
+import signal, sys, time
 import hcasim.workloads
 
 def sleep(*arguments):
     print("started", flush=True)
     time.sleep(60)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 hcasim.workloads.run_point = sleep
 from hcasim.cli import main
 main(sys.argv[1:])
