@@ -133,7 +133,8 @@ static int serve_clients(const struct options *options)
     int count = 0;
     bool good = open_ports(options, ports, &count, &failure);
     if (good) {
-        struct server server = {options->listen, options->service, ports, count};
+        int64_t allowed_ns = (int64_t)(options->deadline * 1e9);
+        struct server server = {options->listen, options->service, allowed_ns, ports, count};
         good = serve(&server, &failure);
     }
     if (!good)
