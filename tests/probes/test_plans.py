@@ -184,6 +184,16 @@ def test_a_missing_plan_and_a_wrong_option_end_with_code_2(probes: Path, tmp_pat
     assert "--connect: found phone; allowed: manager, hand" in wrong.stderr
 
 
+@pytest.mark.parametrize("words", [("list",), ("check", "-"), ("--help",)])
+def test_a_full_disk_ends_with_code_2(probes: Path, words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [probes, *words], input="reg_mr", stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    fault = "standard output: cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, fault)
+
+
 def test_nothing_is_written_where_there_is_no_adapter(probes: Path, tmp_path: Path) -> None:
     plan, trace = tmp_path / "plan", tmp_path / "trace.jsonl"
     plan.write_text("reg_mr\n")

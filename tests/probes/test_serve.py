@@ -74,3 +74,18 @@ def test_a_client_may_ask_for_one_point_only(checked_probes: Path) -> None:
     with serving(checked_probes) as (_, port):
         answer = ask(port, "hcasim-probes 1 manager 1000 write_lat size=8,16\n")
         assert answer == "failed points: found too many; allowed: at most 1 in all\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_server(probes: Path, number: int) -> None:
+    with serving(probes) as (server, _):
+        server.send_signal(number)
+        assert server.wait(LIMIT_S) == 0
+
+
+def test_a_hangup_does_not_end_a_server_under_nohup(probes: Path) -> None:
+    with serving(probes, before=ignore_hangups) as (server, port):
+        server.send_signal(signal.SIGHUP)
+        assert ask(port, "hello\n").startswith("failed heard 'hello'")
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(LIMIT_S) == 0

@@ -12,7 +12,7 @@ static const char HELP[] =
     "Usage: hcasim-probes list                    the workloads and their options\n"
     "       hcasim-probes check PLAN [--seed N]   read a plan, print its points in their order\n"
     "       hcasim-probes header [PORT]           print what a trace would say of this machine\n"
-    "       hcasim-probes serve [PORT]            answer clients until SIGINT or SIGTERM\n"
+    "       hcasim-probes serve [PORT]            answer clients until a signal\n"
     "       hcasim-probes run PLAN [OPTION]...    measure, write a trace\n"
     "\n"
     "PORT is one of\n"
@@ -126,7 +126,8 @@ bool options_read(int count, char **words, struct options *options)
             break;
         case 'h':
             fputs(HELP, stdout);
-            exit(0);
+            options->help = true;
+            return true;
         default:
             good = false;
         }

@@ -158,7 +158,6 @@ void trace_point(FILE *out, const struct session *s, bool raw)
         }
     }
     fputs("]}\n", out);
-    fflush(out);
 }
 
 void trace_failure(FILE *out, const struct point *point, const char *error)
@@ -167,7 +166,6 @@ void trace_failure(FILE *out, const struct point *point, const char *error)
     fputs(", \"error\": ", out);
     print_json(out, error);
     fputs("}\n", out);
-    fflush(out);
 }
 
 void trace_end(FILE *out, size_t points, bool complete, const char *reason)
@@ -179,5 +177,4 @@ void trace_end(FILE *out, size_t points, bool complete, const char *reason)
         print_json(out, reason);
     }
     fputs("}\n", out);
-    fflush(out);
 }
