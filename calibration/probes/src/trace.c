@@ -126,8 +126,8 @@ static void print_rates(FILE *out, const struct series *series, double amount,
             "{\"quantity\": \"%s\", \"unit\": \"%s\", \"statistics\": {\"count\": %zu, "
             "\"minimum\": %.9g, \"median\": %.9g, \"mean\": %.9g, \"maximum\": %.9g, "
             "\"deviation\": %.9g}}",
-            quantity, unit, count, scale / at_least_one(series->ticks[count - 1]), scale / middle, mean,
-            scale / at_least_one(series->ticks[0]),
+            quantity, unit, count, scale / at_least_one(series->ticks[count - 1]), scale / middle,
+            mean, scale / at_least_one(series->ticks[0]),
             count > 1 ? sqrt(squares / (double)(count - 1)) : 0.0);
 }
 
