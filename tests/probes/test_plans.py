@@ -111,7 +111,10 @@ def test_all_faults_of_a_plan_are_reported_with_their_lines(probes: Path) -> Non
         ("write_lat size=64..8", "size: found 8; allowed:"),
         ("write_lat size=99999999999999999999", "size: found 99999999999999999999"),
         ("write_lat size=-8", "size: found -8"),
-        ("write_lat size=1,2,,", ""),
+        ("write_lat size=8,,16", "size: found no value; allowed: 1 to"),
+        ("write_lat size=8,", "size: found no value"),
+        ("write_lat size=8..", "size: found no value"),
+        ("write_lat inline=", "inline: found no value; allowed: no, yes\n"),
         ("# nothing", "found no point"),
         ("", "found no point"),
         ("write_lat\0", "found binary data"),
@@ -120,10 +123,55 @@ def test_all_faults_of_a_plan_are_reported_with_their_lines(probes: Path) -> Non
 def test_options_that_contradict_each_other_are_refused(
     checked_probes: Path, line: str, fault: str
 ) -> None:
-    if fault:
-        assert fault in refuse(checked_probes, line)
-    else:
-        assert len(check(checked_probes, line)) == 2
+    assert fault in refuse(checked_probes, line)
+
+
+def test_a_plan_may_have_so_many_points_and_no_more_over_all_its_lines(
+    checked_probes: Path,
+) -> None:
+    # Two options of 64 and one of 25 values are 102400 points, of 50 and 40 and 25 are 50000.
+    def line(first: int, second: int) -> str:
+        lists = (",".join(["1"] * count) for count in (first, second, 25))
+        names = ("size", "qps", "iters")
+        values = (f"{name}={values}" for name, values in zip(names, lists, strict=True))
+        return f"write_lat {' '.join(values)}\n"
+
+    half = line(50, 40)
+    assert len(check(checked_probes, 2 * half)) == 100000
+    limit = "points: found too many; allowed: at most 100000 in all\n"
+    assert refuse(checked_probes, line(64, 64)) == f"-:1: {limit}"
+    faults = refuse(checked_probes, 2 * half + "reg_mr\nreg_mr\nreg_mr size=0\n")
+    assert faults == f"-:3: {limit}-:5: size: found 0; allowed: 1 to 1073741824\n"
+
+
+def test_a_plan_of_more_than_16_mib_is_refused(checked_probes: Path) -> None:
+    comment = "#" * ((16 << 20) - len("reg_mr\n"))
+    assert len(check(checked_probes, f"reg_mr\n{comment}")) == 1
+    fault = "-: found more than 16 MiB; allowed: at most 16 MiB\n"
+    assert refuse(checked_probes, f"reg_mr\n{comment}#") == fault
+    endless = run(checked_probes, "check", "/dev/zero")
+    assert (endless.returncode, endless.stdout) == (2, "")
+    assert "found more than 16 MiB" in endless.stderr
+
+
+def test_after_a_few_faults_of_a_line_the_others_are_counted(checked_probes: Path) -> None:
+    faults = refuse(checked_probes, "write_lat" + 99999 * " sizes=8" + "\nreg_mr inline=yes\n")
+    *said, rest, other = faults.splitlines()
+    assert 0 < len(said) <= 10
+    assert {line.partition(";")[0] for line in said} == {"-:1: write_lat: found sizes"}
+    assert rest == f"-:1: and {99999 - len(said)} more"
+    assert other.startswith("-:2: reg_mr: found inline;")
+
+
+@pytest.mark.parametrize("line", ["{}", "write_lat {}", "write_lat size={}", "write_lat inline={}"])
+@pytest.mark.parametrize("letter", ["x", "\u00e9", "\u20ac"])
+def test_a_long_word_is_shortened_between_characters(
+    checked_probes: Path, line: str, letter: str
+) -> None:
+    faults = refuse(checked_probes, line.format("a" + letter * 1000000))
+    assert len(faults) < 300
+    assert f"found a{letter * 15}" in faults
+    assert f"{letter}...; allowed: " in faults
 
 
 def test_a_missing_plan_and_a_wrong_option_end_with_code_2(probes: Path, tmp_path: Path) -> None:
@@ -134,6 +182,16 @@ def test_a_missing_plan_and_a_wrong_option_end_with_code_2(probes: Path, tmp_pat
     assert wrong.returncode == 2
     assert "--deadline: found 0; allowed: 0.1 to 86400 s" in wrong.stderr
     assert "--connect: found phone; allowed: manager, hand" in wrong.stderr
+
+
+@pytest.mark.parametrize("words", [("list",), ("check", "-"), ("--help",)])
+def test_a_full_disk_ends_with_code_2(probes: Path, words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [probes, *words], input="reg_mr", stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    fault = "standard output: cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, fault)
 
 
 def test_nothing_is_written_where_there_is_no_adapter(probes: Path, tmp_path: Path) -> None:

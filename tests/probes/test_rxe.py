@@ -88,12 +88,14 @@ echo every $? >> codes
 checked run /job/faults $there --connect hand -o faults.jsonl --seed 0 --deadline 20
 echo faults $? >> codes
 
-checked run /job/endless $there -o interrupted.jsonl &
-client=$!
-until grep -q '"record": "point"' interrupted.jsonl; do usleep 50000; done
-kill -INT $client
-wait $client
-echo interrupted $? >> codes
+for signal in INT TERM HUP; do
+  checked run /job/endless $there -o ended-$signal.jsonl &
+  client=$!
+  until grep -q '"record": "point"' ended-$signal.jsonl; do usleep 50000; done
+  kill -$signal $client
+  wait $client
+  echo ended-$signal $? >> codes
+done
 kill -STOP $server
 checked run /job/silent $there -o silent.jsonl --seed 0 --deadline 1
 echo silent $? >> codes
@@ -130,6 +132,10 @@ checked run /job/local --device rxe1 -o local.jsonl
 echo local $? >> codes
 HCASIM_SYSFS=/job/sys plain header --device rxe1 > header.jsonl
 echo header $? >> codes
+plain header --device rxe1 > /dev/full 2> full.txt
+echo full_header $? >> codes
+plain run /job/local --device rxe1 > /dev/full 2>> full.txt
+echo full_run $? >> codes
 """
 
 
@@ -340,6 +346,13 @@ def test_the_slot_is_read_from_sysfs(outcome: Outcome, codes: dict[str, int]) ->
     }
 
 
+def test_a_full_disk_is_noticed(outcome: Outcome, codes: dict[str, int]) -> None:
+    assert (codes["full_header"], codes["full_run"]) == (2, 1)
+    said = (outcome.folder / "full.txt").read_text().splitlines()
+    fault = "standard output: cannot be written: No space left on device"
+    assert (said[0], said[-1], said.count(fault)) == (fault, fault, 2)
+
+
 def test_a_wrong_key_size_or_queue_pair_is_reported_by_the_name_of_its_error(
     trace: Callable[[str], Trace], codes: dict[str, int]
 ) -> None:
@@ -350,14 +363,15 @@ def test_a_wrong_key_size_or_queue_pair_is_reported_by_the_name_of_its_error(
         assert re.match(error, one.error), (workload, fault, one.error)
 
 
-def test_an_interrupted_run_leaves_a_valid_trace(
-    trace: Callable[[str], Trace], codes: dict[str, int]
+@pytest.mark.parametrize(("name", "code"), [("INT", 130), ("TERM", 143), ("HUP", 129)])
+def test_a_run_that_a_signal_ends_leaves_a_valid_trace(
+    name: str, code: int, trace: Callable[[str], Trace], codes: dict[str, int]
 ) -> None:
-    found = trace("interrupted")
-    assert codes["interrupted"] == 128 + 2
+    found = trace(f"ended-{name}")
+    assert codes[f"ended-{name}"] == code
     assert [one.workload for one in found.points] == ["reg_mr"]
     assert found.end is not None
-    assert (found.end.complete, found.end.reason) == (False, "SIGINT")
+    assert (found.end.complete, found.end.reason) == (False, f"SIG{name}")
 
 
 def failed(found: Trace) -> list[tuple[str, str]]:

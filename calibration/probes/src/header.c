@@ -205,5 +205,4 @@ void trace_header(FILE *out, const struct about *about)
         print_json(out, note);
     }
     fputs("]}\n", out);
-    fflush(out);
 }

@@ -25,8 +25,32 @@ static void catch_signals(void)
 {
     /* A second signal ends the process at once. */
     struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    /* nohup has it ignored. */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
+}
+
+/* Whether all that was printed has been written. */
+static bool is_written(FILE *out, const char *name, struct failure *failure)
+{
+    errno = 0;
+    if (fflush(out) == 0 && !ferror(out))
+        return true;
+    return fail(failure, "%s: cannot be written: %s", name,
+                errno ? strerror(errno) : "an earlier write has failed");
+}
+
+/* The exit code of what only prints. */
+static int finish(void)
+{
+    struct failure failure = {{0}};
+    if (is_written(stdout, "standard output", &failure))
+        return 0;
+    fprintf(stderr, "%s\n", failure.text);
+    return USAGE;
 }
 
 /* Our address on the way to a host: nothing is sent. */
@@ -90,7 +114,7 @@ static int list(void)
                 printf(" %s", key_name(key));
         putchar('\n');
     }
-    return 0;
+    return finish();
 }
 
 static int check(const struct options *options)
@@ -103,7 +127,7 @@ static int check(const struct options *options)
         putchar('\n');
     }
     free(plan.points);
-    return 0;
+    return finish();
 }
 
 static int header(const struct options *options, const char *command)
@@ -118,7 +142,7 @@ static int header(const struct options *options, const char *command)
     if (!failure.text[0]) {
         struct about about = {command, NULL, options->by_hand, ports, count};
         trace_header(stdout, &about);
-        code = 0;
+        code = finish();
     } else {
         fprintf(stderr, "%s\n", failure.text);
     }
@@ -133,7 +157,8 @@ static int serve_clients(const struct options *options)
     int count = 0;
     bool good = open_ports(options, ports, &count, &failure);
     if (good) {
-        struct server server = {options->listen, options->service, ports, count};
+        int64_t allowed_ns = (int64_t)(options->deadline * 1e9);
+        struct server server = {options->listen, options->service, allowed_ns, ports, count};
         good = serve(&server, &failure);
     }
     if (!good)
@@ -165,15 +190,17 @@ static bool check_plan(const struct plan *plan, const struct options *options)
 
 /* Measures the points; returns the exit code. */
 static int measure(const struct options *options, const struct plan *plan, FILE *out,
-                   struct port *ports, int port_count)
+                   const struct about *about, struct failure *failure)
 {
+    const char *reason = "", *name = options->output ? options->output : "standard output";
     size_t measured = 0, failed = 0, silent = 0;
-    const char *reason = "";
-    for (size_t i = 0; i < plan->count && !reason[0]; i++) {
+    trace_header(out, about);
+    bool whole = is_written(out, name, failure);
+    for (size_t i = 0; i < plan->count && whole && !reason[0]; i++) {
         struct session s = {.point = plan->points[i],
                             .by_hand = options->by_hand,
-                            .ports = ports,
-                            .port_count = port_count,
+                            .ports = about->ports,
+                            .port_count = about->port_count,
                             .allowed_ns = (int64_t)(options->deadline * 1e9)};
         bool met, good = run_client(&s, options->server, options->service, &met);
         fprintf(stderr, "[%zu/%zu] ", i + 1, plan->count);
@@ -194,14 +221,16 @@ static int measure(const struct options *options, const struct plan *plan, FILE 
             reason = signal_name(stopped_by);
         else if (silent == GIVE_UP)
             reason = "the server does not answer";
-        if (ferror(out))
-            break;
+        whole = is_written(out, name, failure);
     }
     bool complete = measured + failed == plan->count;
     trace_end(out, measured, complete, complete ? "" : reason);
-    if (stopped_by)
+    whole = is_written(out, name, failure) && whole;
+    if (out != stdout && fclose(out))
+        whole = fail_errno(failure, name);
+    if (stopped_by && whole)
         return 128 + stopped_by;
-    return failed || !complete;
+    return failed || !complete || !whole;
 }
 
 static int run(const struct options *options, const char *command)
@@ -223,13 +252,7 @@ static int run(const struct options *options, const char *command)
         good = fail_errno(&failure, options->output);
     if (good) {
         struct about about = {command, &plan, options->by_hand, ports, count};
-        trace_header(out, &about);
-        code = measure(options, &plan, out, ports, count);
-        bool bad = ferror(out);
-        if ((out != stdout && fclose(out)) || bad) {
-            fail_errno(&failure, options->output ? options->output : "standard output");
-            code = 1;
-        }
+        code = measure(options, &plan, out, &about, &failure);
     }
     if (failure.text[0])
         fprintf(stderr, "%s\n", failure.text);
@@ -248,6 +271,8 @@ int main(int count, char **words)
     }
     if (!options_read(count, words, &options))
         return USAGE;
+    if (options.help)
+        return finish();
     const char *verb = options.verb;
     catch_signals();
     if (!strcmp(verb, "list"))

@@ -12,7 +12,7 @@ static const char HELP[] =
     "Usage: hcasim-probes list                    the workloads and their options\n"
     "       hcasim-probes check PLAN [--seed N]   read a plan, print its points in their order\n"
     "       hcasim-probes header [PORT]           print what a trace would say of this machine\n"
-    "       hcasim-probes serve [PORT]            answer clients until SIGINT or SIGTERM\n"
+    "       hcasim-probes serve [PORT]            answer clients until a signal\n"
     "       hcasim-probes run PLAN [OPTION]...    measure, write a trace\n"
     "\n"
     "PORT is one of\n"
@@ -23,6 +23,7 @@ static const char HELP[] =
     "\n"
     "Options of serve\n"
     "  --listen ADDRESS          for clients (default: all of IPv4; anybody who reaches it may ask)\n"
+    "  --deadline SECONDS        the longest that a client may set for a point (default: 300)\n"
     "\n"
     "Options of run\n"
     "  --server HOST             where `serve` runs; reg_mr, loopback_lat, post_cost need none\n"
@@ -62,7 +63,7 @@ bool options_read(int count, char **words, struct options *options)
         {"help", no_argument, NULL, 'h'},              {NULL, 0, NULL, 0},
     };
     *options = (struct options){
-        .service = DEFAULT_SERVICE, .gid_index = -1, .seed = 1, .deadline = 30};
+        .service = DEFAULT_SERVICE, .gid_index = -1, .seed = 1};
     bool good = true;
     int found, place = 0;
     while ((found = getopt_long(count, words, "o:h", LONG, &place)) != -1) {
@@ -125,7 +126,8 @@ bool options_read(int count, char **words, struct options *options)
             break;
         case 'h':
             fputs(HELP, stdout);
-            exit(0);
+            options->help = true;
+            return true;
         default:
             good = false;
         }
@@ -140,5 +142,8 @@ bool options_read(int count, char **words, struct options *options)
         fputs("--device: contradicts --bind; leave one out\n", stderr);
         good = false;
     }
-    return read_words(count, words, options) && good;
+    good = read_words(count, words, options) && good;
+    if (!options->deadline)
+        options->deadline = strcmp(options->verb, "serve") ? 30 : 300;
+    return good;
 }

@@ -10,7 +10,8 @@
 #include "control.h"
 #include "ports.h"
 
-enum { TICK_MS = 200, FIRST_LINE_S = 10, LONGEST_DEADLINE_MS = 86400000 };
+/* Clients speak as soon as they are connected, and others wait meanwhile. */
+enum { TICK_MS = 200, FIRST_LINE_S = 3 };
 static const int64_t NS_PER_MS = 1000000;
 static const char FLUSHED[] = "IBV_WC_WR_FLUSH_ERR";
 
@@ -110,7 +111,7 @@ bool run_client(struct session *s, const char *host, const char *service, bool *
 }
 
 /* Reads what the client wants. */
-static bool understand(struct session *s)
+static bool understand(struct session *s, int64_t most_ns)
 {
     char line[LONGEST_WORD], way[16], *errors = NULL;
     long long allowed_ms;
@@ -118,8 +119,11 @@ static bool understand(struct session *s)
     if (!control_hear(s, line))
         return false;
     if (sscanf(line, "hcasim-probes 1 %15s %lld %n", way, &allowed_ms, &used) != 2 || !used ||
-        allowed_ms < 1 || allowed_ms > LONGEST_DEADLINE_MS)
+        allowed_ms < 1)
         return fail(&s->failure, "heard '%.100s': this is no client of the same version", line);
+    if (allowed_ms > most_ns / NS_PER_MS)
+        return fail(&s->failure, "deadline: found %.9g s; allowed: at most %.9g s, by --deadline",
+                    (double)allowed_ms / 1e3, (double)most_ns / 1e9);
     size_t length = 0;
     FILE *out = open_memstream(&errors, &length);
     if (!out)
@@ -154,7 +158,7 @@ static void answer(const struct server *server, struct port *found, int control)
     struct session s = {.server = true, .control = control};
     s.allowed_ns = FIRST_LINE_S * 1000 * NS_PER_MS;
     s.deadline_ns = system_ns() + s.allowed_ns;
-    bool good = understand(&s);
+    bool good = understand(&s, server->allowed_ns);
     if (good && server->port_count)
         good = choose_ports(&s, server->ports, server->port_count);
     else if (good)

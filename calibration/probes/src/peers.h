@@ -13,6 +13,7 @@ bool run_client(struct session *s, const char *host, const char *service, bool *
 struct server {
     const char *address; /* to listen on, or NULL */
     const char *service;
+    int64_t allowed_ns;  /* the longest deadline of a point that a client may set */
     struct port *ports;  /* none: the one that the client's connection comes to */
     int port_count;
 };

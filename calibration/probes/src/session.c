@@ -12,7 +12,10 @@ volatile sig_atomic_t stopped_by;
 
 const char *signal_name(int number)
 {
-    return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "signal";
+    return number == SIGINT    ? "SIGINT"
+           : number == SIGTERM ? "SIGTERM"
+           : number == SIGHUP  ? "SIGHUP"
+                               : "signal";
 }
 
 bool session_goes_on(struct session *s)

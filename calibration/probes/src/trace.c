@@ -100,6 +100,12 @@ static void print_times(FILE *out, const struct series *series, const char *quan
     fputs("}", out);
 }
 
+/* A time shorter than a tick counts as one: no rate is infinite. */
+static double at_least_one(uint64_t ticks)
+{
+    return ticks ? (double)ticks : 1;
+}
+
 /* What moved in each window, per microsecond of it. The mean is that of the whole run. Sorts the
  * times. */
 static void print_rates(FILE *out, const struct series *series, double amount,
@@ -109,17 +115,19 @@ static void print_rates(FILE *out, const struct series *series, double amount,
     double scale = amount * 1e3 / the_clock.ns_per_tick, sum = 0, squares = 0;
     qsort(series->ticks, count, sizeof *series->ticks, compare_ticks);
     for (size_t i = 0; i < count; i++)
-        sum += (double)series->ticks[i];
+        sum += at_least_one(series->ticks[i]);
     double mean = scale * (double)count / sum;
     for (size_t i = 0; i < count; i++)
-        squares += pow(scale / (double)series->ticks[i] - mean, 2);
-    double middle = ((double)series->ticks[(count - 1) / 2] + (double)series->ticks[count / 2]) / 2;
+        squares += pow(scale / at_least_one(series->ticks[i]) - mean, 2);
+    double middle = (at_least_one(series->ticks[(count - 1) / 2]) +
+                     at_least_one(series->ticks[count / 2])) /
+                    2;
     fprintf(out,
             "{\"quantity\": \"%s\", \"unit\": \"%s\", \"statistics\": {\"count\": %zu, "
             "\"minimum\": %.9g, \"median\": %.9g, \"mean\": %.9g, \"maximum\": %.9g, "
             "\"deviation\": %.9g}}",
-            quantity, unit, count, scale / (double)series->ticks[count - 1], scale / middle, mean,
-            scale / (double)series->ticks[0],
+            quantity, unit, count, scale / at_least_one(series->ticks[count - 1]), scale / middle,
+            mean, scale / at_least_one(series->ticks[0]),
             count > 1 ? sqrt(squares / (double)(count - 1)) : 0.0);
 }
 
@@ -150,7 +158,6 @@ void trace_point(FILE *out, const struct session *s, bool raw)
         }
     }
     fputs("]}\n", out);
-    fflush(out);
 }
 
 void trace_failure(FILE *out, const struct point *point, const char *error)
@@ -159,7 +166,6 @@ void trace_failure(FILE *out, const struct point *point, const char *error)
     fputs(", \"error\": ", out);
     print_json(out, error);
     fputs("}\n", out);
-    fflush(out);
 }
 
 void trace_end(FILE *out, size_t points, bool complete, const char *reason)
@@ -171,5 +177,4 @@ void trace_end(FILE *out, size_t points, bool complete, const char *reason)
         print_json(out, reason);
     }
     fputs("}\n", out);
-    fflush(out);
 }

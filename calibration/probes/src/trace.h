@@ -1,4 +1,4 @@
-/* Writing a trace: a header, a line for each point, an end. */
+/* Writing a trace: a header, a line for each point, an end. Nothing is flushed. */
 #ifndef TRACE_H
 #define TRACE_H
 
@@ -11,7 +11,7 @@ struct about {
     const char *command;
     const struct plan *plan; /* or NULL */
     bool by_hand;
-    const struct port *ports;
+    struct port *ports;
     int port_count;
 };
 
