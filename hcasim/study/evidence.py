@@ -33,6 +33,11 @@ _UNITS = {
 """By quantity, the unit of a row and how much of it is one of a trace's."""
 _RUNS = ("iters", "warmup")
 _SWEPT = ("size", "qps", "reuse")
+_OTHERWISE = {
+    "tx_depth": "so many requests are in flight all the time; the windows that are simulated "
+    "wait for a reply",
+}
+"""By option that is not simulated, what is instead."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +189,8 @@ def _given(point: Point, workload: Workload) -> tuple[dict[str, Any], list[str]]
             continue
         if name not in workload.options:
             if name not in _RUNS and usual.get(name) != value:
-                faults.append(f"{name} {value!r} is not simulated")
+                why = f" ({_OTHERWISE[name]})" if name in _OTHERWISE else ""
+                faults.append(f"{name} {value!r} is not simulated{why}")
         elif type(value) is not type(usual[name]):
             faults.append(f"{name}: found {value!r}; allowed: such as {usual[name]!r}")
         elif name in _RUNS:

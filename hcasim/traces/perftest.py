@@ -30,8 +30,8 @@ TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-
 _RULE = re.compile(r"\s*-{40,}\s*")
 _SETTING = re.compile(
     r"(Dual-port|Device|Number of qps|Transport type|Connection type|Using SRQ|TX depth|RX depth"
-    r"|(?<!Recv )Post List|CQ Moderation|Mtu|Link type|Max inline data|Outstand reads|rdma_cm QPs)"
-    r"\s*:\s*(\S+)"
+    r"|Window|(?<!Recv )Post List|CQ Moderation|Mtu|Link type|Max inline data|Outstand reads"
+    r"|rdma_cm QPs)\s*:\s*(\S+)"
 )
 _OLD_SETTINGS = (
     # 2006 to 2011.

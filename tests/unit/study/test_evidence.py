@@ -57,6 +57,10 @@ def test_no_more_iterations_are_run_than_usual(gathered: Gather) -> None:
             point("write_lat", size=8, completion="event"),
             "left out 1 point: write_lat: completion 'event' is not simulated",
         ),
+        (
+            point("write_bw", size=8, tx_depth=128),
+            "write_bw: tx_depth 128 is not simulated (so many requests are in flight all the time",
+        ),
         (point("read_lat", size=8, inline=True), "inline True is not simulated"),
         (point("write_lat", size="8"), "write_lat: size: found '8'; allowed: such as 8"),
         (point("write_lat", size=0), "size: found 0; allowed: 1 B to"),
