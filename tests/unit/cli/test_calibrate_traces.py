@@ -152,6 +152,42 @@ def test_bench_and_show_take_a_calibration(hcasim_: Hcasim, words: list[str]) ->
     assert json.loads(changed.output)["rows"][0]["latency_us"] < one["latency_us"]
 
 
+def test_bench_takes_on_the_mtu_and_the_missing_switch_of_a_calibration(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    back = ("--no-switch", "--mtu", "512")
+    free = ("--free", "adapter.send.latency")
+    assert hcasim_(*words, *free, *LINEAR, *back, "-o", "cal.toml").code == 0
+    made = read_calibration(Path("cal.toml")).made
+    assert (made["no_switch"], made["mtu"]) == (True, 512)
+    fitted = read_calibration(Path("cal.toml")).overrides("liu2004", "mt25208")
+    sets = [word for path, value in fitted.items() for word in ("--set", f"{path}={value}")]
+    run = ("bench", "write_lat", "--size", "1K", "--json", "-j", "1", "--testbed", "liu2004")
+    by_file = ("--calibration", "cal.toml")
+
+    def time(*more: str) -> float:
+        return float(json.loads(hcasim_(*run, *more).output)["rows"][0]["latency_us"])
+
+    assert time(*by_file) == time(*sets, *back)
+    assert time(*by_file, "--switch") == time(*sets, "--mtu", "512")
+    assert time(*by_file, "--mtu", "2K") == time(*sets, "--no-switch")
+    assert "fitted with --mtu 512 --no-switch, which holds here" in hcasim_(*run, *by_file).messages
+    assert "fitted" not in hcasim_(*run, *by_file, "--switch", "--mtu", "2K").messages
+
+
+def test_bench_says_what_of_a_calibration_belongs_to_another_machine(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    free = ("--free", "host.memory.write_latency")
+    assert hcasim_(*words, *free, *LINEAR, "--no-switch", "-o", "cal.toml").code == 0
+    run = ("bench", "write_lat", "--size", "8", "--json", "-j", "1", "--testbed", "liu2004")
+    found = hcasim_(*run, "--adapter", "mt23108", "--calibration", "cal.toml")
+    assert found.code == 0
+    assert (
+        "cal.toml: was fitted to liu2004 with mt25208 with --no-switch, which is not taken on here"
+    ) in found.messages
+
+
 def test_bands_hold_the_fit_and_widen_with_its_intervals(hcasim_: Hcasim, words: list[str]) -> None:
     widths = []
     for floor in ("0.5", "4"):
