@@ -1,6 +1,7 @@
 """calibrate fits a machine to traces; bench and show take what it found."""
 
 import json
+import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -36,9 +37,15 @@ def exact(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def words(exact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The words of a fit that goes to an empty folder."""
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def words(exact: Path, in_empty_folder: Path) -> list[str]:
+    """The words of a fit that goes to an empty folder."""
     return ["calibrate", *map(str, sorted(exact.iterdir())), "--testbed", "liu2004", "-j", "1"]
 
 
@@ -250,6 +257,36 @@ def test_a_fit_that_makes_no_sense_is_refused(
     hcasim_: Hcasim, words: list[str], more: tuple[str, ...], message: str
 ) -> None:
     assert any(message in fault for fault in refused(hcasim_, *words, *more))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("-o", "a.jsonl"), "-o a.jsonl: found the same file as the trace a.jsonl"),
+        (("-o", "link.toml"), "-o link.toml: found the same file as the trace a.jsonl"),
+        (("-o", "hard.toml"), "-o hard.toml: found the same file as the trace a.jsonl"),
+        (("./a.jsonl",), "the trace ./a.jsonl: found the same file as the trace a.jsonl"),
+        (("--resume", "a.jsonl"), "--resume a.jsonl: found the same file as the trace a.jsonl"),
+        (("-o", "c", "--resume", "./c"), "--resume c: found the same file as -o c"),
+        (("-o", "r.html", "--report", "r.html"), "--report r.html: found the same file as -o"),
+        (("-o", "new", "--report", "x/../new"), "--report x/../new: found the same file as -o"),
+        (("-o", "c", "b.evaluations", "-o", "b"), "found the same file as the trace b.eval"),
+    ],
+)
+def test_no_file_is_written_over_another(
+    hcasim_: Hcasim, exact: Path, in_empty_folder: Path, more: tuple[str, ...], message: str
+) -> None:
+    trace = (exact / "write_lat.jsonl").read_bytes()
+    for name in ("a.jsonl", "b.evaluations"):
+        Path(name).write_bytes(trace)
+    Path("link.toml").symlink_to("a.jsonl")
+    os.link("a.jsonl", "hard.toml")
+    Path("x").mkdir()
+    (fault,) = refused(
+        hcasim_, "calibrate", "a.jsonl", *more, "--testbed", "liu2004", *FREE, "-j", "1"
+    )
+    assert message in fault
+    assert Path("a.jsonl").read_bytes() == trace
 
 
 def test_other_hardware_may_be_fitted_if_that_is_meant(hcasim_: Hcasim, words: list[str]) -> None:
