@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from hcasim.calibrate.calibration import read_calibration
 from hcasim.study import bench
 from hcasim.study.simulated_trace import to_trace, with_noise
+from hcasim.study.trace_request import Request
 from hcasim.traces import render
 
 Hcasim = Callable[..., Any]
@@ -287,6 +289,17 @@ def test_no_file_is_written_over_another(
     )
     assert message in fault
     assert Path("a.jsonl").read_bytes() == trace
+
+
+def test_the_command_in_a_file_can_be_typed_again() -> None:
+    names = (Path("of a; b/it's $HOME.jsonl"), Path("plain.jsonl"))
+    free = ("adapter.send.latency=0 ns..2 us",)
+    command = Request(names, "liu2004", free, settings={"adapter.bus.lanes": "4 & 5"}).command
+    assert shlex.split(command)[:9] == [
+        *("hcasim", "calibrate", "it's $HOME.jsonl", "plain.jsonl", "--testbed", "liu2004"),
+        *("--set", "adapter.bus.lanes=4 & 5", "--free"),
+    ]
+    assert shlex.split(command)[9] == free[0]
 
 
 def test_other_hardware_may_be_fitted_if_that_is_meant(hcasim_: Hcasim, words: list[str]) -> None:
