@@ -324,3 +324,8 @@ def test_a_test_that_perftest_does_not_have_is_one_fault(faults: Faults) -> None
     assert faults(text) == [
         "file:2: found 'RDMA_Write_inf_Test'; allowed: a test such as RDMA_Write_BW_Test"
     ]
+
+
+def test_a_title_that_is_not_known_is_named(faults: Faults) -> None:
+    (fault,) = faults(BW.replace("RDMA_Write BW Test", "Raw Ethernet BW Test"))
+    assert "found a table of 'Raw Ethernet BW Test', which is not known; --workload" in fault
