@@ -119,7 +119,9 @@ def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
     # Two workers may write at once.
     seen = child.stdout.readline()
     while seen.count("started") < 2:
-        seen += child.stdout.readline()
+        line = child.stdout.readline()
+        assert line
+        seen += line
     for _ in range(2):
         if group:
             os.killpg(child.pid, signal.SIGTERM)
