@@ -11,7 +11,7 @@ from typing import Any
 from hcasim.calibrate.freeing import fit_path
 from hcasim.calibrate.objective import prefixes
 from hcasim.calibrate.parameters import find_leaf, leaf_of
-from hcasim.catalog import CatalogError, Fit, Machine, Parameter, read_toml, render_fit
+from hcasim.catalog import CatalogError, Fit, Machine, Parameter, read_toml, render_fit, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.fits import FittedValue, parse_fit
 from hcasim.catalog.paths import display
@@ -74,6 +74,25 @@ class Calibration:
             parts = sorted({".".join(path.split(".")[:2]) for path in values})
             text = f"{display(self.fit.file)}: calibrates {', '.join(parts)}"
             raise CatalogError([f"{text}, which {testbed} with {adapter} does not have"])
+        return found
+
+    def base(self) -> dict[str, int | bool]:
+        """Return what the machine differed in that was fitted, besides its settings.
+
+        Returns:
+            "mtu" (bytes) if it is not that of the testbed, and "no_switch" if there was none.
+        """
+        found: dict[str, int | bool] = {}
+        mtu = self.made.get("mtu")
+        if mtu is not None:
+            try:
+                usual = resolve(self.made["testbed"], adapter=self.made["adapter"]).mtu
+            except CatalogError:
+                usual = None  # a testbed of the past
+            if mtu != usual:
+                found["mtu"] = mtu
+        if self.made.get("no_switch"):
+            found["no_switch"] = True
         return found
 
     def mark(self, parameter: Parameter, name: str) -> Parameter:
@@ -141,6 +160,9 @@ def read_calibration(file: Path) -> Calibration:
     for name in _MADE if made else ():
         if not isinstance(made.get(name), str):
             faults.append(f"{where}: made.{name}: found {made.get(name)!r}; allowed: text")
+    for name, kind, allowed in (("mtu", int, "bytes"), ("no_switch", bool, "true or false")):
+        if name in made and type(made[name]) is not kind:
+            faults.append(f"{where}: made.{name}: found {made[name]!r}; allowed: {allowed}")
     for path, text in settings.items():
         leaf = find_leaf(path)
         if isinstance(leaf, Leaf):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -91,6 +93,33 @@ def measurement(one: Measured) -> Measurement:
     seen = sum(counts)
     error = MEDIAN * (high - low) / QUARTILES / math.sqrt(seen) if seen > 1 else 0.0
     return Measurement(middle, error, _rounding(one.printed, middle), values, counts)
+
+
+def pooled(repeats: Sequence[Measurement]) -> Measurement:
+    """Return what repeated measurements of one thing say together.
+
+    How far the runs differ beyond their own errors is estimated from their scatter (the variance
+    component of a random effects model: Cochran, Biometrics 10, 1954, page 101) and counts for
+    each. Roundings are not averaged away, because that of one number is the same each time.
+
+    Parameters:
+        repeats: one or more.
+    """
+    if len(repeats) == 1:
+        return repeats[0]
+    own = [one.sampling**2 + one.rounding**2 / 3 for one in repeats]
+    scatter = statistics.variance(one.value for one in repeats)
+    between = max(0.0, scatter - statistics.fmean(own))
+    # Where the error of one is not known, all count the same.
+    known = all(error + between > 0 for error in own)
+    weights = [1 / (error + between) if known else 1.0 for error in own]
+    shares = [weight / sum(weights) for weight in weights]
+    pairs = list(zip(shares, repeats, strict=True))
+    return Measurement(
+        value=sum(share * one.value for share, one in pairs),
+        sampling=math.sqrt(sum(share**2 * (one.sampling**2 + between) for share, one in pairs)),
+        rounding=sum(share * one.rounding for share, one in pairs),
+    )
 
 
 def _printed(one: Measured) -> Measurement:

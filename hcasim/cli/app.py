@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import click
@@ -27,6 +28,7 @@ COMMANDS = {
 
 NOT_WRITTEN = 2
 INTERRUPTED = 130
+TERMINATED = 143
 BROKEN_PIPE = 141
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -78,7 +80,7 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
     """Run the command line and exit.
 
     The exit code is 0, 1 if a claim is missed, 2 after bad input or on a full disk, 130 after
-    Ctrl-C, or 141 if the reader of the output left early.
+    Ctrl-C, 143 after SIGTERM, or 141 if the reader of the output left early.
 
     Parameters:
         args: the words after the program's name; those of this process without it.
@@ -89,18 +91,23 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
 
 def _run(args: Sequence[str] | None, prog_name: str) -> int:
     try:
-        code = app.main(
-            args=None if args is None else list(args),
-            prog_name=prog_name,
-            standalone_mode=False,
-        )
-        sys.stdout.flush()
+        with _termination_as_interruption():
+            code = app.main(
+                args=None if args is None else list(args),
+                prog_name=prog_name,
+                standalone_mode=False,
+            )
+            sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
         # An impatient second Ctrl-C must not turn the end into a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Click makes an abort of it.
+        if isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated):
+            click.echo("Terminated.", err=True)
+            return TERMINATED
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     except BrokenPipeError:
@@ -118,6 +125,35 @@ def _run(args: Sequence[str] | None, prog_name: str) -> int:
             raise
         return BROKEN_PIPE
     return code if isinstance(code, int) else 0
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends all that Ctrl-C ends: workers, and files that are half written."""
+
+
+@contextlib.contextmanager
+def _termination_as_interruption() -> Iterator[None]:
+    # Whoever had it ignored, or answers it himself, goes before.
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        # Once is enough; the next must not end the end.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise _Terminated
+
+    try:
+        signal.signal(signal.SIGTERM, end)
+    except ValueError:
+        # Not in the main thread, which alone answers signals.
+        yield
+        return
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGTERM) is end:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _abandon_output() -> None:

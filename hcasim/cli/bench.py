@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 @click.option("--iters", metavar="N", help="Iterations that are timed.")
 @click.option("--warmup", metavar="N", help="Iterations before them.")
 @click.option("--inline/--no-inline", default=None, help="Send payload inside the work request.")
-@click.option("--no-switch", is_flag=True, help="Two hosts back to back.")
+@click.option("--no-switch/--switch", default=None, help="Two hosts back to back.")
 @click.option("--exact", is_flag=True, help="Run every iteration instead of detecting a period.")
 @settings_option
 @calibration_option
@@ -218,6 +218,7 @@ def _calibrated(
         return {}, []  # said when the points are prepared
     try:
         base = calibration.overrides(testbed, adapter)
+        _take_base(calibration, testbed, adapter, given)
         if uncertainty is None:
             return base, []
         if uncertainty and not uncertainty.isdecimal():
@@ -228,6 +229,23 @@ def _calibrated(
     except CatalogError as error:
         faults += error.faults
         return {}, []
+
+
+def _take_base(calibration: Calibration, testbed: str, adapter: str, given: dict[str, Any]) -> None:
+    """Take on MTU and switch of what was calibrated where the words leave them open."""
+    from hcasim.catalog.paths import display
+
+    found = {name: value for name, value in calibration.base().items() if given[name] is None}
+    words = " ".join("--no-switch" if n == "no_switch" else f"--{n} {v}" for n, v in found.items())
+    made, file = calibration.made, display(calibration.fit.file)
+    if not found:
+        return
+    if (made["testbed"], made["adapter"]) == (testbed, adapter):
+        given |= {name: value if value is True else str(value) for name, value in found.items()}
+        note(f"{file}: was fitted with {words}, which holds here, too")
+    else:
+        machine = f"{made['testbed']} with {made['adapter']}"
+        note(f"{file}: was fitted to {machine} with {words}, which is not taken on here")
 
 
 def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Job], list[str]]:

@@ -158,6 +158,12 @@ def _calibrate_traces(
     from hcasim.study.trace_fit import fit_traces
     from hcasim.study.trace_request import prepare_fit
 
+    kept = given["resume"]
+    if kept is None and output is not None:
+        kept = output.with_name(f"{output.name}.evaluations")
+    clash = _same_file(words, {"-o": output, "--report": given["report"], "--resume": kept})
+    if clash is not None:
+        raise Faults([clash])
     for file in (output, given["report"], given["resume"]):
         if file is not None:
             check_folder(file)
@@ -169,9 +175,7 @@ def _calibrate_traces(
         note(f"free: {path} from {entry.start}, {low} to {high}")
     if not all("=" in one for one in given["free"]):
         note(RULE)
-    memory, kept = None, given["resume"]
-    if kept is None and output is not None:
-        kept = output.with_name(f"{output.name}.evaluations")
+    memory = None
     if kept is not None:
         memory = Memory(kept)
         if memory.known:
@@ -193,6 +197,25 @@ def _calibrate_traces(
             memory.forget()
         else:
             note(f"Kept {kept}: with a larger --budget the search goes on from there")
+
+
+def _same_file(traces: Iterable[str], others: dict[str, Path | None]) -> str | None:
+    """Say which two names are of one file: a measurement must not be written over."""
+    named = [(f"the trace {word}", Path(word)) for word in traces]
+    named += [(f"{name} {file}", file) for name, file in others.items() if file is not None]
+    for number, (name, file) in enumerate(named):
+        for other_name, other in named[:number]:
+            if _is_same(file, other):
+                return f"{name}: found the same file as {other_name}; allowed: one of its own"
+    return None
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        # Also by another link.
+        return one.samefile(other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _request(words: tuple[str, ...], testbed: str | None, given: dict[str, Any]) -> Request:

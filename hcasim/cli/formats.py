@@ -236,7 +236,8 @@ def _perftest(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]
     transport = _TRANSPORT[machine.adapter.protocol.kind]
     yield f" Number of qps   : {rows[0]['qps']}\t\tTransport type : {transport}"
     yield " Connection type : RC\t\tUsing SRQ      : OFF"
-    yield f" TX depth        : {1 if latency else options.window}"
+    # Its TX depth is kept in flight all the time; the simulator's windows end with a reply.
+    yield " TX depth        : 1" if latency else f" Window          : {options.window}"
     yield f" Mtu             : {machine.mtu}[B]"
     yield f" Link type       : {_LINK[machine.link.kind]}"
     yield _RULE

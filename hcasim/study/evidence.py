@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hcasim.calibrate import Observation, Setup
-from hcasim.calibrate.measurement import Measurement, measurement
+from hcasim.calibrate.measurement import Measurement, measurement, pooled
 from hcasim.catalog import MTUS, Machine, one_of
 from hcasim.study.settings import build_options, find_faults, find_workload
 from hcasim.study.sizes import axis_label
@@ -33,6 +33,11 @@ _UNITS = {
 """By quantity, the unit of a row and how much of it is one of a trace's."""
 _RUNS = ("iters", "warmup")
 _SWEPT = ("size", "qps", "reuse")
+_OTHERWISE = {
+    "tx_depth": "so many requests are in flight all the time; the windows that are simulated "
+    "wait for a reply",
+}
+"""By option that is not simulated, what is instead."""
 
 
 @dataclass(frozen=True)
@@ -85,30 +90,40 @@ def gather(traces: Mapping[str, Trace], base: Base, floor: float = FLOOR) -> Evi
     """Turn the points of traces into observations.
 
     A point counts if hcasim has its workload and all of its options; iterations are at most those
-    of the workload's defaults, because the model repeats itself.
+    of the workload's defaults, because the model repeats itself. What was measured several times
+    is pooled: the model is as wrong at each of them, so its floor enters once.
 
     Parameters:
         traces: by name, for messages.
         base: the machine that the points are simulated on.
         floor: relative error that the model may have at any point.
     """
-    found: dict[str, Observation] = {}
-    measurements: dict[str, Measurement] = {}
+    taken: dict[_Reading, list[Measurement]] = {}
     left: Counter[str] = Counter()
     for trace in traces.values():
         for point in trace.points:
-            for one in _observations(point, trace, base, floor, left):
-                observation, taken = one
-                identifier, number = observation.id, 1
-                while identifier in found:
-                    number += 1
-                    identifier = f"{observation.id} #{number}"
-                found[identifier] = replace(observation, id=identifier)
-                measurements[identifier] = taken
+            for reading, one in _readings(point, trace, base, left):
+                taken.setdefault(reading, []).append(one)
+    found: dict[str, Observation] = {}
+    measurements: dict[str, Measurement] = {}
+    for reading, several in taken.items():
+        together = pooled(several)
+        observation = reading.observation(together, floor)
+        identifier, number = observation.id, 1
+        while identifier in found:
+            number += 1
+            identifier = f"{observation.id} #{number}"
+        found[identifier] = replace(observation, id=identifier)
+        measurements[identifier] = together
     notes = [
         f"left out {count} point{'s' if count > 1 else ''}: {reason}"
         for reason, count in left.items()
     ]
+    repeated = [len(several) for several in taken.values() if len(several) > 1]
+    if repeated:
+        notes.append(
+            f"{sum(repeated)} measurements are repeats: pooled, they count as {len(repeated)}"
+        )
     notes += [
         f"{name}: {len(trace.failures)} points of it could not be measured"
         for name, trace in traces.items()
@@ -122,9 +137,37 @@ def gather(traces: Mapping[str, Trace], base: Base, floor: float = FLOOR) -> Evi
     return Evidence(tuple(found.values()), measurements, floor, tuple(notes))
 
 
-def _observations(
-    point: Point, trace: Trace, base: Base, floor: float, left: Counter[str]
-) -> Iterator[tuple[Observation, Measurement]]:
+@dataclass(frozen=True)
+class _Reading:
+    """What may be measured again and again: one quantity of one setup."""
+
+    setup: Setup
+    field: str
+    quantity: str
+    curve: str
+
+    def observation(self, taken: Measurement, floor: float) -> Observation:
+        unit, factor = _UNITS[self.quantity]
+        value = taken.value * factor
+        error = taken.deviation(floor) * factor
+        size = axis_label(self.setup.options.size)
+        return Observation(
+            id=f"{self.curve} {size}",
+            setups=(self.setup,),
+            field=self.field,
+            # Seven digits are beyond any measurement and fit on a line.
+            published=Decimal(f"{value:.7g}"),
+            unit=unit,
+            tolerance=error / value,
+            statement=f"{self.quantity} of {size}",
+            error=error,
+            curve=self.curve,
+        )
+
+
+def _readings(
+    point: Point, trace: Trace, base: Base, left: Counter[str]
+) -> Iterator[tuple[_Reading, Measurement]]:
     workload = find_workload(point.workload)
     if workload is None:
         left[f"{point.workload} is not simulated"] += 1
@@ -154,24 +197,7 @@ def _observations(
         if not taken.value > 0:
             left[f"{name}: found no number above 0"] += 1
             continue
-        unit, factor = _UNITS[one.quantity]
-        value = taken.value * factor
-        error = taken.deviation(floor) * factor
-        yield (
-            Observation(
-                id=f"{name} {axis_label(options.size)}",
-                setups=(setup,),
-                field=field,
-                # Seven digits are beyond any measurement and fit on a line.
-                published=Decimal(f"{value:.7g}"),
-                unit=unit,
-                tolerance=error / value,
-                statement=f"{one.quantity} of {axis_label(options.size)}",
-                error=error,
-                curve=name,
-            ),
-            taken,
-        )
+        yield _Reading(setup, field, one.quantity, name), taken
 
 
 def _given(point: Point, workload: Workload) -> tuple[dict[str, Any], list[str]]:
@@ -184,7 +210,8 @@ def _given(point: Point, workload: Workload) -> tuple[dict[str, Any], list[str]]
             continue
         if name not in workload.options:
             if name not in _RUNS and usual.get(name) != value:
-                faults.append(f"{name} {value!r} is not simulated")
+                why = f" ({_OTHERWISE[name]})" if name in _OTHERWISE else ""
+                faults.append(f"{name} {value!r} is not simulated{why}")
         elif type(value) is not type(usual[name]):
             faults.append(f"{name}: found {value!r}; allowed: such as {usual[name]!r}")
         elif name in _RUNS:

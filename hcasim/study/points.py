@@ -116,7 +116,7 @@ def run_jobs(
 
 def _run_in_pool(jobs: list[Job], count: int, report: Progress) -> dict[Job, Point]:
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(count, mp_context=_context())
+    pool = ProcessPoolExecutor(count, mp_context=_context(), initializer=_end_when_told)
     points: dict[Job, Point] = {}
     done: SimpleQueue[Future[Point]] = SimpleQueue()
     try:
@@ -144,15 +144,21 @@ def _run_in_pool(jobs: list[Job], count: int, report: Progress) -> dict[Job, Poi
 
 @contextlib.contextmanager
 def _interruption_held_back() -> Iterator[None]:
-    """Let Ctrl-C wait until the end of the block.
+    """Let Ctrl-C and SIGTERM wait until the end of the block.
 
-    Processes that are started inside never see it: this one alone answers, and ends them.
+    Processes that are started inside never see Ctrl-C: this one alone answers, and ends them.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_when_told() -> None:
+    """Let a worker end at once on SIGTERM, whatever the process that started it makes of it."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 
 @contextlib.contextmanager

@@ -61,6 +61,7 @@ class TraceFit:
             "testbed": machine.id,
             "adapter": machine.adapter.id,
             "mtu": machine.mtu,
+            "no_switch": not request.switch,
             "seed": request.seed,
             "loss": request.loss,
             "floor_percent": round(100 * request.floor, 9),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,13 +57,13 @@ class Request:
     @property
     def command(self) -> str:
         """The command line that makes the same file, whatever folder the traces are in."""
-        words = ["hcasim calibrate", *(one.name for one in self.traces)]
+        words = ["hcasim", "calibrate", *(one.name for one in self.traces)]
         words += ["--testbed", self.testbed]
         words += ["--adapter", self.adapter] if self.adapter else []
         for path, value in self.settings.items():
-            words += ["--set", _quoted(f"{path}={value}")]
+            words += ["--set", f"{path}={value}"]
         for text in self.free:
-            words += ["--free", _quoted(text)]
+            words += ["--free", text]
         for name in self.holdout:
             words += ["--holdout", name]
         words += ["--mtu", str(self.mtu)] if self.mtu else []
@@ -73,7 +74,7 @@ class Request:
         words += ["--loss", self.loss, "--floor", f"{100 * self.floor:g}"]
         words += ["--intervals", self.intervals, "--seed", str(self.seed)]
         words += ["--allow-mismatch"] if self.allow_mismatch else []
-        return " ".join([*words, "-o FILE"])
+        return shlex.join([*words, "-o", "FILE"])
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,3 @@ def _unique(name: str, taken: Iterable[str]) -> str:
         number += 1
         found = f"{name} #{number}"
     return found
-
-
-def _quoted(text: str) -> str:
-    return f"'{text}'" if " " in text else text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from hcasim.traces.schema import (
     Record,
     to_dict,
 )
+
+_SHOWN = 60
+"""Characters of what was found that a message repeats."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,9 @@ def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
             table = json.loads(line)
         except (ValueError, RecursionError) as error:
             faults.append(f"{where}:{number}: found no JSON: {error}")
+            if number == 1:
+                faults[-1] += "; what another tool printed becomes a trace by `hcasim import`"
+                return [], faults
             continue
         kind = table.get("record") if isinstance(table, dict) else None
         if not isinstance(kind, str) or kind not in RECORDS:
@@ -132,11 +139,20 @@ def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
         try:
             records.append(RECORDS[kind].model_validate(table))
         except ValidationError as error:
-            for one in error.errors():
-                path = ".".join(str(part) for part in one["loc"])
-                place = f"{path}: " if path else ""
-                faults.append(f"{where}:{number}: {place}{one['msg']}")
+            faults += dict.fromkeys(f"{where}:{number}: {one}" for one in _told(error))
     return records, faults
+
+
+def _told(error: ValidationError) -> Iterator[str]:
+    """Say what is wrong with a line; of an option once, not once for each type that it may have."""
+    for one in error.errors():
+        path, text = one["loc"], one["msg"]
+        if len(path) == 3 and path[0] == "options":
+            found = repr(one["input"])
+            found = found if len(found) <= _SHOWN else f"{found[:_SHOWN]}..."
+            path, text = path[:2], f"found {found}; allowed: true or false, a whole number or text"
+        place = ".".join(str(part) for part in path)
+        yield f"{place}: {text}" if place else text
 
 
 def _order(where: str, records: list[Record]) -> list[str]:

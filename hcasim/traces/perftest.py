@@ -27,11 +27,12 @@ from hcasim.traces.reading import (
 from hcasim.traces.schema import Failure, Measured, Point
 
 TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
+_OTHER_TITLE = re.compile(r" {4,}(\S.* Test)\s*")
 _RULE = re.compile(r"\s*-{40,}\s*")
 _SETTING = re.compile(
     r"(Dual-port|Device|Number of qps|Transport type|Connection type|Using SRQ|TX depth|RX depth"
-    r"|(?<!Recv )Post List|CQ Moderation|Mtu|Link type|Max inline data|Outstand reads|rdma_cm QPs)"
-    r"\s*:\s*(\S+)"
+    r"|Window|(?<!Recv )Post List|CQ Moderation|Mtu|Link type|Max inline data|Outstand reads"
+    r"|rdma_cm QPs)\s*:\s*(\S+)"
 )
 _OLD_SETTINGS = (
     # 2006 to 2011.
@@ -94,6 +95,7 @@ class _Reader:
         self.table: _Table | None = None
         self.command = ""
         self.trouble = ""
+        self.untold = "without the title of its test"
 
     def take(self, number: int, line: str) -> None:
         """Read one line."""
@@ -105,6 +107,8 @@ class _Reader:
             self.table.run.set_title(match[1].replace(" ", "_"))
             check_title(self.hints, self.table.run.workload)
             self.table.broken = False
+        elif match := _OTHER_TITLE.fullmatch(line):
+            self.untold = f"of {shown(match[1])}, which is not known"
         elif is_head(line):
             if self.table is None or not self.table.broken:
                 self._begin(number, line)
@@ -151,8 +155,7 @@ class _Reader:
             self._close()
             if not self.hints.workload:
                 raise Unreadable(
-                    "found a table without the title of its test; --workload says which it is: "
-                    f"{one_of(WORKLOADS)}"
+                    f"found a table {self.untold}; --workload says which it is: {one_of(WORKLOADS)}"
                 )
             table = self.table = _Table(Run(number, self.hints.workload))
         if self.hints.unit and unit and self.hints.unit != unit:

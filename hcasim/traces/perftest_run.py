@@ -117,9 +117,12 @@ class Run:
             number = self._number(key)
             if number != usual and not (name == "mtu" and self._speaks_iwarp):
                 options[name] = number
-        if not self.is_latency and self._number("TX depth"):
-            # So many messages are under way; `hcasim bench --format perftest` prints it so, too.
-            options["window"] = self._number("TX depth")
+        if not self.is_latency:
+            # So many are under way all the time, of each queue pair. The window is only in what
+            # `hcasim bench --format perftest` prints: it ends with a reply.
+            for name, key in (("tx_depth", "TX depth"), ("window", "Window")):
+                if self._number(key):
+                    options[name] = self._number(key)
         if self.settings.get("Dual-port") == "ON":
             options["ports"] = 2
         if "Max inline data" in self.settings:

@@ -254,7 +254,8 @@ class Point(Record):
             inline, reuse (percent), buffers, page_size (bytes), op, pattern, depth, iters, warmup,
             mtu (bytes), completion, verb, invalidate; as far as the tool tells. Others tell of an
             experiment that is not simulated: connection (other than RC), srq, events, post_list,
-            sl, multicast, forwarding, accelerator.
+            sl, multicast, forwarding, accelerator, tx_depth (requests of a queue pair that are in
+            flight all the time).
         measured: what was measured.
     """
 

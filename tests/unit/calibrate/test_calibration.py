@@ -1,5 +1,6 @@
 """Calibration files are read as they were written, and machines take them on."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +106,29 @@ def test_a_file_that_is_no_calibration_is_refused(tmp_path: Path, content: Any) 
     file.write_text(content)
     with pytest.raises(CatalogError):
         read_calibration(file)
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ({}, {}),
+        ({"mtu": 1024, "no_switch": False}, {}),
+        ({"mtu": 512, "no_switch": True}, {"mtu": 512, "no_switch": True}),
+        ({"mtu": 2048, "testbed": "gone"}, {"mtu": 2048}),
+    ],
+)
+def test_a_file_says_how_its_base_differs_from_the_testbed(
+    calibration: Calibration, made: dict[str, Any], found: dict[str, Any]
+) -> None:
+    assert replace(calibration, made={**calibration.made, **made}).base() == found
+
+
+def test_a_base_that_cannot_be_is_refused(calibration: Calibration, file: Path) -> None:
+    changed = replace(calibration, made={**calibration.made, "mtu": "2K", "no_switch": 1})
+    file.write_text(render_calibration(changed, []))
+    with pytest.raises(CatalogError) as caught:
+        read_calibration(file)
+    assert [fault.partition(": ")[2] for fault in caught.value.faults] == [
+        "made.mtu: found '2K'; allowed: bytes",
+        "made.no_switch: found 1; allowed: true or false",
+    ]

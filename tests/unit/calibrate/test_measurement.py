@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.calibrate.measurement import measurement
+from hcasim.calibrate.measurement import Measurement, measurement, pooled
 from hcasim.traces import Measured, Statistics
 
 
@@ -72,3 +72,53 @@ def test_draws_scatter_as_the_error_says() -> None:
     draws = found.draws(np.random.default_rng(6), 4000, 0.005)
     assert np.std(draws) == pytest.approx(found.deviation(0.005), rel=0.15)
     assert abs(np.mean(draws)) < found.deviation(0.005)
+
+
+def test_repeats_with_known_errors_are_weighted_by_them() -> None:
+    found = pooled([Measurement(100.0, 1.0, 0.0), Measurement(101.0, 2.0, 0.0)])
+    assert found.value == pytest.approx(100.2)
+    assert found.sampling == pytest.approx((1 / (1 + 1 / 4)) ** 0.5)
+
+
+def test_runs_that_differ_by_more_than_their_errors_widen_the_pool() -> None:
+    found = pooled([Measurement(90.0, 0.001, 0.0), Measurement(110.0, 0.1, 0.0)])
+    assert found.value == pytest.approx(100.0, abs=0.01)
+    assert found.sampling == pytest.approx(10.0, rel=1e-3)
+
+
+def test_a_rounding_is_not_averaged_away() -> None:
+    assert pooled([Measurement(5.0, 0.0, 0.05)] * 4) == Measurement(5.0, 0.0, 0.05)
+
+
+@given(
+    st.lists(
+        st.builds(
+            Measurement,
+            st.floats(1, 1e6),
+            st.one_of(st.just(0.0), st.floats(1e-3, 1e3)),
+            st.one_of(st.just(0.0), st.floats(1e-3, 1e3)),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_a_pool_lies_among_its_repeats(repeats: list[Measurement]) -> None:
+    found = pooled(repeats)
+    values = [one.value for one in repeats]
+    assert min(values) * (1 - 1e-9) <= found.value <= max(values) * (1 + 1e-9)
+    assert found.rounding <= max(one.rounding for one in repeats) * (1 + 1e-9)
+    # Runs that differ are averaged too, and the scatter of a few is no more than their range.
+    widest = max(values) - min(values) + max(one.sampling for one in repeats)
+    assert 0 <= found.sampling <= widest * (1 + 1e-9)
+
+
+def test_the_error_of_a_pool_is_its_scatter() -> None:
+    rng = np.random.default_rng(7)
+    found = []
+    for _ in range(2000):
+        errors = (1.0, 2.0, 3.0, 4.0)
+        runs = [100 + 5 * rng.standard_normal() + e * rng.standard_normal() for e in errors]
+        found.append(pooled([Measurement(v, e, 0.0) for v, e in zip(runs, errors, strict=True)]))
+    scatter = np.std([one.value for one in found])
+    squares = [one.sampling**2 for one in found]
+    assert np.mean(squares) ** 0.5 == pytest.approx(scatter, rel=0.1)

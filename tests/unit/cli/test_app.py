@@ -102,6 +102,39 @@ def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, tim
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.parametrize("group", [False, True], ids=["parent alone", "whole group"])
+def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
+    root: Path, tmp_path: Path, group: bool
+) -> None:
+    words = ("reproduce", "liu2004", "-j", "2", "-o", str(tmp_path / "out"))
+    child = subprocess.Popen(
+        [sys.executable, "-c", SLOW, *words],
+        cwd=root,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert child.stdout is not None
+    # Two workers may write at once.
+    seen = child.stdout.readline()
+    while seen.count("started") < 2:
+        line = child.stdout.readline()
+        assert line
+        seen += line
+    for _ in range(2):
+        if group:
+            os.killpg(child.pid, signal.SIGTERM)
+        else:
+            child.terminate()
+        time.sleep(0.01)
+    _, errors = child.communicate(timeout=30)
+    assert (child.returncode, errors.strip()) == (143, "Terminated.")
+    assert list((tmp_path / "out").iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.killpg(child.pid, 0)
+
+
 # A shell may have started the tests in the background, and then SIGINT is ignored.
 SLOW = """
 import signal, sys, time

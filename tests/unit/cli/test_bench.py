@@ -81,6 +81,16 @@ def test_perftest_bandwidths_are_in_two_to_the_twenty(hcasim_: Hcasim) -> None:
 
 
 @invented
+def test_only_latencies_claim_a_tx_depth_of_perftest(hcasim_: Hcasim) -> None:
+    words = ("--size", "2K", "--format", "perftest")
+    latency = hcasim_("bench", "write_lat", *LIU, *words).output.splitlines()
+    windows = hcasim_("bench", "write_bw", *LIU, *words, "--window", "16").output.splitlines()
+    assert " TX depth        : 1" in latency
+    assert latency.index(" TX depth        : 1") == windows.index(" Window          : 16")
+    assert not any("TX depth" in line for line in windows)
+
+
+@invented
 def test_osu_bandwidths_are_in_ten_to_the_six(hcasim_: Hcasim) -> None:
     words = ("--size", "1M", "--format", "osu")
     lines = hcasim_("bench", "write_bw", *LIU, *words).output.splitlines()

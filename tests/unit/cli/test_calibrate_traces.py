@@ -1,6 +1,8 @@
 """calibrate fits a machine to traces; bench and show take what it found."""
 
 import json
+import os
+import shlex
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from hcasim.calibrate.calibration import read_calibration
 from hcasim.study import bench
 from hcasim.study.simulated_trace import to_trace, with_noise
+from hcasim.study.trace_request import Request
 from hcasim.traces import render
 
 Hcasim = Callable[..., Any]
@@ -36,9 +39,15 @@ def exact(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def words(exact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The words of a fit that goes to an empty folder."""
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def words(exact: Path, in_empty_folder: Path) -> list[str]:
+    """The words of a fit that goes to an empty folder."""
     return ["calibrate", *map(str, sorted(exact.iterdir())), "--testbed", "liu2004", "-j", "1"]
 
 
@@ -152,6 +161,42 @@ def test_bench_and_show_take_a_calibration(hcasim_: Hcasim, words: list[str]) ->
     assert json.loads(changed.output)["rows"][0]["latency_us"] < one["latency_us"]
 
 
+def test_bench_takes_on_the_mtu_and_the_missing_switch_of_a_calibration(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    back = ("--no-switch", "--mtu", "512")
+    free = ("--free", "adapter.send.latency")
+    assert hcasim_(*words, *free, *LINEAR, *back, "-o", "cal.toml").code == 0
+    made = read_calibration(Path("cal.toml")).made
+    assert (made["no_switch"], made["mtu"]) == (True, 512)
+    fitted = read_calibration(Path("cal.toml")).overrides("liu2004", "mt25208")
+    sets = [word for path, value in fitted.items() for word in ("--set", f"{path}={value}")]
+    run = ("bench", "write_lat", "--size", "1K", "--json", "-j", "1", "--testbed", "liu2004")
+    by_file = ("--calibration", "cal.toml")
+
+    def time(*more: str) -> float:
+        return float(json.loads(hcasim_(*run, *more).output)["rows"][0]["latency_us"])
+
+    assert time(*by_file) == time(*sets, *back)
+    assert time(*by_file, "--switch") == time(*sets, "--mtu", "512")
+    assert time(*by_file, "--mtu", "2K") == time(*sets, "--no-switch")
+    assert "fitted with --mtu 512 --no-switch, which holds here" in hcasim_(*run, *by_file).messages
+    assert "fitted" not in hcasim_(*run, *by_file, "--switch", "--mtu", "2K").messages
+
+
+def test_bench_says_what_of_a_calibration_belongs_to_another_machine(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    free = ("--free", "host.memory.write_latency")
+    assert hcasim_(*words, *free, *LINEAR, "--no-switch", "-o", "cal.toml").code == 0
+    run = ("bench", "write_lat", "--size", "8", "--json", "-j", "1", "--testbed", "liu2004")
+    found = hcasim_(*run, "--adapter", "mt23108", "--calibration", "cal.toml")
+    assert found.code == 0
+    assert (
+        "cal.toml: was fitted to liu2004 with mt25208 with --no-switch, which is not taken on here"
+    ) in found.messages
+
+
 def test_bands_hold_the_fit_and_widen_with_its_intervals(hcasim_: Hcasim, words: list[str]) -> None:
     widths = []
     for floor in ("0.5", "4"):
@@ -214,6 +259,47 @@ def test_a_fit_that_makes_no_sense_is_refused(
     hcasim_: Hcasim, words: list[str], more: tuple[str, ...], message: str
 ) -> None:
     assert any(message in fault for fault in refused(hcasim_, *words, *more))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("-o", "a.jsonl"), "-o a.jsonl: found the same file as the trace a.jsonl"),
+        (("-o", "link.toml"), "-o link.toml: found the same file as the trace a.jsonl"),
+        (("-o", "hard.toml"), "-o hard.toml: found the same file as the trace a.jsonl"),
+        (("./a.jsonl",), "the trace ./a.jsonl: found the same file as the trace a.jsonl"),
+        (("--resume", "a.jsonl"), "--resume a.jsonl: found the same file as the trace a.jsonl"),
+        (("-o", "c", "--resume", "./c"), "--resume c: found the same file as -o c"),
+        (("-o", "r.html", "--report", "r.html"), "--report r.html: found the same file as -o"),
+        (("-o", "new", "--report", "x/../new"), "--report x/../new: found the same file as -o"),
+        (("-o", "c", "b.evaluations", "-o", "b"), "found the same file as the trace b.eval"),
+    ],
+)
+def test_no_file_is_written_over_another(
+    hcasim_: Hcasim, exact: Path, in_empty_folder: Path, more: tuple[str, ...], message: str
+) -> None:
+    trace = (exact / "write_lat.jsonl").read_bytes()
+    for name in ("a.jsonl", "b.evaluations"):
+        Path(name).write_bytes(trace)
+    Path("link.toml").symlink_to("a.jsonl")
+    os.link("a.jsonl", "hard.toml")
+    Path("x").mkdir()
+    (fault,) = refused(
+        hcasim_, "calibrate", "a.jsonl", *more, "--testbed", "liu2004", *FREE, "-j", "1"
+    )
+    assert message in fault
+    assert Path("a.jsonl").read_bytes() == trace
+
+
+def test_the_command_in_a_file_can_be_typed_again() -> None:
+    names = (Path("of a; b/it's $HOME.jsonl"), Path("plain.jsonl"))
+    free = ("adapter.send.latency=0 ns..2 us",)
+    command = Request(names, "liu2004", free, settings={"adapter.bus.lanes": "4 & 5"}).command
+    assert shlex.split(command)[:9] == [
+        *("hcasim", "calibrate", "it's $HOME.jsonl", "plain.jsonl", "--testbed", "liu2004"),
+        *("--set", "adapter.bus.lanes=4 & 5", "--free"),
+    ]
+    assert shlex.split(command)[9] == free[0]
 
 
 def test_other_hardware_may_be_fitted_if_that_is_meant(hcasim_: Hcasim, words: list[str]) -> None:

@@ -38,11 +38,11 @@ def test_without_a_file_to_write_it_shows_what_it_read(hcasim_: Hcasim) -> None:
         ("Workload  Size  Measured      Value  Unit  As printed    Options"),
         (
             "write_bw  4096  bandwidth        75  MB/s  0.60 Gbit/s   "
-            "iters 300, qps 1, mtu 4096, window 16, inline no"
+            "iters 300, qps 1, mtu 4096, tx_depth 16, inline no"
         ),
         (
             "write_bw  4096  rate       0.018269  M/s   0.018269 M/s  "
-            "iters 300, qps 1, mtu 4096, window 16, inline no"
+            "iters 300, qps 1, mtu 4096, tx_depth 16, inline no"
         ),
     ]
 
@@ -207,6 +207,8 @@ def test_what_bench_prints_is_read_back(
     (point,) = json.loads(found.output)["traces"][0]["points"]
     assert point["workload"] == workload
     assert [one["printed"] for one in point["measured"]][: len(printed)] == printed
+    assert "tx_depth" not in point["options"]
+    assert point["options"].get("window") == (64 if workload == "write_bibw" else None)
 
 
 def test_help_says_what_several_files_become(hcasim_: Hcasim) -> None:

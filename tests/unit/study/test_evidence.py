@@ -57,6 +57,10 @@ def test_no_more_iterations_are_run_than_usual(gathered: Gather) -> None:
             point("write_lat", size=8, completion="event"),
             "left out 1 point: write_lat: completion 'event' is not simulated",
         ),
+        (
+            point("write_bw", size=8, tx_depth=128),
+            "write_bw: tx_depth 128 is not simulated (so many requests are in flight all the time",
+        ),
         (point("read_lat", size=8, inline=True), "inline True is not simulated"),
         (point("write_lat", size="8"), "write_lat: size: found '8'; allowed: such as 8"),
         (point("write_lat", size=0), "size: found 0; allowed: 1 B to"),
@@ -98,10 +102,29 @@ def test_the_times_of_a_registration_count_each(gathered: Gather) -> None:
     assert [one.field for one in found.observations] == [f"{name}_us" for name in names]
 
 
-def test_a_point_that_was_measured_twice_counts_twice(gathered: Gather) -> None:
-    found = gathered(point("write_lat", size=8), point("write_lat", (5100.0,), size=8))
-    assert len(found.observations) == len(found.measurements) == 2
-    assert set(found.measurements) == {one.id for one in found.observations}
+def test_repeats_of_a_point_are_pooled_and_the_floor_enters_once(gathered: Gather) -> None:
+    runs = [point("write_lat", (4900.0, 5000.0, 5100.0), size=8) for _ in range(100)]
+    (single,) = gathered(runs[0]).observations
+    found = gathered(*runs, point("write_lat", size=64))
+    pool, other = found.observations
+    assert set(found.measurements) == {pool.id, other.id}
+    assert single.error is not None
+    assert pool.error is not None
+    # The floor is 2 % of 5 us; what the samples add to it is a tenth.
+    assert pool.error**2 - 0.1**2 == pytest.approx((single.error**2 - 0.1**2) / 100)
+    assert "100 measurements are repeats: pooled, they count as 1" in found.notes
+
+
+def test_equal_repeats_count_as_much_as_those_that_differ(gathered: Gather) -> None:
+    equal = gathered(*(point("write_lat", size=8) for _ in range(3)))
+    differ = gathered(*(point("write_lat", (5000.0 + n,), size=8) for n in (-1e-3, 0, 1e-3)))
+    assert len(equal.observations) == len(differ.observations) == 1
+    assert equal.observations[0].error == pytest.approx(differ.observations[0].error, rel=1e-6)
+
+
+def test_other_options_are_no_repeats(gathered: Gather) -> None:
+    found = gathered(point("write_lat", size=8), point("write_lat", size=8, mtu=256))
+    assert [one.id for one in found.observations] == ["write_lat 8", "write_lat 8 #2"]
 
 
 def test_the_mtu_of_the_port_counts_unless_one_is_chosen(gathered: Gather) -> None:

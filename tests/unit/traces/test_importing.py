@@ -117,6 +117,19 @@ def test_a_damaged_trace_is_refused(change: tuple[str, str], fault: str, faults:
     assert found[0].startswith(fault), found
 
 
+def test_an_option_of_another_type_is_one_fault(faults: Faults) -> None:
+    text = outputs.PROBE.replace('"options": {', '"options": {"odd": 1.5, ', 1)
+    assert text != outputs.PROBE
+    allowed = "allowed: true or false, a whole number or text"
+    assert faults(text, "probe") == [f"file:2: options.odd: found 1.5; {allowed}"]
+
+
+def test_the_output_of_another_tool_is_no_trace_and_one_fault(faults: Faults) -> None:
+    (fault,) = faults(outputs.PERFTEST_2008_LAT, "probe")
+    assert fault.startswith("file:1: found no JSON: ")
+    assert fault.endswith("; what another tool printed becomes a trace by `hcasim import`")
+
+
 def test_a_name_may_hold_what_ends_a_line_elsewhere(read: Read) -> None:
     text = outputs.PROBE.replace("mlx5_0", "mlx5\u2028\x85\x0b0".replace("\x0b", "\\u000b"))
     trace = read(text)

@@ -44,7 +44,14 @@ def test_bandwidths_of_2008_and_2011_have_no_message_rate(read: Read) -> None:
         )
     ]
     trace = read(outputs.PERFTEST_2011_BW)
-    expected = {"size": 65536, "iters": 1000, "qps": 1, "mtu": 2048, "window": 300, "inline": False}
+    expected = {
+        "size": 65536,
+        "iters": 1000,
+        "qps": 1,
+        "mtu": 2048,
+        "tx_depth": 300,
+        "inline": False,
+    }
     assert points(trace) == [("send_bw", expected, ["1432.17 MiB/s"])]
     assert trace.header.device.transport == "infiniband"
 
@@ -125,7 +132,7 @@ def test_another_experiment_than_the_usual_one_is_told_by_its_options(read: Read
         "iters": 2000,
         "qps": 2,
         "mtu": 4096,
-        "window": 128,
+        "tx_depth": 128,
         "connection": "XRC",
         "srq": True,
         "post_list": 8,
@@ -317,3 +324,8 @@ def test_a_test_that_perftest_does_not_have_is_one_fault(faults: Faults) -> None
     assert faults(text) == [
         "file:2: found 'RDMA_Write_inf_Test'; allowed: a test such as RDMA_Write_BW_Test"
     ]
+
+
+def test_a_title_that_is_not_known_is_named(faults: Faults) -> None:
+    (fault,) = faults(BW.replace("RDMA_Write BW Test", "Raw Ethernet BW Test"))
+    assert "found a table of 'Raw Ethernet BW Test', which is not known; --workload" in fault
