@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-PROPOSALS = 320
+PROPOSALS = 200
 """Places at which samples are looked for."""
 STATIONS = 4
 """Places on the way to each end of a profile around which proposals are drawn."""

@@ -295,5 +295,5 @@ def test_bands_hold_the_truth_at_the_stated_rate(pair: Fit) -> None:
         drawn = weighed_samples(profile, np.random.default_rng(seed), 200)
         low, high = np.quantile(drawn[:, 0], [0.05, 0.95])
         hits.append(low <= 1e6 * send <= high)
-    # Of 24 bands of 90 %, fewer than 18 hold in 1 case of 50 000.
+    # Of 24 bands of 90 %, fewer than 18 hold in 1 case of 130.
     assert sum(hits) >= 18, sum(hits)
