@@ -87,17 +87,26 @@ def confidence(
     scales = np.array([float(one.published) * one.tolerance for one in observations])
     sigmas = deviations(observations)
     per_width = slopes * widths
+    usual, usual_bend = loss.moments()
+
+    def scatter(determined: Array) -> tuple[float, float]:
+        """Return the variance in expected errors, and how much larger that makes the errors."""
+        spare = len(observations) - determined.shape[1]
+        squares, bend = loss.seen_moments(residuals * scales / sigmas, spare)
+        variance = squares / bend**2
+        return variance, math.sqrt(variance / (usual / usual_bend**2))
+
+    # Errors that are larger than expected hide more moves.
     determined, undetermined = split(per_width / sigmas[:, None])
+    _, larger = scatter(determined)
+    if larger > 1:
+        determined, undetermined = split(per_width / (larger * sigmas[:, None]))
+    variance, inflation = scatter(determined)
 
     # The estimate is the least squares of residuals, which are weighted by tolerance: its
     # response to an error of an observation follows from those weights.
     response = determined @ np.linalg.pinv(per_width @ determined / scales[:, None])
     errors = sigmas / scales
-    spare = len(observations) - determined.shape[1]
-    usual, usual_bend = loss.moments()
-    squares, bend = loss.seen_moments(residuals / errors, spare)
-    variance = squares / bend**2
-    inflation = math.sqrt(variance / (usual / usual_bend**2))
     covariance = variance * (response * errors**2) @ response.T
 
     spread = np.sqrt(np.diag(covariance))

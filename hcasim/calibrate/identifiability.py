@@ -28,16 +28,18 @@ class Verdict:
         identified: whether they determine it.
         partners: the others of the combinations of which alone something is known; empty if it
             is identified, or if the data say nothing at all.
+        known: the only side from which the data limit it: "above", "below" or neither.
     """
 
     identified: bool
     partners: tuple[str, ...] = ()
+    known: str = ""
 
     def __str__(self) -> str:
         if self.identified:
             return "identified"
         if not self.partners:
-            return "not at all"
+            return f"only from {self.known}" if self.known else "not at all"
         return f"only in combination with {' and '.join(self.partners)}"
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hcasim.calibrate.confidence import NORMAL_95
-from hcasim.calibrate.local import Local
-from hcasim.calibrate.parameters import FreeParameter, settings
+from hcasim.calibrate.identifiability import Verdict
 from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.space import Space
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,10 +30,14 @@ METHODS = {
     ),
     "linear": ("Intervals: 95 %, from the errors of the observations, to first order.",),
 }
-ROUNDS = 3
+ROUNDS = 6
 """Most steps towards one end of a profile."""
+FARTHER = 4.0
+"""How many times as far a step may go at most as the one before."""
 NEAR = 0.2
 """An end is found if the cost is this close to what it should be, in parts of its rise."""
+LONG = 2.0
+"""A profile that is so many times as long as the first order says follows a valley."""
 WORTH = 0.1
 """Rise of the cost from which on the other parameters are moved again, in parts of the wanted."""
 TRIES = 1000
@@ -42,30 +46,66 @@ TRIES = 1000
 
 @dataclass
 class _Side:
-    """The search for one end of a profile, in widths of the bounds."""
+    """The search for one end of a profile, in widths of the bounds.
+
+    `way` is how all parameters move while this one moves by its width; `tried` are the places, by
+    how far this one had moved.
+    """
 
     column: int
     sign: int
     reach: float
     limit: float
+    way: Array
     below: tuple[float, float] = (0.0, 0.0)
     above: tuple[float, float] | None = None
     done: bool = False
+    tried: dict[float, Array] = field(default_factory=dict)
+
+    def place(self, end: float) -> Array:
+        """Return where all parameters are at an end, between the places that were tried."""
+        import numpy as np
+
+        reaches = sorted(self.tried)
+        columns = np.array([self.tried[one] for one in reaches]).T
+        return np.array([np.interp(end, reaches, column) for column in columns])
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What profiles of the likelihood have found.
+
+    Parameters:
+        report: with their intervals and verdicts.
+        ends: where each profile ended, as ends by parameters in widths of the bounds.
+    """
+
+    report: FitReport
+    ends: Array
 
 
 def with_profile(report: FitReport) -> FitReport:
     """Return a report whose intervals come from profiles of the likelihood.
 
-    Along each identified parameter the others first move as they are correlated with it, then by
-    one more least-squares step if the simulated residuals say that it matters. Steps aim at the
-    rise of the cost as at that of a parabola.
+    See `profiled`.
+    """
+    return profiled(report).report
+
+
+def profiled(report: FitReport) -> Profile:
+    """Follow the profile of the likelihood of each parameter that is identified to first order.
+
+    The others first move as they are correlated with it, further on as they have moved so far,
+    and by a least-squares step if the simulated residuals say that it matters. Steps aim at the
+    rise of the cost as at that of a parabola. A parameter whose interval reaches a bound on the
+    way, its own or that of another in a valley, is not identified: what else has to move, and
+    would be noticed alone, is what it is combined with.
     """
     import numpy as np
 
-    space = _Space(report)
+    space = Space(report)
     local, start = report.local, space.start
-    usual, bend = local.loss.seen_moments(local.residuals, space.spare)
-    rise = NORMAL_95**2 / 2 * usual / bend
+    rise = NORMAL_95**2 / 2 * space.scale
     floor = local.loss.cost(local.residuals)
     covariance = local.confidence.covariance
     sides = []
@@ -74,25 +114,18 @@ def with_profile(report: FitReport) -> FitReport:
         for sign in (-1, 1):
             limit = start[n] if sign < 0 else 1 - start[n]
             if one.verdict.identified and deviation > 0:
-                sides.append(_Side(n, sign, min(NORMAL_95 * deviation, limit), limit))
+                way = sign * covariance[:, n] / covariance[n, n]
+                reach = min(NORMAL_95 * deviation, limit)
+                sides.append(_Side(n, sign, reach, limit, way, tried={0.0: start}))
     for _ in range(ROUNDS):
         open_ = [side for side in sides if not side.done and side.limit > 0]
         if not open_:
             break
-        places = [
-            np.clip(
-                start
-                + side.sign
-                * side.reach
-                * covariance[:, side.column]
-                / covariance[side.column, side.column],
-                0,
-                1,
-            )
-            for side in open_
-        ]
-        costs = _profile_costs(space, places, [side.column for side in open_], rise)
-        for side, cost in zip(open_, costs, strict=True):
+        tried = [np.clip(start + side.reach * side.way, 0, 1) for side in open_]
+        costs, places = _profile_costs(space, tried, [side.column for side in open_], rise)
+        for side, cost, place in zip(open_, costs, places, strict=True):
+            side.way = (place - start) / side.reach
+            side.tried[side.reach] = place
             _advance(side, cost - floor, rise)
     ends = {}
     for n, one in enumerate(report.parameters):
@@ -101,7 +134,43 @@ def with_profile(report: FitReport) -> FitReport:
             middle = float(one.value)
             width = one.parameter.width
             ends[one.path] = (middle - pair[0] * width, middle + pair[1] * width)
-    return _with_ends(report, ends, METHODS["profile"])
+    turns = [side.place(_end(side, rise)) for side in sides]
+    found = _with_ends(_judged(report, space, sides, rise), ends, METHODS["profile"])
+    return Profile(found, np.array(turns).reshape(len(turns), len(start)))
+
+
+def _judged(report: FitReport, space: Space, sides: Sequence[_Side], rise: float) -> FitReport:
+    """Return a report that calls nothing identified whose interval reaches a bound on the way."""
+    import numpy as np
+
+    covariance = space.local.confidence.covariance
+    # Moves that the data would notice, were they made alone: of 1.96 deviations and more.
+    noticed = np.sqrt(2 * rise) / np.maximum(np.linalg.norm(space.slopes, axis=0), 1e-300)
+    partners: dict[int, set[int]] = {}
+    open_: dict[int, set[int]] = {}
+    for side in sides:
+        n, end = side.column, _end(side, rise)
+        change = side.place(end) - space.start
+        grain = report.parameters[n].parameter.grain / space.widths[n]
+        room = np.where(change < 0, space.start, 1 - space.start)
+        stopped = np.abs(change) > (1 - NEAR) * room
+        moves = np.abs(change) >= noticed
+        own = side.limit > 0 and end > side.limit - grain
+        # Only the bounds of its partners end a way that is much longer than the first order says.
+        long = end > LONG * NORMAL_95 * math.sqrt(covariance[n, n])
+        others = np.delete(stopped & moves, n).any()
+        if own or (long and others):
+            open_.setdefault(n, set()).add(side.sign)
+            partners.setdefault(n, set()).update(np.flatnonzero(moves).tolist())
+    judged = []
+    for n, one in enumerate(report.parameters):
+        verdict = one.verdict
+        if n in open_:
+            paths = tuple(space.free[m].path for m in sorted(partners[n] - {n}))
+            known = "" if len(open_[n]) == 2 else ("above" if -1 in open_[n] else "below")
+            verdict = Verdict(False, paths, known)
+        judged.append(replace(one, verdict=verdict))
+    return replace(report, parameters=tuple(judged))
 
 
 def _advance(side: _Side, gained: float, rise: float) -> None:
@@ -112,9 +181,11 @@ def _advance(side: _Side, gained: float, rise: float) -> None:
     if abs(gained / rise - 1) < NEAR or (side.reach >= side.limit and gained < rise):
         side.done = True
         return
-    # A profile is nearly a parabola; where it is not, at most twice or half as far.
-    factor = math.sqrt(rise / gained) if gained > 0 else 2.0
-    side.reach = min(side.reach * min(max(factor, 0.5), 2.0), side.limit)
+    # A profile is nearly a parabola; where it is not, at most so much farther or half as far.
+    factor = math.sqrt(rise / gained) if gained > 0 else FARTHER
+    side.reach = min(side.reach * min(max(factor, 0.5), FARTHER), side.limit)
+    if side.above is not None and not side.below[0] < side.reach < side.above[0]:
+        side.reach = 0.5 * (side.below[0] + side.above[0])
 
 
 def _end(side: _Side, rise: float) -> float:
@@ -132,41 +203,10 @@ def _end(side: _Side, rise: float) -> float:
     return near + (far - near) * (math.sqrt(rise) - roots[0]) / (roots[1] - roots[0])
 
 
-class _Space:
-    """The free parameters as numbers from 0 to 1, and the model over them."""
-
-    def __init__(self, report: FitReport) -> None:
-        import numpy as np
-
-        self.local: Local = report.local
-        self.free: tuple[FreeParameter, ...] = tuple(one.parameter for one in report.parameters)
-        self.lows = np.array([one.low for one in self.free], dtype=float)
-        self.widths = np.array([one.width for one in self.free], dtype=float)
-        values = np.array([one.value for one in report.parameters], dtype=float)
-        self.start: Array = (values - self.lows) / self.widths
-        scales = self.local.objective.scales()
-        self.slopes: Array = self.local.slopes * self.widths / scales[:, None]
-        directions = self.local.confidence.undetermined.shape[1]
-        self.spare = len(scales) - len(self.free) + directions
-
-    def residuals(self, places: Sequence[Array]) -> list[Array]:
-        """Simulate several places at once."""
-        objective = self.local.objective
-        points: list[Mapping[str, int]] = []
-        for place in places:
-            values = self.lows + place * self.widths
-            chosen = {
-                one.path: one.clip(one.snap(v)) for one, v in zip(self.free, values, strict=True)
-            }
-            points.append(settings(chosen, self.free))
-        objective.simulated(points)
-        return [objective.residuals(point) for point in points]
-
-
 def _profile_costs(
-    space: _Space, places: Sequence[Array], columns: Sequence[int], rise: float
-) -> list[float]:
-    """Return the cost at places, the parameters beside the one in question adjusted."""
+    space: Space, places: Sequence[Array], columns: Sequence[int], rise: float
+) -> tuple[list[float], list[Array]]:
+    """Return costs and places with the parameters beside the one in question adjusted."""
     import numpy as np
     from scipy.optimize import lsq_linear
 
@@ -189,25 +229,24 @@ def _profile_costs(
             moved = place.copy()
             moved[others] += step
             again[n] = np.clip(moved, 0, 1)
+    ended = list(places)
     for n, residuals in zip(again, space.residuals(list(again.values())), strict=True):
-        costs[n] = min(costs[n], loss.cost(residuals))
-    return costs
+        if loss.cost(residuals) < costs[n]:
+            costs[n], ended[n] = loss.cost(residuals), again[n]
+    return costs, ended
 
 
-def with_bootstrap(report: FitReport, draws: Array) -> tuple[FitReport, Array]:
+def with_bootstrap(report: FitReport, draws: Array) -> FitReport:
     """Return a report whose intervals come from fits to what might as well have been measured.
 
     Parameters:
-        report: to first order.
+        report: to first order, or with verdicts of profiles.
         draws: tries by observations: what each is off, in its tolerances.
-
-    Returns:
-        The report, and the fitted values as tries by parameters, in base units.
     """
     import numpy as np
     from scipy.optimize import least_squares
 
-    space = _Space(report)
+    space = Space(report)
     loss, slopes, start = space.local.loss, space.slopes, space.start
     inflation = space.local.confidence.inflation
     inside = np.clip(start, 1e-9, 1 - 1e-9)
@@ -229,34 +268,7 @@ def with_bootstrap(report: FitReport, draws: Array) -> tuple[FitReport, Array]:
         if one.verdict.identified:
             low, high = np.quantile(values[:, n], [0.025, 0.975])
             ends[one.path] = (min(float(low), one.value), max(float(high), one.value))
-    return _with_ends(report, ends, METHODS["bootstrap"]), values
-
-
-def sampled(report: FitReport, rng: np.random.Generator, count: int) -> Array:
-    """Draw values that the data allow: normal around the fit, and anything that they do not see.
-
-    Parameters:
-        report: to first order.
-        rng: source of chance.
-        count: how many.
-
-    Returns:
-        Draws by parameters, in base units, within the bounds.
-    """
-    import numpy as np
-
-    space = _Space(report)
-    found = space.local.confidence
-    places = rng.multivariate_normal(space.start, found.covariance, count, method="eigh")
-    places = np.clip(places, 0, 1)
-    for place in places:
-        for direction in found.undetermined.T:
-            # How far one may go either way before a parameter is at a bound.
-            moving = np.abs(direction) > 1e-9
-            ends = np.stack([-place[moving], 1 - place[moving]]) / direction[moving]
-            place += direction * rng.uniform(ends.min(axis=0).max(), ends.max(axis=0).min())
-    values: Array = space.lows + np.clip(places, 0, 1) * space.widths
-    return values
+    return _with_ends(report, ends, METHODS["bootstrap"])
 
 
 def _with_ends(

@@ -72,7 +72,7 @@ class FittedParameter:
     def interval(self) -> tuple[int, int]:
         """95 % interval in base units, within the bounds; the bounds if it is not determined."""
         one = self.parameter
-        if math.isinf(self.deviation):
+        if math.isinf(self.deviation) and self.ends is None:
             return one.low, one.high
         reach = NORMAL_95 * self.deviation
         below, above = self.ends or (self.value - reach, self.value + reach)

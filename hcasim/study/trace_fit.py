@@ -13,10 +13,11 @@ from hcasim.calibrate import FitReport, Observation, Residual, Run, calibrate
 from hcasim.calibrate.calibration import Calibration, render_calibration
 from hcasim.calibrate.fit import TRACES
 from hcasim.calibrate.freeing import RULE, fit_path
-from hcasim.calibrate.intervals import METHODS, TRIES, sampled, with_bootstrap, with_profile
+from hcasim.calibrate.intervals import METHODS, TRIES, profiled, with_bootstrap
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Objective
 from hcasim.calibrate.report import Table
+from hcasim.calibrate.sampling import straight_samples, weighed_samples
 from hcasim.study.evidence import Evidence
 from hcasim.study.trace_request import Prepared
 from hcasim.traces import Trace
@@ -258,18 +259,17 @@ def fit_traces(prepared: Prepared, run: Run) -> TraceFit:
     seen = report.local.objective.observations
     rng = np.random.default_rng(request.seed)
     kind = request.intervals if report.converged else "linear"
-    if kind == "bootstrap":
-        report, samples = with_bootstrap(report, _draws(evidence, seen, rng))
-        # What the data do not see is drawn from all of the bounds.
-        free = [not one.verdict.identified for one in report.parameters]
-        if any(free):
-            samples[:, free] = sampled(report, rng, len(samples))[:, free]
+    if kind == "linear":
+        report = replace(report, method=METHODS["linear"])
+        samples = straight_samples(report, rng, SAMPLES)
     else:
-        samples = sampled(report, rng, SAMPLES)
-        if kind == "profile":
-            report = with_profile(report)
-        else:
-            report = replace(report, method=METHODS["linear"])
+        # A bootstrap with a straight model would not see how far the data leave a combination
+        # open: verdicts and samples are those of the simulator.
+        profile = profiled(report)
+        report = profile.report
+        if kind == "bootstrap":
+            report = with_bootstrap(report, _draws(evidence, seen, rng))
+        samples = weighed_samples(profile, rng, SAMPLES)
     report = replace(report, evaluations=report.local.objective.evaluations)
     start = {path: one.parameter.start for one in report.parameters for path in one.parameter.paths}
     (before,) = report.local.objective.simulated([start])

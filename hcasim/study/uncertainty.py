@@ -41,6 +41,8 @@ def with_bands(
 ) -> Benchmark:
     """Return a benchmark whose rows also hold the quantiles of 5 and 95 % over samples.
 
+    Bands are widened to what the fit itself gives.
+
     Parameters:
         result: with the fitted values.
         samples: of each sample the points of the benchmark, in its order.
@@ -56,6 +58,8 @@ def with_bands(
         for field in result.fields:
             values = [found[one[number]].row[field] for one in samples]
             for name, part in zip(band_fields(field), (0.05, 0.95), strict=True):
-                bands[name] = float(np.quantile(values, part))
+                # What was fitted is allowed, too, even where it is at the end of what is.
+                widest = min if part < 0.5 else max
+                bands[name] = widest(float(np.quantile(values, part)), row[field])
         rows.append({**row, **bands})
     return replace(result, curve=replace(result.curve, rows=tuple(rows)))

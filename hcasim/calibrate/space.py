@@ -1,0 +1,56 @@
+"""The free parameters of a fit as numbers from 0 to 1, and the model over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hcasim.calibrate.local import Local
+from hcasim.calibrate.parameters import FreeParameter, settings
+from hcasim.calibrate.report import FitReport
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Space:
+    """The free parameters as numbers from 0 to 1, and the model over them.
+
+    Attributes:
+        start: the fit.
+        slopes: of the residuals, in tolerances per width of the bounds.
+        scale: rise of the cost that one half of a squared standard deviation makes; 1 if the
+            errors are as large as expected and weigh by their squares.
+    """
+
+    def __init__(self, report: FitReport) -> None:
+        import numpy as np
+
+        self.local: Local = report.local
+        self.free: tuple[FreeParameter, ...] = tuple(one.parameter for one in report.parameters)
+        self.lows = np.array([one.low for one in self.free], dtype=float)
+        self.widths = np.array([one.width for one in self.free], dtype=float)
+        values = np.array([one.value for one in report.parameters], dtype=float)
+        self.start: Array = (values - self.lows) / self.widths
+        scales = self.local.objective.scales()
+        self.slopes: Array = self.local.slopes * self.widths / scales[:, None]
+        directions = self.local.confidence.undetermined.shape[1]
+        spare = len(scales) - len(self.free) + directions
+        usual, bend = self.local.loss.seen_moments(self.local.residuals, spare)
+        self.scale = usual / bend
+
+    def residuals(self, places: Sequence[Array]) -> list[Array]:
+        """Simulate several places at once."""
+        objective = self.local.objective
+        points: list[Mapping[str, int]] = []
+        for place in places:
+            values = self.lows + place * self.widths
+            chosen = {
+                one.path: one.clip(one.snap(v)) for one, v in zip(self.free, values, strict=True)
+            }
+            points.append(settings(chosen, self.free))
+        objective.simulated(points)
+        return [objective.residuals(point) for point in points]
