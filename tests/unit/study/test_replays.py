@@ -78,6 +78,7 @@ def test_a_replay_says_how_the_flag_of_the_chipset_was() -> None:
     found = replay("benjegerdes2004/fig02", series=["set", "clear"], jobs=1)
     assert found["set"].settings["chipset_flag"] is True
     assert found["clear"].settings["chipset_flag"] is False
+    assert not found.overrides
 
 
 def test_a_replay_may_vary_queue_pairs() -> None:
