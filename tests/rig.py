@@ -1,6 +1,6 @@
 """Machines with known latencies, and programs on them, for tests below the benchmarks."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from functools import cache
 from typing import Any
 
@@ -261,3 +261,28 @@ def ids(completions: list[Completion]) -> list[int]:
 
 def succeeded(completions: list[Completion]) -> bool:
     return all(completion.status is Status.SUCCESS for completion in completions)
+
+
+def check_that_nothing_is_lent(rig: Rig, ends: Iterable[QP]) -> None:
+    """Everything that a run has borrowed is back: slots, credits, turns and outstanding reads."""
+    # Credits that are under way come home without an event of their own.
+    rig.sim.run(until=rig.sim.now + 10**6)
+    transmitters = rig.cluster.fabric.transmitters()
+    for peer in rig.peers:
+        for port in peer.adapter.ports:
+            transmitters.append(port.transmitter)
+            for staging in (port.requests, port.responses):
+                staging.slots._collect()
+                assert staging.slots.available == staging.slots.capacity
+            assert not port._occupied
+            assert not port.scheduler
+            assert not port.scheduler._in_hand
+    for transmitter in transmitters:
+        if transmitter.credits is not None:
+            transmitter.credits._collect()
+            assert transmitter.credits.available == transmitter.credits.capacity
+    for qp in (end._qp for end in ends):
+        assert not qp.unacknowledged
+        assert not qp.scheduled
+        assert not qp.jobs
+        assert qp.outstanding_reads == 0

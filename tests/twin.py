@@ -7,7 +7,7 @@ with the simulator but the rates of links and buses.
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hcasim.bus.pcie import ps_per_byte as pcie_ps_per_byte
+from hcasim.bus.pcie_link import ps_per_byte as pcie_ps_per_byte
 from hcasim.catalog import EthernetLink, IwarpProtocol, Machine, PcieDevice
 from hcasim.engine import Rate
 from hcasim.fabric.medium import ps_per_byte as link_ps_per_byte

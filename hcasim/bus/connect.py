@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hcasim.bus.base import Bus
 from hcasim.bus.bridge import Bridge, BusBehind
-from hcasim.bus.pcie import FarEnd, PcieBus
+from hcasim.bus.pcie import PcieBus
+from hcasim.bus.pcie_link import FarEnd
 from hcasim.bus.pcix import PcixBus
 from hcasim.bus.upstream import MemoryController, Upstream
 from hcasim.catalog import Host, PcieDevice, PcixDevice

@@ -1,140 +1,23 @@
-"""PCI Express: two unidirectional links of TLPs, with DLLPs on the way back.
-
-Sizes and rates are formulas of the PCI Express Base Specification: a TLP carries 8 bytes of link
-overhead (framing 2, sequence number 2, LCRC 4) and a header of 3 or 4 double words; a DLLP is 8
-bytes. Lanes use 8b/10b up to generation 2 and 128b/130b from generation 3 on, and lose 4 symbols
-in 1538 to skip ordered sets (8b/10b).
-"""
+"""PCI Express: requests and completions over two unidirectional links, with tags and credits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
-from typing import NamedTuple
 
 from hcasim.bus.base import Bus, pieces, split
+from hcasim.bus.pcie_link import (
+    COMPLETION_HEADER,
+    DATA_CREDIT,
+    PROPAGATION_PS,
+    TLP_LINK_OVERHEAD,
+    FarEnd,
+    PcieLink,
+    memory_header,
+    ps_per_byte,
+)
 from hcasim.bus.upstream import Upstream
 from hcasim.catalog import PcieDevice
-from hcasim.catalog.adapter import CardBridge
-from hcasim.catalog.host import Chipset
-from hcasim.engine import CreditPool, Rate, SerialServer, Simulator
-
-TLP_LINK_OVERHEAD = 8
-COMPLETION_HEADER = 12
-DLLP_SIZE = 8
-DATA_CREDIT = 16
-PROPAGATION_PS = 1000
-_GIGATRANSFERS = {
-    1: Fraction(5, 2),
-    2: Fraction(5),
-    3: Fraction(8),
-    4: Fraction(16),
-    5: Fraction(32),
-}
-
-
-def memory_header(address_bits: int) -> int:
-    """Bytes of a memory request header: 3 double words for 32-bit addresses, 4 for 64-bit."""
-    return 12 if address_bits == 32 else 16
-
-
-def ps_per_byte(generation: int, lanes: int) -> Fraction:
-    """Time per byte of one direction in ps, line coding and skip ordered sets included.
-
-    Source: PCI Express Base Specification, physical layer: 2.5, 5, 8, 16 and 32 GT/s a lane.
-    """
-    gigatransfers = _GIGATRANSFERS[generation]
-    if generation <= 2:
-        coding = Fraction(10, 8) * Fraction(1538 + 4, 1538)
-    else:
-        coding = Fraction(130, 128)
-    return Fraction(8000) * coding / (gigatransfers * lanes)
-
-
-class PcieLink(SerialServer):
-    """One direction of the link: TLPs in order, and the DLLPs that answer the other direction.
-
-    Args:
-        tlps_per_ack: TLPs from the other direction that one Ack covers.
-        tlps_per_update: TLPs from the other direction that one UpdateFC covers.
-    """
-
-    __slots__ = (
-        "_acks_due",
-        "_dllp_time",
-        "_tlps_per_ack",
-        "_tlps_per_update",
-        "_updates_due",
-        "dllps",
-        "rate",
-        "tlps",
-    )
-
-    def __init__(
-        self, sim: Simulator, name: str, rate: Rate, tlps_per_ack: int, tlps_per_update: int
-    ) -> None:
-        super().__init__(sim, name)
-        self.rate = rate
-        self._dllp_time = rate.time(DLLP_SIZE)
-        self._tlps_per_ack = tlps_per_ack
-        self._tlps_per_update = tlps_per_update
-        self._acks_due = 0
-        self._updates_due = 0
-        self.dllps = 0
-        self.tlps = 0
-
-    def send(self, tlps: int, duration_ps: int) -> int:
-        """Send TLPs back to back; return the time in ps at which the last byte has arrived."""
-        self.tlps += tlps
-        return self.reserve(duration_ps) + PROPAGATION_PS
-
-    def answer(self, tlps: int, updated: int) -> int:
-        """Time in ps of the DLLPs for TLPs that arrived from the other direction.
-
-        Args:
-            tlps: TLPs received, for Acks.
-            updated: those of them that freed finite credits, for UpdateFCs.
-        """
-        acks, self._acks_due = divmod(self._acks_due + tlps, self._tlps_per_ack)
-        updates, self._updates_due = divmod(self._updates_due + updated, self._tlps_per_update)
-        dllps = acks + updates
-        self.dllps += dllps
-        return dllps * self._dllp_time
-
-
-class FarEnd(NamedTuple):
-    """The port at the other end of the link: of the chipset, or of a bridge.
-
-    Attributes:
-        completion: payload of one read completion in bytes.
-        short_read: longest read in bytes that is answered ahead of longer ones.
-        posted_headers: posted requests that it holds.
-        posted_data: posted data that it holds, in units of 16 bytes.
-        nonposted_headers: read requests that it holds.
-    """
-
-    completion: int
-    short_read: int
-    posted_headers: int
-    posted_data: int
-    nonposted_headers: int
-
-    @classmethod
-    def of_chipset(cls, chipset: Chipset) -> FarEnd:
-        """The root port."""
-        return cls(
-            chipset.completion,
-            chipset.short_read,
-            chipset.posted_header_credits,
-            chipset.posted_data_credits,
-            chipset.nonposted_header_credits,
-        )
-
-    @classmethod
-    def of_bridge(cls, bridge: CardBridge, chipset: Chipset) -> FarEnd:
-        """A port of a bridge, which holds what fits in its buffer and passes completions on."""
-        data = max(8, bridge.buffer // DATA_CREDIT)
-        return cls(chipset.completion, 0, max(4, data // 8), data, bridge.reads)
+from hcasim.engine import CreditPool, Rate, Simulator
 
 
 class _Read:

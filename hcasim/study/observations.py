@@ -13,9 +13,9 @@ from hcasim.catalog.files import unknown_id
 from hcasim.catalog.paths import display
 from hcasim.study.claims import Claim, Measure
 from hcasim.study.experiment import Scenario
+from hcasim.study.plans import plan
 from hcasim.study.points import Job, run_jobs
 from hcasim.study.quantities import BEST, FIELDS, UNITS
-from hcasim.study.replays import plan
 from hcasim.study.scenario import list_papers, load_scenario, load_scenarios
 
 

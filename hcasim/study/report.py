@@ -11,8 +11,9 @@ from typing import Any
 
 from hcasim import __version__
 from hcasim.study.experiment import Scenario
+from hcasim.study.plans import Plan, plan_all
 from hcasim.study.points import Progress, run_jobs
-from hcasim.study.replays import Plan, Replay, plan_all
+from hcasim.study.replays import Replay, collect
 from hcasim.study.scenario import (
     list_papers,
     load_context,
@@ -135,7 +136,7 @@ def reproduce(
         (job for one in plans.values() for job in one.jobs), workers=jobs, progress=progress
     )
     elapsed = perf_counter() - started
-    replays = {name: one.collect(points, elapsed) for name, one in plans.items()}
+    replays = {name: collect(one, points, elapsed) for name, one in plans.items()}
     curves = {
         f"{scenario}:{series}": curve
         for scenario, one in replays.items()

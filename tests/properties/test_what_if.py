@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from hcasim.bus.pcie import ps_per_byte
+from hcasim.bus.pcie_link import ps_per_byte
 from hcasim.catalog import resolve
 from hcasim.fabric.medium import ps_per_byte as link_ps_per_byte
 from hcasim.fabric.packet import BASE, FRAME_DELIMITERS

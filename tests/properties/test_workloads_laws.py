@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcasim.bus.pcie import ps_per_byte as pcie_ps_per_byte
+from hcasim.bus.pcie_link import ps_per_byte as pcie_ps_per_byte
 from hcasim.catalog import Machine
 from hcasim.fabric.medium import ps_per_byte
 from hcasim.workloads import Options, run_point

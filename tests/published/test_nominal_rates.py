@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.bus.pcie import ps_per_byte as pcie_ps_per_byte
+from hcasim.bus.pcie_link import ps_per_byte as pcie_ps_per_byte
 from hcasim.catalog import resolve
 from hcasim.fabric.medium import SKIP_INTERVAL, SKIP_SYMBOLS
 from hcasim.fabric.medium import ps_per_byte as link_ps_per_byte

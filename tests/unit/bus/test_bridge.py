@@ -197,9 +197,9 @@ class Recorder:
 @given(st.lists(st.sampled_from(["write", "read", "answer"]), max_size=30))
 def test_nothing_passes_a_write_in_a_bridge(operations: list[str]) -> None:
     sim = Simulator()
-    behind = Recorder(sim)
+    behind: Any = Recorder(sim)
     described = Description(latency=400_000, buffer=256)
-    bridge = Bridge(sim, "bridge", described, behind)  # type: ignore[arg-type]
+    bridge = Bridge(sim, "bridge", described, behind)
     expected = []
     for number, operation in enumerate(operations):
         if operation == "answer":

@@ -13,7 +13,7 @@ from itertools import count, pairwise
 import pytest
 
 from hcasim.bus import PcieBus
-from hcasim.bus.pcie import memory_header, ps_per_byte
+from hcasim.bus.pcie_link import memory_header, ps_per_byte
 
 Make = Callable[..., PcieBus]
 BYTE_PS = 500 * 1542 / 1538

@@ -1,6 +1,7 @@
 """Stopping when a run repeats gives the result of the whole run."""
 
 from math import gcd
+from typing import Any
 
 import pytest
 
@@ -218,14 +219,13 @@ def test_a_new_latency_is_that_of_all_iterations(name: str, qps: int) -> None:
     ],
 )
 def test_one_round_trip_tells_all_where_a_message_displaces_every_translation(
-    size: int, options: dict[str, object], laps: int
+    size: int, options: dict[str, Any], laps: int
 ) -> None:
     # 64 translations reach 256 KiB.
     tight = machine({"adapter.mtt.entries": "64"}, adapter="mt23108")
-    words = {"size": size, "iters": 20, "warmup": 5, **options}
+    words = {"size": size, "iters": 20, "warmup": 5} | options
     short, full = (
-        run_point("netpipe", tight, Options(exact=exact, **words))  # type: ignore[arg-type]
-        for exact in (False, True)
+        run_point("netpipe", tight, Options(exact=exact, **words)) for exact in (False, True)
     )
     assert short.row == full.row
     assert short.counters["port_rcv_data"] == pytest.approx(2 * laps * size, rel=0.01)
