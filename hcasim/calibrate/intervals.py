@@ -30,10 +30,12 @@ METHODS = {
     ),
     "linear": ("Intervals: 95 %, from the errors of the observations, to first order.",),
 }
-ROUNDS = 6
+ROUNDS = 8
 """Most steps towards one end of a profile."""
 FARTHER = 4.0
 """How many times as far a step may go at most as the one before."""
+BRACKET = 0.1
+"""Steps between two places keep this share of their distance from both."""
 NEAR = 0.2
 """An end is found if the cost is this close to what it should be, in parts of its rise."""
 LONG = 2.0
@@ -57,6 +59,7 @@ class _Side:
     reach: float
     limit: float
     way: Array
+    earlier: tuple[float, float] = (0.0, 0.0)
     below: tuple[float, float] = (0.0, 0.0)
     above: tuple[float, float] | None = None
     done: bool = False
@@ -175,32 +178,44 @@ def _judged(report: FitReport, space: Space, sides: Sequence[_Side], rise: float
 
 def _advance(side: _Side, gained: float, rise: float) -> None:
     if gained < rise:
-        side.below = max(side.below, (side.reach, gained))
+        if side.reach > side.below[0]:
+            side.earlier, side.below = side.below, (side.reach, gained)
     elif side.above is None or side.reach < side.above[0]:
         side.above = (side.reach, gained)
     if abs(gained / rise - 1) < NEAR or (side.reach >= side.limit and gained < rise):
         side.done = True
         return
-    # A profile is nearly a parabola; where it is not, at most so much farther or half as far.
-    factor = math.sqrt(rise / gained) if gained > 0 else FARTHER
-    side.reach = min(side.reach * min(max(factor, 0.5), FARTHER), side.limit)
-    if side.above is not None and not side.below[0] < side.reach < side.above[0]:
-        side.reach = 0.5 * (side.below[0] + side.above[0])
+    side.reach = _aim(side, rise)
+    if side.above is not None:
+        margin = BRACKET * (side.above[0] - side.below[0])
+        side.reach = min(max(side.reach, side.below[0] + margin), side.above[0] - margin)
+
+
+def _aim(side: _Side, rise: float) -> float:
+    """Return where the cost should have risen enough, by the last two places around or before.
+
+    A profile is nearly a parabola, whose square root is straight.
+    """
+    (near, low), (far, high) = (
+        (side.earlier, side.below) if side.above is None else (side.below, side.above)
+    )
+    roots = math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
+    if side.above is None:
+        most = min(FARTHER * side.reach, side.limit)
+        if roots[1] <= roots[0]:
+            return most
+    else:
+        most = far
+    return min(near + (far - near) * (math.sqrt(rise) - roots[0]) / (roots[1] - roots[0]), most)
 
 
 def _end(side: _Side, rise: float) -> float:
     """Return where the cost has risen enough, between the places that were tried."""
     if side.limit <= 0:
         return 0.0
-    near, low = side.below
-    if side.above is None:
-        if low <= 0 or near >= side.limit:
-            return near
-        return min(near * math.sqrt(rise / low), side.limit)
-    far, high = side.above
-    # The square root of a parabola is straight.
-    roots = math.sqrt(max(low, 0.0)), math.sqrt(high)
-    return near + (far - near) * (math.sqrt(rise) - roots[0]) / (roots[1] - roots[0])
+    if side.above is None and side.below[0] >= side.limit:
+        return side.limit
+    return _aim(side, rise)
 
 
 def _profile_costs(

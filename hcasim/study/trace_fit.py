@@ -17,7 +17,7 @@ from hcasim.calibrate.intervals import METHODS, TRIES, profiled, with_bootstrap
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Objective
 from hcasim.calibrate.report import Table
-from hcasim.calibrate.sampling import straight_samples, weighed_samples
+from hcasim.calibrate.sampling import Samples, straight_samples, weighed_samples
 from hcasim.study.evidence import Evidence
 from hcasim.study.trace_request import Prepared
 from hcasim.traces import Trace
@@ -43,14 +43,14 @@ class TraceFit:
         report: the fit.
         before: what the base description gives for each fitted observation.
         held: the observations that were held out, as the fit has them.
-        samples: values that the traces allow, samples by parameters, in base units.
+        samples: values that the traces allow.
     """
 
     prepared: Prepared
     report: FitReport
     before: tuple[Residual, ...]
     held: tuple[Residual, ...]
-    samples: Array
+    samples: Samples
 
     def calibration(self) -> Calibration:
         """Return what the file holds."""
@@ -102,7 +102,7 @@ class TraceFit:
                 one.path: tuple(
                     one.parameter.clip(one.parameter.snap(float(value))) for value in column
                 )
-                for one, column in zip(report.parameters, self.samples[:SAMPLES].T, strict=True)
+                for one, column in zip(report.parameters, self.samples.values.T, strict=True)
             },
         )
 
@@ -163,6 +163,11 @@ class TraceFit:
         if self.report.inflation > OPAQUE:
             lines.append(
                 "the model does not describe these curves: its parameters say little of the machine"
+            )
+        if self.samples.poor:
+            lines.append(
+                f"the samples rest on {self.samples.support:.0f} places, which is few: bands of "
+                "bench --uncertainty are rough; set out from this fit, or free less"
             )
         return lines + self.report.closing_lines()
 

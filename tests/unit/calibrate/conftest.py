@@ -11,11 +11,8 @@ import pytest
 from hcasim.calibrate import Observation, Setup, Trial
 from hcasim.catalog import Fit, FittedValue
 from hcasim.workloads import Options
+from tests.unit.calibrate.toys import QUEUE, RESPONDER, SEND, starting
 
-SEND = "adapters.mt25208.send.latency"
-RECEIVE = "adapters.mt25208.receive.latency"
-QUEUE = "adapters.mt25208.receive_queue.latency"
-RESPONDER = "adapters.mt25208.responder.latency"
 BRIDGE = "hosts.xeon-e7520.pcix_bridge.latency"
 
 MakeFit = Callable[..., Fit]
@@ -78,3 +75,16 @@ def observe() -> Observe:
         return Observation(**{**fields, **changes})
 
     return make
+
+
+@pytest.fixture
+def curved_fit(make_fit: MakeFit) -> Fit:
+    """A fit of all that the curved model has."""
+    return make_fit({SEND: (0, 3000), QUEUE: (0, 3000), RESPONDER: (0, 9000)})
+
+
+@pytest.fixture
+def pair(make_fit: MakeFit) -> Fit:
+    """A fit of two quantities of which the valley shows the sum."""
+    free = make_fit({SEND: (0, 8000), QUEUE: (0, 1000)})
+    return starting(free, {SEND: 800, QUEUE: 200})
