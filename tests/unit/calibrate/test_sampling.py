@@ -1,0 +1,113 @@
+"""Samples of a fit are as likely as the data make them, and bands of them hold the truth."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hcasim.calibrate import calibrate, sampling
+from hcasim.calibrate.fit import TRACES
+from hcasim.calibrate.intervals import profiled
+from hcasim.calibrate.sampling import ENOUGH, straight_samples, weighed_samples
+from hcasim.catalog import Fit
+from tests.unit.calibrate.toys import (
+    RECEIVE,
+    SEND,
+    TRUTH,
+    in_a_valley,
+    measured,
+    run_curved,
+    starting,
+    valley,
+)
+
+MakeFit = Callable[..., Fit]
+Array = NDArray[np.float64]
+
+
+def test_straight_samples_scatter_as_the_fit_is_uncertain(curved_fit: Fit) -> None:
+    report = calibrate(curved_fit, measured(3), run=run_curved, search=TRACES)
+    found = straight_samples(report, np.random.default_rng(1), 2000).values
+    for n, one in enumerate(report.parameters):
+        assert np.std(found[:, n]) == pytest.approx(one.deviation, rel=0.1)
+        assert found[:, n].min() >= one.parameter.low
+        assert found[:, n].max() <= one.parameter.high
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_samples_of_a_nearly_straight_model_scatter_as_to_first_order(
+    curved_fit: Fit, seed: int
+) -> None:
+    report = calibrate(curved_fit, measured(seed), run=run_curved, search=TRACES)
+    found = weighed_samples(profiled(report), np.random.default_rng(seed), 200)
+    assert found.support > 2 * ENOUGH
+    for n, one in enumerate(report.parameters):
+        assert np.std(found.values[:, n]) == pytest.approx(one.deviation, rel=0.35)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_samples_reach_where_the_profiles_do(pair: Fit, seed: int) -> None:
+    profile = profiled(calibrate(pair, in_a_valley(None), run=valley, search=TRACES))
+    found = weighed_samples(profile, np.random.default_rng(seed), 200).values
+    again = weighed_samples(profile, np.random.default_rng(seed), 200).values
+    assert np.array_equal(found, again)
+    for n, one in enumerate(profile.report.parameters):
+        low, high = one.interval
+        for part in (found[:, n], found[:50, n]):
+            assert low - 50_000 < part.min() < low + 0.2 * (high - low)
+            assert high + 50_000 > part.max() > high - 0.25 * (high - low)
+    # The sum is known to a part in a hundred over the root of six.
+    assert np.std(found.sum(axis=1)) < 40_000
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_samples_fill_a_move_that_the_data_do_not_notice(make_fit: MakeFit, seed: int) -> None:
+    free = starting(make_fit({SEND: (0, 1000), RECEIVE: (0, 1000)}), {SEND: 900, RECEIVE: 500})
+    # The valley does not depend on the pipeline of the receiver at all.
+    report = calibrate(free, in_a_valley(seed, 0.7), run=valley, search=TRACES)
+    found = weighed_samples(profiled(report), np.random.default_rng(seed), 200)
+    low, middle, high = np.quantile(found.values[:, 1], [0.05, 0.5, 0.95])
+    assert low < 150_000
+    assert 350_000 < middle < 650_000
+    assert high > 850_000
+
+
+def test_that_few_places_carry_the_weight_is_known(
+    pair: Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = profiled(calibrate(pair, in_a_valley(None), run=valley, search=TRACES))
+    good = weighed_samples(profile, np.random.default_rng(1), 200)
+    assert not good.poor
+    # Proposals of the first order alone hardly meet the valley, which sets out where they end.
+    blind = replace(profile, ends=np.empty((0, 2)))
+    monkeypatch.setattr(sampling, "PROPOSALS", 5)
+    assert weighed_samples(blind, np.random.default_rng(1), 200).poor
+
+
+@pytest.mark.slow
+def test_bands_hold_the_truth_at_the_stated_rate(pair: Fit, curved_fit: Fit) -> None:
+    held, in_valley = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        profile = profiled(calibrate(curved_fit, measured(seed), run=run_curved, search=TRACES))
+        ends = band(weighed_samples(profile, rng, 50).values)
+        held += [
+            low <= value <= high for low, high, value in zip(*ends, TRUTH.values(), strict=True)
+        ]
+        # The truth is anywhere in the valley, not where the search sets out.
+        send = float(np.random.default_rng(1000 + seed).uniform(0.0, 0.8))
+        seen = in_a_valley(seed, send, 1.0 - send)
+        profile = profiled(calibrate(pair, seen, run=valley, search=TRACES))
+        low, high = band(weighed_samples(profile, rng, 50).values)[:, 0]
+        in_valley.append(low <= 1e6 * send <= high)
+    # Of 60 and 20 bands of 90 %, 54 and 18 are expected to hold.
+    assert sum(held) >= 48, sum(held)
+    assert sum(in_valley) >= 14, sum(in_valley)
+
+
+def band(values: Array) -> Array:
+    """Return the ends of the bands as `bench --uncertainty` takes them."""
+    ends: Array = np.quantile(values, [0.05, 0.95], axis=0, method="weibull")
+    return ends
