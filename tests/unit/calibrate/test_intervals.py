@@ -15,6 +15,7 @@ from hcasim.calibrate import (
     Setup,
     calibrate,
     free_parameters,
+    intervals,
 )
 from hcasim.calibrate.fit import TRACES, Search, _kept, _Solution
 from hcasim.calibrate.intervals import with_bootstrap, with_profile
@@ -153,7 +154,21 @@ def test_a_nearly_collinear_pair_is_known_only_in_combination(pair: Fit) -> None
     assert found[QUEUE].interval[1] == 1_000_000
 
 
-def test_a_profile_goes_on_where_the_cost_hardly_rises(pair: Fit) -> None:
+def test_a_pair_whose_partner_is_at_its_bound_is_known_only_in_combination(
+    make_fit: MakeFit,
+) -> None:
+    free = starting(make_fit({SEND: (0, 8000), QUEUE: (0, 1000)}), {SEND: 800, QUEUE: 700})
+    seen = in_a_valley(None, 0.8, 0.7)
+    found = with_profile(calibrate(free, seen, run=valley, search=TRACES))
+    # The other cannot be more than 1 us, and their sum is 1.5 us.
+    assert found[SEND].interval[0] == pytest.approx(500_000, abs=60_000)
+    assert str(found[SEND].verdict) == f"only in combination with {QUEUE}"
+
+
+def test_a_profile_goes_on_where_the_cost_hardly_rises(
+    pair: Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intervals, "ROUNDS", 5)
     # These errors make the fit end beyond the valley, whose floor then lies above the fit.
     seen = in_a_valley(2, 0.3047, 0.6953)
     found = with_profile(calibrate(pair, seen, run=valley, search=TRACES))

@@ -83,7 +83,10 @@ def test_that_few_places_carry_the_weight_is_known(
     # Proposals of the first order alone hardly meet the valley, which sets out where they end.
     blind = replace(profile, ends=np.empty((0, 2)))
     monkeypatch.setattr(sampling, "PROPOSALS", 5)
+    before = profile.report.local.objective.evaluations
     assert weighed_samples(blind, np.random.default_rng(1), 200).poor
+    # It has looked for more places than usual.
+    assert profile.report.local.objective.evaluations > before + 2 * sampling.PROPOSALS
 
 
 @pytest.mark.slow
