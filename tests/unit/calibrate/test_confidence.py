@@ -80,6 +80,18 @@ def test_numbers_that_contradict_each_other_widen_the_intervals(
     assert any("times what the rounding explains" in line for line in torn.closing_lines())
 
 
+def test_numbers_that_contradict_each_other_hide_what_they_would_have_told(
+    make_fit: MakeFit, observe: Observe, run: Any
+) -> None:
+    # The bounds are 0.2 us apart, and an error may be 0.01 us or ten times as much.
+    fit = make_fit({SEND: (0, 200)})
+    agree = [observe("write_lat", f"1.{n}", id=n) for n in ("90", "91", "89")]
+    differ = [observe("write_lat", f"1.{n}", id=n) for n in ("90", "98", "82")]
+    calm, torn = (calibrate(fit, seen, run=run)[SEND] for seen in (agree, differ))
+    assert calm.verdict.identified
+    assert str(torn.verdict) == "not at all"
+
+
 def test_a_straight_model_gets_the_covariance_of_the_textbook(
     make_fit: MakeFit, observe: Observe
 ) -> None:
