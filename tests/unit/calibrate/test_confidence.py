@@ -85,8 +85,8 @@ def test_numbers_that_contradict_each_other_hide_what_they_would_have_told(
 ) -> None:
     # The bounds are 0.2 us apart, and an error may be 0.01 us or ten times as much.
     fit = make_fit({SEND: (0, 200)})
-    agree = [observe("write_lat", f"1.{n}", id=n) for n in ("90", "91", "89")]
-    differ = [observe("write_lat", f"1.{n}", id=n) for n in ("90", "98", "82")]
+    agree = [observe("write_lat", n, id=n) for n in ("1.90", "1.91", "1.89")]
+    differ = [observe("write_lat", n, id=n) for n in ("1.90", "2.02", "1.78")]
     calm, torn = (calibrate(fit, seen, run=run)[SEND] for seen in (agree, differ))
     assert calm.verdict.identified
     assert str(torn.verdict) == "not at all"
