@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -74,7 +75,20 @@ class Request:
         words += ["--loss", self.loss, "--floor", f"{100 * self.floor:g}"]
         words += ["--intervals", self.intervals, "--seed", str(self.seed)]
         words += ["--allow-mismatch"] if self.allow_mismatch else []
-        return shlex.join([*words, "-o", "FILE"])
+        return " ".join(_quoted(word) for word in [*words, "-o", "FILE"])
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for the shell, on one line whatever it holds."""
+    if word.isprintable():
+        return shlex.quote(word)
+    # What bash and its like take for a newline.
+    text = word.replace("\\", "\\\\").replace("'", "\\'")
+    told = "".join(
+        one if one.isprintable() else "".join(f"\\x{byte:02x}" for byte in os.fsencode(one))
+        for one in text
+    )
+    return f"$'{told}'"
 
 
 @dataclass(frozen=True)
