@@ -12,17 +12,9 @@ from pydantic import ValidationError
 
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.catalog.paths import display
-from hcasim.traces.schema import (
-    RECORDS,
-    SCHEMA,
-    VERSION,
-    End,
-    Failure,
-    Header,
-    Point,
-    Record,
-    to_dict,
-)
+from hcasim.traces.header import Header
+from hcasim.traces.record import Record
+from hcasim.traces.schema import RECORDS, SCHEMA, VERSION, End, Failure, Point, to_dict
 
 _SHOWN = 60
 """Characters of what was found that a message repeats."""

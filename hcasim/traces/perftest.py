@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
-from hcasim.traces.perftest_run import WORKLOADS, Run, bandwidth, latency
+from hcasim.traces.perftest_figures import bandwidth, latency
+from hcasim.traces.perftest_run import WORKLOADS, Run
 from hcasim.traces.perftest_table import Listing, is_head, read_columns, sampled, times_of
 from hcasim.traces.reading import (
     Figure,

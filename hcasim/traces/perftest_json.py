@@ -11,14 +11,8 @@ from dataclasses import dataclass
 
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
-from hcasim.traces.perftest_run import (
-    UNITS,
-    WORKLOADS,
-    Run,
-    bandwidth,
-    fitting_units,
-    latency,
-)
+from hcasim.traces.perftest_figures import UNITS, bandwidth, fitting_units, latency
+from hcasim.traces.perftest_run import WORKLOADS, Run
 from hcasim.traces.reading import (
     Hints,
     Source,
