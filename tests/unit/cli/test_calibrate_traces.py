@@ -393,3 +393,18 @@ def test_the_truth_lies_within_the_intervals_of_noisy_traces(
             hits.append(low <= value <= high)
     # Of 36 intervals of 95 %, two are expected to miss; more than six would in 1 case of 400.
     assert sum(hits) >= 30
+
+
+@pytest.mark.parametrize("name", ["a\nb = 1\x1b[2J.jsonl", "a\udcff.jsonl"])
+def test_the_name_of_a_trace_breaks_no_file(
+    name: str, hcasim_: Hcasim, exact: Path, in_empty_folder: Path
+) -> None:
+    trace = in_empty_folder / name
+    trace.write_bytes((exact / "read_lat.jsonl").read_bytes())
+    words = ("--testbed", "liu2004", "--free", "adapter.responder.latency", *LINEAR, "-j", "1")
+    found = hcasim_("calibrate", name, *words, "-o", "cal.toml", "--report", "r.html")
+    assert found.code == 0
+    shown = ascii(name)[1:-1]
+    assert [one["name"] for one in read_calibration(Path("cal.toml")).traces] == [shown]
+    assert Path("r.html").exists()
+    assert "\x1b" not in found.output + found.messages
