@@ -27,8 +27,8 @@ from hcasim.traces.reading import (
 )
 from hcasim.traces.schema import Failure, Point
 
-_PAIRS = re.compile(r"#?\s*\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
-_SETUP = re.compile(r"#\s*(Window creation|Synchronization|Rank 0 Memory on)\b.*")
+_PAIRS = re.compile(r"\s*#?\s*\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
+_SETUP = re.compile(r"\s*#\s*(Window creation|Synchronization|Rank 0 Memory on|Send Buffer on)\b.*")
 
 _CUT = "the output was cut short"
 

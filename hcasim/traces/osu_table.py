@@ -9,7 +9,8 @@ from hcasim.traces.osu_titles import HALF_ROUND_TRIPS
 from hcasim.traces.reading import Figure, Quantity, Unreadable, agree, ordered, shown
 from hcasim.traces.schema import Measured
 
-_HEAD = re.compile(r"\s*#\s*Size\s+.*")
+# Pages and editors take the number sign for a mark of their own; then a unit tells the head.
+_HEAD = re.compile(r"\s*(?:#\s*Size\s+.*|Size\s+.*(?:\((?:us|MB/s)\)|\bMB/s).*)")
 _COLUMN = re.compile(
     r"(?P<rate>Messages/s)|(?P<bare>MB/s)|(?P<iterations>Iterations)|(?P<validation>Validation)"
     r"|(?P<transmit>Transmit Size)"

@@ -29,6 +29,8 @@ from hcasim.traces.schema import Failure, Measured, Point
 
 TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
 _OTHER_TITLE = re.compile(r" {4,}(\S.* Test)\s*")
+# Behind the table of both directions, each one's again.
+_ONE_WAY = re.compile(r"\s*(Local|Remote) results:\s*")
 _RULE = re.compile(r"\s*-{40,}\s*")
 _SETTING = re.compile(
     r"(Dual-port|Device|Number of qps|Transport type|Connection type|Using SRQ|TX depth|RX depth"
@@ -108,6 +110,13 @@ class _Reader:
             self.table.run.set_title(match[1].replace(" ", "_"))
             check_title(self.hints, self.table.run.workload)
             self.table.broken = False
+        elif match := _ONE_WAY.fullmatch(line):
+            self._close()
+            # Its heads and lines are passed over.
+            self.table = _Table(Run(number), broken=True)
+            self.found.note(
+                f"line {number}: {match[1].lower()} results (--report-both) passed over"
+            )
         elif match := _OTHER_TITLE.fullmatch(line):
             self.untold = f"of {shown(match[1])}, which is not known"
         elif is_head(line):
