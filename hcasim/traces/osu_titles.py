@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 TITLE = re.compile(
-    r"\s*#?\s*OSU MPI(?P<name>.*?) Test(?:\s+\(?(?:v|Version )\s?(?P<version>[\w.]+)\)?)?\s*"
+    r"\s*#?\s*OSU (?:One Sided )?MPI(?P<name>.*?) Test"
+    r"(?:\s+\(?(?:v|Version )\s?(?P<version>[\w.]+)\)?)?\s*"
 )
 WITHOUT_SIZES = ("init", "hello world", "barrier latency")
 ACCELERATED = re.compile(r"-(CUDA|OPENACC|ROCM|MANAGED|SYCL)\b")

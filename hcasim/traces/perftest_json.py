@@ -39,6 +39,7 @@ _SETTINGS = {
     "Mtu": "Mtu",
     "Link_type": "Link type",
     "Max_inline_data": "Max inline data",
+    "Use_ROCm_memory": "Use ROCm memory",
     "Test with events": "events",
 }
 _TIMES = {

@@ -16,6 +16,17 @@ _TITLE = re.compile(
 _VERBS = {"Send": "send", "RDMA_Write": "write", "RDMA_Read": "read", "Atomic": "atomic"}
 _OPS = {"CMP_AND_SWAP": "cmp_swap", "FETCH_AND_ADD": "fetch_add"}
 _LAYERS = {"IB": "infiniband", "InfiniBand": "infiniband", "Ethernet": "ethernet"}
+_SETTING = re.compile(
+    r"(Dual-port|Device|Number of qps|Transport type|Connection type|Using SRQ|TX depth|RX depth"
+    r"|Window|(?<!Recv )Post List|CQ Moderation|Mtu|Link type|Max inline data|Outstand reads"
+    r"|rdma_cm QPs|Use ROCm memory)\s*:\s*(\S+)"
+)
+_OLD_SETTINGS = (
+    # 2006 to 2011.
+    (re.compile(r"\s*Inline data is used up to ([0-9]+) bytes? message"), "Max inline data"),
+    (re.compile(r"\s*Number of qp's running ([0-9]+)"), "Number of qps"),
+    (re.compile(r"\s*(Test with events)\b"), "events"),
+)
 WORKLOADS = (
     *(f"{verb}_lat" for verb in _VERBS.values()),
     *(f"{verb}_{way}" for verb in _VERBS.values() for way in ("bw", "bibw")),
@@ -70,6 +81,13 @@ class Run:
             name.lower(): True for name in ("Multicast", "forwarding") if name in words
         }
 
+    def take_settings(self, line: str) -> None:
+        """Take what a line says of the run, if it does."""
+        self.settings |= dict(_SETTING.findall(line))
+        for pattern, key in _OLD_SETTINGS:
+            if match := pattern.match(line):
+                self.settings[key] = match[1]
+
     def device(self, hints: Hints) -> Device:
         """Return what it says of the adapter."""
         layer = _LAYERS.get(self.settings.get("Link type", ""), "")
@@ -118,6 +136,8 @@ class Run:
             options["srq"] = True
         if self.settings.get("events"):
             options["events"] = True
+        if self.settings.get("Use ROCm memory") == "ON":
+            options["accelerator"] = "ROCM"
         if self._number("Post List") > 1:
             options["post_list"] = self._number("Post List")
         return options | self.options

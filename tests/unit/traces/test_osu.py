@@ -24,6 +24,12 @@ def test_both_directions_have_a_column_of_their_own_in_version_3(read: Read) -> 
     ]
 
 
+def test_one_sided_programs_of_version_3_say_so(read: Read) -> None:
+    assert [point.workload for point in read(outputs.OSU_3_ONE_SIDED).points] == [
+        *("osu_put_bibw", "osu_put_bibw", "osu_get_latency")
+    ]
+
+
 def test_full_results_have_least_and_greatest_times(read: Read) -> None:
     trace = read(outputs.OSU_5_FULL)
     (measured,) = trace.points[0].measured

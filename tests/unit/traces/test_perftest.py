@@ -346,3 +346,15 @@ def test_one_direction_is_not_taken_for_both(read: Read) -> None:
 def test_one_direction_is_passed_over_even_if_the_user_names_the_test(read: Read) -> None:
     found = read(outputs.PERFTEST_REPORT_BOTH, workload="send_bibw").points
     assert found == read(outputs.PERFTEST_REPORT_BOTH).points
+
+
+def test_memory_of_an_accelerator_is_told_by_an_option(read: Read) -> None:
+    allocated = "allocated GPU buffer of a 131072 address at 0x5af3874d4fb0 for type CUDA_MEM\n"
+    freed = "deallocating GPU buffer 00007255bb400000\ndestroying current CUDA Ctx\n"
+    found = read(f"initializing CUDA\n{allocated}{BW}{freed}{LAT}").points
+    assert found[0].options["accelerator"] is True
+    assert not [point for point in found[1:] if "accelerator" in point.options]
+    (point,) = read(outputs.PERFTEST_2024_BW.replace("memory : OFF", "memory : ON")).points
+    assert point.options["accelerator"] == "ROCM"
+    (point,) = read(outputs.PERFTEST_2024_BW).points
+    assert "accelerator" not in point.options
