@@ -9,6 +9,7 @@ from hcasim.catalog.link import MTUS, EthernetLink, InfinibandLink, Link
 from hcasim.catalog.loader import Loaded, find_kind, load
 from hcasim.catalog.machine import Machine
 from hcasim.catalog.paths import data_path
+from hcasim.catalog.printable import printable
 from hcasim.catalog.protocol import InfinibandProtocol, IwarpProtocol
 from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter
 from hcasim.catalog.resolve import resolve
@@ -57,6 +58,7 @@ __all__ = [
     "one_of",
     "parse_size",
     "parse_time",
+    "printable",
     "read_toml",
     "render_fit",
     "resolve",

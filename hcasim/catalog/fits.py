@@ -9,6 +9,7 @@ from typing import Any
 
 from hcasim.catalog.errors import CatalogError, nearest, one_of
 from hcasim.catalog.paths import data_path, display
+from hcasim.catalog.printable import printable
 
 _ENTRY_KEYS = (
     "value",
@@ -181,7 +182,7 @@ def render_fit(fit: Fit, header: Iterable[str] = ()) -> str:
     Returns:
         TOML text, the same for the same fit.
     """
-    comment = [f"# {line}".rstrip() for line in header]
+    comment = [f"# {printable(line)}".rstrip() for line in header]
     lines = [*comment, ""] if comment else []
     lines += [f"{key} = {_toml(getattr(fit, key))}" for key in _FILE_KEYS]
     sections: dict[str, list[str]] = {}

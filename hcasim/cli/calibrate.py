@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.command import Command, Faults, jobs_option, read_settings, settings_option
-from hcasim.cli.output import note, print_json, print_table, progress_bar
+from hcasim.cli.output import note, print_json, print_line, print_table, progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -299,7 +299,7 @@ def _print(tables: Iterable[Table], lines: Iterable[str], data: dict[str, Any] |
         print_table(table.title, table.columns, table.rows, right=table.right)
         click.echo()
     for line in lines:
-        click.echo(line)
+        print_line(line)
 
 
 def check_folder(output: Path) -> None:

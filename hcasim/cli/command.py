@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from hcasim.cli.output import print_line
+
 
 class Faults(click.ClickException):
     """Bad input, with every fault on a line of its own.
@@ -25,7 +27,7 @@ class Faults(click.ClickException):
     def show(self, file: Any = None) -> None:
         """Write the faults to standard error."""
         for fault in self.faults:
-            click.echo(f"Error: {fault}", err=True)
+            print_line(f"Error: {fault}", err=True)
 
 
 class Command(click.Command):

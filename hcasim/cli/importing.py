@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.command import Command, Faults
-from hcasim.cli.output import note, print_json, print_table
+from hcasim.cli.output import note, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from hcasim.traces import Hints, Measured, Trace
@@ -228,7 +228,7 @@ def _print(name: str, trace: Trace) -> None:
     heading = ", ".join(filter(None, (f"{name}: {tool}", adapter)))
     print_table(heading, columns, rows, right=("Size", "Value"), spare=("Options",))
     for failure in trace.failures:
-        click.echo(f"Failed: {failure.workload}: {failure.error}")
+        print_line(f"Failed: {failure.workload}: {failure.error}")
     for line in header.notes:
         note(f"Note: {line}")
     if trace.end is not None and not trace.end.complete:

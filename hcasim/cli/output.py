@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,7 +38,9 @@ def print_table(
         wrap: columns whose cells may take several lines of a terminal; the last one without it.
         spare: columns that a terminal narrower than 120 characters does without.
     """
-    rows = list(rows)
+    from hcasim.catalog import printable
+
+    title, rows = printable(title), [[printable(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _print_drawn(title, columns, rows, right, wrap or columns[-1:], spare)
     else:
@@ -63,7 +66,7 @@ def plain_table(
 def _print_drawn(
     title: str,
     columns: Sequence[str],
-    rows: list[Sequence[str]],
+    rows: Sequence[Sequence[str]],
     right: Collection[str],
     wrap: Collection[str],
     spare: Collection[str],
@@ -85,6 +88,13 @@ def _print_drawn(
     console.print(table)
 
 
+def print_line(text: str, *, err: bool = False) -> None:
+    """Print a line that may quote what others have named."""
+    from hcasim.catalog import printable
+
+    click.echo(printable(text), err=err)
+
+
 def print_json(data: object) -> None:
     """Print one JSON document."""
     click.echo(to_json(data), nl=False)
@@ -92,7 +102,9 @@ def print_json(data: object) -> None:
 
 def to_json(data: object) -> str:
     """Return a JSON document as text."""
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    # JSON leaves these as they are, but a terminal may obey them.
+    return re.sub("[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
 def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -108,7 +120,7 @@ def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def note(text: str) -> None:
     """Tell the user something that is not data."""
-    click.echo(text, err=True)
+    print_line(text, err=True)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from hcasim.calibrate.freeing import free_fit
 from hcasim.calibrate.intervals import KINDS
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Budget
-from hcasim.catalog import CatalogError, Fit, nearest, one_of, resolve
+from hcasim.catalog import CatalogError, Fit, nearest, one_of, printable, resolve
 from hcasim.study.evidence import FLOOR, Base, Evidence, gather
 from hcasim.study.mismatch import mismatches
 from hcasim.traces import Trace, read_trace
@@ -128,7 +128,7 @@ def prepare_fit(request: Request) -> Prepared:
             continue
         if any(trace.sha256 == other.sha256 for other in traces.values()):
             faults.append(f"{file}: found twice")
-        traces[_unique(file.name, traces)] = trace
+        traces[_unique(printable(file.name), traces)] = trace
     faults += _word_faults(request)
     base = fit = None
     try:

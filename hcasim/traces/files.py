@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +13,11 @@ from pydantic import ValidationError
 
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.catalog.paths import display
-from hcasim.traces.schema import (
-    RECORDS,
-    SCHEMA,
-    VERSION,
-    End,
-    Failure,
-    Header,
-    Point,
-    Record,
-    to_dict,
-)
+from hcasim.traces.header import Header
+from hcasim.traces.record import Record
+from hcasim.traces.schema import RECORDS, SCHEMA, VERSION, End, Failure, Point, to_dict
 
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 60
 """Characters of what was found that a message repeats."""
 
@@ -120,6 +114,9 @@ def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
                 faults[-1] += "; what another tool printed becomes a trace by `hcasim import`"
                 return [], faults
             continue
+        if _HALF.search(line) and not _is_text(table):
+            faults.append(f"{where}:{number}: found half a character (\\ud800 to \\udfff)")
+            continue
         kind = table.get("record") if isinstance(table, dict) else None
         if not isinstance(kind, str) or kind not in RECORDS:
             faults.append(
@@ -141,6 +138,15 @@ def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
         except ValidationError as error:
             faults += dict.fromkeys(f"{where}:{number}: {one}" for one in _told(error))
     return records, faults
+
+
+def _is_text(table: object) -> bool:
+    """Whether all text can be written: JSON may escape halves of characters."""
+    try:
+        json.dumps(table, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _told(error: ValidationError) -> Iterator[str]:

@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import Literal
 
 from hcasim.catalog.errors import CatalogError, one_of
-from hcasim.traces import netpipe, netpipe_terminal, osu, perftest, perftest_table
+from hcasim.traces import netpipe, netpipe_terminal, osu, osu_table, perftest, perftest_table
 from hcasim.traces.files import Trace, parse_trace
+from hcasim.traces.header import Header
 from hcasim.traces.imported import Imported, described
+from hcasim.traces.osu_titles import TITLE
 from hcasim.traces.perftest_json import read_perftest_json
 from hcasim.traces.reading import Hints, Source, Unreadable, figure, known_word
-from hcasim.traces.schema import End, Header
+from hcasim.traces.schema import End
 
 Format = Literal["probe", "perftest", "osu", "netpipe"]
 FORMATS: tuple[Format, ...] = ("probe", "perftest", "osu", "netpipe")
@@ -31,7 +33,7 @@ _MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
         "perftest",
         lambda line: perftest.TITLE.fullmatch(line) or perftest_table.is_head(line),
     ),
-    ("osu", lambda line: osu.TITLE.fullmatch(line) or osu.HEAD.fullmatch(line)),
+    ("osu", lambda line: TITLE.fullmatch(line) or osu_table.is_head(line)),
     ("netpipe", netpipe_terminal.TERMINAL.fullmatch),
 )
 _READERS: dict[str, Callable[[Source, Hints], Imported]] = {

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from hcasim.catalog.errors import CatalogError
+from hcasim.traces.header import Device, Port
 from hcasim.traces.imported import Imported
 from hcasim.traces.reading import UNIT_FACTORS, Figure, Hints, Quantity, Source, agree
-from hcasim.traces.schema import Device, Point, Port
+from hcasim.traces.schema import Point
 
 WORKLOADS = ("netpipe", "netpipe_bi", "netpipe_stream")
 """A ping-pong, messages in both directions at once, and in one direction without a reply."""

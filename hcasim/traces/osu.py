@@ -7,84 +7,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from decimal import Decimal
 
 from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.traces.header import Device, Port
 from hcasim.traces.imported import Imported
+from hcasim.traces.osu_table import is_head, quantities, read_columns
+from hcasim.traces.osu_titles import ACCELERATED, NAMES, TITLE, WITHOUT_SIZES, WORKLOADS
 from hcasim.traces.reading import (
     Figure,
     Hints,
-    Quantity,
     Source,
     Unreadable,
-    agree,
     check_title,
     check_workload,
     count,
     figure,
-    ordered,
     same_decimals,
     shown,
 )
-from hcasim.traces.schema import Device, Failure, Measured, Point, Port
+from hcasim.traces.schema import Failure, Point
 
-TITLE = re.compile(
-    r"\s*#?\s*OSU MPI(?P<name>.*?) Test(?:\s+\(?(?:v|Version )\s?(?P<version>[\w.]+)\)?)?\s*"
-)
-HEAD = re.compile(r"\s*#\s*Size\s+.*")
-_WITHOUT_SIZES = ("init", "hello world", "barrier latency")
-_ACCELERATED = re.compile(r"-(CUDA|OPENACC|ROCM|MANAGED|SYCL)\b")
-_NAMES = {
-    "latency": "osu_latency",
-    "bandwidth": "osu_bw",
-    "bi-directional bandwidth": "osu_bibw",
-    "bidirectional bandwidth": "osu_bibw",
-    "multiple bandwidth / message rate": "osu_mbw_mr",
-    "multi latency": "osu_multi_lat",
-    "multi pairs latency": "osu_multi_lat",
-    "multi-threaded latency": "osu_latency_mt",
-    "multithreaded latency": "osu_latency_mt",
-    "multi-process latency": "osu_latency_mp",
-    "latency persistent": "osu_latency_persistent",
-    "bandwidth persistent": "osu_bw_persistent",
-    "bi-directional bandwidth persistent": "osu_bibw_persistent",
-    "all-to-all personalized exchange latency": "osu_alltoall",
-    "alltoall latency": "osu_alltoall",
-    "all-to-allv personalized exchange latency": "osu_alltoallv",
-    "allreduce latency": "osu_allreduce",
-    "allgather latency": "osu_allgather",
-    "allgatherv latency": "osu_allgatherv",
-    "broadcast latency": "osu_bcast",
-    "gather latency": "osu_gather",
-    "gatherv latency": "osu_gatherv",
-    "scatter latency": "osu_scatter",
-    "scatterv latency": "osu_scatterv",
-    "reduce latency": "osu_reduce",
-    "reduce_scatter latency": "osu_reduce_scatter",
-    "_put latency": "osu_put_latency",
-    "_get latency": "osu_get_latency",
-    "_put bandwidth": "osu_put_bw",
-    "_get bandwidth": "osu_get_bw",
-    "_put bi-directional bandwidth": "osu_put_bibw",
-    "_accumulate latency": "osu_acc_latency",
-    "_get_accumulate latency": "osu_get_acc_latency",
-    "_fetch_and_op latency": "osu_fop_latency",
-    "_compare_and_swap latency": "osu_cas_latency",
-}
-_HALF_ROUND_TRIPS = (
-    *("osu_latency", "osu_multi_lat", "osu_latency_mt", "osu_latency_mp"),
-    "osu_latency_persistent",
-)
-WORKLOADS = tuple(dict.fromkeys(_NAMES.values()))
-"""The names of OSU's programs."""
-_COLUMN = re.compile(
-    r"(?P<rate>Messages/s)|(?P<bare>MB/s)|(?P<iterations>Iterations)|(?P<validation>Validation)"
-    r"|(?P<transmit>Transmit Size)"
-    r"|(?P<name>Bi-Bandwidth|Bandwidth|(?:Avg |Min |Max )?(?:Avg )?Latency"
-    r"|P(?P<percent>[0-9]{1,2}) Tail (?:Lat|BW))\s*\((?P<unit>[^)]*)\)"
-)
-_PAIRS = re.compile(r"#?\s*\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
-_SETUP = re.compile(r"#\s*(Window creation|Synchronization|Rank 0 Memory on)\b.*")
+_PAIRS = re.compile(r"\s*#?\s*\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
+_SETUP = re.compile(r"\s*#\s*(Window creation|Synchronization|Rank 0 Memory on|Send Buffer on)\b.*")
 
 _CUT = "the output was cut short"
 
@@ -135,7 +79,7 @@ class _Reader:
         if match := TITLE.fullmatch(line):
             self._close()
             self._begin(number, match["name"], match["version"] or "")
-        elif HEAD.fullmatch(line):
+        elif is_head(line):
             self._head(number, line)
         elif match := _PAIRS.match(line):
             self._pairs(match[1], match[2])
@@ -150,18 +94,18 @@ class _Reader:
 
     def _begin(self, number: int, name: str, version: str) -> None:
         options: dict[str, bool | int | str] = {}
-        accelerated = _ACCELERATED.search(name)
+        accelerated = ACCELERATED.search(name)
         if accelerated:
             options["accelerator"] = accelerated[1]
-            name = _ACCELERATED.sub("", name)
-        workload = _NAMES.get(re.sub(r"\s+", " ", name).strip().lower())
+            name = ACCELERATED.sub("", name)
+        workload = NAMES.get(re.sub(r"\s+", " ", name).strip().lower())
         if version and self.found.version not in ("", version):
             raise Unreadable(
                 f"found version {version} behind version {self.found.version}; divide the file"
             )
         self.found.version = version or self.found.version
         self.table = None
-        if name.strip().lower() in _WITHOUT_SIZES:
+        if name.strip().lower() in WITHOUT_SIZES:
             self.found.note(f"{name.strip()}, which has no sizes, was passed over")
             return
         if workload is None:
@@ -178,7 +122,7 @@ class _Reader:
                     "such as osu_latency"
                 )
             self.table = _Table(number, self.hints.workload)
-        self.table.columns = _columns(line)
+        self.table.columns = read_columns(line)
 
     def _pairs(self, pairs: str, window: str) -> None:
         if self.table is None:
@@ -232,7 +176,7 @@ class _Reader:
             self.found.failures.append((number, failure))
             return
         iters = options.get("iters")
-        measured = _measured(table.workload, size, cells, iters if type(iters) is int else None)
+        measured = quantities(table.workload, size, cells, iters if type(iters) is int else None)
         if not measured:
             self.found.note(f"line {number}: {words[1]} at {size} bytes says nothing; passed over")
             return
@@ -267,65 +211,3 @@ class _Reader:
 
 def _device(hints: Hints) -> Device:
     return Device.model_validate({"name": hints.device, "transport": hints.transport})
-
-
-def _columns(line: str) -> list[str]:
-    text = line.strip().lstrip("#").strip().removeprefix("Size")
-    rest = _COLUMN.sub(" ", text).split()
-    if rest:
-        raise Unreadable(f"head of the table: found {shown(' '.join(rest))}, which is no column")
-    columns = []
-    for match in _COLUMN.finditer(text):
-        name, unit = match["name"] or "", match["unit"] or ""
-        allowed = "us" if "Lat" in name else "MB/s"
-        if name and unit != allowed:
-            raise Unreadable(f"{name}: found {shown(unit)}; allowed: {allowed}")
-        columns.append(_column(match))
-    if not columns or columns[0] not in ("latency", "bandwidth") or len({*columns}) < len(columns):
-        raise Unreadable("head of the table: found other columns than OSU's")
-    return columns
-
-
-def _column(match: re.Match[str]) -> str:
-    if match["percent"]:
-        return f"P{match['percent']}"
-    if match["name"]:
-        name = match["name"]
-        if name.startswith(("Min", "Max")):
-            return name[:3].lower()
-        return "latency" if "Latency" in name else "bandwidth"
-    if match["bare"]:
-        return "bandwidth"
-    return next(name for name in ("rate", "iterations", "validation", "transmit") if match[name])
-
-
-def _measured(
-    workload: str, size: int, cells: dict[str, Figure], iters: int | None
-) -> tuple[Measured, ...]:
-    percentiles = {name[1:]: one for name, one in cells.items() if name.startswith("P")}
-    if "latency" in cells:
-        main = cells["latency"]
-        if not main.value:
-            raise Unreadable(f"Latency: found {main.text}; allowed: more than nothing")
-        ordered([("Min", cells.get("min")), ("Avg", main), ("Max", cells.get("max"))])
-        parts = {
-            long: cells[short]
-            for long, short in (("minimum", "min"), ("maximum", "max"))
-            if short in cells
-        }
-        kind = "latency" if workload in _HALF_ROUND_TRIPS else "time"
-        return (Quantity("us", main, True, kind, "", iters, parts, percentiles).measured(),)
-    main = cells["bandwidth"]
-    rate = cells.get("rate")
-    known = rate is not None and rate.value and size
-    if known and not agree(main.between(Decimal(1_000_000)), cells["rate"].between(size)):
-        raise Unreadable(
-            f"found {main.text} MB/s and {cells['rate'].text} messages a second, "
-            f"which do not fit together at {size} bytes"
-        )
-    found = []
-    if main.value:
-        found.append(Quantity("MB/s", main, count=iters, percentiles=percentiles).measured())
-    if rate is not None and rate.value:
-        found.append(Quantity("1/s", rate, count=iters).measured())
-    return tuple(found)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
-from hcasim.traces.perftest_run import WORKLOADS, Run, bandwidth, latency
+from hcasim.traces.perftest_figures import bandwidth, latency
+from hcasim.traces.perftest_run import WORKLOADS, Run
 from hcasim.traces.perftest_table import Listing, is_head, read_columns, sampled, times_of
 from hcasim.traces.reading import (
     Figure,
@@ -28,18 +29,11 @@ from hcasim.traces.schema import Failure, Measured, Point
 
 TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
 _OTHER_TITLE = re.compile(r" {4,}(\S.* Test)\s*")
+# Behind the table of both directions, each one's again.
+_ONE_WAY = re.compile(r"\s*(Local|Remote) results:\s*")
 _RULE = re.compile(r"\s*-{40,}\s*")
-_SETTING = re.compile(
-    r"(Dual-port|Device|Number of qps|Transport type|Connection type|Using SRQ|TX depth|RX depth"
-    r"|Window|(?<!Recv )Post List|CQ Moderation|Mtu|Link type|Max inline data|Outstand reads"
-    r"|rdma_cm QPs)\s*:\s*(\S+)"
-)
-_OLD_SETTINGS = (
-    # 2006 to 2011.
-    (re.compile(r"\s*Inline data is used up to ([0-9]+) bytes? message"), "Max inline data"),
-    (re.compile(r"\s*Number of qp's running ([0-9]+)"), "Number of qps"),
-    (re.compile(r"\s*(Test with events)\b"), "events"),
-)
+# --use_cuda and the like print this before the title.
+_ACCELERATOR = re.compile(r"\s*allocated .*\bGPU buffer\b.*")
 _LISTING = re.compile(r"#, (\S+)\s*")
 _LISTED = re.compile(r"([0-9]+), (\S+)\s*", re.ASCII)
 _COMMAND = re.compile(r"(?:^|[\s/])(ib_(?:write|send|read|atomic)_(?:lat|bw)(?:\s.*)?)$")
@@ -95,6 +89,7 @@ class _Reader:
         self.table: _Table | None = None
         self.command = ""
         self.trouble = ""
+        self.accelerated = False
         self.untold = "without the title of its test"
 
     def take(self, number: int, line: str) -> None:
@@ -107,6 +102,18 @@ class _Reader:
             self.table.run.set_title(match[1].replace(" ", "_"))
             check_title(self.hints, self.table.run.workload)
             self.table.broken = False
+            if self.accelerated:
+                self.table.run.options["accelerator"] = True
+            self.accelerated = False
+        elif _ACCELERATOR.fullmatch(line):
+            self.accelerated = True
+        elif match := _ONE_WAY.fullmatch(line):
+            self._close()
+            # Its heads and lines are passed over.
+            self.table = _Table(Run(number), broken=True)
+            self.found.note(
+                f"line {number}: {match[1].lower()} results (--report-both) passed over"
+            )
         elif match := _OTHER_TITLE.fullmatch(line):
             self.untold = f"of {shown(match[1])}, which is not known"
         elif is_head(line):
@@ -126,13 +133,8 @@ class _Reader:
     def _take_settings(self, line: str) -> None:
         if match := _COMMAND.search(line):
             self.command = match[1].strip()
-        if self.table is None:
-            return
-        run = self.table.run
-        run.settings |= dict(_SETTING.findall(line))
-        for pattern, key in _OLD_SETTINGS:
-            if match := pattern.match(line):
-                run.settings[key] = match[1]
+        if self.table is not None:
+            self.table.run.take_settings(line)
 
     def _begin(self, number: int, line: str) -> None:
         try:

@@ -11,14 +11,8 @@ from dataclasses import dataclass
 
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
-from hcasim.traces.perftest_run import (
-    UNITS,
-    WORKLOADS,
-    Run,
-    bandwidth,
-    fitting_units,
-    latency,
-)
+from hcasim.traces.perftest_figures import UNITS, bandwidth, fitting_units, latency
+from hcasim.traces.perftest_run import WORKLOADS, Run
 from hcasim.traces.reading import (
     Hints,
     Source,
@@ -45,6 +39,7 @@ _SETTINGS = {
     "Mtu": "Mtu",
     "Link_type": "Link type",
     "Max_inline_data": "Max inline data",
+    "Use_ROCm_memory": "Use ROCm memory",
     "Test with events": "events",
 }
 _TIMES = {

@@ -17,8 +17,12 @@ from hcasim.traces.schema import UNITS, Measured, Statistics
 _FIGURE = re.compile(r"[0-9]+(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)
 _COUNT = re.compile(r"[0-9]{1,15}", re.ASCII)
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-# What mpirun --tag-output puts before each line.
-_TAG = re.compile(r"\[[0-9]+,[0-9]+\]<std(?:out|err)>: ?")
+# What Open MPI's mpirun puts before each line: --timestamp-output, --tag-output, and since version
+# 5 the name of the job.
+_TAG = re.compile(
+    r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4} ?)?"
+    r"\[(?:[\w.-]+@)?[0-9]+,[0-9]+\]<std(?:out|err)>: ?"
+)
 _LONGEST = 40
 _SHOWN = 60
 

@@ -2,12 +2,14 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.probes.machine import Machine, Unavailable, give_up
+from hcasim.traces import Trace, read_trace
+from tests.probes.guest import run_everything
+from tests.probes.machine import Machine, Outcome, Unavailable, give_up
 
 NEEDED = "infiniband/verbs.h", "rdma/rdma_cma.h"
 
@@ -57,3 +59,31 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         give_up(str(reason))
     # Half a gigabyte of packages.
     shutil.rmtree(work, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def outcome(
+    probes: Path,
+    checked_probes: Path,
+    machine: Machine,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Outcome:
+    """What the guest has left behind."""
+    try:
+        return run_everything(machine, probes, checked_probes, tmp_path_factory.mktemp("guest"))
+    except Unavailable as reason:
+        give_up(str(reason))
+
+
+@pytest.fixture(scope="session")
+def trace(outcome: Outcome) -> Callable[[str], Trace]:
+    """A trace that was written in the guest, by its name."""
+    return lambda name: read_trace(outcome.folder / f"{name}.jsonl")
+
+
+@pytest.fixture(scope="session")
+def codes(outcome: Outcome) -> dict[str, int]:
+    """The exit code of each command in the guest."""
+    assert outcome.status == 0, (outcome.folder / "stderr.txt").read_text()
+    lines = (outcome.folder / "codes").read_text().splitlines()
+    return {name: int(code) for name, code in (line.split() for line in lines)}

@@ -7,98 +7,15 @@
  * buffer of its own, whose last byte tells which window it is, and goes to the lane's own buffer.
  * Striped messages are followed by a control message on each port instead. */
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "control.h"
 #include "lanes.h"
 #include "memory.h"
 #include "probes.h"
+#include "stream.h"
 #include "verbs.h"
 
-enum { SMALL = 4, SPARE_RECEIVES = 8, SPARE_SENDS = 16, BATCH = 16, POLLS = 256 };
-
-struct stream {
-    struct session *s;
-    enum ibv_wr_opcode opcode;
-    bool sends, receives, striped, notified;
-    size_t size;
-    int64_t window;
-    int width;                              /* data lanes of one direction */
-    int out, in;                            /* the first one that we send and receive on */
-    int reply;                              /* the lane of replies */
-    struct buffer source[MAX_PORTS], tail[MAX_PORTS], small[MAX_PORTS];
-    struct buffer *sources, *sinks;         /* those that do not reuse; sinks begin with the lanes' */
-    struct target *targets;                 /* the peer's sinks */
-    int further;                            /* how many there are of each */
-    int64_t turn;                           /* messages sent */
-    int64_t *arrivals;                      /* receives posted on each lane */
-    int64_t posted, completed, notices, replies, answered, answers;
-};
-
-static int port_of_lane(const struct session *s, int lane)
-{
-    int qps = (int)get(s, QPS);
-    if (lane == s->lane_count - 1)
-        return 0;
-    if (get(s, MODE) == STRIPING)
-        return lane % s->port_count;
-    return get(s, MODE) == BINDING && lane >= qps ? s->port_count - 1 : 0;
-}
-
-/* Which of the further buffers a message uses; -1 if it reuses the common one. */
-static int further_of(const struct stream *st, int64_t message)
-{
-    int64_t reuse = get(st->s, REUSE), before = message * reuse / 100;
-    if ((message + 1) * reuse / 100 > before)
-        return -1;
-    return (int)((message - before) % st->further);
-}
-
-static bool make_memory(struct stream *st)
-{
-    struct session *s = st->s;
-    size_t whole = st->size < SMALL ? SMALL : st->size;
-    bool reads = st->opcode == IBV_WR_RDMA_READ;
-    size_t out = st->sends ? whole : SMALL;
-    size_t in = st->receives || (reads && s->server) ? whole : SMALL;
-    int sinks = st->width + st->further;
-    st->sources = calloc((size_t)st->further + 1, sizeof *st->sources);
-    st->sinks = calloc((size_t)sinks, sizeof *st->sinks);
-    st->targets = calloc((size_t)sinks, sizeof *st->targets);
-    st->arrivals = calloc((size_t)s->lane_count, sizeof *st->arrivals);
-    if (!st->sources || !st->sinks || !st->targets || !st->arrivals)
-        return fail_errno(&s->failure, "memory for the buffers");
-    for (int i = 0; i < s->port_count; i++)
-        if (!buffer_make(s, &st->source[i], out, i) || !buffer_make(s, &st->tail[i], out, i) ||
-            !buffer_make(s, &st->small[i], SMALL, i))
-            return false;
-    for (int i = 0; i < st->further; i++)
-        if (!buffer_make(s, &st->sources[i], out, 0))
-            return false;
-    for (int i = 0; i < sinks; i++) {
-        int port = i < st->width ? port_of_lane(s, st->in + i) : 0;
-        if (!buffer_make(s, &st->sinks[i], in, port))
-            return false;
-    }
-    return true;
-}
-
-static void free_memory(struct stream *st)
-{
-    for (int i = 0; i < MAX_PORTS; i++) {
-        buffer_free(&st->source[i]);
-        buffer_free(&st->tail[i]);
-        buffer_free(&st->small[i]);
-    }
-    for (int i = 0; st->sources && i < st->further; i++)
-        buffer_free(&st->sources[i]);
-    for (int i = 0; st->sinks && i < st->width + st->further; i++)
-        buffer_free(&st->sinks[i]);
-    free(st->sources);
-    free(st->sinks);
-    free(st->targets);
-    free(st->arrivals);
-}
+enum { SPARE_RECEIVES = 8, SPARE_SENDS = 16, BATCH = 16, POLLS = 256 };
 
 static bool prepare_receive(struct stream *st, int lane)
 {
@@ -106,7 +23,7 @@ static bool prepare_receive(struct stream *st, int lane)
     if (lane == st->reply || st->striped)
         return post_receive(s, lane, &st->small[s->lanes[lane].port], SMALL);
     int64_t message = st->arrivals[lane]++ * st->width + (lane - st->in);
-    int further = further_of(st, message);
+    int further = stream_further(st, message);
     return post_receive(s, lane, &st->sinks[further < 0 ? 0 : st->width + further], st->size);
 }
 
@@ -170,7 +87,7 @@ static bool send_message(struct stream *st, int64_t place)
     int64_t message = st->turn++;
     int lane = (int)(message % st->width), sink = lane;
     const struct buffer *from = &st->source[st->s->lanes[st->out + lane].port];
-    int further = further_of(st, message);
+    int further = stream_further(st, message);
     if (st->opcode == IBV_WR_RDMA_WRITE && place + st->width >= st->window) {
         from = &st->tail[st->s->lanes[st->out + lane].port];
     } else if (further >= 0) {
@@ -293,11 +210,11 @@ static bool stream(struct session *s, enum ibv_wr_opcode opcode, bool both_ways)
                         .sends = 2 * each + SPARE_SENDS,
                         .receives = (st.notified ? (int)st.window : 0) + SPARE_RECEIVES,
                         .completions = 6 * (int)st.window * ports + 64};
-    bool good = lanes_prepare(s, &need) && lanes_connect(s, &need, port_of_lane) &&
-                make_memory(&st) && prepare_receives(&st) &&
+    bool good = lanes_prepare(s, &need) && lanes_connect(s, &need, stream_port) &&
+                stream_make_buffers(&st) && prepare_receives(&st) &&
                 exchange_targets(s, st.sinks, st.width + st.further, st.targets) &&
                 ((reads && s->server) || run_windows(&st)) && control_meet(s);
-    free_memory(&st);
+    stream_free_buffers(&st);
     s->bytes = (double)st.size * (double)st.window * (both_ways ? 2 : 1);
     s->messages = (double)st.window * (both_ways ? 2 : 1);
     return good;

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hcasim.traces import read_trace
+from tests.unit.traces import outputs
 
 Hcasim = Callable[..., Any]
 DATA = Path(__file__).parent.parent / "traces" / "data"
@@ -229,3 +230,29 @@ def test_a_name_that_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
     assert read_trace(out).header.source.startswith("lat\\udcff.txt ")
+
+
+def test_names_in_a_trace_do_not_steer_the_terminal(hcasim_: Hcasim, tmp_path: Path) -> None:
+    name = "a\nError: b\x1b[2J\x9b1m"
+    records = [json.loads(line) for line in outputs.PROBE.splitlines()]
+    header, point, end = records
+    header["device"]["name"] = name
+    header["notes"] = [name]
+    point["workload"] = name
+    point["options"] = {"connection": name}
+    failure = {"record": "failure", "workload": name, "error": name}
+    file = tmp_path / f"{name[:5]}.jsonl"
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in (header, point, failure, end)))
+    shown = hcasim_("import", str(file))
+    assert shown.code == 0
+    # A heading, the head of the table, a point, a failure; a note.
+    assert len(shown.output.splitlines()) == 4
+    assert len(shown.messages.splitlines()) == 1
+    told = hcasim_("import", str(file), "--json")
+    assert json.loads(told.output)["traces"][0]["points"][0]["workload"] == name
+    refused = hcasim_("import", f"{file}x")
+    escaped = str(file).replace("\n", "\\n")
+    assert refused.faults == [f"{escaped}x: cannot be read: no such file or directory"]
+    for text in (shown.output, shown.messages, told.output, refused.messages):
+        assert "\x1b" not in text
+        assert "\x9b" not in text

@@ -169,6 +169,25 @@ PERFTEST_2024_BW = (
     + RULE
 )
 
+# ib_send_bw.c with -b --report-both: both directions, then each one's.
+PERFTEST_REPORT_BOTH = (
+    RULE
+    + "                    Send Bidirectional BW Test\n"
+    + _SETTINGS_2013
+    + RULE
+    + " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+    + " 65536      1000             2325.00            2320.00\t\t   0.037120\n"
+    + "".join(
+        RULE
+        + f"\n {end} results: \n"
+        + RULE
+        + " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+        + " 65536      1000             1162.00            1160.00\t\t   0.018560\n"
+        for end in ("Local", "Remote")
+    )
+    + RULE
+)
+
 # -U of 2008 prints the samples and the line behind them, without a second head.
 PERFTEST_2008_UNSORTED = (
     OLD_RULE
@@ -271,6 +290,16 @@ OSU_3_BIBW = """# OSU MPI Bi-Directional Bandwidth Test v3.3
 4                        13.08
 """
 
+# 3.x names the one-sided programs so; the versions after it leave that out.
+OSU_3_ONE_SIDED = """# OSU One Sided MPI_Put Bi-directional Bandwidth Test v3.1.1
+# Size     Bi-Bandwidth (MB/s)
+1                         0.31
+2                         0.62
+# OSU One Sided MPI_Get latency Test v3.1.1
+# Size          Latency (us)
+1                         4.31
+"""
+
 # 5.x with -f: print_only_header and print_stats of osu_util_mpi.c, behind what mpirun prints.
 OSU_5_FULL = """--------------------------------------------------------------------------
 WARNING: There was an error initializing an OpenFabrics device.
@@ -293,6 +322,15 @@ OSU_7_LATENCY = """
 1                       1.61              Pass                1.60                2.01
 2                       1.62              Fail                1.60                2.01
 4                       1.63              Pass                1.61                2.05
+"""
+
+# 5.6 to 7.2 say so before the head.
+OSU_5_CUDA = """# OSU MPI-CUDA Latency Test v5.6.3
+# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)
+# Size          Latency (us)
+0                       1.05
+1                      11.07
+2                      11.74
 """
 
 OSU_7_MBW_MR = """# OSU MPI Multiple Bandwidth / Message Rate Test v7.1

@@ -203,3 +203,12 @@ def test_a_test_without_a_simulation_keeps_its_name(read: Read) -> None:
     text = PERFTEST.replace("RDMA_Write Latency Test", "Send Latency Multicast Test")
     (point,) = read(text).points
     assert (point.workload, point.options["multicast"]) == ("send_lat", True)
+
+
+def test_half_a_character_in_a_trace_is_refused(read: Read, faults: Faults) -> None:
+    assert faults(outputs.PROBE.replace("mlx5_0", r"mlx5_\ud800")) == [
+        r"file:1: found half a character (\ud800 to \udfff)"
+    ]
+    # Two halves are a whole one.
+    whole = read(outputs.PROBE.replace("mlx5_0", r"mlx5_\ud83d\ude00"))
+    assert whole.header.device.name == "mlx5_\U0001f600"

@@ -24,6 +24,12 @@ def test_both_directions_have_a_column_of_their_own_in_version_3(read: Read) -> 
     ]
 
 
+def test_one_sided_programs_of_version_3_say_so(read: Read) -> None:
+    assert [point.workload for point in read(outputs.OSU_3_ONE_SIDED).points] == [
+        *("osu_put_bibw", "osu_put_bibw", "osu_get_latency")
+    ]
+
+
 def test_full_results_have_least_and_greatest_times(read: Read) -> None:
     trace = read(outputs.OSU_5_FULL)
     (measured,) = trace.points[0].measured
@@ -52,6 +58,12 @@ def test_memory_of_an_accelerator_is_told_by_an_option(read: Read) -> None:
     assert read(outputs.OSU_7_LATENCY).points[0].options["accelerator"] == "CUDA"
 
 
+def test_where_buffers_are_is_noted(read: Read) -> None:
+    trace = read(outputs.OSU_5_CUDA)
+    assert trace.header.notes == ("Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)",)
+    assert {point.options["accelerator"] for point in trace.points} == {"CUDA"}
+
+
 def test_pairs_are_processes(read: Read) -> None:
     trace = read(outputs.OSU_7_MBW_MR)
     assert trace.points[0].options == {"size": 8, "processes": 4, "window": 64}
@@ -62,9 +74,28 @@ def test_several_programs_are_read_from_one_file(read: Read) -> None:
     assert {point.workload for point in read(text).points} == {"osu_latency", "osu_mbw_mr"}
 
 
-def test_output_that_mpirun_tags_is_read(read: Read) -> None:
-    text = "".join(f"[1,0]<stdout>:{line}" for line in LATENCY.splitlines(keepends=True))
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "[1,0]<stdout>:",
+        "Sun Dec  3 09:52:05 2017[1,0]<stdout>:",
+        "[prterun-node-7.cluster-4711@1,0]<stdout>: ",
+    ],
+)
+def test_output_that_mpirun_tags_is_read(tag: str, read: Read) -> None:
+    text = "".join(f"{tag}{line}" for line in LATENCY.splitlines(keepends=True))
     assert read(text).points == read(LATENCY).points
+
+
+@pytest.mark.parametrize("text", [LATENCY, MBW_MR, outputs.OSU_5_FULL, outputs.OSU_7_MBW_MR])
+def test_indented_output_is_read(text: str, read: Read) -> None:
+    indented = "".join(f"    {line}" for line in text.splitlines(keepends=True))
+    assert read(indented).points == read(text).points
+
+
+@pytest.mark.parametrize("text", [LATENCY, MBW_MR, outputs.OSU_3_BIBW, outputs.OSU_5_FULL])
+def test_output_whose_number_signs_were_lost_is_read(text: str, read: Read) -> None:
+    assert read(text.replace("# ", "")).points == read(text).points
 
 
 def test_output_of_windows_is_read(read: Read) -> None:

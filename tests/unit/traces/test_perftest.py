@@ -329,3 +329,32 @@ def test_a_test_that_perftest_does_not_have_is_one_fault(faults: Faults) -> None
 def test_a_title_that_is_not_known_is_named(faults: Faults) -> None:
     (fault,) = faults(BW.replace("RDMA_Write BW Test", "Raw Ethernet BW Test"))
     assert "found a table of 'Raw Ethernet BW Test', which is not known; --workload" in fault
+
+
+def test_one_direction_is_not_taken_for_both(read: Read) -> None:
+    for text in (outputs.PERFTEST_REPORT_BOTH, outputs.PERFTEST_REPORT_BOTH + BW):
+        trace = read(text.replace("rxe0", "mlx4_0").replace("Ethernet\n", "IB\n"))
+        both, *others = points(trace)
+        assert (both[0], both[2]) == ("send_bibw", ["2320.00 MiB/s", "0.037120 M/s"])
+        assert [one[0] for one in others] == (["write_bw"] if BW in text else [])
+        assert [note.partition(": ")[2] for note in trace.header.notes] == [
+            "local results (--report-both) passed over",
+            "remote results (--report-both) passed over",
+        ]
+
+
+def test_one_direction_is_passed_over_even_if_the_user_names_the_test(read: Read) -> None:
+    found = read(outputs.PERFTEST_REPORT_BOTH, workload="send_bibw").points
+    assert found == read(outputs.PERFTEST_REPORT_BOTH).points
+
+
+def test_memory_of_an_accelerator_is_told_by_an_option(read: Read) -> None:
+    allocated = "allocated GPU buffer of a 131072 address at 0x5af3874d4fb0 for type CUDA_MEM\n"
+    freed = "deallocating GPU buffer 00007255bb400000\ndestroying current CUDA Ctx\n"
+    found = read(f"initializing CUDA\n{allocated}{BW}{freed}{LAT}").points
+    assert found[0].options["accelerator"] is True
+    assert not [point for point in found[1:] if "accelerator" in point.options]
+    (point,) = read(outputs.PERFTEST_2024_BW.replace("memory : OFF", "memory : ON")).points
+    assert point.options["accelerator"] == "ROCM"
+    (point,) = read(outputs.PERFTEST_2024_BW).points
+    assert "accelerator" not in point.options

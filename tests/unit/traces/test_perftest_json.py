@@ -87,3 +87,10 @@ def test_what_cannot_be_read_is_named(
 def test_a_file_that_was_cut_short_is_refused(lines: int, faults: Faults) -> None:
     text = "".join(LAT.splitlines(keepends=True)[:lines])
     assert "cut short" in faults(text)[0]
+
+
+def test_memory_of_an_accelerator_is_told_by_an_option(read: Read) -> None:
+    text = outputs.PERFTEST_2024_JSON.replace(
+        '"Data_ex_method"', '"Use_ROCm_memory": "ON",\n"Data_ex_method"'
+    )
+    assert read(text).points[0].options["accelerator"] == "ROCM"

@@ -1,0 +1,149 @@
+"""Traces of a software adapter go through the command line: imported, fitted, used.
+
+No model describes a software adapter in an emulated machine, and a fit to it has to say so.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from hcasim.calibrate.calibration import read_calibration
+from hcasim.traces import read_trace
+from tests.probes.machine import Outcome
+
+pytestmark = pytest.mark.slow
+
+LIMIT_S = 300
+"""Of each command; a fit takes some 10 s."""
+FREE = ("--free", "adapter.send.latency", "--free", "adapter.responder.latency")
+MTU = ("--mtu", "2048")
+"""The guest's link carries 4096 bytes, which the adapter of liu2004 cannot."""
+QUICK = ("--intervals", "linear", "-j", "2")
+DIFFERENT = [
+    "every.jsonl: transport: found roce; mt25208 speaks infiniband",
+    "every.jsonl: link: found ethernet; that of liu2004 is infiniband",
+]
+LEFT_OUT = ["left out 2 points: post_cost is not simulated"]
+OPAQUE = "the model does not describe these curves: its parameters say little of the machine"
+
+
+def hcasim(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command as a user does, in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "hcasim", *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+
+
+@pytest.fixture
+def folder(outcome: Outcome, tmp_path: Path) -> Path:
+    """A folder with the traces of the guest and nothing else."""
+    for trace in outcome.folder.glob("*.jsonl"):
+        (tmp_path / trace.name).write_bytes(trace.read_bytes())
+    return tmp_path
+
+
+def fit(*words: str, testbed: str = "liu2004") -> tuple[str, ...]:
+    """A fit of two parameters to the trace of all workloads."""
+    return ("calibrate", "every.jsonl", "--testbed", testbed, *FREE, *QUICK, *words)
+
+
+def test_import_shows_every_point_of_a_trace(folder: Path) -> None:
+    shown = hcasim("import", "every.jsonl", cwd=folder)
+    assert shown.returncode == 0, shown.stderr
+    heading, _, *lines = shown.stdout.splitlines()
+    assert heading == "every.jsonl: hcasim-probes 1, rxe0 over roce"
+    points = read_trace(folder / "every.jsonl").points
+    rows = [(one.workload, str(one.options["size"])) for one in points for _ in one.measured]
+    assert [tuple(line.split()[:2]) for line in lines] == rows
+
+
+@pytest.mark.parametrize("name", ["every", "by_hand", "faults", "ended-INT"])
+def test_an_imported_trace_is_the_one_that_the_probes_wrote(name: str, folder: Path) -> None:
+    done = hcasim("import", f"{name}.jsonl", "-o", "again.jsonl", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    file = folder / f"{name}.jsonl"
+    written, again = read_trace(file), read_trace(folder / "again.jsonl")
+    source = f"{file.name} {sha256(file.read_bytes()).hexdigest()}"
+    assert again.header == written.header.model_copy(update={"source": source})
+    assert (again.points, again.failures) == (written.points, written.failures)
+    assert again.end == written.end
+
+
+def test_import_says_that_a_trace_was_interrupted(folder: Path) -> None:
+    done = hcasim("import", "ended-INT.jsonl", cwd=folder)
+    assert done.returncode == 0
+    assert "Note: incomplete: SIGINT" in done.stderr.splitlines()
+    assert "incomplete" not in hcasim("import", "every.jsonl", cwd=folder).stderr
+
+
+def test_import_shows_what_failed(folder: Path) -> None:
+    lines = hcasim("import", "faults.jsonl", cwd=folder).stdout.splitlines()
+    failures = read_trace(folder / "faults.jsonl").failures
+    assert lines[-len(failures) :] == [f"Failed: {one.workload}: {one.error}" for one in failures]
+
+
+def test_a_fit_to_a_software_adapter_ends_and_says_that_it_means_little(folder: Path) -> None:
+    words = fit(*MTU, "--allow-mismatch", "-o", "rxe.toml", "--report", "rxe.html")
+    done = hcasim(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert {*DIFFERENT, *LEFT_OUT, OPAQUE} <= {*done.stdout.splitlines()}
+    assert OPAQUE in (folder / "rxe.html").read_text()
+    found = read_calibration(folder / "rxe.toml").made
+    assert found["notes"] == [*DIFFERENT, *LEFT_OUT]
+    # Each point that is not left out; registration and deregistration are two.
+    points = read_trace(folder / "every.jsonl").points
+    counted = {"post_cost": 0, "reg_mr": 2}
+    assert found["observations"] == sum(counted.get(one.workload, 1) for one in points)
+
+    bench = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8", "--json")
+    fitted = hcasim(*bench, "--calibration", "rxe.toml", cwd=folder)
+    assert fitted.returncode == 0, fitted.stderr
+    assert json.loads(fitted.stdout)["rows"][0]["latency_us"] > 0
+
+
+def test_a_trace_of_other_hardware_is_refused_without_a_file(folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    done = hcasim(*fit(*MTU, "-o", "rxe.toml", "--report", "rxe.html"), cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        *(f"Error: {line}" for line in DIFFERENT),
+        "Error: the traces were taken on another machine; see also --allow-mismatch",
+    ]
+    assert sorted(folder.iterdir()) == before
+
+
+def test_what_another_adapter_cannot_do_is_left_out_by_name(folder: Path) -> None:
+    words = fit("--budget", "4", "--allow-mismatch", "-o", "rxe.toml", testbed="rashti2007")
+    done = hcasim(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    assert OPAQUE in said
+    # The link is one of Ethernet here.
+    differ = [line for line in said if line.startswith("every.jsonl: ")]
+    assert [line.split(": ")[1] for line in differ] == ["transport", "link.gigabits"]
+    left_out = [line for line in said if line.startswith("left out ")]
+    assert [line.split(":")[:2] for line in left_out[1:]] == [
+        ["left out 4 points", " write_bibw"],
+        ["left out 2 points", " atomic_lat"],
+        ["left out 1 point", " write_bw"],
+    ]
+    assert left_out[:1] == LEFT_OUT
+    assert all("ne010e" in line for line in left_out[1:])
+
+
+def test_a_trace_of_failures_only_has_nothing_to_fit(folder: Path) -> None:
+    words = ("calibrate", "faults.jsonl", "--testbed", "liu2004", *FREE, *MTU, "--allow-mismatch")
+    done = hcasim(*words, "-o", "rxe.toml", cwd=folder)
+    assert done.returncode == 2
+    assert "faults.jsonl: 16 points of it could not be measured" in done.stderr
+    assert not (folder / "rxe.toml").exists()
