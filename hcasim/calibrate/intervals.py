@@ -158,7 +158,7 @@ def _judged(report: FitReport, space: Space, sides: Sequence[_Side], rise: float
         room = np.where(change < 0, space.start, 1 - space.start)
         stopped = np.abs(change) > (1 - NEAR) * room
         moves = np.abs(change) >= noticed
-        own = side.limit > 0 and end > side.limit - grain
+        own = end > side.limit - grain
         # Only the bounds of its partners end a way that is much longer than the first order says.
         long = end > LONG * NORMAL_95 * math.sqrt(covariance[n, n])
         others = np.delete(stopped & moves, n).any()

@@ -99,7 +99,7 @@ def gather(traces: Mapping[str, Trace], base: Base, floor: float = FLOOR) -> Evi
         floor: relative error that the model may have at any point.
     """
     taken: dict[_Reading, list[Measurement]] = {}
-    left: Counter[str] = Counter()
+    left: dict[str, Counter[str]] = {}
     for trace in traces.values():
         for point in trace.points:
             for reading, one in _readings(point, trace, base, left):
@@ -115,10 +115,10 @@ def gather(traces: Mapping[str, Trace], base: Base, floor: float = FLOOR) -> Evi
             identifier = f"{observation.id} #{number}"
         found[identifier] = replace(observation, id=identifier)
         measurements[identifier] = together
-    notes = [
-        f"left out {count} point{'s' if count > 1 else ''}: {reason}"
-        for reason, count in left.items()
-    ]
+    notes = []
+    for reason, counts in left.items():
+        points = "1 point" if counts.total() == 1 else f"{counts.total()} points"
+        notes.append(f"left out {points} of {', '.join(counts)}: {reason}")
     repeated = [len(several) for several in taken.values() if len(several) > 1]
     if repeated:
         notes.append(
@@ -166,11 +166,11 @@ class _Reading:
 
 
 def _readings(
-    point: Point, trace: Trace, base: Base, left: Counter[str]
+    point: Point, trace: Trace, base: Base, left: dict[str, Counter[str]]
 ) -> Iterator[tuple[_Reading, Measurement]]:
     workload = find_workload(point.workload)
     if workload is None:
-        left[f"{point.workload} is not simulated"] += 1
+        left.setdefault("this workload is not simulated", Counter())[point.workload] += 1
         return
     given, faults = _given(point, workload)
     mtu = base.mtu or _mtu(point, trace, base, faults)
@@ -178,7 +178,7 @@ def _readings(
     others = {name: value for name, value in given.items() if name not in _SWEPT}
     faults += find_faults(workload, base.machine, swept, others)
     if faults:
-        left[f"{point.workload}: {'; '.join(faults)}"] += 1
+        left.setdefault("; ".join(faults), Counter())[point.workload] += 1
         return
     options = build_options(workload, given)
     setup = Setup(
@@ -195,7 +195,7 @@ def _readings(
         name = curve if one.quantity != "time" else f"{curve}, {one.name}"
         taken = measurement(one)
         if not taken.value > 0:
-            left[f"{name}: found no number above 0"] += 1
+            left.setdefault("found no number above 0", Counter())[name] += 1
             continue
         yield _Reading(setup, field, one.quantity, name), taken
 
@@ -231,7 +231,8 @@ def _mtu(point: Point, trace: Trace, base: Base, faults: list[str]) -> int | Non
     largest = base.machine.adapter.limits.max_mtu
     allowed = [int(one) for one in MTUS["infiniband"].choices if int(one) <= largest]
     if isinstance(mtu, bool) or mtu not in allowed:
-        faults.append(f"mtu: found {mtu}; allowed: {one_of([str(one) for one in allowed])}")
+        sizes = one_of([str(one) for one in allowed])
+        faults.append(f"mtu: found {mtu}; allowed: {sizes}; --mtu goes before what traces say")
         return None
     return int(mtu)
 

@@ -188,15 +188,13 @@ def _holdout_faults(request: Request, evidence: Evidence) -> Iterable[str]:
     measured = evidence.workloads()
     for name in request.holdout:
         if name not in measured:
-            yield (
-                f"--holdout: found {name!r}, of which no point is left; "
-                f"allowed: {one_of(measured)}{nearest(name, measured)}"
-            )
+            allowed = f"; allowed: {one_of(measured)}{nearest(name, measured)}" if measured else ""
+            yield f"--holdout: found {name!r}, of which no point is left{allowed}"
     fitted, _ = evidence.split(request.holdout)
     if not fitted:
-        why = f"; {'; '.join(evidence.notes)}" if evidence.notes else ""
         what = "all points are held out" if evidence.observations else "no point can be simulated"
-        yield f"found nothing to fit: {what}{why}"
+        yield f"found nothing to fit: {what}"
+        yield from evidence.notes
     for one in fitted:
         if one.error is None or not one.error > 0:
             yield f"{one.id}: its error is not known; allowed: a --floor above 0"

@@ -177,12 +177,16 @@ def test_a_profile_goes_on_where_the_cost_hardly_rises(
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "words"), [(0, 9000, "only from above"), (690, 710, "not at all")]
+    ("value", "low", "high", "words"),
+    [
+        (20, 0, 9000, "only from above"),
+        (0, 0, 9000, "only from above"),
+        (700, 690, 710, "not at all"),
+    ],
 )
 def test_an_interval_that_reaches_a_bound_does_not_identify(
-    make_fit: MakeFit, low: int, high: int, words: str
+    make_fit: MakeFit, value: int, low: int, high: int, words: str
 ) -> None:
-    value = 20 if low == 0 else 700
     seen = in_a_valley(None, send=value / 1000, queue=0.0)
     free = starting(make_fit({SEND: (low, high)}), {SEND: value})
     seen = [
