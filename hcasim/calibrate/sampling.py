@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-PROPOSALS = 200
+PROPOSALS = 50
 """Places at which samples are looked for at once."""
-ENOUGH = 20.0
+ENOUGH = 30.0
 """So many places of equal weight are enough for quantiles of 5 and 95 %."""
-ROUNDS = 4
+ROUNDS = 16
 """Most times that more places are looked for to have enough."""
 STATIONS = 4
 """Places on the way to each end of a profile around which proposals are drawn."""

@@ -167,7 +167,7 @@ class TraceFit:
         if self.samples.poor:
             lines.append(
                 f"the samples rest on {self.samples.support:.0f} places, which is few: bands of "
-                "bench --uncertainty are rough; set out from this fit, or free less"
+                "bench --uncertainty are rough; narrower bounds or fewer free parameters help"
             )
         return lines + self.report.closing_lines()
 
