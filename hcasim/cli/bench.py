@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hcasim.cli.calibrated import calibrated, read_known
 from hcasim.cli.command import (
     Command,
     Faults,
@@ -22,7 +23,6 @@ from hcasim.cli.output import note, progress_bar
 from hcasim.cli.saving import save, saving_fault
 
 if TYPE_CHECKING:
-    from hcasim.calibrate.calibration import Calibration
     from hcasim.study import Benchmark
     from hcasim.study.points import Job
 
@@ -120,8 +120,8 @@ def command(
     from hcasim.study import run_benchmark
     from hcasim.study.uncertainty import with_bands
 
-    known, faults = _read_calibration(calibration, uncertainty)
-    base, samples = _calibrated(known, uncertainty, given, faults)
+    known, faults = read_known(calibration, uncertainty)
+    base, samples = calibrated(known, uncertainty, given, faults)
     prepared, more = _prepare(given, base)
     faults += more
     drawn: list[list[Job]] = []
@@ -182,70 +182,6 @@ def _run_traced(job: Job, file: Path) -> Benchmark:
     write_atomically(file, "".join(lines))
     note(f"Wrote {len(lines) - 1} events to {file}")
     return result
-
-
-def _read_calibration(
-    file: Path | None, uncertainty: str | None
-) -> tuple[Calibration | None, list[str]]:
-    from hcasim.calibrate.calibration import read_calibration
-    from hcasim.catalog import CatalogError
-
-    if file is None:
-        missing = "--uncertainty: found without --calibration, which says what is uncertain"
-        return None, [] if uncertainty is None else [missing]
-    try:
-        return read_calibration(file), []
-    except CatalogError as error:
-        return None, error.faults
-
-
-def _calibrated(
-    calibration: Calibration | None,
-    uncertainty: str | None,
-    given: dict[str, Any],
-    faults: list[str],
-) -> tuple[dict[str, str], list[dict[str, str]]]:
-    """Return the settings that a calibration makes, and those of each sample."""
-    from hcasim.catalog import CatalogError, resolve
-    from hcasim.study.uncertainty import USUAL, chosen_samples
-
-    if calibration is None:
-        return {}, []
-    testbed = given["testbed"]
-    try:
-        adapter = resolve(testbed, adapter=given["adapter"]).adapter.id
-    except CatalogError:
-        return {}, []  # said when the points are prepared
-    try:
-        base = calibration.overrides(testbed, adapter)
-        _take_base(calibration, testbed, adapter, given)
-        if uncertainty is None:
-            return base, []
-        if uncertainty and not uncertainty.isdecimal():
-            faults.append(f"--uncertainty: found {uncertainty!r}; allowed: a whole number")
-            return base, []
-        chosen = chosen_samples(calibration, int(uncertainty or USUAL))
-        return base, [calibration.overrides(testbed, adapter, one) for one in chosen]
-    except CatalogError as error:
-        faults += error.faults
-        return {}, []
-
-
-def _take_base(calibration: Calibration, testbed: str, adapter: str, given: dict[str, Any]) -> None:
-    """Take on MTU and switch of what was calibrated where the words leave them open."""
-    from hcasim.catalog.paths import display
-
-    found = {name: value for name, value in calibration.base().items() if given[name] is None}
-    words = " ".join("--no-switch" if n == "no_switch" else f"--{n} {v}" for n, v in found.items())
-    made, file = calibration.made, display(calibration.fit.file)
-    if not found:
-        return
-    if (made["testbed"], made["adapter"]) == (testbed, adapter):
-        given |= {name: value if value is True else str(value) for name, value in found.items()}
-        note(f"{file}: was fitted with {words}, which holds here, too")
-    else:
-        machine = f"{made['testbed']} with {made['adapter']}"
-        note(f"{file}: was fitted to {machine} with {words}, which is not taken on here")
 
 
 def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Job], list[str]]:

@@ -1,0 +1,165 @@
+"""`hcasim calibrate TRACE...`: its words turned into a fit."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hcasim.cli.command import Faults, read_settings
+from hcasim.cli.fitted import check_folder, print_fit
+from hcasim.cli.output import note, progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hcasim.calibrate.objective import Budget
+    from hcasim.study.trace_request import Request
+
+_BUDGET = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s?)")
+
+
+def calibrate_traces(
+    words: tuple[str, ...],
+    testbed: str | None,
+    as_json: bool,
+    output: Path | None,
+    jobs: int | None,
+    given: dict[str, Any],
+) -> None:
+    """Fit a machine to traces as the words of the command say."""
+    from hcasim.calibrate.freeing import RULE
+    from hcasim.study import write_atomically
+    from hcasim.study.observations import runner
+    from hcasim.study.remember import Memory
+    from hcasim.study.trace_fit import fit_traces
+    from hcasim.study.trace_request import prepare_fit
+
+    kept = given["resume"]
+    if kept is None and output is not None:
+        kept = output.with_name(f"{output.name}.evaluations")
+    clash = _same_file(words, {"-o": output, "--report": given["report"], "--resume": kept})
+    if clash is not None:
+        raise Faults([clash])
+    for file in (output, given["report"], given["resume"]):
+        if file is not None:
+            check_folder(file)
+    prepared = prepare_fit(_request(words, testbed, given))
+    for text in prepared.notes:
+        note(text)
+    for path, entry in prepared.fit.entries.items():
+        low, high = entry.bounds or ("", "")
+        note(f"free: {path} from {entry.start}, {low} to {high}")
+    if not all("=" in one for one in given["free"]):
+        note(RULE)
+    memory = None
+    if kept is not None:
+        memory = Memory(kept)
+        if memory.known:
+            note(f"Goes on with {memory.known} points of {kept}")
+    with progress_bar("Fitting") as progress:
+        run = runner(jobs=jobs, progress=progress)
+        found = fit_traces(prepared, run if memory is None else memory.over(run))
+    print_fit(found.tables(), found.closing_lines(), found.to_dict() if as_json else None)
+    if output is not None:
+        write_atomically(output, found.render())
+        note(f"Wrote {output}")
+    if given["report"] is not None:
+        from hcasim.study.fit_page import page
+
+        write_atomically(given["report"], page(found))
+        note(f"Wrote {given['report']}")
+    if memory is not None and given["resume"] is None:
+        if found.report.converged:
+            memory.forget()
+        else:
+            note(f"Kept {kept}: with a larger --budget the search goes on from there")
+
+
+def _same_file(traces: Iterable[str], others: dict[str, Path | None]) -> str | None:
+    """Say which two names are of one file: a measurement must not be written over."""
+    named = [(f"the trace {word}", Path(word)) for word in traces]
+    named += [(f"{name} {file}", file) for name, file in others.items() if file is not None]
+    for number, (name, file) in enumerate(named):
+        for other_name, other in named[:number]:
+            if _is_same(file, other):
+                return f"{name}: found the same file as {other_name}; allowed: one of its own"
+    return None
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        # Also by another link.
+        return one.samefile(other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _request(words: tuple[str, ...], testbed: str | None, given: dict[str, Any]) -> Request:
+    """Turn the arguments into a request, or find every fault."""
+    from hcasim.catalog import CatalogError, UnitError, parse_size
+    from hcasim.study.trace_request import Request, prepare_fit
+
+    faults: list[str] = []
+    if testbed is None:
+        faults.append("--testbed: missing; allowed: a testbed, which the traces are compared with")
+    numbers: dict[str, Any] = {}
+    for name, read in (("seed", _count), ("floor", _percent), ("budget", _budget)):
+        if given[name] is not None:
+            try:
+                numbers[name] = read(given[name])
+            except ValueError as error:
+                faults.append(f"--{name}: found {given[name]!r}; allowed: {error}")
+    if given["mtu"] is not None:
+        try:
+            numbers["mtu"] = parse_size(given["mtu"])
+        except UnitError as error:
+            faults.append(f"--mtu: {error}")
+    if given["report"] is not None and given["report"].suffix.lower() not in (".html", ".htm"):
+        faults.append(f"--report: found {str(given['report'])!r}; allowed endings: .html")
+    settings = read_settings(given["settings"], faults)
+    chosen = {name: given[name] for name in ("intervals", "loss") if given[name] is not None}
+    request = Request(
+        traces=tuple(Path(word) for word in words),
+        testbed=testbed or "",
+        adapter=given["adapter"],
+        free=given["free"],
+        settings=settings,
+        switch=not given["no_switch"],
+        holdout=tuple(dict.fromkeys(given["holdout"])),
+        allow_mismatch=bool(given["allow_mismatch"]),
+        **chosen,
+        **numbers,
+    )
+    if faults:
+        if testbed is not None:
+            # What else is wrong is said in the same run.
+            try:
+                prepare_fit(request)
+            except CatalogError as error:
+                faults += error.faults
+        raise Faults(faults)
+    return request
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError("a whole number")
+    return int(text)
+
+
+def _percent(text: str) -> float:
+    try:
+        return float(text) / 100
+    except ValueError:
+        raise ValueError("percent, such as 1 or 0.5") from None
+
+
+def _budget(text: str) -> Budget:
+    from hcasim.calibrate.objective import Budget
+
+    match = _BUDGET.fullmatch(text.strip())
+    if match is None or not float(match[1]) or ("." in match[1] and not match[2]):
+        raise ValueError("a number of evaluations, such as 200, or of seconds, such as 90s")
+    return Budget(seconds=float(match[1])) if match[2] else Budget(evaluations=int(match[1]))
