@@ -2,11 +2,12 @@
 
 from hcasim.calibrate.confidence import Confidence, confidence
 from hcasim.calibrate.fit import calibrate
+from hcasim.calibrate.fitted import FittedParameter, Residual
 from hcasim.calibrate.identifiability import Tie, Verdict
 from hcasim.calibrate.objective import Objective, Progress, Run, Trial, simulate
 from hcasim.calibrate.observation import Observation, Setup, without_repeats
 from hcasim.calibrate.parameters import FreeParameter, free_parameters
-from hcasim.calibrate.report import FitReport, FittedParameter, Residual
+from hcasim.calibrate.report import FitReport
 
 __all__ = [
     "Confidence",

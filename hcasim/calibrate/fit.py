@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hcasim.calibrate.confidence import confidence
+from hcasim.calibrate.fitted import FittedParameter, Residual
 from hcasim.calibrate.identifiability import examine_ties, verdicts
 from hcasim.calibrate.local import Local
 from hcasim.calibrate.loss import LINEAR, LOSSES, Loss
 from hcasim.calibrate.objective import Budget, BudgetSpent, Objective, Run, simulate
 from hcasim.calibrate.observation import Observation, without_repeats
 from hcasim.calibrate.parameters import FreeParameter, free_parameters, settings
-from hcasim.calibrate.report import FitReport, FittedParameter, Residual
+from hcasim.calibrate.report import FitReport
 from hcasim.catalog import Fit
 
 if TYPE_CHECKING:
