@@ -80,10 +80,9 @@ def test_a_reader_that_leaves_ends_the_command_quietly(root: Path) -> None:
     assert (done.stderr, done.returncode) == ("", 141)
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, times: int) -> None:
-    words = ("reproduce", "liu2004", "-o", str(tmp_path / "out"))
-    child = subprocess.Popen(
+def slow(root: Path, *words: str) -> "subprocess.Popen[str]":
+    """Start a command that says when it simulates, in a group of its own."""
+    return subprocess.Popen(
         [sys.executable, "-c", SLOW, *words],
         cwd=root,
         text=True,
@@ -91,6 +90,12 @@ def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, tim
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, times: int) -> None:
+    words = ("reproduce", "liu2004", "-o", str(tmp_path / "out"))
+    child = slow(root, *words)
     assert child.stdout is not None
     assert child.stdout.readline().startswith("started")
     for _ in range(times):
@@ -107,14 +112,7 @@ def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
     root: Path, tmp_path: Path, group: bool
 ) -> None:
     words = ("reproduce", "liu2004", "-j", "2", "-o", str(tmp_path / "out"))
-    child = subprocess.Popen(
-        [sys.executable, "-c", SLOW, *words],
-        cwd=root,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    child = slow(root, *words)
     assert child.stdout is not None
     # Two workers may write at once.
     seen = child.stdout.readline()
