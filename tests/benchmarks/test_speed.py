@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import Machine, resolve
+from hcasim.study import bench
+from hcasim.study.simulated_trace import to_trace, with_noise
+from hcasim.traces import render
 from hcasim.workloads import Options, Point, run_point
 
 MESSAGE = 1 << 20
@@ -165,5 +168,40 @@ def test_a_long_command_beside_the_bare_loop(
     taken = benchmark.stats.stats.min
     show(
         f"hcasim {' '.join(arguments)}: {taken:.1f} s on {os.cpu_count()} cores, "
+        f"as long as {taken * heap_rate / 1e6:.0f} M events of the bare loop"
+    )
+
+
+MEASURED = {
+    "write_lat": "1,8,64,256,1K,4K,16K,64K",
+    "send_lat": "1,8,64,256,1K,4K,16K,64K",
+    "read_lat": "1,8,64,256,1K,4K,16K,64K",
+    "write_bw": "8,64,256,1K,4K,16K,64K,1M",
+    "read_bw": "8,64,256,1K,4K,16K,64K,1M",
+}
+TRUTH = {
+    "adapter.send.latency": "900 ns",
+    "adapter.receive_queue.latency": "150 ns",
+    "adapter.responder.latency": "2200 ns",
+    "host.memory.read_latency": "380 ns",
+    "adapter.send.wqe_service": "250 ns",
+}
+
+
+@pytest.mark.slow
+def test_a_fit_of_five_parameters_to_forty_points_beside_the_bare_loop(
+    benchmark: Any, tmp_path: Path, heap_rate: float, show: Show
+) -> None:
+    files = []
+    for seed, (workload, sizes) in enumerate(MEASURED.items()):
+        exact = to_trace(bench(workload, "liu2004", sizes=sizes, overrides=TRUTH, jobs=None))
+        files.append(tmp_path / f"{workload}.jsonl")
+        files[-1].write_text(render(with_noise(exact, seed=seed, spread=0.05, samples=100)))
+    free = [word for path in TRUTH for word in ("--free", path)]
+    arguments = ("calibrate", *map(str, files), "--testbed", "liu2004", *free)
+    benchmark.pedantic(command, arguments, rounds=1)
+    taken = benchmark.stats.stats.min
+    show(
+        f"hcasim calibrate, 5 parameters and 40 points: {taken:.1f} s on {os.cpu_count()} cores, "
         f"as long as {taken * heap_rate / 1e6:.0f} M events of the bare loop"
     )
