@@ -1,5 +1,6 @@
 """Calibration: what no public source gives, fitted to published numbers, with its uncertainty."""
 
+from hcasim.calibrate.calibration import Calibration, read_calibration
 from hcasim.calibrate.confidence import Confidence, confidence
 from hcasim.calibrate.fit import calibrate
 from hcasim.calibrate.fitted import FittedParameter, Residual
@@ -10,6 +11,7 @@ from hcasim.calibrate.parameters import FreeParameter, free_parameters
 from hcasim.calibrate.report import FitReport
 
 __all__ = [
+    "Calibration",
     "Confidence",
     "FitReport",
     "FittedParameter",
@@ -26,6 +28,7 @@ __all__ = [
     "calibrate",
     "confidence",
     "free_parameters",
+    "read_calibration",
     "simulate",
     "without_repeats",
 ]

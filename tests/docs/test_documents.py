@@ -62,8 +62,8 @@ def commands(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Example]:
                 yield Example(place, command, output)
 
 
-def python_examples() -> Iterator[Example]:
-    found = list(blocks())
+def python_examples(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Example]:
+    found = list(blocks(documents))
     for (place, language, body), (_, following, output) in zip(
         found, [*found[1:], ("", "", "")], strict=True
     ):
@@ -140,6 +140,8 @@ def test_a_user_comes_from_a_trace_to_a_what_if_question(bin_folder: Path, tmp_p
         )
         assert done.returncode == 0, f"{example.place}\n{done.stdout}{done.stderr}"
         example.check(done.stdout)
+    for example in python_examples((PAGE,)):
+        run_python(example, bin_folder, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
         "lat.jsonl",
         "bw.jsonl",
@@ -150,9 +152,13 @@ def test_a_user_comes_from_a_trace_to_a_what_if_question(bin_folder: Path, tmp_p
 
 @pytest.mark.parametrize("example", parameters(python_examples()))
 def test_the_python_example_works(example: Example, bin_folder: Path, tmp_path: Path) -> None:
+    run_python(example, bin_folder, tmp_path)
+
+
+def run_python(example: Example, bin_folder: Path, folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", example.code],
-        cwd=tmp_path,
+        cwd=folder,
         env=environment(bin_folder),
         capture_output=True,
         text=True,
