@@ -38,8 +38,9 @@ BRACKET = 0.1
 """Steps between two places keep this share of their distance from both."""
 NEAR = 0.2
 """An end is found if the cost is this close to what it should be, in parts of its rise."""
-LONG = 2.0
-"""A profile that is so many times as long as the first order says follows a valley."""
+HIDDEN = 3.0
+"""A parameter that can go so many times as far as alone, its partners making up for it, is known
+only together with those that are at a bound then. (Of two, a correlation of 0.94.)"""
 WORTH = 0.1
 """Rise of the cost from which on the other parameters are moved again, in parts of the wanted."""
 TRIES = 1000
@@ -87,6 +88,20 @@ class Profile:
     ends: Array
 
 
+def with_linear(report: FitReport) -> FitReport:
+    """Return a report with intervals to first order; what reaches a bound is not identified."""
+    judged = []
+    for one in report.parameters:
+        (low, high), allowed = one.interval, one.parameter
+        ends = [low <= allowed.low, high >= allowed.high]
+        verdict = one.verdict
+        if verdict.identified and any(ends):
+            known = "" if all(ends) else ("above" if ends[0] else "below")
+            verdict = Verdict(False, (), known)
+        judged.append(replace(one, verdict=verdict))
+    return replace(report, parameters=tuple(judged), method=METHODS["linear"])
+
+
 def with_profile(report: FitReport) -> FitReport:
     """Return a report whose intervals come from profiles of the likelihood.
 
@@ -96,13 +111,13 @@ def with_profile(report: FitReport) -> FitReport:
 
 
 def profiled(report: FitReport) -> Profile:
-    """Follow the profile of the likelihood of each parameter that is identified to first order.
+    """Follow the profile of the likelihood of each parameter, and judge what it shows.
 
     The others first move as they are correlated with it, further on as they have moved so far,
     and by a least-squares step if the simulated residuals say that it matters. Steps aim at the
     rise of the cost as at that of a parabola. A parameter whose interval reaches a bound on the
-    way, its own or that of another in a valley, is not identified: what else has to move, and
-    would be noticed alone, is what it is combined with.
+    way, its own or that of another which lets it go no farther, is not identified: what else has
+    to move, and would be noticed alone, is what it is combined with.
     """
     import numpy as np
 
@@ -110,14 +125,13 @@ def profiled(report: FitReport) -> Profile:
     local, start = report.local, space.start
     rise = NORMAL_95**2 / 2 * space.scale
     floor = local.loss.cost(local.residuals)
-    covariance = local.confidence.covariance
     sides = []
-    for n, one in enumerate(report.parameters):
-        deviation = math.sqrt(covariance[n, n])
+    for n in range(len(start)):
+        deviation = math.sqrt(space.spread[n, n])
         for sign in (-1, 1):
             limit = start[n] if sign < 0 else 1 - start[n]
-            if one.verdict.identified and deviation > 0:
-                way = sign * covariance[:, n] / covariance[n, n]
+            if deviation > 0:
+                way = sign * space.spread[:, n] / space.spread[n, n]
                 reach = min(NORMAL_95 * deviation, limit)
                 sides.append(_Side(n, sign, reach, limit, way, tried={0.0: start}))
     for _ in range(ROUNDS):
@@ -146,7 +160,6 @@ def _judged(report: FitReport, space: Space, sides: Sequence[_Side], rise: float
     """Return a report that calls nothing identified whose interval reaches a bound on the way."""
     import numpy as np
 
-    covariance = space.local.confidence.covariance
     # Moves that the data would notice, were they made alone: of 1.96 deviations and more.
     noticed = np.sqrt(2 * rise) / np.maximum(np.linalg.norm(space.slopes, axis=0), 1e-300)
     partners: dict[int, set[int]] = {}
@@ -159,15 +172,14 @@ def _judged(report: FitReport, space: Space, sides: Sequence[_Side], rise: float
         stopped = np.abs(change) > (1 - NEAR) * room
         moves = np.abs(change) >= noticed
         own = end > side.limit - grain
-        # Only the bounds of its partners end a way that is much longer than the first order says.
-        long = end > LONG * NORMAL_95 * math.sqrt(covariance[n, n])
-        others = np.delete(stopped & moves, n).any()
-        if own or (long and others):
+        # What goes hardly farther than it could alone does not owe its end to bounds of partners.
+        others = end > HIDDEN * noticed[n] and np.delete(stopped & moves, n).any()
+        if own or others:
             open_.setdefault(n, set()).add(side.sign)
             partners.setdefault(n, set()).update(np.flatnonzero(moves).tolist())
     judged = []
     for n, one in enumerate(report.parameters):
-        verdict = one.verdict
+        verdict = Verdict(True)
         if n in open_:
             paths = tuple(space.free[m].path for m in sorted(partners[n] - {n}))
             known = "" if len(open_[n]) == 2 else ("above" if -1 in open_[n] else "below")

@@ -29,9 +29,6 @@ WIDER = 1.2
 what they have in excess gets little weight."""
 TAIL = 4
 """Degrees of freedom of their distribution, whose long tail finds what the profiles missed."""
-ANYWHERE = 0.3
-"""Standard deviation of proposals along moves that the data do not notice, in widths of the
-bounds: about that of an even spread over them."""
 MOST = 100
 """Most attempts to find proposals within the bounds."""
 
@@ -112,18 +109,14 @@ class _Mixture:
 
         Parameters:
             space: of the fit.
-            ends: of its profiles; moves that the data do not notice go to the bounds.
+            ends: of its profiles.
         """
         import numpy as np
 
-        found, size = space.local.confidence, len(space.start)
-        blind = found.undetermined
         # A floor, so that a parameter that the data fix exactly does not make the mixture flat.
-        core = WIDER**2 * found.covariance + ANYWHERE**2 * blind @ blind.T + 1e-10 * np.eye(size)
-        ways = [end - space.start for end in ends]
-        ways += [far * one for one in blind.T for far in _room(space.start, one) if far]
+        core = WIDER**2 * space.spread + 1e-10 * np.eye(len(space.start))
         middles, spreads = [space.start], [core]
-        for way in ways:
+        for way in ends - space.start:
             for station in range(1, STATIONS + 1):
                 middles.append(space.start + way * station / STATIONS)
                 spreads.append(core + np.outer(way, way) / STATIONS**2)

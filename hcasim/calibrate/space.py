@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+ANYWHERE = 0.3
+"""Standard deviation of moves that the data do not notice, in widths of the bounds: about that of
+an even spread over them."""
+
 
 class Space:
     """The free parameters as numbers from 0 to 1, and the model over them.
@@ -22,6 +26,8 @@ class Space:
     Attributes:
         start: the fit.
         slopes: of the residuals, in tolerances per width of the bounds.
+        spread: covariance of the parameters, where moves that the data do not notice are as wide
+            as the bounds allow.
         scale: rise of the cost that one half of a squared standard deviation makes; 1 if the
             errors are as large as expected and weigh by their squares.
     """
@@ -37,8 +43,9 @@ class Space:
         self.start: Array = (values - self.lows) / self.widths
         scales = self.local.objective.scales()
         self.slopes: Array = self.local.slopes * self.widths / scales[:, None]
-        directions = self.local.confidence.undetermined.shape[1]
-        spare = len(scales) - len(self.free) + directions
+        blind = self.local.confidence.undetermined
+        self.spread: Array = self.local.confidence.covariance + ANYWHERE**2 * blind @ blind.T
+        spare = len(scales) - len(self.free) + blind.shape[1]
         usual, bend = self.local.loss.seen_moments(self.local.residuals, spare)
         self.scale = usual / bend
 

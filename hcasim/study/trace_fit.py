@@ -13,7 +13,7 @@ from hcasim.calibrate import FitReport, Observation, Residual, Run, calibrate
 from hcasim.calibrate.calibration import Calibration, render_calibration
 from hcasim.calibrate.fit import TRACES
 from hcasim.calibrate.freeing import RULE, fit_path
-from hcasim.calibrate.intervals import METHODS, TRIES, profiled, with_bootstrap
+from hcasim.calibrate.intervals import TRIES, profiled, with_bootstrap, with_linear
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Objective
 from hcasim.calibrate.report import Table
@@ -155,7 +155,8 @@ class TraceFit:
         """Return what the traces cannot tell, what was left out, and a summary."""
         lines = list(self.prepared.notes)
         for one in self.report.parameters:
-            if one.verdict.identified and one.value in (one.parameter.low, one.parameter.high):
+            at_bound = one.value in (one.parameter.low, one.parameter.high)
+            if at_bound and (one.verdict.identified or one.verdict.known):
                 lines.append(
                     f"{one.path} is at a bound of what was allowed: the model may lack something, "
                     "or the bounds are too tight"
@@ -265,7 +266,7 @@ def fit_traces(prepared: Prepared, run: Run) -> TraceFit:
     rng = np.random.default_rng(request.seed)
     kind = request.intervals if report.converged else "linear"
     if kind == "linear":
-        report = replace(report, method=METHODS["linear"])
+        report = with_linear(report)
         samples = straight_samples(report, rng, SAMPLES)
     else:
         # A bootstrap with a straight model would not see how far the data leave a combination
