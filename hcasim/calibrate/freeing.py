@@ -55,16 +55,19 @@ def free_fit(machine: Machine, wanted: Sequence[str], settings: Mapping[str, str
         except UnitError as error:
             faults.append(f"{where}: {error}")
             continue
+        step = _step(leaf, path, known)
+        low, high = step * -(-low // step), step * (high // step)
         if not low < high:
             found = f"found {leaf.format(low)} to {leaf.format(high)}"
-            faults.append(f"{where}: {found}; allowed: a lower and a higher value")
+            multiples = f", multiples of {step}" if step > (leaf.step or 1) else ""
+            faults.append(f"{where}: {found}; allowed: a lower and a higher value{multiples}")
             continue
-        step = leaf.step or 1
         start = value if low <= value <= high else step * ((low + high) // (2 * step))
         entries[name] = FittedValue(
             value=_raw(leaf, start),
             bounds=(_raw(leaf, low), _raw(leaf, high)),
             start=_raw(leaf, start),
+            multiple=step,
         )
     if not (wanted or faults):
         faults.append("--free: found none; allowed: the paths that show prints, one or more")
@@ -113,6 +116,16 @@ def _first_inside(known: Mapping[str, Parameter], section: str) -> str:
     return next(path for path in known if path.startswith(f"{section}."))
 
 
+def _step(leaf: Leaf, path: str, known: Mapping[str, Parameter]) -> int:
+    """Return what values are multiples of: the entries of a cache fill its sets."""
+    section, _, name = path.rpartition(".")
+    parts = [known.get(f"{section}.{one}") for one in ("ways", "line", "entry")]
+    if name != "entries" or None in parts:
+        return leaf.step or 1
+    ways, line, entry = (one.value for one in parts if one is not None)
+    return int(ways) * int(line) // int(entry)
+
+
 def _given(leaf: Leaf, text: str) -> tuple[int, int]:
     low, dots, high = text.partition("..")
     if not (dots and low.strip() and high.strip()):
@@ -141,7 +154,7 @@ def _raw(leaf: Leaf, value: int) -> object:
 def _try_bounds(
     machine: Machine, free: Iterable[FreeParameter], settings: Mapping[str, str]
 ) -> None:
-    """Refuse bounds at which the machine contradicts itself, before the search finds out."""
+    """Refuse what makes the machine contradict itself, before the search finds out."""
     faults: list[str] = []
     paths = dict(prefixes(machine.id, machine.adapter.id))
     for one in free:
@@ -150,8 +163,9 @@ def _try_bounds(
             for start in paths
             if one.path.startswith(start)
         )
-        for bound in (one.low, one.high):
-            changed = {**settings, path: one.leaf.format(bound)}
+        inside = one.clip(one.snap(one.low + one.step)), one.clip(one.snap(one.low + one.width / 2))
+        for value in dict.fromkeys((one.low, one.high, *inside)):
+            changed = {**settings, path: one.leaf.format(value)}
             try:
                 resolve(
                     machine.id,
@@ -161,8 +175,7 @@ def _try_bounds(
                 )
             except CatalogError as error:
                 faults += [
-                    f"--free {path}: at its bound {one.leaf.format(bound)}: {fault}"
-                    for fault in error.faults
+                    f"--free {path}: at {one.leaf.format(value)}: {fault}" for fault in error.faults
                 ]
     if faults:
         raise CatalogError(faults)

@@ -29,13 +29,17 @@ class Verdict:
         partners: the others of the combinations of which alone something is known; empty if it
             is identified, or if the data say nothing at all.
         known: the only side from which the data limit it: "above", "below" or neither.
+        ended: whether the search for it came to an end.
     """
 
     identified: bool
     partners: tuple[str, ...] = ()
     known: str = ""
+    ended: bool = True
 
     def __str__(self) -> str:
+        if not self.ended:
+            return "unknown: the search did not end"
         if self.identified:
             return "identified"
         if not self.partners:

@@ -88,6 +88,17 @@ class Profile:
     ends: Array
 
 
+def unfinished(report: FitReport) -> FitReport:
+    """Return a report of a search that was cut off, which tells nothing of any parameter."""
+    nothing = Verdict(False, ended=False)
+    return replace(
+        report,
+        parameters=tuple(
+            replace(one, verdict=nothing, deviation=math.inf) for one in report.parameters
+        ),
+    )
+
+
 def with_linear(report: FitReport) -> FitReport:
     """Return a report with intervals to first order; what reaches a bound is not identified."""
     judged = []

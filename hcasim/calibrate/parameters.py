@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,7 @@ class FreeParameter:
         high: largest value that may be tried.
         start: where the search sets out.
         leaf: its type and unit.
+        multiple: its values are multiples of this.
     """
 
     path: str
@@ -32,6 +34,7 @@ class FreeParameter:
     high: int
     start: int
     leaf: Leaf
+    multiple: int = 1
 
     @property
     def width(self) -> int:
@@ -41,12 +44,12 @@ class FreeParameter:
     @property
     def grain(self) -> int:
         """What a result is rounded to: whole nanoseconds of a time, else the unit itself."""
-        return 1000 if self.leaf.unit is TIME else self.leaf.step or 1
+        return 1000 if self.leaf.unit is TIME else self.step
 
     @property
     def step(self) -> int:
         """Smallest change of the value."""
-        return self.leaf.step or 1
+        return math.lcm(self.leaf.step or 1, self.multiple)
 
     def snap(self, value: float) -> int:
         """Return the nearest whole number of steps."""
@@ -112,7 +115,7 @@ def _free(path: str, tied: tuple[str, ...], entry: FittedValue, leaf: Leaf) -> F
                 f".start: found {_written(leaf, start)}; "
                 f"allowed: {leaf.format(low)} to {leaf.format(high)}, as its bounds say"
             )
-    return FreeParameter(path, (path, *tied), low, high, start, leaf)
+    return FreeParameter(path, (path, *tied), low, high, start, leaf, entry.multiple)
 
 
 def _number(leaf: Leaf, raw: object, key: str) -> int:

@@ -39,6 +39,7 @@ class FittedValue:
         verdict: whether the data determine it.
         note: what a reader should know, such as that it is not identifiable.
         tied_to: path of the entry that this one follows.
+        multiple: a calibration tries multiples of this, in base units; files do not hold it.
     """
 
     value: object
@@ -49,6 +50,7 @@ class FittedValue:
     bounds: tuple[object, object] | None = None
     start: object = None
     verdict: str = ""
+    multiple: int = 1
 
 
 @dataclass(frozen=True)

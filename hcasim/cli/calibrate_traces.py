@@ -62,7 +62,8 @@ def calibrate_traces(
         run = runner(jobs=jobs, progress=progress)
         found = fit_traces(prepared, run if memory is None else memory.over(run))
     print_fit(found.tables(), found.closing_lines(), found.to_dict() if as_json else None)
-    if output is not None:
+    ended = found.report.converged
+    if output is not None and ended:
         write_atomically(output, found.render())
         note(f"Wrote {output}")
     if given["report"] is not None:
@@ -70,11 +71,17 @@ def calibrate_traces(
 
         write_atomically(given["report"], page(found))
         note(f"Wrote {given['report']}")
-    if memory is not None and given["resume"] is None:
-        if found.report.converged:
-            memory.forget()
-        else:
-            note(f"Kept {kept}: with a larger --budget the search goes on from there")
+    if memory is not None and given["resume"] is None and ended:
+        memory.forget()
+    if output is not None and not ended:
+        raise Faults(
+            [
+                (
+                    f"{output}: not written: the search did not end; allowed: a larger --budget, "
+                    f"with which it goes on from {kept}"
+                )
+            ]
+        )
 
 
 def _same_file(traces: Iterable[str], others: dict[str, Path | None]) -> str | None:

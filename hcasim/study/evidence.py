@@ -173,6 +173,8 @@ def _readings(
         left.setdefault("this workload is not simulated", Counter())[point.workload] += 1
         return
     given, faults = _given(point, workload)
+    if "size" in workload.options and "size" not in point.options:
+        faults.append("size: missing")
     mtu = base.mtu or _mtu(point, trace, base, faults)
     swept = {name: (given[name],) for name in _SWEPT if name in given}
     others = {name: value for name, value in given.items() if name not in _SWEPT}

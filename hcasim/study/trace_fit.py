@@ -13,7 +13,7 @@ from hcasim.calibrate import FitReport, Observation, Residual, Run, calibrate
 from hcasim.calibrate.calibration import Calibration, render_calibration
 from hcasim.calibrate.fit import TRACES
 from hcasim.calibrate.freeing import RULE, fit_path
-from hcasim.calibrate.intervals import TRIES, profiled, with_bootstrap, with_linear
+from hcasim.calibrate.intervals import TRIES, profiled, unfinished, with_bootstrap, with_linear
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Objective
 from hcasim.calibrate.report import Table
@@ -264,8 +264,9 @@ def fit_traces(prepared: Prepared, run: Run) -> TraceFit:
     report = calibrate(prepared.fit, fitted, run=run, search=search)
     seen = report.local.objective.observations
     rng = np.random.default_rng(request.seed)
-    kind = request.intervals if report.converged else "linear"
-    if kind == "linear":
+    if not report.converged:
+        report = unfinished(report)
+    if not report.converged or request.intervals == "linear":
         report = with_linear(report)
         samples = straight_samples(report, rng, SAMPLES)
     else:
@@ -273,7 +274,7 @@ def fit_traces(prepared: Prepared, run: Run) -> TraceFit:
         # open: verdicts and samples are those of the simulator.
         profile = profiled(report)
         report = profile.report
-        if kind == "bootstrap":
+        if request.intervals == "bootstrap":
             report = with_bootstrap(report, _draws(evidence, seen, rng))
         samples = weighed_samples(profile, rng, SAMPLES)
     report = replace(report, evaluations=report.local.objective.evaluations)

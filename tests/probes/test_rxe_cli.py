@@ -123,7 +123,7 @@ def test_a_trace_of_other_hardware_is_refused_without_a_file(folder: Path) -> No
 
 
 def test_what_another_adapter_cannot_do_is_left_out_by_name(folder: Path) -> None:
-    words = fit("--budget", "4", "--allow-mismatch", "-o", "rxe.toml", testbed="rashti2007")
+    words = fit("--intervals", "linear", "--allow-mismatch", "-o", "rxe.toml", testbed="rashti2007")
     done = hcasim(*words, cwd=folder)
     assert done.returncode == 0, done.stderr
     said = done.stdout.splitlines()

@@ -54,7 +54,8 @@ def test_given_bounds_hold_and_a_start_outside_them_becomes_their_middle() -> No
         ("adapter.ack.latency=1..2 us", ("found '1' with no unit",)),
         ("adapter.ack.latency=1 us", ("found '1 us'; allowed: LOW..HIGH",)),
         ("adapter.send.prefetch", ("has the value 0; bounds are needed",)),
-        ("adapter.sqpc.entries=63..65", ("at its bound 63", "ways")),
+        ("adapter.sqpc.entries=63..65", ("a lower and a higher value, multiples of",)),
+        ("adapter.sqpc.ways=1..9", ("at 9: ", "ways, which do not divide")),
     ],
 )
 def test_a_path_that_cannot_be_freed_says_why(text: str, words: tuple[str, ...]) -> None:
@@ -93,3 +94,15 @@ def test_nothing_free_is_refused() -> None:
 )
 def test_a_path_of_a_machine_is_one_of_its_parts(path: str, name: str) -> None:
     assert fit_path("liu2004", "ne010e", path) == name
+
+
+def test_a_cache_has_as_many_entries_as_fill_its_sets() -> None:
+    machine = resolve("liu2004")
+    (one,) = free_parameters(free_fit(machine, ["adapter.mtt.entries=63..4097"], {}))
+    cache = machine.adapter.mtt
+    sets = cache.ways * cache.line // cache.entry
+    assert sets > 1
+    assert one.step == one.grain == sets
+    assert one.low % sets == one.high % sets == one.snap(1000.3) % sets == 0
+    for value in (one.low, one.low + one.step, one.snap(1000.3), one.high):
+        resolve("liu2004", overrides={"adapter.mtt.entries": str(value)})

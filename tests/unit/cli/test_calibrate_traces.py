@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import subprocess
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,10 +134,19 @@ def test_what_the_traces_do_not_tell_is_said(hcasim_: Hcasim, words: list[str]) 
     assert any("icm.victims" in line and line.endswith("not at all") for line in lines)
 
 
-def test_a_budget_that_is_spent_is_said(hcasim_: Hcasim, words: list[str]) -> None:
-    found = hcasim_(*words, *FREE, "--budget", "3", "-o", "cal.toml")
+def test_what_a_spent_budget_leaves_is_no_fit(hcasim_: Hcasim, words: list[str]) -> None:
+    found = hcasim_(*words, *FREE, "--budget", "3")
+    assert found.code == 0
     assert "the search did not end by itself: these values are not a fit" in found.output
-    assert tomllib.loads(Path("cal.toml").read_text())["made"]["converged"] is False
+    assert found.output.count("unknown: the search did not end") == 3
+    assert "identified" not in found.output
+    short = hcasim_(*words, *FREE[:2], *LINEAR, "--budget", "3", "-o", "cal.toml")
+    assert short.code == 2
+    assert "cal.toml: not written: the search did not end" in short.messages
+    assert [path.name for path in Path().iterdir()] == ["cal.toml.evaluations"]
+    again = hcasim_(*words, *FREE[:2], *LINEAR, "-o", "cal.toml")
+    assert "Goes on with" in again.messages
+    assert [path.name for path in Path().iterdir()] == ["cal.toml"]
 
 
 def test_bench_and_show_take_a_calibration(hcasim_: Hcasim, words: list[str]) -> None:
