@@ -76,6 +76,11 @@ class Calibration:
             raise CatalogError([f"{text}, which {testbed} with {adapter} does not have"])
         return found
 
+    def foreign(self, testbed: str, adapter: str) -> list[str]:
+        """Return what was fitted and is no part of a machine, by the path of a fit."""
+        known = tuple(start for start, _ in prefixes(testbed, adapter))
+        return [path for path in self.fit.entries if not path.startswith(known)]
+
     def base(self) -> dict[str, int | bool]:
         """Return what the machine differed in that was fitted, besides its settings.
 

@@ -44,6 +44,7 @@ def calibrated(
         return {}, []  # said when the points are prepared
     try:
         base = calibration.overrides(testbed, adapter)
+        note_foreign(calibration, testbed, adapter)
         _take_base(calibration, testbed, adapter, given)
         if uncertainty is None:
             return base, []
@@ -51,10 +52,24 @@ def calibrated(
             faults.append(f"--uncertainty: found {uncertainty!r}; allowed: a whole number")
             return base, []
         chosen = chosen_samples(calibration, int(uncertainty or USUAL))
-        return base, [calibration.overrides(testbed, adapter, one) for one in chosen]
+        samples = [calibration.overrides(testbed, adapter, one) for one in chosen]
+        by_hand = {setting.partition("=")[0].strip() for setting in given["settings"]}
+        if all(one[path] == base[path] for one in samples for path in base.keys() - by_hand):
+            note("--uncertainty: nothing that is left of the calibration is uncertain")
+        return base, samples
     except CatalogError as error:
         faults += error.faults
         return {}, []
+
+
+def note_foreign(calibration: Calibration, testbed: str, adapter: str) -> None:
+    """Say what was fitted and does not belong to a machine."""
+    from hcasim.catalog.paths import display
+
+    foreign = calibration.foreign(testbed, adapter)
+    if foreign:
+        file, paths = display(calibration.fit.file), ", ".join(foreign)
+        note(f"{file}: was fitted and is no part of {testbed} with {adapter}: {paths}")
 
 
 def _take_base(calibration: Calibration, testbed: str, adapter: str, given: dict[str, Any]) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hcasim.cli.calibrated import note_foreign
 from hcasim.cli.command import Command, calibration_option
-from hcasim.cli.output import print_json, print_table
+from hcasim.cli.output import note, print_json, print_table
 
 if TYPE_CHECKING:
     from hcasim.catalog import Parameter
@@ -45,8 +46,18 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
     if kind == "testbeds":
         machine = resolve(identifier, adapter=adapter)
         if calibration is not None:
-            settings = calibration.overrides(identifier, machine.adapter.id)
-            machine = resolve(identifier, adapter=adapter, overrides=settings)
+            used = machine.adapter.id
+            settings = calibration.overrides(identifier, used)
+            note_foreign(calibration, identifier, used)
+            made, base = calibration.made, calibration.base()
+            same = (made.get("testbed"), made.get("adapter")) == (identifier, used)
+            machine = resolve(
+                identifier,
+                adapter=adapter,
+                overrides=settings,
+                mtu=base.get("mtu") if same else None,
+                switch=not (same and base.get("no_switch")),
+            )
         title, parameters = machine.title, machine.parameters
         if calibration is not None:
             parameters = calibration.marked(machine)
@@ -60,6 +71,8 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
         title, parameters, extra = loaded.model.title, loaded.parameters, {}
         if calibration is not None:
             start = f"{kind}.{identifier}."
+            if not any(path.startswith(start) for path in calibration.fit.entries):
+                note(f"{file}: nothing of {identifier} was fitted")
             parameters = tuple(calibration.mark(one, start + one.path) for one in parameters)
     rows = [_parameter(one, _PREFIXES.get(kind, "")) for one in parameters]
     if as_json:

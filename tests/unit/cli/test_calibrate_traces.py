@@ -175,6 +175,9 @@ def test_bench_takes_on_the_mtu_and_the_missing_switch_of_a_calibration(
     back = ("--no-switch", "--mtu", "512")
     free = ("--free", "adapter.send.latency")
     assert hcasim_(*words, *free, *LINEAR, *back, "-o", "cal.toml").code == 0
+    shown = json.loads(hcasim_("show", "liu2004", "--calibration", "cal.toml", "--json").output)
+    assert "switch" not in shown
+    assert next(p["value"] for p in shown["parameters"] if p["path"] == "mtu") == 512
     made = read_calibration(Path("cal.toml")).made
     assert (made["no_switch"], made["mtu"]) == (True, 512)
     fitted = read_calibration(Path("cal.toml")).overrides("liu2004", "mt25208")
@@ -203,6 +206,26 @@ def test_bench_says_what_of_a_calibration_belongs_to_another_machine(
     assert (
         "cal.toml: was fitted to liu2004 with mt25208 with --no-switch, which is not taken on here"
     ) in found.messages
+
+
+def test_what_of_a_calibration_is_no_part_of_a_machine_is_said(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    free = ("--free", "adapter.send.latency", "--set", "host.memory.write_latency=300 ns")
+    assert hcasim_(*words, *free, *LINEAR, "-o", "cal.toml").code == 0
+    with_file = ("--calibration", "cal.toml")
+    other = ("--testbed", "liu2004", "--adapter", "mt23108")
+    run = ("bench", "write_lat", "--size", "8", "-j", "1", *with_file)
+    foreign = "was fitted and is no part of liu2004 with mt23108: adapters.mt25208.send.latency"
+    assert foreign in hcasim_(*run, *other).messages
+    assert foreign in hcasim_("show", "liu2004", "--adapter", "mt23108", *with_file).messages
+    assert "nothing of mt23108 was fitted" in hcasim_("show", "mt23108", *with_file).messages
+    sure = "nothing that is left of the calibration is uncertain"
+    bands = ("--uncertainty", "2")
+    assert sure in hcasim_(*run, *other, *bands).messages
+    own = ("--testbed", "liu2004")
+    assert sure in hcasim_(*run, *own, *bands, "--set", "adapter.send.latency=1 us").messages
+    assert hcasim_(*run, *own, *bands).messages == ""
 
 
 def test_bands_hold_the_fit_and_widen_with_its_intervals(hcasim_: Hcasim, words: list[str]) -> None:

@@ -63,6 +63,7 @@ def test_no_more_iterations_are_run_than_usual(gathered: Gather) -> None:
         ),
         (point("read_lat", size=8, inline=True), "inline True is not simulated"),
         (point("write_lat", size="8"), "write_lat: size: found '8'; allowed: such as 8"),
+        (point("write_lat"), "left out 1 point of write_lat: size: missing"),
         (point("write_lat", size=0), "size: found 0; allowed: 1 B to"),
         (point("write_lat", size=8, mtu=4096), "mtu: found 4096; allowed: 256, 512, 1024 or 2048"),
         (point("write_lat", (0.0,), size=8), "write_lat: found no number above 0"),
