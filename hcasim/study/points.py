@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -116,7 +117,7 @@ def run_jobs(
 
 def _run_in_pool(jobs: list[Job], count: int, report: Progress) -> dict[Job, Point]:
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(count, mp_context=_context(), initializer=_end_when_told)
+    pool = ProcessPoolExecutor(count, mp_context=_context(), initializer=_start_worker)
     points: dict[Job, Point] = {}
     done: SimpleQueue[Future[Point]] = SimpleQueue()
     try:
@@ -155,10 +156,19 @@ def _interruption_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _end_when_told() -> None:
-    """Let a worker end at once on SIGTERM, whatever the process that started it makes of it."""
+def _start_worker() -> None:
+    """Let a worker end at once on SIGTERM, and with the process that started it."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    # A parent that is killed cannot tell its workers, which would wait for ever.
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 @contextlib.contextmanager

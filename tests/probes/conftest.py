@@ -51,6 +51,30 @@ def checked_probes(sources: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def stranger(sources: Path) -> Path:
+    """A program that asks for connections that nobody expects."""
+    program = sources / "stranger"
+    compile_c("stranger.c", program, "-lrdmacm")
+    return program
+
+
+@pytest.fixture(scope="session")
+def always_blocking(sources: Path) -> Path:
+    """A library to preload, with which no socket can be set up."""
+    library = sources / "always_blocking.so"
+    compile_c("always_blocking.c", library, "-shared", "-fPIC")
+    return library
+
+
+def compile_c(name: str, into: Path, *words: str) -> None:
+    """Compile a program or library of these tests."""
+    source = Path(__file__).with_name(name)
+    command = ["cc", "-Wall", "-Wextra", "-Werror", "-o", into, source, *words]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="session")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     work = tmp_path_factory.mktemp("machine")
     try:
@@ -65,12 +89,20 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 def outcome(
     probes: Path,
     checked_probes: Path,
+    stranger: Path,
+    always_blocking: Path,
     machine: Machine,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Outcome:
     """What the guest has left behind."""
+    programs = {
+        "plain": probes,
+        "checked": checked_probes,
+        "stranger": stranger,
+        "always_blocking.so": always_blocking,
+    }
     try:
-        return run_everything(machine, probes, checked_probes, tmp_path_factory.mktemp("guest"))
+        return run_everything(machine, programs, tmp_path_factory.mktemp("guest"))
     except Unavailable as reason:
         give_up(str(reason))
 

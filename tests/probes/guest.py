@@ -60,6 +60,9 @@ FAULTS = (
     ("read_bw", "rkey", REMOTE),
 )
 
+VISITED = 77
+"""The iterations of the point during which strangers come, to find it by."""
+
 SCRIPT = f"""
 both="{",".join(ADDRESSES)}"
 there="--server {ADDRESSES[0]} --bind $both"
@@ -72,6 +75,22 @@ checked run /job/every $there -o every.jsonl --clock monotonic --deadline 60
 echo every $? >> codes
 checked run /job/faults $there --connect hand -o faults.jsonl --seed 0 --deadline 20
 echo faults $? >> codes
+
+mkfifo /tmp/words
+nc {ADDRESSES[0]} 18590 < /tmp/words > heard.txt &
+client=$!
+exec 3> /tmp/words
+echo hcasim-probes 1 manager 60000 write_lat iters={VISITED} >&3
+until grep -q listen heard.txt; do usleep 50000; done
+stranger $(sed -n 's/listen //p' heard.txt) > strangers.txt
+echo strangers $? >> codes
+exec 3>&-
+wait $client
+
+checked run /job/large $there -o large.jsonl --seed 0
+echo large $? >> codes
+LD_PRELOAD=/job/always_blocking.so plain run /job/after $there -o blocking.jsonl
+echo blocking $? >> codes
 
 for signal in INT TERM HUP; do
   checked run /job/endless $there -o ended-$signal.jsonl &
@@ -147,23 +166,24 @@ PLANS = {
     "endless": "reg_mr size=4K iters=5\nwrite_lat iters=10000000\n",
     "silent": "reg_mr size=4K iters=5\nwrite_lat\nread_lat\nscatter\nsend_lat\n",
     "local": "reg_mr iters=5\nloopback_lat qps=2 iters=20\npost_cost iters=20\n",
+    # At one end each buffer alone is less than all of them at the other.
+    "large": "scatter size=512M qps=2\nloopback_lat size=1G\n",
     "after": "write_lat iters=5 warmup=0\n",
 }
 
 
-def run_everything(machine: Machine, probes: Path, checked: Path, folder: Path) -> Outcome:
+def run_everything(machine: Machine, programs: dict[str, Path], folder: Path) -> Outcome:
     """Run the script.
 
     Parameters:
         machine: where.
-        probes: the program.
-        checked: the same with sanitizers.
+        programs: the probes, plain and checked by sanitizers, and what goes with them, by name.
         folder: for plans and results.
 
     Raises:
         Unavailable: the guest did not come up.
     """
-    files = {"plain": probes, "checked": checked, "sys": fake_sysfs(folder / "sys")}
+    files = {**programs, "sys": fake_sysfs(folder / "sys")}
     for name, text in PLANS.items():
         files[name] = folder / name
         files[name].write_text(text)

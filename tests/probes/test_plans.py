@@ -184,6 +184,61 @@ def test_a_missing_plan_and_a_wrong_option_end_with_code_2(probes: Path, tmp_pat
     assert "--connect: found phone; allowed: manager, hand" in wrong.stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "values", "allowed"),
+    [
+        ("--gid-index", ("", "256", "-1", "4294967296", "+1", " 1", "1 "), "0 to 255"),
+        ("--seed", ("", "-1", "9223372036854775808", "0x1", " 1"), "0 to 2^63 - 1"),
+        ("--port", ("", "0", "65536", "84126", "http"), "1 to 65535"),
+        ("--deadline", ("", ".", "0x10", " 5", "inf", "nan", "5s", "86401"), "0.1 to 86400 s"),
+    ],
+)
+def test_a_number_that_is_none_or_too_great_is_refused(
+    checked_probes: Path, option: str, values: tuple[str, ...], allowed: str
+) -> None:
+    for value in values:
+        done = run(checked_probes, "header", option, value)
+        fault = f"{option}: found {value}; allowed: {allowed}\n"
+        assert (done.returncode, done.stderr) == (2, fault)
+
+
+@pytest.mark.parametrize("port", ["", "0", "256", "257", "1abc", "-1", " 1", "4294967297"])
+def test_a_port_of_a_device_is_a_number(checked_probes: Path, port: str) -> None:
+    done = run(checked_probes, "header", "--device", f"mlx5_0:{port}")
+    fault = f"--device: found port '{port}'; allowed: 1 to 255\n"
+    assert (done.returncode, done.stderr) == (2, fault)
+
+
+def test_addresses_are_never_cut_short(checked_probes: Path) -> None:
+    def bind(addresses: str) -> str:
+        done = run(checked_probes, "header", "--bind", addresses)
+        assert done.returncode == 2
+        return done.stderr
+
+    assert bind("," * 255) == "which port? name it with --bind or --device\n"
+    assert bind("," * 256) == "--bind: found 256 characters; allowed: at most 255\n"
+    fault = f"{'1' * 20}...: found 64 characters; allowed: at most 63\n"
+    assert bind("1" * 64) == fault
+
+
+@pytest.mark.parametrize("link", [None, "hardlink_to", "symlink_to"])
+def test_a_trace_is_never_written_over_its_plan(
+    checked_probes: Path, tmp_path: Path, link: str | None
+) -> None:
+    plan = tmp_path / "plan"
+    plan.write_text("reg_mr\n")
+    trace = tmp_path / "trace" if link else plan
+    if link:
+        getattr(trace, link)(plan)
+    fault = f"-o {trace}: is the plan; name another file\n"
+    words = [checked_probes, "run", "-o", trace, "--device", "none"]
+    for name in (plan, "-"):
+        with plan.open() as stdin:
+            done = subprocess.run([*words, name], stdin=stdin, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (2, fault)
+    assert plan.read_text() == "reg_mr\n"
+
+
 @pytest.mark.parametrize("words", [("list",), ("check", "-"), ("--help",)])
 def test_a_full_disk_ends_with_code_2(probes: Path, words: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:

@@ -24,7 +24,7 @@ int main(void)
     return 0;
 }
 """
-SOURCES = "trace", "point", "keys", "faults"
+SOURCES = "trace", "point", "keys", "number", "faults"
 TICK_NS = 2
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from hcasim.traces import Point, Trace
-from tests.probes.guest import FAULTS
-from tests.probes.machine import ADDRESSES
+from tests.probes.guest import FAULTS, VISITED
+from tests.probes.machine import ADDRESSES, Outcome
 
 pytestmark = pytest.mark.slow
 
@@ -97,3 +97,36 @@ def test_without_a_server_each_failure_says_that_there_is_none(
     assert codes["gone"] == 1
     errors = {error for _, error in failed(found)}
     assert errors == {f"no connection to {ADDRESSES[0]} port 18590: Connection refused"}
+
+
+def test_strangers_who_ask_for_a_connection_are_rejected_and_the_point_goes_on(
+    outcome: Outcome, codes: dict[str, int]
+) -> None:
+    answers = (outcome.folder / "strangers.txt").read_text().splitlines()
+    assert codes["strangers"] == 0
+    assert len(answers) == 5
+    assert {answer.partition(": ")[2] for answer in answers} == {"Connection refused"}
+    log = (outcome.folder / "serve.txt").read_text().splitlines()
+    (visited,) = (line for line in log if f" iters={VISITED} " in line)
+    assert visited.endswith(": the client has left")
+
+
+def test_neither_end_maps_more_than_half_of_its_memory(
+    outcome: Outcome, trace: Callable[[str], Trace], codes: dict[str, int]
+) -> None:
+    assert codes["large"] == 1
+    log = (outcome.folder / "serve.txt").read_text().splitlines()
+    (scatter,) = (line for line in log if " size=536870912 " in line)
+    _, (_, loopback) = failed(trace("large"))
+    for said in (scatter, loopback):
+        found = re.search(r"buffers: found 1073741824 bytes or more; allowed: at most (\d+),", said)
+        assert found, said
+        assert 1 << 28 < int(found[1]) <= 1 << 29
+
+
+def test_a_socket_that_cannot_be_set_up_is_no_connection(
+    trace: Callable[[str], Trace], codes: dict[str, int]
+) -> None:
+    ((_, error),) = failed(trace("blocking"))
+    assert error == f"no connection to {ADDRESSES[0]} port 18590: No locks available"
+    assert codes["blocking"] == 1

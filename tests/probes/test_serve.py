@@ -1,5 +1,6 @@
 """What the server grants to those who connect to it; no adapter is needed."""
 
+import os
 import re
 import signal
 import socket
@@ -89,3 +90,16 @@ def test_a_hangup_does_not_end_a_server_under_nohup(probes: Path) -> None:
         assert ask(port, "hello\n").startswith("failed heard 'hello'")
         server.send_signal(signal.SIGTERM)
         assert server.wait(LIMIT_S) == 0
+
+
+def test_a_server_whose_socket_cannot_be_set_up_says_why(
+    probes: Path, always_blocking: Path
+) -> None:
+    done = subprocess.run(
+        [probes, "serve", "--listen", "127.0.0.1"],
+        env=os.environ | {"LD_PRELOAD": str(always_blocking)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+    assert (done.returncode, done.stderr) == (2, "port 18590: No locks available\n")

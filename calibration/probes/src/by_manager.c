@@ -13,6 +13,14 @@
 /* Seven retries would mean for ever. */
 enum { TICK_MS = 50, RETRIES = 6, BACKLOG = 128, AT_ONCE = 32 };
 
+static const uint32_t MARK = 0x68636173;
+
+/* What a request for a connection says, in network order. InfiniBand fills up with zeros what a
+ * stranger leaves out, so that the number of a lane alone would not do. */
+struct request {
+    uint32_t lane, mark;
+};
+
 /* Everything under way on one channel. */
 struct meeting {
     struct session *s;
@@ -43,11 +51,11 @@ static bool make_qp(struct meeting *m, struct lane *lane)
     return true;
 }
 
-static struct rdma_conn_param parameters(const struct port *port, const uint32_t *lane)
+static struct rdma_conn_param parameters(const struct port *port, const struct request *request)
 {
     return (struct rdma_conn_param){
-        .private_data = lane,
-        .private_data_len = lane ? sizeof *lane : 0,
+        .private_data = request,
+        .private_data_len = request ? sizeof *request : 0,
         .responder_resources = reads_at_once(port),
         .initiator_depth = reads_at_once(port),
         .retry_count = RETRIES,
@@ -73,18 +81,32 @@ static bool begin(struct meeting *m)
            fail_errno(&s->failure, "rdma_resolve_addr");
 }
 
-/* A connection that the peer asks for: its private data says which lane it is. */
+/* The lane that a request is for; NULL if it comes from a stranger. */
+static struct lane *lane_asked_for(const struct meeting *m, const struct rdma_cm_event *event)
+{
+    const struct session *s = m->s;
+    struct request request;
+    if (event->param.conn.private_data_len < sizeof request)
+        return NULL;
+    memcpy(&request, event->param.conn.private_data, sizeof request);
+    uint32_t number = ntohl(request.lane);
+    if (ntohl(request.mark) != MARK || number >= (uint32_t)m->passive)
+        return NULL;
+    struct lane *lane = &s->lanes[number + (uint32_t)m->active];
+    return lane->id ? NULL : lane;
+}
+
+/* A connection that the peer asks for. Anybody who reaches the port may ask. */
 static bool accept_one(struct meeting *m, struct rdma_cm_event *event)
 {
     struct session *s = m->s;
-    uint32_t number;
-    if (event->param.conn.private_data_len < sizeof number)
-        return fail(&s->failure, "a stranger asks for a connection");
-    memcpy(&number, event->param.conn.private_data, sizeof number);
-    int index = (int)ntohl(number) + (s->alone ? m->active : 0);
-    if (index < 0 || index >= s->lane_count || s->lanes[index].id)
-        return fail(&s->failure, "the peer asks for an unknown connection %d", index);
-    struct lane *lane = &s->lanes[index];
+    struct lane *lane = lane_asked_for(m, event);
+    if (!lane) {
+        rdma_reject(event->id, NULL, 0);
+        rdma_destroy_id(event->id);
+        return true;
+    }
+    int index = (int)(lane - s->lanes);
     lane->id = event->id;
     lane->id->context = lane;
     struct rdma_conn_param answer = parameters(&s->ports[lane->port], NULL);
@@ -107,10 +129,10 @@ static bool handle(struct meeting *m, struct rdma_cm_event *event)
         return !rdma_resolve_route(event->id, ms_left(s)) ||
                fail_errno(&s->failure, "rdma_resolve_route");
     case RDMA_CM_EVENT_ROUTE_RESOLVED: {
-        uint32_t number = htonl((uint32_t)(lane - s->lanes));
-        struct rdma_conn_param request = parameters(&s->ports[lane->port], &number);
+        struct request request = {htonl((uint32_t)(lane - s->lanes)), htonl(MARK)};
+        struct rdma_conn_param asked = parameters(&s->ports[lane->port], &request);
         return make_qp(m, lane) &&
-               (!rdma_connect(lane->id, &request) || fail_errno(&s->failure, "rdma_connect"));
+               (!rdma_connect(lane->id, &asked) || fail_errno(&s->failure, "rdma_connect"));
     }
     case RDMA_CM_EVENT_CONNECT_REQUEST:
         return accept_one(m, event);
@@ -143,11 +165,12 @@ static bool run(struct meeting *m)
         if (poll(&one, 1, TICK_MS) <= 0 || rdma_get_cm_event(m->channel, &event))
             continue;
         copy = *event;
-        uint32_t number = 0;
-        if (copy.event == RDMA_CM_EVENT_CONNECT_REQUEST && copy.param.conn.private_data_len >= 4) {
+        struct request request;
+        if (copy.event == RDMA_CM_EVENT_CONNECT_REQUEST &&
+            copy.param.conn.private_data_len >= sizeof request) {
             /* The private data goes with the event. */
-            memcpy(&number, copy.param.conn.private_data, sizeof number);
-            copy.param.conn.private_data = &number;
+            memcpy(&request, copy.param.conn.private_data, sizeof request);
+            copy.param.conn.private_data = &request;
         }
         rdma_ack_cm_event(event);
         if (!handle(m, &copy))

@@ -32,11 +32,23 @@ static bool wait_for(struct session *s, short events)
     }
 }
 
-static bool set_up(int socket)
+/* Closes a socket and keeps the reason. */
+static int abandon(int made)
 {
-    int one = 1;
-    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    return fcntl(socket, F_SETFL, O_NONBLOCK) == 0;
+    int error = errno;
+    close(made);
+    errno = error;
+    return -1;
+}
+
+/* A socket that does not block, or -1 and errno. */
+static int make_socket(const struct addrinfo *address)
+{
+    int one = 1, made = socket(address->ai_family, SOCK_STREAM, 0);
+    if (made < 0)
+        return -1;
+    setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    return fcntl(made, F_SETFL, O_NONBLOCK) ? abandon(made) : made;
 }
 
 bool control_connect(struct session *s, const char *host, const char *service)
@@ -47,13 +59,13 @@ bool control_connect(struct session *s, const char *host, const char *service)
         return fail(&s->failure, "%s: %s", host, gai_strerror(code));
     int error = 0;
     for (struct addrinfo *one = found; one; one = one->ai_next) {
-        s->control = socket(one->ai_family, SOCK_STREAM, 0);
-        if (s->control < 0 || !set_up(s->control))
-            continue;
-        if (connect(s->control, one->ai_addr, one->ai_addrlen) == 0)
+        s->control = make_socket(one);
+        if (s->control >= 0 && connect(s->control, one->ai_addr, one->ai_addrlen) == 0)
             break;
         socklen_t length = sizeof error;
         error = errno;
+        if (s->control < 0)
+            continue;
         if (error == EINPROGRESS && wait_for(s, POLLOUT))
             getsockopt(s->control, SOL_SOCKET, SO_ERROR, &error, &length);
         if (error == 0 || s->failure.text[0])
@@ -76,17 +88,16 @@ int control_listen(const char *address, const char *service, struct failure *fai
         fail(failure, "%s: %s", address ? address : service, gai_strerror(code));
         return -1;
     }
-    int listener = socket(found->ai_family, SOCK_STREAM, 0);
+    int listener = make_socket(found);
     if (listener >= 0)
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (listener < 0 || bind(listener, found->ai_addr, found->ai_addrlen) || listen(listener, 8)) {
+    if (listener >= 0 &&
+        (bind(listener, found->ai_addr, found->ai_addrlen) || listen(listener, 8)))
+        listener = abandon(listener);
+    if (listener < 0)
         fail(failure, "port %s: %s", service, strerror(errno));
-        if (listener >= 0)
-            close(listener);
-        listener = -1;
-    }
     freeaddrinfo(found);
-    return listener >= 0 && set_up(listener) ? listener : -1;
+    return listener;
 }
 
 bool control_address(int socket, bool of_peer, char text[ADDRESS_TEXT])

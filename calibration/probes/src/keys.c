@@ -1,8 +1,8 @@
 #include "keys.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "number.h"
 
 enum kind { NUMBER, FLAG, WORD };
 
@@ -49,15 +49,13 @@ const char *key_word(enum key key, int64_t value)
 
 static bool read_number(const char *text, int64_t *number)
 {
-    char *end;
-    errno = 0;
-    if (*text < '0' || *text > '9')
+    const char *rest;
+    if (!read_digits(text, &rest, number))
         return false;
-    long long value = strtoll(text, &end, 10);
-    int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-    if (errno || end[shift > 0] || value > INT64_MAX >> shift)
+    int shift = *rest == 'K' ? 10 : *rest == 'M' ? 20 : *rest == 'G' ? 30 : 0;
+    if (rest[shift > 0] || *number > INT64_MAX >> shift)
         return false;
-    *number = (int64_t)value << shift;
+    *number <<= shift;
     return true;
 }
 

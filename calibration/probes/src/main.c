@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "control.h"
@@ -81,6 +82,9 @@ static bool open_ports(const struct options *options, struct port ports[MAX_PORT
         *count = port_open_device(&ports[0], options->device, options->gid_index, failure);
         return *count;
     }
+    if (options->bind && strlen(options->bind) >= sizeof addresses)
+        return fail(failure, "--bind: found %zu characters; allowed: at most %zu",
+                    strlen(options->bind), sizeof addresses - 1);
     if (options->bind)
         snprintf(addresses, sizeof addresses, "%s", options->bind);
     else if (!options->server)
@@ -167,6 +171,14 @@ static int serve_clients(const struct options *options)
     return good ? 0 : USAGE;
 }
 
+/* Whether a trace would be written over the plan, by whatever name. */
+static bool is_plan(const char *output, const char *plan)
+{
+    struct stat out, in;
+    return !stat(output, &out) && !(strcmp(plan, "-") ? stat(plan, &in) : fstat(0, &in)) &&
+           S_ISREG(out.st_mode) && out.st_dev == in.st_dev && out.st_ino == in.st_ino;
+}
+
 /* What run needs and the plan does not say. */
 static bool check_plan(const struct plan *plan, const struct options *options)
 {
@@ -175,6 +187,10 @@ static bool check_plan(const struct plan *plan, const struct options *options)
         server |= !plan->points[i].probe->alone;
         mtu |= plan->points[i].value[MTU] != 0;
         wrong_qp |= plan->points[i].value[FAULT] == WRONG_QP;
+    }
+    if (options->output && is_plan(options->output, options->plan)) {
+        fprintf(stderr, "-o %s: is the plan; name another file\n", options->output);
+        good = false;
     }
     if (server && !options->server) {
         fprintf(stderr, "%s: has points for two ends; name the other with --server\n",

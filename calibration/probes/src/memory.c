@@ -8,13 +8,37 @@
 
 #include "control.h"
 
-enum { HUGE_SHIFT = 26 }; /* MAP_HUGE_SHIFT */
+enum { HUGE_SHIFT = 26 /* MAP_HUGE_SHIFT */, CHUNK = 1 << 24 };
+
+/* A client says what both ends map: neither is to starve its host. */
+static bool is_granted(struct session *s, size_t more)
+{
+    size_t most = (size_t)sysconf(_SC_PHYS_PAGES) / 2 * (size_t)sysconf(_SC_PAGESIZE);
+    s->mapped += more;
+    return s->mapped <= most || fail(&s->failure,
+                                     "buffers: found %zu bytes or more; allowed: at most %zu, "
+                                     "half of the memory of this host",
+                                     s->mapped, most);
+}
+
+/* Clears memory, which may take longer than the point has. */
+static bool touch(struct session *s, uint8_t *data, size_t size)
+{
+    for (size_t done = 0; done < size; done += CHUNK) {
+        if (!session_goes_on(s))
+            return false;
+        memset(data + done, 0, size - done < CHUNK ? size - done : CHUNK);
+    }
+    return true;
+}
 
 bool buffer_map(struct session *s, struct buffer *buffer, size_t size)
 {
     size_t page = (size_t)get(s, PAGE_SIZE);
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;
     *buffer = (struct buffer){.size = size, .mapped = (size + page - 1) / page * page};
+    if (!is_granted(s, buffer->mapped))
+        return false;
     if (page > (size_t)sysconf(_SC_PAGESIZE))
         flags |= MAP_HUGETLB | (int)((unsigned)__builtin_ctzll(page) << HUGE_SHIFT);
     buffer->data = mmap(NULL, buffer->mapped, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -27,8 +51,7 @@ bool buffer_map(struct session *s, struct buffer *buffer, size_t size)
     /* No page becomes huge or is first touched while something is timed. */
     if (!(flags & MAP_HUGETLB))
         (void)madvise(buffer->data, buffer->mapped, MADV_NOHUGEPAGE);
-    memset(buffer->data, 0, buffer->mapped);
-    return true;
+    return touch(s, buffer->data, buffer->mapped);
 }
 
 struct ibv_mr *buffer_register(struct session *s, const struct buffer *buffer, int port)

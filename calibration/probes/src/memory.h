@@ -4,7 +4,8 @@
 
 #include "session.h"
 
-/* Takes pages of page_size bytes, touches them all and registers size bytes on a port. */
+/* Takes pages of page_size bytes, touches them all and registers size bytes on a port. All buffers of
+ * a point may take half of the host's memory. */
 bool buffer_make(struct session *s, struct buffer *buffer, size_t size, int port);
 /* The same without registering. */
 bool buffer_map(struct session *s, struct buffer *buffer, size_t size);

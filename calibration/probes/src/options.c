@@ -1,11 +1,10 @@
 #include "options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
 #include "peers.h"
 
 static const char HELP[] =
@@ -67,7 +66,7 @@ bool options_read(int count, char **words, struct options *options)
     bool good = true;
     int found, place = 0;
     while ((found = getopt_long(count, words, "o:h", LONG, &place)) != -1) {
-        char *end = NULL;
+        int64_t number = 0;
         const char *allowed = NULL;
         switch (found) {
         case SERVER:
@@ -78,6 +77,8 @@ bool options_read(int count, char **words, struct options *options)
             break;
         case PORT:
             options->service = optarg;
+            /* getaddrinfo would take what is left of a greater one. */
+            allowed = read_whole(optarg, 1, 65535, &number) ? NULL : "1 to 65535";
             break;
         case BIND:
             options->bind = optarg;
@@ -86,10 +87,8 @@ bool options_read(int count, char **words, struct options *options)
             options->device = optarg;
             break;
         case GID:
-            options->gid_index = (int)strtol(optarg, &end, 10);
-            allowed = *end || options->gid_index < 0 || options->gid_index > 255
-                          ? "0 to 255"
-                          : NULL;
+            allowed = read_whole(optarg, 0, 255, &number) ? NULL : "0 to 255";
+            options->gid_index = (int)number;
             break;
         case CONNECT:
             options->by_hand = strcmp(optarg, "hand") == 0;
@@ -98,17 +97,12 @@ bool options_read(int count, char **words, struct options *options)
                           : "manager, hand";
             break;
         case SEED:
-            errno = 0;
-            options->seed = strtoull(optarg, &end, 10);
-            allowed = *end || errno || *optarg < '0' || *optarg > '9' || options->seed > INT64_MAX
-                          ? "0 to 2^63 - 1"
-                          : NULL;
+            allowed = read_whole(optarg, 0, INT64_MAX, &number) ? NULL : "0 to 2^63 - 1";
+            options->seed = (uint64_t)number;
             break;
         case DEADLINE:
-            options->deadline = strtod(optarg, &end);
-            allowed = *end || !(options->deadline >= 0.1 && options->deadline <= 86400)
-                          ? "0.1 to 86400 s"
-                          : NULL;
+            allowed = read_decimal(optarg, 0.1, 86400, &options->deadline) ? NULL
+                                                                           : "0.1 to 86400 s";
             break;
         case CLOCK:
             options->clock = !strcmp(optarg, "tsc")         ? CLOCK_TSC

@@ -3,9 +3,10 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include "number.h"
 
 static bool query(struct port *port, struct failure *failure)
 {
@@ -28,6 +29,9 @@ bool port_open_address(struct port *port, const char *address, struct failure *f
 {
     struct addrinfo *found;
     *port = (struct port){.gid_index = -1};
+    if (strlen(address) >= sizeof port->address)
+        return fail(failure, "%.20s...: found %zu characters; allowed: at most %zu", address,
+                    strlen(address), sizeof port->address - 1);
     snprintf(port->address, sizeof port->address, "%s", address);
     int code = getaddrinfo(address, NULL, NULL, &found);
     if (code)
@@ -55,8 +59,13 @@ bool port_open_device(struct port *port, const char *name, int gid_index, struct
     const char *colon = strchr(name, ':');
     *port = (struct port){.gid_index = gid_index, .number = 1};
     snprintf(device, sizeof device, "%.*s", colon ? (int)(colon - name) : (int)strlen(name), name);
-    if (colon)
-        port->number = (uint8_t)atoi(colon + 1);
+    if (colon) {
+        int64_t number;
+        if (!read_whole(colon + 1, 1, UINT8_MAX, &number))
+            return fail(failure, "--device: found port '%.40s'; allowed: 1 to %d", colon + 1,
+                        UINT8_MAX);
+        port->number = (uint8_t)number;
+    }
     int count = 0;
     struct ibv_device **list = ibv_get_device_list(&count);
     for (int i = 0; i < count; i++)

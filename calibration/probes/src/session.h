@@ -71,6 +71,7 @@ struct session {
     struct lane *lanes;
     int lane_count;
     struct rdma_event_channel *channel; /* of the lanes' connections */
+    size_t mapped;                      /* bytes of all buffers */
     struct series series[MOST_SERIES];
     int series_count;
     double bytes; /* of a sample, for a bandwidth; 0 if a sample is a latency or a time */

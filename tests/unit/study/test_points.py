@@ -90,8 +90,8 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("group", [False, True], ids=["parent alone", "whole group"])
-def test_an_interruption_ends_the_workers(root: Path, group: bool) -> None:
+def start_sleeper(root: Path) -> subprocess.Popen[str]:
+    """A process whose workers are under way, in a session of its own."""
     child = subprocess.Popen(
         [sys.executable, "-c", SLEEPER],
         cwd=root,
@@ -103,6 +103,12 @@ def test_an_interruption_ends_the_workers(root: Path, group: bool) -> None:
     assert child.stdout is not None
     assert child.stdout.readline() == "started\n"
     time.sleep(0.5)
+    return child
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["parent alone", "whole group"])
+def test_an_interruption_ends_the_workers(root: Path, group: bool) -> None:
+    child = start_sleeper(root)
     if group:
         os.killpg(child.pid, signal.SIGINT)
     else:
@@ -111,3 +117,10 @@ def test_an_interruption_ends_the_workers(root: Path, group: bool) -> None:
     assert (output, errors, child.returncode) == ("interrupted\n", "", 0)
     with pytest.raises(ProcessLookupError):
         os.killpg(child.pid, 0)
+
+
+def test_workers_end_with_a_parent_that_is_killed(root: Path) -> None:
+    child = start_sleeper(root)
+    child.kill()
+    # The workers hold its output open as long as they live.
+    assert child.communicate(timeout=30) == ("", "")
