@@ -67,7 +67,7 @@ def test_the_truth_lies_within_the_intervals_at_the_stated_rate(curved_fit: Fit)
     assert all(0.90 <= rate <= 0.995 for rate in rates.values()), rates
 
 
-@pytest.mark.parametrize("understated", [1, 3])
+@pytest.mark.parametrize("understated", [1, 10])
 @pytest.mark.parametrize("loss", ["linear", "soft_l1"])
 def test_all_kinds_of_interval_agree_on_a_nearly_straight_model(
     curved_fit: Fit, understated: int, loss: str
