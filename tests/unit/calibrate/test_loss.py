@@ -50,3 +50,8 @@ def test_errors_three_times_as_large_are_seen() -> None:
     errors = 3 * np.random.default_rng(1).standard_normal(20_000)
     squares, bend = LINEAR.seen_moments(errors, len(errors))
     assert squares / bend**2 == pytest.approx(9, rel=0.05)
+
+
+def test_errors_that_are_all_outliers_tell_no_scatter() -> None:
+    huber = LOSSES["huber"]
+    assert huber.seen_moments(np.full(5, 10.0), 3) == huber.moments()
