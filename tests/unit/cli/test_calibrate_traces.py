@@ -432,8 +432,8 @@ def test_the_truth_lies_within_the_intervals_of_noisy_traces(
             assert entry.interval is not None
             low, high = (int(str(end).removesuffix(" ns")) * 1000 for end in entry.interval)
             hits.append(low <= value <= high)
-    # Of 36 intervals of 95 %, two are expected to miss; more than six would in 1 case of 400.
-    assert sum(hits) >= 30
+    # Of 36 intervals of 95 %, two are expected to miss; more than four would in 1 case of 30.
+    assert sum(hits) >= 32
 
 
 @pytest.mark.parametrize("name", ["a\nb = 1\x1b[2J.jsonl", "a\udcff.jsonl"])
