@@ -40,6 +40,7 @@ class _Table:
     rows: list[tuple[int, list[Figure]]] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
     last_is_point: bool = False
+    faulty: bool = False
 
 
 def read_osu(source: Source, hints: Hints) -> Imported:
@@ -62,6 +63,8 @@ def read_osu(source: Source, hints: Hints) -> Imported:
                 reader.found.note(f"line {number} was cut short and passed over")
                 reader.found.cut = True
             else:
+                if reader.table is not None:
+                    reader.table.faulty = True
                 reader.faults.append(with_cut(source, number, error))
     return reader.finished()
 
@@ -205,15 +208,15 @@ class _Reader:
     def _may_be_cut(table: _Table, figures: list[Figure]) -> bool:
         if table.columns[-1] == "iterations":
             return True
-        # The last word is checked, or is no figure that counts.
-        is_word = table.columns[-1] in ("validation", "transmit")
+        # Half of that word is refused in any line.
+        is_word = table.columns[-1] == "validation"
         return not is_word and is_cut(table.rows[-1][1] if table.rows else None, figures)
 
     def _close(self) -> None:
         table, self.table = self.table, None
         if table is None:
             return
-        if not table.rows and not self.found.failures:
+        if not table.rows and not self.found.failures and not table.faulty:
             if self.hints.partial and self.found.points:
                 self.found.cut = True
             else:

@@ -277,11 +277,13 @@ class _Reader:
         if not table.rows and (self.trouble or table.closed):
             reason = self.trouble or "nothing was printed, as on the server of a one-way test"
             self.found.failures.append((where, Failure(workload=run.workload, error=reason)))
+        elif table.columns and table.closed:
+            return
         elif self.hints.partial:
             self.found.cut = True
         elif not table.columns:
             self.faults.append(self.source.fault(where, f"found no table behind the title: {CUT}"))
-        elif not table.closed:
+        else:
             self.faults.append(
                 self.source.fault(where, f"found no line of dashes behind the table: {CUT}")
             )

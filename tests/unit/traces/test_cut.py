@@ -83,7 +83,8 @@ def test_a_name_of_a_host_is_no_half_result(read: Read) -> None:
 @pytest.mark.parametrize("end", ["1.61", "1.6", "1.", "1", "1.61  "])
 def test_the_only_row_needs_its_newline(end: str, read: Read, faults: Faults) -> None:
     text = LATENCY[: LATENCY.index("1.61")]
-    assert faults(text + end)[0].startswith(f"file:5: {OPEN}")
+    (fault,) = faults(text + end)
+    assert fault.startswith(f"file:5: {OPEN}")
     assert len(read(text + "1.61\n").points) == 1
     np_out = "       1 0.276301   0.00002761"
     assert faults(np_out)[0].startswith(f"file:1: {OPEN}")
@@ -97,6 +98,19 @@ def test_a_last_row_without_a_newline_is_taken_if_its_decimals_are_those_above(
     # Whole numbers do not tell.
     assert OPEN in faults("# OSU MPI Latency Test v7.2\n# Size Latency (us)\n1 3\n2 4")[0]
     assert OPEN in faults(outputs.OSU_5_FULL[: outputs.OSU_5_FULL.rindex("\n[")])[0]
+
+
+def test_a_verdict_ends_a_row(read: Read, faults: Faults) -> None:
+    head = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us) Validation\n"
+    assert len(read(head + "1 1.61 Pass").points) == 1
+    assert "found 'Pas'; allowed: Pass or Fail" in faults(head + "1 1.61 Pas")[0]
+
+
+def test_an_output_without_its_last_newline_is_whole(read: Read) -> None:
+    trace = read(outputs.PERFTEST_2008_LAT.rstrip(), partial=True)
+    assert len(trace.points) == 3
+    assert trace.end is not None
+    assert trace.end.complete
 
 
 def test_a_half_row_of_np_out_is_passed_over_if_the_user_says_so(

@@ -142,6 +142,14 @@ def test_a_trace_that_was_interrupted_says_so(read: Read) -> None:
             ('"name": "mlx5_0"', '"part_id": 1.5'),
             "file:1: device.part_id: found 1.5; allowed: a whole number",
         ),
+        (
+            ('"version": 1, ', '"version": 1, "made": 1, '),
+            "file:1: made: unknown key; allowed: record, schema, version, tool, source, created, ",
+        ),
+        (
+            ('"measured": ', '"measured": [], "x": '),
+            "file:2: measured: found []; allowed: one or more",
+        ),
         (("[900.0, 910.5]", "[]"), "file:2: measured.0: one of samples, histogram and statistics"),
         (
             ('"device": {', '"plan": {"sha256": "abc", "seed": 1, "points": 0}, "device": {'),
