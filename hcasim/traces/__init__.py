@@ -3,8 +3,9 @@
 from hcasim.traces.files import Trace, parse_trace, read_trace, render
 from hcasim.traces.header import Clock, Device, Header, Host, Pci, Plan, Port, Tool
 from hcasim.traces.importing import FORMATS, import_trace, merge, sniff
-from hcasim.traces.reading import Hints, Source
+from hcasim.traces.reading import Hints
 from hcasim.traces.schema import UNITS, End, Failure, Measured, Point, Statistics
+from hcasim.traces.source import Source
 
 __all__ = [
     "FORMATS",

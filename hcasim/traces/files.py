@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +12,13 @@ from pydantic import ValidationError
 
 from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.catalog.paths import display
+from hcasim.traces.faults import told
 from hcasim.traces.header import Header
 from hcasim.traces.record import Record
 from hcasim.traces.schema import RECORDS, SCHEMA, VERSION, End, Failure, Point, to_dict
+from hcasim.traces.source import binary, with_newlines
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
-_SHOWN = 60
-"""Characters of what was found that a message repeats."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,9 @@ def parse_trace(data: bytes, where: str) -> Trace:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise CatalogError([f"{where}: found binary data; allowed: a trace in UTF-8"]) from None
-    records, faults = _records(where, text)
+        found = binary(data)
+        raise CatalogError([f"{where}: found {found}; allowed: a trace in UTF-8"]) from None
+    records, faults = _records(where, with_newlines(text))
     # A line that cannot be read is missing in its order, too.
     faults = faults or _order(where, records)
     if faults:
@@ -136,7 +136,9 @@ def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
         try:
             records.append(RECORDS[kind].model_validate(table))
         except ValidationError as error:
-            faults += dict.fromkeys(f"{where}:{number}: {one}" for one in _told(error))
+            faults += dict.fromkeys(
+                f"{where}:{number}: {one}" for one in told(error, RECORDS[kind])
+            )
     return records, faults
 
 
@@ -147,18 +149,6 @@ def _is_text(table: object) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _told(error: ValidationError) -> Iterator[str]:
-    """Say what is wrong with a line; of an option once, not once for each type that it may have."""
-    for one in error.errors():
-        path, text = one["loc"], one["msg"]
-        if len(path) == 3 and path[0] == "options":
-            found = repr(one["input"])
-            found = found if len(found) <= _SHOWN else f"{found[:_SHOWN]}..."
-            path, text = path[:2], f"found {found}; allowed: true or false, a whole number or text"
-        place = ".".join(str(part) for part in path)
-        yield f"{place}: {text}" if place else text
 
 
 def _order(where: str, records: list[Record]) -> list[str]:

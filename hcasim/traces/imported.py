@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from hcasim.catalog.errors import CatalogError
 from hcasim.traces.files import Trace
 from hcasim.traces.header import Device, Header, Port, Tool
-from hcasim.traces.reading import Source, shown
+from hcasim.traces.reading import shown
 from hcasim.traces.schema import End, Failure, Point
+from hcasim.traces.source import Source
 
 _MANY = 5
 

@@ -14,8 +14,9 @@ from hcasim.traces.header import Header
 from hcasim.traces.imported import Imported, described
 from hcasim.traces.osu_titles import TITLE
 from hcasim.traces.perftest_json import read_perftest_json
-from hcasim.traces.reading import Hints, Source, Unreadable, figure, known_word
+from hcasim.traces.reading import Hints, Unreadable, figure, known_word
 from hcasim.traces.schema import End
+from hcasim.traces.source import Source
 
 Format = Literal["probe", "perftest", "osu", "netpipe"]
 FORMATS: tuple[Format, ...] = ("probe", "perftest", "osu", "netpipe")

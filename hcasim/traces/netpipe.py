@@ -18,22 +18,14 @@ import re
 from collections.abc import Sequence
 
 from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.traces.cut import OPEN, is_cut, same_decimals, with_cut
 from hcasim.traces.imported import Imported
 from hcasim.traces.netpipe_rows import WORKLOADS, Form, Row, add, fit_together, repeated
 from hcasim.traces.netpipe_terminal import TERMINAL, read_terminal
-from hcasim.traces.reading import (
-    Figure,
-    Hints,
-    Source,
-    Unreadable,
-    check_workload,
-    count,
-    figure,
-    same_decimals,
-)
+from hcasim.traces.reading import Figure, Hints, Unreadable, check_workload, count, figure
+from hcasim.traces.source import Source
 
 _NUMBERS = re.compile(r"\s*-?[0-9][0-9.e+-]*(?:\s+-?[0-9][0-9.e+-]*)+\s*", re.ASCII)
-_CUT = "the output was cut short; --partial takes what is there"
 _MODEST = 3
 _FORMS = (
     Form("3", 3, 0, 1, "Mibit/s", 2, "s"),
@@ -56,7 +48,12 @@ def read_netpipe(source: Source, hints: Hints) -> Imported:
     """
     check_workload(hints, WORKLOADS)
     found = Imported(source, "netpipe")
-    lines = [(number, line) for number, line in enumerate(source.lines, start=1) if line.strip()]
+    lines = [
+        (number, line)
+        for number, line in enumerate(source.lines, start=1)
+        # Lines begin with spaces: those alone are the beginning of one.
+        if line.strip() or source.is_open(number)
+    ]
     if any(TERMINAL.fullmatch(line) for _, line in lines):
         read_terminal(found, lines, hints)
     else:
@@ -71,15 +68,21 @@ def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints
     for number, line in lines:
         if line.lstrip().startswith("#"):
             continue
+        above = rows[-1][1] if rows else None
         try:
-            rows.append((number, _numbers(line)))
+            numbers = _numbers(line)
+            if above is not None and len(numbers) != len(above):
+                raise Unreadable(f"found {len(numbers)} columns; above: {len(above)}")
+            if source.is_open(number) and is_cut(above, numbers):
+                raise Unreadable(OPEN)
+            rows.append((number, numbers))
         except Unreadable as error:
-            faults.append(source.fault(number, error))
-    width = len(rows[0][1]) if rows else 0
-    for number, numbers in rows:
-        if len(numbers) != width:
-            faults.append(source.fault(number, f"found {len(numbers)} columns; above: {width}"))
-    if not faults and rows and (cut := same_decimals(rows, _CUT)):
+            if hints.partial and number == lines[-1][0]:
+                found.note(f"line {number} was cut short and passed over")
+                found.cut = True
+            else:
+                faults.append(with_cut(source, number, error))
+    if not faults and (cut := same_decimals(rows)):
         if hints.partial:
             found.note(f"line {rows.pop()[0]} was cut short and passed over")
             found.cut = True

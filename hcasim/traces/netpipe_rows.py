@@ -9,8 +9,9 @@ from decimal import Decimal
 from hcasim.catalog.errors import CatalogError
 from hcasim.traces.header import Device, Port
 from hcasim.traces.imported import Imported
-from hcasim.traces.reading import UNIT_FACTORS, Figure, Hints, Quantity, Source, agree
+from hcasim.traces.reading import UNIT_FACTORS, Figure, Hints, Quantity, agree
 from hcasim.traces.schema import Point
+from hcasim.traces.source import Source
 
 WORKLOADS = ("netpipe", "netpipe_bi", "netpipe_stream")
 """A ping-pong, messages in both directions at once, and in one direction without a reply."""

@@ -8,21 +8,27 @@ from decimal import Decimal
 from itertools import pairwise
 
 from hcasim.catalog.errors import CatalogError
+from hcasim.traces.cut import CUT, with_cut
 from hcasim.traces.imported import Imported
 from hcasim.traces.netpipe_rows import Form, Row, add, fit_together, repeated
-from hcasim.traces.reading import Hints, Source, Unreadable, count, figure, shown
+from hcasim.traces.reading import Hints, Unreadable, count, figure, shown
+from hcasim.traces.source import Source
 
 TERMINAL = re.compile(
     r"\s*(?P<number>[0-9]+):\s+(?P<size>\S+)\s+(?P<size_unit>bytes|B|KB|MB|GB|TB)\s+"
     r"(?P<times>[0-9]+)\s+times\s+-->(?:\s+(?P<rate>\S+)\s+(?P<rate_unit>[KMGT]?bps)\s+in\s+"
     r"(?P<time>\S+)\s+(?P<time_unit>nsecs|usecs?|msecs|secs))?(?P<rest>.*)"
 )
+_BEGUN = re.compile(
+    r"\s*(?:[0-9]+(?::\s*(?:[0-9]+\s*(?:b\w*\s*(?:[0-9]+\s*(?:t\w*\s*-{0,2})?)?)?)?)?)?"
+)
+"""A result that ends before its arrow."""
+_RESULT = re.compile(r"-->|\bbps\b|Mbps|\busec\b|\s*[0-9]+:\s+[0-9]+\s+bytes\b")
 _MODES = (
     (re.compile(r"stream(ing)?\b.*\bone direction", re.IGNORECASE), "netpipe_stream"),
     (re.compile(r"both directions|bidirectional mode", re.IGNORECASE), "netpipe_bi"),
 )
 _INVALIDATED = re.compile(r"without cache effects|different memory buffer each time", re.IGNORECASE)
-_CUT = "the output was cut short; --partial takes what is there"
 _FORMS = (Form("3", 3, 0, 1, "Mibit/s", 2, "us"), Form("4", 5, 0, 1, "Mbit/s", 4, "us"))
 _ROUNDED = (
     "found the terminal output of NetPIPE 5, rounded to three decimals of changing units; "
@@ -54,28 +60,33 @@ def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hint
             continue
         if match and match["size_unit"] != "bytes":
             raise CatalogError([source.fault(number, _ROUNDED)])
-        if match:
-            numbered.append(count(match["number"][:15], "number"))
-            try:
-                rows.append(_terminal_row(number, match))
-            except Unreadable as error:
-                if hints.partial and number == lines[-1][0]:
-                    found.note(f"line {number} was cut short and passed over")
-                    found.cut = True
-                else:
-                    faults.append(source.fault(number, error))
-        elif _INVALIDATED.search(line):
+        if not match and _INVALIDATED.search(line):
             options["invalidate"] = True
-        elif mode := next((name for pattern, name in _MODES if pattern.search(line)), ""):
+            continue
+        mode = next((name for pattern, name in _MODES if pattern.search(line)), "")
+        if not match and mode:
             workload = hints.workload or mode
-        elif re.search(r"-->|\bbps\b|Mbps|\busec\b", line) and "max bandwidth" not in line:
-            faults.append(source.fault(number, f"found {shown(line.strip())}, which is no result"))
+            continue
+        try:
+            if match:
+                numbered.append(count(match["number"][:15], "number"))
+                rows.append(_terminal_row(number, match))
+            elif source.is_open(number) and _BEGUN.fullmatch(line):
+                raise Unreadable(f"found {shown(line.strip())}: {CUT}")
+            elif _RESULT.search(line) and "max bandwidth" not in line:
+                raise Unreadable(f"found {shown(line.strip())}, which is no result")
+        except Unreadable as error:
+            if hints.partial and number == lines[-1][0]:
+                found.note(f"line {number} was cut short and passed over")
+                found.cut = True
+            else:
+                faults.append(with_cut(source, number, error))
     faults += repeated(source, rows)
     if faults:
         raise CatalogError(faults)
     _note_gaps(found, numbered)
     if not rows:
-        raise CatalogError([f"{source.name}: found no results: {_CUT}"])
+        raise CatalogError([f"{source.name}: found no results: {CUT}"])
     form, ways = _terminal_form(source, rows, workload, hints.unit)
     found.version = form.version
     if ways == 2:
@@ -88,7 +99,7 @@ def _terminal_row(line: int, match: re.Match[str]) -> Row:
         rest = match["rest"].strip()
         if "ntegrity check" in rest or "failures" in rest:
             raise Unreadable("found an integrity check, which measures nothing")
-        raise Unreadable(f"found {shown(rest)} behind the arrow: {_CUT}")
+        raise Unreadable(f"found {shown(rest)} behind the arrow: {CUT}")
     if match["rate_unit"] != "Mbps" or match["time_unit"] != "usec":
         found = f"{match['rate_unit']} and {match['time_unit']}"
         raise Unreadable(f"found {found}; allowed: Mbps and usec")

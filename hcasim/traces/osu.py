@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.traces.cut import CUT, OPEN, is_cut, same_decimals, with_cut
 from hcasim.traces.header import Device, Port
 from hcasim.traces.imported import Imported
 from hcasim.traces.osu_table import is_head, quantities, read_columns
@@ -16,21 +17,18 @@ from hcasim.traces.osu_titles import ACCELERATED, NAMES, TITLE, WITHOUT_SIZES, W
 from hcasim.traces.reading import (
     Figure,
     Hints,
-    Source,
     Unreadable,
     check_title,
     check_workload,
     count,
     figure,
-    same_decimals,
     shown,
 )
 from hcasim.traces.schema import Failure, Point
+from hcasim.traces.source import Source
 
 _PAIRS = re.compile(r"\s*#?\s*\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
 _SETUP = re.compile(r"\s*#\s*(Window creation|Synchronization|Rank 0 Memory on|Send Buffer on)\b.*")
-
-_CUT = "the output was cut short"
 
 
 @dataclass
@@ -41,6 +39,8 @@ class _Table:
     columns: list[str] = field(default_factory=list)
     rows: list[tuple[int, list[Figure]]] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
+    last_is_point: bool = False
+    faulty: bool = False
 
 
 def read_osu(source: Source, hints: Hints) -> Imported:
@@ -63,7 +63,9 @@ def read_osu(source: Source, hints: Hints) -> Imported:
                 reader.found.note(f"line {number} was cut short and passed over")
                 reader.found.cut = True
             else:
-                reader.faults.append(source.fault(number, error))
+                if reader.table is not None:
+                    reader.table.faulty = True
+                reader.faults.append(with_cut(source, number, error))
     return reader.finished()
 
 
@@ -73,14 +75,22 @@ class _Reader:
         self.found = Imported(source, "osu")
         self.faults: list[str] = []
         self.table: _Table | None = None
+        self.broken = False
 
     def take(self, number: int, line: str) -> None:
         """Read one line."""
         if match := TITLE.fullmatch(line):
             self._close()
+            self.broken = True
             self._begin(number, match["name"], match["version"] or "")
+            self.broken = False
+        elif self.broken:
+            # One fault is enough for a table.
+            pass
         elif is_head(line):
+            self.broken = True
             self._head(number, line)
+            self.broken = False
         elif match := _PAIRS.match(line):
             self._pairs(match[1], match[2])
         elif re.match(r"\s*#.*\b(pairs|window size)\b", line):
@@ -122,7 +132,9 @@ class _Reader:
                     "such as osu_latency"
                 )
             self.table = _Table(number, self.hints.workload)
-        self.table.columns = read_columns(line)
+        table, self.table = self.table, None
+        table.columns = read_columns(line)
+        self.table = table
 
     def _pairs(self, pairs: str, window: str) -> None:
         if self.table is None:
@@ -133,7 +145,12 @@ class _Reader:
 
     def _row(self, number: int, line: str) -> None:
         words = line.split()
-        if not words or words[0].startswith("#"):
+        if not words:
+            return
+        if words[0].startswith("#"):
+            # It may be the beginning of another title.
+            if self.source.is_open(number):
+                raise Unreadable(OPEN)
             return
         figures = [word for word in words if re.fullmatch(r"-?[0-9][0-9.e+]*|Pass|Fail", word)]
         if words[0] not in figures and len(figures) < 2:
@@ -166,6 +183,9 @@ class _Reader:
         columns.pop("transmit", None)
         verdict = columns.pop("validation", "Pass")
         cells = {name: figure(word, name) for name, word in columns.items()}
+        if self.source.is_open(number) and self._may_be_cut(table, list(cells.values())):
+            raise Unreadable(OPEN)
+        table.last_is_point = False
         table.rows.append((number, list(cells.values())))
         if verdict not in ("Pass", "Fail"):
             raise Unreadable(f"Validation: found {shown(verdict)}; allowed: Pass or Fail")
@@ -182,24 +202,35 @@ class _Reader:
             return
         self.found.add_adapter(number, _device(self.hints), Port())
         self.found.points.append(Point(workload=table.workload, options=options, measured=measured))
+        table.last_is_point = True
+
+    @staticmethod
+    def _may_be_cut(table: _Table, figures: list[Figure]) -> bool:
+        if table.columns[-1] == "iterations":
+            return True
+        # Half of that word is refused in any line.
+        is_word = table.columns[-1] == "validation"
+        return not is_word and is_cut(table.rows[-1][1] if table.rows else None, figures)
 
     def _close(self) -> None:
         table, self.table = self.table, None
         if table is None:
             return
-        if not table.rows and not self.found.failures:
-            fault = self.source.fault(table.line, f"{table.workload}: found no results: {_CUT}")
-            self.faults.append(fault)
-        if fault_ := same_decimals(table.rows, _CUT):
-            line, reason = fault_
+        if not table.rows and not self.found.failures and not table.faulty:
+            if self.hints.partial and self.found.points:
+                self.found.cut = True
+            else:
+                reason = f"{table.workload}: found no results: {CUT}"
+                self.faults.append(self.source.fault(table.line, reason))
+        if fault := same_decimals(table.rows):
+            line, reason = fault
             if self.hints.partial:
-                del self.found.points[-1:]
+                if table.last_is_point:
+                    del self.found.points[-1]
                 self.found.note(f"line {line} was cut short and passed over")
                 self.found.cut = True
             else:
-                self.faults.append(
-                    self.source.fault(line, f"{reason}; --partial takes what is there")
-                )
+                self.faults.append(self.source.fault(line, reason))
 
     def finished(self) -> Imported:
         """Return what was read."""

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.traces.cut import CUT
 from hcasim.traces.imported import Imported
 from hcasim.traces.perftest_figures import bandwidth, latency
 from hcasim.traces.perftest_run import WORKLOADS, Run
@@ -17,7 +18,6 @@ from hcasim.traces.perftest_table import Listing, is_head, read_columns, sampled
 from hcasim.traces.reading import (
     Figure,
     Hints,
-    Source,
     Unreadable,
     check_title,
     check_workload,
@@ -26,6 +26,7 @@ from hcasim.traces.reading import (
     shown,
 )
 from hcasim.traces.schema import Failure, Measured, Point
+from hcasim.traces.source import Source
 
 TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
 _OTHER_TITLE = re.compile(r" {4,}(\S.* Test)\s*")
@@ -40,7 +41,6 @@ _COMMAND = re.compile(r"(?:^|[\s/])(ib_(?:write|send|read|atomic)_(?:lat|bw)(?:\
 _TROUBLE = re.compile(
     r"couldn't|failed|failure|error|unable|timed? ?out|refused|cannot|can't", re.IGNORECASE
 )
-_CUT = "the output was cut short; --partial takes what is there"
 
 
 @dataclass
@@ -71,6 +71,10 @@ def read_perftest(source: Source, hints: Hints) -> Imported:
     check_workload(hints, WORKLOADS)
     reader = _Reader(source, hints)
     for number, line in enumerate(source.lines, start=1):
+        if hints.partial and source.is_open(number) and not _RULE.fullmatch(line):
+            # The end of its last figure may be missing.
+            reader.found.note(f"line {number} was cut short and passed over")
+            continue
         try:
             reader.take(number, line)
         except Unreadable as error:
@@ -273,13 +277,15 @@ class _Reader:
         if not table.rows and (self.trouble or table.closed):
             reason = self.trouble or "nothing was printed, as on the server of a one-way test"
             self.found.failures.append((where, Failure(workload=run.workload, error=reason)))
+        elif table.columns and table.closed:
+            return
         elif self.hints.partial:
             self.found.cut = True
         elif not table.columns:
-            self.faults.append(self.source.fault(where, f"found no table behind the title: {_CUT}"))
-        elif not table.closed:
+            self.faults.append(self.source.fault(where, f"found no table behind the title: {CUT}"))
+        else:
             self.faults.append(
-                self.source.fault(where, f"found no line of dashes behind the table: {_CUT}")
+                self.source.fault(where, f"found no line of dashes behind the table: {CUT}")
             )
 
     def finished(self) -> Imported:

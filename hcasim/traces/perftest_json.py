@@ -15,7 +15,6 @@ from hcasim.traces.perftest_figures import UNITS, bandwidth, fitting_units, late
 from hcasim.traces.perftest_run import WORKLOADS, Run
 from hcasim.traces.reading import (
     Hints,
-    Source,
     Unreadable,
     check_title,
     check_workload,
@@ -25,6 +24,7 @@ from hcasim.traces.reading import (
     shown,
 )
 from hcasim.traces.schema import Measured, Point
+from hcasim.traces.source import Source
 
 _TOKEN = re.compile(r'\s*(?:([{}])|"([^"]*)"|([^\s{}:,"][^{}:,"\n]*)|([:,]))')
 _SETTINGS = {

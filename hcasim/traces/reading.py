@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
 from itertools import pairwise
-from pathlib import PurePath
 
 from hcasim.catalog.errors import CatalogError, nearest, one_of
 from hcasim.traces.schema import UNITS, Measured, Statistics
 
 _FIGURE = re.compile(r"[0-9]+(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)
 _COUNT = re.compile(r"[0-9]{1,15}", re.ASCII)
-_ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-# What Open MPI's mpirun puts before each line: --timestamp-output, --tag-output, and since version
-# 5 the name of the job.
-_TAG = re.compile(
-    r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4} ?)?"
-    r"\[(?:[\w.-]+@)?[0-9]+,[0-9]+\]<std(?:out|err)>: ?"
-)
 _LONGEST = 40
 _SHOWN = 60
 
@@ -64,61 +54,6 @@ class Hints:
     device: str = ""
     transport: str = ""
     partial: bool = False
-
-
-@dataclass(frozen=True)
-class Source:
-    """A file that is imported.
-
-    Parameters:
-        name: as messages show it.
-        data: its bytes.
-    """
-
-    name: str
-    data: bytes
-
-    @cached_property
-    def sha256(self) -> str:
-        """Of the bytes."""
-        return hashlib.sha256(self.data).hexdigest()
-
-    @property
-    def provenance(self) -> str:
-        """The name without its folder, which differs between machines, and the sha256."""
-        # A name may hold bytes that are no text.
-        name = PurePath(self.name).name.encode("utf-8", "backslashreplace").decode()
-        return f"{name} {self.sha256}"
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """The text without line ends and without the colours of a terminal.
-
-        Raises:
-            CatalogError: binary data, or nothing.
-        """
-        text = _ESCAPE.sub("", self._decode())
-        if "\0" in text:
-            raise CatalogError([f"{self.name}: found binary data; allowed: text in UTF-8"])
-        if not text.strip():
-            raise CatalogError([f"{self.name}: found an empty file; allowed: a tool's output"])
-        lines = [_TAG.sub("", line.removesuffix("\r")) for line in text.split("\n")]
-        return lines if lines[-1] else lines[:-1]
-
-    def _decode(self) -> str:
-        # What PowerShell redirects into a file is UTF-16.
-        wide = self.data[:2] in (b"\xff\xfe", b"\xfe\xff")
-        try:
-            return self.data.decode("utf-16" if wide else "utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = self.data[: error.start].count(b"\n") + 1
-            raise CatalogError(
-                [f"{self.name}:{line}: found binary data; allowed: text in UTF-8"]
-            ) from None
-
-    def fault(self, line: int, reason: object) -> str:
-        """Say what is wrong with a line, counted from 1."""
-        return f"{self.name}:{line}: {reason}"
 
 
 @dataclass(frozen=True)
@@ -246,22 +181,6 @@ def ordered(figures: Iterable[tuple[str, Figure | None]]) -> None:
                 f"found {low} {least.text} above {high} {most.text}: "
                 "the line is damaged, or its columns are swapped"
             )
-
-
-def same_decimals(rows: Sequence[tuple[int, Sequence[Figure]]], end: str) -> tuple[int, str] | None:
-    """Find a line whose last figure was cut: its tool prints as many decimals in each.
-
-    Parameters:
-        rows: line and figures of each row of a table.
-        end: what to say of the line that is too short.
-    """
-    if len(rows) < 2:
-        return None
-    line, last = rows[-1]
-    expected = [one.decimals for one in rows[-2][1]]
-    if len(last) == len(expected) and [one.decimals for one in last] != expected:
-        return line, f"found {shown(last[-1].text)} with fewer or more decimals than above: {end}"
-    return None
 
 
 def check_workload(hints: Hints, allowed: Sequence[str]) -> None:

@@ -19,11 +19,12 @@ def point(workload: str, samples: tuple[float, ...] = (5000.0,), **options: Any)
 
 @pytest.fixture
 def gathered() -> Gather:
-    """Return what some points are to liu2004."""
+    """Return what some points are to liu2004, or to another testbed."""
 
     def make(*points: Point, port: Port | None = None, **base: Any) -> Evidence:
         header = Header(tool=Tool(name="perftest"), port=port or Port())
-        return gather({"a": Trace(header, points)}, Base(resolve("liu2004"), {}, **base), 0.02)
+        machine = resolve(base.pop("testbed", "liu2004"))
+        return gather({"a": Trace(header, points)}, Base(machine, {}, **base), 0.02)
 
     return make
 
@@ -133,6 +134,23 @@ def test_the_mtu_of_the_port_counts_unless_one_is_chosen(gathered: Gather) -> No
     (seen,) = gathered(point("write_lat", size=8), port=port).observations
     (chosen,) = gathered(point("write_lat", size=8), port=port, mtu=512).observations
     assert (seen.setups[0].mtu, chosen.setups[0].mtu) == (256, 512)
+
+
+@pytest.mark.parametrize("mtu", [1024, 4096, 1500, 9000])
+def test_a_path_mtu_says_nothing_of_ethernet(mtu: int, gathered: Gather) -> None:
+    """That of verbs is not the one of its frames, which stays that of the testbed."""
+    port = Port(layer="ethernet", mtu=mtu)
+    found = gathered(
+        point("write_lat", size=8),
+        point("write_lat", size=16, mtu=mtu),
+        port=port,
+        testbed="rashti2007",
+    )
+    assert [one.setups[0].mtu for one in found.observations] == [None, None]
+    (chosen,) = gathered(
+        point("write_lat", size=8), port=port, testbed="rashti2007", mtu=9000
+    ).observations
+    assert chosen.setups[0].mtu == 9000
 
 
 def test_an_interrupted_trace_is_said_to_be_one(gathered: Gather) -> None:

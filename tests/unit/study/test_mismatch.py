@@ -36,6 +36,10 @@ def test_the_same_hardware_matches(testbed: str, header: dict[str, Any]) -> None
         ("liu2004", {"port": Port(layer="ethernet")}, ("ethernet", "liu2004 is infiniband")),
         ("liu2004", {"port": Port(width=1)}, ("found 1 lanes", "has 4", "--set link.width=1")),
         ("liu2004", {"port": Port(speed=25.0)}, ("found 25", "SDR", "--set link.speed=EDR")),
+        ("liu2004", {"port": Port(speed=3.3)}, ("found 3.3", "SDR, which is 2.5")),
+        ("liu2004", {"port": Port(speed=1.8)}, ("found 1.8", "SDR, which is 2.5")),
+        ("rashti2007", {"port": Port(layer="ethernet", speed=12.5)}, ("found 12.5", "has 10")),
+        ("rashti2007", {"port": Port(layer="ethernet", speed=7.5)}, ("found 7.5", "has 10")),
         ("liu2004", {"pci": Pci(lanes=4)}, ("found 4", "has 8", "--set adapter.bus.lanes=4")),
         ("liu2004", {"pci": Pci(max_payload=256)}, ("max_payload: found 256", "has 128")),
         ("rashti2007", {"pci": Pci(generation=1)}, ("PCI Express", "ne010e has pcix")),
@@ -48,6 +52,14 @@ def test_each_difference_names_both(
 ) -> None:
     (text,) = found(testbed, **header)
     assert all(word in text for word in words)
+
+
+def test_lane_rates_may_be_rounded_as_drivers_do() -> None:
+    """25 for 25.78125 of EDR, and 50 for 53.125 of HDR."""
+    for speed, name in ((25.0, "EDR"), (50.0, "HDR"), (14.0, "FDR"), (10.0, "FDR10")):
+        machine = resolve("liu2004", overrides={"link.speed": name})
+        header = Header(tool=Tool(name="perftest"), port=Port(speed=speed))
+        assert list(mismatches(header, machine)) == []
 
 
 def test_a_simulated_trace_names_its_adapter() -> None:

@@ -313,6 +313,16 @@ WARNING: There was an error initializing an OpenFabrics device.
 [node01:12345] 1 more process has sent help message help-mpi-btl-openib.txt
 """
 
+# osu_iallreduce of 5.x: print_preamble_nbc of osu_util_mpi.c.
+OSU_5_NON_BLOCKING = """
+# OSU MPI Non-blocking Allreduce Latency Test v5.6.2
+# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait
+
+# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)
+4                       9.25              4.45              4.11              0.00
+8                       9.31              4.50              4.15              0.00
+"""
+
 # 7.x: a line of the data type, validation, and percentiles.
 OSU_7_LATENCY = """
 # OSU MPI-CUDA Latency Test v7.4

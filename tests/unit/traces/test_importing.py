@@ -1,5 +1,8 @@
 """Which tool wrote a file, what several files become, and traces of the probes."""
 
+import bz2
+import gzip
+import lzma
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +18,7 @@ Faults = Callable[..., list[str]]
 PERFTEST = (DATA / "perftest" / "rxe_write_lat_8B.txt").read_text()
 JSON = (DATA / "perftest" / "rxe_write_lat_8B.json").read_text()
 OSU = (DATA / "osu" / "osu_latency_v7.2_hpcx_ib.txt").read_text()
+PACKED = "found data packed by {}; unpack it first ({})"
 NP_OUT = (DATA / "netpipe" / "netpipe3_np.out").read_text()
 
 
@@ -52,6 +56,10 @@ def test_a_file_of_two_tools_is_refused(faults: Faults) -> None:
         (b" \n\t\n", "file: found an empty file; allowed: a tool's output"),
         (b"\x7fELF\x02\x01\x01\x00", "file: found binary data; allowed: text in UTF-8"),
         (b"one\ntwo \xff\xfe\n", "file:2: found binary data; allowed: text in UTF-8"),
+        (gzip.compress(OSU.encode()), f"file:1: {PACKED.format('gzip', 'gunzip')}"),
+        (lzma.compress(OSU.encode()), f"file:1: {PACKED.format('xz', 'unxz')}"),
+        (bz2.compress(OSU.encode()), f"file:1: {PACKED.format('bzip2', 'bunzip2')}"),
+        (b"PK\x03\x04\x0a\0\0\0np.out1 2 3", f"file: {PACKED.format('zip', 'unzip')}"),
         (b"10.390000\n", "file: found numbers alone, as perftest prints with --output: "),
         (b"Hello, world\n", "file: found no output of a known tool; allowed: "),
     ],
@@ -79,6 +87,16 @@ def test_text_of_powershell_is_read(read: Read) -> None:
     assert trace.points == read(OSU).points
 
 
+@pytest.mark.parametrize("text", [OSU, PERFTEST, JSON, NP_OUT, outputs.PROBE])
+def test_lines_may_end_with_a_carriage_return_alone(text: str, read: Read) -> None:
+    assert read(text.replace("\n", "\r")).points == read(text).points
+
+
+def test_a_packed_trace_says_so() -> None:
+    with pytest.raises(CatalogError, match=r"^file: found data packed by gzip; unpack it first"):
+        parse_trace(gzip.compress(outputs.PROBE.encode()), "file")
+
+
 def test_colours_of_a_terminal_are_passed_over(read: Read) -> None:
     text = OSU.replace("1.61", "\x1b[31m1.61\x1b[0m")
     assert read(text).points == read(OSU).points
@@ -102,8 +120,45 @@ def test_a_trace_that_was_interrupted_says_so(read: Read) -> None:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (('"ns"', '"us"'), "file:2: measured.0.unit: Input should be 'ns', 'MB/s' or 'M/s'"),
-        (("900.0", "-900.0"), "file:2: measured.0.samples.0: Input should be greater than"),
+        (
+            ('"ns"', '"us"'),
+            "file:2: measured.0.unit: found 'us'; allowed: 'ns', 'MB/s' or 'M/s'; did you mean",
+        ),
+        (("900.0", "-900.0"), "file:2: measured.0.samples.0: found -900.0; allowed: 0 or more"),
+        (("900.0", "NaN"), "file:2: measured.0.samples.0: found NaN; allowed: a finite number"),
+        (("900.0", "true"), "file:2: measured.0.samples.0: found true; allowed: a number"),
+        (("[900.0, 910.5]", '"9"'), "file:2: measured.0.samples: found '9'; allowed: a list"),
+        (('"write_lat"', '""'), "file:2: workload: found ''; allowed: text that is not empty"),
+        (('"write_lat"', "7"), "file:2: workload: found 7; allowed: text"),
+        (('"workload": "write_lat", ', ""), "file:2: workload: missing"),
+        (('"samples"', '"sample"'), "file:2: measured.0.sample: unknown key; allowed: quantity, "),
+        (('{"size": 8}', "[8]"), "file:2: options: found [8]; allowed: a table"),
+        (('{"name": "mlx5_0"}', '"mlx5_0"'), "file:1: device: found 'mlx5_0'; allowed: a table"),
+        (
+            ('"mlx5_0"}', '"mlx5_0", "firmwares": ""}'),
+            "file:1: device.firmwares: unknown key; allowed: name, vendor_id, part_id, firmware, ",
+        ),
+        (
+            ('"name": "mlx5_0"', '"part_id": 1.5'),
+            "file:1: device.part_id: found 1.5; allowed: a whole number",
+        ),
+        (
+            ('"version": 1, ', '"version": 1, "made": 1, '),
+            "file:1: made: unknown key; allowed: record, schema, version, tool, source, created, ",
+        ),
+        (
+            ('"measured": ', '"measured": [], "x": '),
+            "file:2: measured: found []; allowed: one or more",
+        ),
+        (("[900.0, 910.5]", "[]"), "file:2: measured.0: one of samples, histogram and statistics"),
+        (
+            ('"device": {', '"plan": {"sha256": "abc", "seed": 1, "points": 0}, "device": {'),
+            "file:1: plan.sha256: found 'abc'; allowed: text like ^[0-9a-f]{64}$",
+        ),
+        (
+            ('"complete": true', '"complete": 1'),
+            "file:3: complete: found 1; allowed: true or false",
+        ),
         (('"points": 1', '"points": 2'), "file: found 1 points; its end says 2: lines are missing"),
         (('"point"', '["point"]'), "file:2: record: found ['point']; allowed: header, point"),
         (("hcasim-trace", "hcasim-tracks"), "file:1: schema: found 'hcasim-tracks'"),
@@ -122,6 +177,20 @@ def test_an_option_of_another_type_is_one_fault(faults: Faults) -> None:
     assert text != outputs.PROBE
     allowed = "allowed: true or false, a whole number or text"
     assert faults(text, "probe") == [f"file:2: options.odd: found 1.5; {allowed}"]
+
+
+def test_no_fault_of_a_trace_speaks_of_inputs(faults: Faults) -> None:
+    """What validation says in its own words does not reach a user."""
+    for old in ('"write_lat"', "8}", "[900.0, 910.5]", "900.0", '"ns"', '"0.1"', "true", "1,"):
+        for new in ("null", "true", "-1", "1.5", "1e999", '""', '"x"', "[]", "{}", "[[1, 0]]"):
+            changed = outputs.PROBE.replace(old, new + "}" * old.count("}") + "," * old.count(","))
+            try:
+                told = faults(changed, "probe")
+            except pytest.fail.Exception:
+                continue
+            for one in told:
+                assert "nput should" not in one, one
+                assert "found" in one or "missing" in one or "needed" in one, one
 
 
 def test_the_output_of_another_tool_is_no_trace_and_one_fault(faults: Faults) -> None:

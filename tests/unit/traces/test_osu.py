@@ -189,3 +189,28 @@ def test_what_mpirun_says_behind_a_table_is_no_line_of_it(read: Read) -> None:
     trace = read(text)
     assert len(trace.points) == 3
     assert "line 6 was passed over" in trace.header.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (("Latency (us)", "Latency (ms)"), "file:3: Latency: found 'ms'; allowed: us"),
+        (("# OSU MPI Latency Test v3.1.1\n", ""), "file:2: found a table without the title"),
+        (("MPI Latency", "MPI Lateness"), "file:2: found 'Lateness'; allowed: osu_latency, "),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_one_fault(
+    change: tuple[str, str], fault: str, faults: Faults
+) -> None:
+    (found,) = faults(LATENCY.replace(*change))
+    assert found.startswith(fault)
+
+
+def test_a_collective_that_does_not_block_is_one_fault(faults: Faults) -> None:
+    (found,) = faults(outputs.OSU_5_NON_BLOCKING)
+    assert found.startswith("file:2: found 'Non-blocking Allreduce Latency'; allowed: osu_latency")
+    # The table behind it is read again, and its faults are found.
+    both = faults(outputs.OSU_5_NON_BLOCKING + outputs.OSU_3_BIBW.replace("3.10", "-3.10"))
+    assert both[1:2] == ["file:8: found version 3.3 behind version 5.6.2; divide the file"]
+    same = outputs.OSU_3_BIBW.replace("3.10", "-3.10").replace("v3.3", "v5.6.2")
+    assert len(faults(outputs.OSU_5_NON_BLOCKING + same)) == 2
