@@ -40,7 +40,7 @@ def page(fit: TraceFit) -> str:
     )
     parts = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>{ended} {len(report.residuals)} points fitted, {len(fit.held)} held out.</p>",
+        f"<p>{ended} Points fitted: {len(report.residuals)}; held out: {len(fit.held)}.</p>",
         f"<pre>{escape(request.command)}</pre>",
         "<h2>What the traces determine</h2>",
         _table(parameters),
@@ -64,13 +64,19 @@ def page(fit: TraceFit) -> str:
 
 def _verdicts(fit: TraceFit) -> Iterable[str]:
     for one in fit.report.parameters:
-        if one.verdict.identified:
-            yield f"{one.path} is determined by {', '.join(one.claims)}."
-        elif one.verdict.partners:
-            others = " and ".join(one.verdict.partners)
-            yield f"{one.path} is not determined by itself, only in combination with {others}."
+        path, verdict = one.path, one.verdict
+        if not verdict.ended:
+            yield f"{path} is unknown: the search did not end."
+        elif verdict.identified:
+            by = f" by {', '.join(one.claims)}" if one.claims else ""
+            yield f"{path} is determined{by}."
+        elif verdict.partners:
+            others = " and ".join(verdict.partners)
+            yield f"{path} is not determined by itself, only in combination with {others}."
+        elif verdict.known:
+            yield f"{path} is determined only from {verdict.known}: its interval ends at a bound."
         else:
-            yield f"{one.path} is not determined at all: no fitted point depends on it."
+            yield f"{path} is not determined at all: within its bounds everything fits."
 
 
 def _figures(fit: TraceFit) -> Iterable[str]:
@@ -125,11 +131,11 @@ def _draw(name: str, points: Sequence[tuple[Residual, Residual | None]]) -> Figu
 
 
 def _table(table: Table) -> str:
-    marks = ['class="n"' if name in table.right else "" for name in table.columns]
-    head = "".join(f"<th {m}>{escape(c)}</th>" for c, m in zip(table.columns, marks, strict=True))
+    marks = [' class="n"' if name in table.right else "" for name in table.columns]
+    head = "".join(f"<th{m}>{escape(c)}</th>" for c, m in zip(table.columns, marks, strict=True))
     body = "".join(
         "<tr>"
-        + "".join(f"<td {m}>{escape(c)}</td>" for c, m in zip(row, marks, strict=True))
+        + "".join(f"<td{m}>{escape(c)}</td>" for c, m in zip(row, marks, strict=True))
         + "</tr>\n"
         for row in table.rows
     )

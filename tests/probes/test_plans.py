@@ -1,5 +1,6 @@
 """The probes are built, and read plans; no adapter is needed."""
 
+import shlex
 import shutil
 import subprocess
 from collections import Counter
@@ -264,3 +265,19 @@ def test_the_plans_that_come_with_the_probes_can_be_read(root: Path, probes: Pat
     for plan in plans:
         done = run(probes, "check", str(plan))
         assert (done.returncode, done.stderr) == (0, ""), plan
+
+
+def test_the_commands_of_the_readme_are_understood(
+    root: Path, probes: Path, tmp_path: Path
+) -> None:
+    text = (root / "calibration" / "probes" / "README.md").read_text()
+    words = [shlex.split(line[2:]) for line in text.splitlines() if line.startswith("$ ")]
+    measuring = [one[1:] for one in words if one[0] == "hcasim-probes"]
+    assert [one[0] for one in measuring] == ["serve", "run"]
+    (tmp_path / "probes").mkdir()
+    shutil.copytree(root / "calibration" / "plans", tmp_path / "plans")
+    named = ["127.0.0.1" if word == "HOST" else word for word in measuring[1]]
+    done = subprocess.run([probes, *named], cwd=tmp_path / "probes", capture_output=True, text=True)
+    # Here is no adapter, or nobody answers: neither is the fault of the words.
+    assert done.returncode in (1, 2)
+    assert not any(word in done.stderr for word in ("unknown", "allowed", "usage", "plan"))

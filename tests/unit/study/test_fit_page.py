@@ -156,7 +156,7 @@ def test_the_lines_of_a_drawing_are_those_of_the_fit(
 
 def test_tables_hold_parameters_curves_and_every_point(made: Make) -> None:
     fit = made(holdout=("read_lat",))
-    html = page(fit).replace("<td >", "<td>")
+    html = page(fit)
     (value,) = (str(one.raw(one.value)) for one in fit.report.parameters)
     assert f"<td>{SEND}</td>" in html
     assert f'<td class="n">{value}</td>' in html
@@ -167,7 +167,7 @@ def test_tables_hold_parameters_curves_and_every_point(made: Make) -> None:
     found = Page(html)
     assert found.count("table") == 4
     assert '<tr><td class="n">1</td><td class="n">+1.00</td></tr>' in html
-    assert "3 points fitted, 3 held out." in html
+    assert "Points fitted: 3; held out: 3." in html
     assert "a.jsonl: sha256 " + "0f" * 32 in html
 
 
@@ -177,7 +177,7 @@ def test_each_verdict_is_said_in_words(made: Make) -> None:
     assert "The search ended by itself." in text
     # The model has no pipeline of the receiver.
     free = ("adapter.send.latency", "adapter.receive.latency")
-    assert f"{RECEIVE} is not determined at all: no fitted point depends on it." in (
+    assert f"{RECEIVE} is not determined at all: within its bounds everything fits." in (
         Page(page(made(free=free))).text
     )
     sum_only = made(
@@ -185,6 +185,20 @@ def test_each_verdict_is_said_in_words(made: Make) -> None:
     )
     text = Page(page(sum_only)).text
     assert f"{SEND} is not determined by itself, only in combination with {RESPONDER}." in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (Verdict(False, (), "above"), "is determined only from above: its interval ends"),
+        (Verdict(False, ended=False), "is unknown: the search did not end"),
+    ],
+)
+def test_verdicts_that_leave_an_end_open_are_said(verdict: Verdict, words: str, made: Make) -> None:
+    fit = made()
+    judged = tuple(replace(one, verdict=verdict) for one in fit.report.parameters)
+    shown = replace(fit, report=replace(fit.report, parameters=judged))
+    assert f"{SEND} {words}" in Page(page(shown)).text
 
 
 def test_a_search_that_did_not_end_is_no_fit(made: Make) -> None:
@@ -241,7 +255,7 @@ def test_one_point_of_a_curve_is_enough(holdout: tuple[str, ...], made: Make) ->
     points += measured("read_lat", 4.0, (8,)) if holdout else []
     found = Page(page(made(points, holdout=holdout)))
     assert found.count("svg") == 1 + len(holdout)
-    assert f"1 points fitted, {len(holdout)} held out." in found.text
+    assert f"Points fitted: 1; held out: {len(holdout)}." in found.text
 
 
 def test_a_point_far_off_is_within_its_drawing(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
