@@ -174,6 +174,21 @@ def test_a_pair_whose_partner_is_at_its_bound_is_known_only_in_combination(
     assert str(found[SEND].verdict) == f"only in combination with {QUEUE}"
 
 
+def test_a_parameter_that_is_known_almost_as_well_alone_is_identified(
+    make_fit: MakeFit, observe: Callable[..., Observation], run: Any
+) -> None:
+    free = make_fit({SEND: (0, 3000), QUEUE: (0, 3000)})
+    error = {"error": 0.02, "tolerance": 0.01}
+    seen = [observe("write_lat", "2.600", **error)]
+    for size in (8, 16, 32, 64):
+        setup = Setup("send_lat", "liu2004", "mt25208", Options(size=size))
+        seen.append(observe("send_lat", "3.130", id=f"send_lat {size}", setups=(setup,), **error))
+    found = with_profile(calibrate(free, seen, run=run, search=TRACES))
+    # The queue may be nothing, which is where the upper end of the other is.
+    assert not found[QUEUE].verdict.identified
+    assert found[SEND].verdict.identified
+
+
 def test_a_profile_goes_on_where_the_cost_hardly_rises(
     pair: Fit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
