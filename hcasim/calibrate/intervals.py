@@ -183,11 +183,11 @@ def _judged(report: FitReport, space: Space, sides: Sequence[_Side], rise: float
         stopped = np.abs(change) > (1 - NEAR) * room
         moves = np.abs(change) >= noticed
         own = end > side.limit - grain
-        # What goes hardly farther than it could alone does not owe its end to bounds of partners.
-        others = end > HIDDEN * noticed[n] and np.delete(stopped & moves, n).any()
-        if own or others:
+        # What goes hardly farther than it could alone owes its end to no partner.
+        hidden = end > HIDDEN * noticed[n]
+        if own or (hidden and np.delete(stopped & moves, n).any()):
             open_.setdefault(n, set()).add(side.sign)
-            partners.setdefault(n, set()).update(np.flatnonzero(moves).tolist())
+            partners.setdefault(n, set()).update(np.flatnonzero(moves).tolist() if hidden else ())
     judged = []
     for n, one in enumerate(report.parameters):
         verdict = Verdict(True)
