@@ -16,6 +16,7 @@ from hcasim.calibrate.observation import Observation, without_repeats
 from hcasim.calibrate.parameters import FreeParameter, free_parameters, settings
 from hcasim.calibrate.report import FitReport
 from hcasim.catalog import Fit
+from hcasim.catalog.units import TIME
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +28,9 @@ ROUNDS = 50
 """Most steps of a search before it is given up."""
 UNNOTICED = 0.1
 """Rise of the cost, which at 1.92 reaches the end of a 95 % interval, that means nothing."""
+PLACES = 16
+"""Values of a number that is no time, such as the entries of a cache, that are tried before a
+search: its effect may be flat here and steep there, where slopes do not find the way."""
 INSIDE = 1e-3
 """How far from the bounds the second search sets out, in widths of the bounds."""
 
@@ -57,6 +61,7 @@ class Search:
         gain: steps that lower the cost by a smaller share end it, too.
         budget: what it may take; without end if None.
         twice: search again from where the first search ended, even if that is not a bound.
+        scan: look for numbers that are no times, whose effect may have steps, over their range.
         keep: leave what the data do not tell as it was at the start, as far as the cost allows.
     """
 
@@ -65,12 +70,13 @@ class Search:
     gain: float = 1e-12
     budget: Budget | None = None
     twice: bool = True
+    scan: bool = False
     keep: bool = False
 
 
 USUAL = Search()
 """The search of a fit to published numbers: to the last digit that is written."""
-TRACES = Search(loss=LOSSES["soft_l1"], step=1e-4, gain=1e-3, twice=False, keep=True)
+TRACES = Search(loss=LOSSES["soft_l1"], step=1e-4, gain=1e-3, twice=False, scan=True, keep=True)
 """The search of a fit to traces: a fraction of what their noise can tell."""
 
 
@@ -210,6 +216,17 @@ def _search(
             best, errors, lowest = x.copy(), found, cost
         return found
 
+    def scan(column: int) -> None:
+        low, high = 0.0, 1.0
+        for _ in range(2):
+            places = np.tile(best, (PLACES, 1))
+            places[:, column] = np.linspace(low, high, PLACES)
+            objective.simulated([point(place) for place in places])
+            for place in places:
+                residuals(place)
+            gap = (high - low) / (PLACES - 1)
+            low, high = max(0.0, best[column] - gap), min(1.0, best[column] + gap)
+
     def search(start: Array, method: str) -> Any:
         return least_squares(
             residuals,
@@ -228,6 +245,11 @@ def _search(
     # dogbox strides along bounds, where trf creeps in steps that whole picoseconds hide; but it
     # can be caught in a corner if the data do not determine everything, out of which trf finds.
     try:
+        if how.scan:
+            for column, one in enumerate(free):
+                if one.leaf.unit is not TIME:
+                    scan(column)
+            first = best
         strides = search(first, "dogbox")
         inside = np.clip(strides.x, INSIDE, 1 - INSIDE)
         settled = strides.status > 0 and not how.twice and np.array_equal(inside, strides.x)

@@ -192,7 +192,8 @@ def _judged(report: FitReport, space: Space, sides: Sequence[_Side], rise: float
     for n, one in enumerate(report.parameters):
         verdict = Verdict(True)
         if n in open_:
-            paths = tuple(space.free[m].path for m in sorted(partners[n] - {n}))
+            together = sorted(m for m in partners[n] - {n} if m in open_)
+            paths = tuple(space.free[m].path for m in together)
             known = "" if len(open_[n]) == 2 else ("above" if -1 in open_[n] else "below")
             verdict = Verdict(False, paths, known)
         judged.append(replace(one, verdict=verdict))

@@ -33,6 +33,9 @@ SAMPLES = 200
 OPAQUE = 5.0
 """Errors that are so many times larger than expected mean that the model lacks what matters."""
 
+FAR = 4.0
+"""A curve that is so many deviations off, rms, is named."""
+
 
 @dataclass(frozen=True)
 class TraceFit:
@@ -155,12 +158,15 @@ class TraceFit:
         """Return what the traces cannot tell, what was left out, and a summary."""
         lines = list(self.prepared.notes)
         for one in self.report.parameters:
-            at_bound = one.value in (one.parameter.low, one.parameter.high)
-            if at_bound and (one.verdict.identified or one.verdict.known):
+            bounds = one.parameter.low, one.parameter.high
+            if one.value in bounds and (one.value != one.parameter.start or one.verdict.known):
                 lines.append(
                     f"{one.path} is at a bound of what was allowed: the model may lack something, "
                     "or the bounds are too tight"
                 )
+        for curve in self.curves():
+            if curve.role == "fitted" and curve.rms > FAR:
+                lines.append(f"{curve.name} is not met: {curve.rms:.1f} deviations off (rms)")
         if self.report.inflation > OPAQUE:
             lines.append(
                 "the model does not describe these curves: its parameters say little of the machine"
