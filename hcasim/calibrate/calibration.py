@@ -81,6 +81,11 @@ class Calibration:
         known = tuple(start for start, _ in prefixes(testbed, adapter))
         return [path for path in self.fit.entries if not path.startswith(known)]
 
+    def partners(self, path: str) -> list[str]:
+        """Return in combination with what alone a parameter was known, by the path of a fit."""
+        words = self.fit.entries[path].verdict.split()
+        return [one for one in self.fit.entries if one != path and one in words]
+
     def base(self) -> dict[str, int | bool]:
         """Return what the machine differed in that was fitted, besides its settings.
 

@@ -15,8 +15,8 @@ from hcasim.calibrate.objective import Budget, BudgetSpent, Objective, Run, simu
 from hcasim.calibrate.observation import Observation, without_repeats
 from hcasim.calibrate.parameters import FreeParameter, free_parameters, settings
 from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.space import UNNOTICED
 from hcasim.catalog import Fit
-from hcasim.catalog.units import TIME
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 50
 """Most steps of a search before it is given up."""
-UNNOTICED = 0.1
-"""Rise of the cost, which at 1.92 reaches the end of a 95 % interval, that means nothing."""
 PLACES = 16
 """Values of a number that is no time, such as the entries of a cache, that are tried before a
 search: its effect may be flat here and steep there, where slopes do not find the way."""
@@ -247,7 +245,7 @@ def _search(
     try:
         if how.scan:
             for column, one in enumerate(free):
-                if one.leaf.unit is not TIME:
+                if one.stepped:
                     scan(column)
             first = best
         strides = search(first, "dogbox")

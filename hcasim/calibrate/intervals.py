@@ -82,10 +82,28 @@ class Profile:
     Parameters:
         report: with their intervals and verdicts.
         ends: where each profile ended, as ends by parameters in widths of the bounds.
+        cheaper: a place that meets the data better than the fit, by path in base units, if a
+            profile has come upon one.
     """
 
     report: FitReport
     ends: Array
+    cheaper: Mapping[str, int] | None = None
+
+
+def _correlated(report: FitReport, space: Space) -> FitReport:
+    """Return a report with correlations over all moves, also those that the data do not notice."""
+    import numpy as np
+
+    spread = np.sqrt(np.diag(space.spread))
+    product = np.outer(spread, spread)
+    found = np.divide(space.spread, product, out=np.eye(len(spread)), where=product > 0)
+    paths = [one.path for one in space.free]
+    parameters = tuple(
+        replace(one, correlation=dict(zip(paths, map(float, row), strict=True)))
+        for one, row in zip(report.parameters, found, strict=True)
+    )
+    return replace(report, parameters=parameters)
 
 
 def unfinished(report: FitReport) -> FitReport:
@@ -110,7 +128,8 @@ def with_linear(report: FitReport) -> FitReport:
             known = "" if all(ends) else ("above" if ends[0] else "below")
             verdict = Verdict(False, (), known)
         judged.append(replace(one, verdict=verdict))
-    return replace(report, parameters=tuple(judged), method=METHODS["linear"])
+    found = replace(report, parameters=tuple(judged), method=METHODS["linear"])
+    return _correlated(found, Space(report))
 
 
 def with_profile(report: FitReport) -> FitReport:
@@ -164,7 +183,9 @@ def profiled(report: FitReport) -> Profile:
             ends[one.path] = (middle - pair[0] * width, middle + pair[1] * width)
     turns = [side.place(_end(side, rise)) for side in sides]
     found = _with_ends(_judged(report, space, sides, rise), ends, METHODS["profile"])
-    return Profile(found, np.array(turns).reshape(len(turns), len(start)))
+    return Profile(
+        _correlated(found, space), np.array(turns).reshape(len(turns), len(start)), space.cheaper
+    )
 
 
 def _judged(report: FitReport, space: Space, sides: Sequence[_Side], rise: float) -> FitReport:
@@ -304,7 +325,8 @@ def with_bootstrap(report: FitReport, draws: Array) -> FitReport:
     values = space.lows + np.array(fits) * space.widths
     ends = {}
     for n, one in enumerate(report.parameters):
-        if one.verdict.identified:
+        # A straight model is none for a number whose effect has steps.
+        if one.verdict.identified and not one.parameter.stepped:
             low, high = np.quantile(values[:, n], [0.025, 0.975])
             ends[one.path] = (min(float(low), one.value), max(float(high), one.value))
     return _with_ends(report, ends, METHODS["bootstrap"])

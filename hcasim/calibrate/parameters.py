@@ -42,9 +42,14 @@ class FreeParameter:
         return self.high - self.low
 
     @property
+    def stepped(self) -> bool:
+        """Whether it is a number, such as entries of a cache, whose effect may have steps."""
+        return self.leaf.unit is not TIME
+
+    @property
     def grain(self) -> int:
         """What a result is rounded to: whole nanoseconds of a time, else the unit itself."""
-        return 1000 if self.leaf.unit is TIME else self.step
+        return self.step if self.stepped else 1000
 
     @property
     def step(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,10 +43,13 @@ class Samples:
         support: how many places of equal weight they are worth (the effective sample size of
             L. Kish, Survey Sampling, 1965, section 11.7); infinite if they do not come from
             weights.
+        cheaper: a place that meets the data better than the fit, by path in base units, if one
+            was come upon.
     """
 
     values: Array
     support: float = math.inf
+    cheaper: Mapping[str, int] | None = None
 
     @property
     def poor(self) -> bool:
@@ -86,7 +90,8 @@ def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> S
     # One draw from each of equal parts of the whole weight, in any order.
     parts = (np.arange(count) + rng.uniform(size=count)) / count
     drawn = np.minimum(np.searchsorted(np.cumsum(weights), parts), len(places) - 1)
-    return Samples(space.lows + places[rng.permutation(drawn)] * space.widths, support)
+    values = space.lows + places[rng.permutation(drawn)] * space.widths
+    return Samples(values, support, space.cheaper)
 
 
 @dataclass(frozen=True)

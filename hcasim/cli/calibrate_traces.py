@@ -33,8 +33,8 @@ def calibrate_traces(
     from hcasim.study import write_atomically
     from hcasim.study.observations import runner
     from hcasim.study.remember import Memory
-    from hcasim.study.trace_fit import fit_traces
     from hcasim.study.trace_request import prepare_fit
+    from hcasim.study.trace_search import fit_traces
 
     kept = given["resume"]
     if kept is None and output is not None:
@@ -62,8 +62,12 @@ def calibrate_traces(
         run = runner(jobs=jobs, progress=progress)
         found = fit_traces(prepared, run if memory is None else memory.over(run))
     print_fit(found.tables(), found.closing_lines(), found.to_dict() if as_json else None)
-    ended = found.report.converged
-    if output is not None and ended:
+    if not found.report.converged:
+        # A part of a search is no fit; nothing is written of it.
+        where = "" if output is None else f"{output}: not written: "
+        further = "" if kept is None else f", with which it goes on from {kept}"
+        raise Faults([f"{where}the search did not end; allowed: a larger --budget{further}"])
+    if output is not None:
         write_atomically(output, found.render())
         note(f"Wrote {output}")
     if given["report"] is not None:
@@ -71,17 +75,8 @@ def calibrate_traces(
 
         write_atomically(given["report"], page(found))
         note(f"Wrote {given['report']}")
-    if memory is not None and given["resume"] is None and ended:
+    if memory is not None and given["resume"] is None:
         memory.forget()
-    if output is not None and not ended:
-        raise Faults(
-            [
-                (
-                    f"{output}: not written: the search did not end; allowed: a larger --budget, "
-                    f"with which it goes on from {kept}"
-                )
-            ]
-        )
 
 
 def _same_file(traces: Iterable[str], others: dict[str, Path | None]) -> str | None:

@@ -44,7 +44,9 @@ def calibrated(
         return {}, []  # said when the points are prepared
     try:
         base = calibration.overrides(testbed, adapter)
+        by_hand = {setting.partition("=")[0].strip() for setting in given["settings"]}
         note_foreign(calibration, testbed, adapter)
+        _note_torn(calibration, testbed, adapter, by_hand)
         _take_base(calibration, testbed, adapter, given)
         if uncertainty is None:
             return base, []
@@ -53,7 +55,6 @@ def calibrated(
             return base, []
         chosen = chosen_samples(calibration, int(uncertainty or USUAL))
         samples = [calibration.overrides(testbed, adapter, one) for one in chosen]
-        by_hand = {setting.partition("=")[0].strip() for setting in given["settings"]}
         if all(one[path] == base[path] for one in samples for path in base.keys() - by_hand):
             note("--uncertainty: nothing that is left of the calibration is uncertain")
         return base, samples
@@ -70,6 +71,20 @@ def note_foreign(calibration: Calibration, testbed: str, adapter: str) -> None:
     if foreign:
         file, paths = display(calibration.fit.file), ", ".join(foreign)
         note(f"{file}: was fitted and is no part of {testbed} with {adapter}: {paths}")
+
+
+def _note_torn(calibration: Calibration, testbed: str, adapter: str, by_hand: set[str]) -> None:
+    """Say what is used without that together with which alone it was known."""
+    from hcasim.calibrate.freeing import fit_path
+    from hcasim.catalog.paths import display
+
+    foreign = calibration.foreign(testbed, adapter)
+    gone = {*foreign, *(fit_path(testbed, adapter, path) for path in by_hand)}
+    for path in (one for one in calibration.fit.entries if one not in gone):
+        lost = [one for one in calibration.partners(path) if one in gone]
+        if lost:
+            file, partners = display(calibration.fit.file), " and ".join(lost)
+            note(f"{file}: {path} was known only in combination with {partners}, which is not used")
 
 
 def _take_base(calibration: Calibration, testbed: str, adapter: str, given: dict[str, Any]) -> None:

@@ -9,16 +9,11 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hcasim import __version__
-from hcasim.calibrate import FitReport, Observation, Residual, Run, calibrate
+from hcasim.calibrate import FitReport, Residual
 from hcasim.calibrate.calibration import Calibration, render_calibration
-from hcasim.calibrate.fit import TRACES
 from hcasim.calibrate.freeing import RULE, fit_path
-from hcasim.calibrate.intervals import TRIES, profiled, unfinished, with_bootstrap, with_linear
-from hcasim.calibrate.loss import LOSSES
-from hcasim.calibrate.objective import Objective
 from hcasim.calibrate.report import Table
-from hcasim.calibrate.sampling import Samples, straight_samples, weighed_samples
-from hcasim.study.evidence import Evidence
+from hcasim.calibrate.sampling import Samples
 from hcasim.study.trace_request import Prepared
 from hcasim.traces import Trace
 
@@ -28,8 +23,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-SAMPLES = 200
-"""Samples that a file keeps."""
 OPAQUE = 5.0
 """Errors that are so many times larger than expected mean that the model lacks what matters."""
 
@@ -253,58 +246,3 @@ def _trace_rows(traces: Mapping[str, Trace]) -> Iterable[dict[str, Any]]:
             "device": trace.header.device.name,
             "points": len(trace.points),
         }
-
-
-def fit_traces(prepared: Prepared, run: Run) -> TraceFit:
-    """Fit a machine to traces.
-
-    Parameters:
-        prepared: of `prepare_fit`.
-        run: simulates points.
-    """
-    import numpy as np
-
-    request, evidence = prepared.request, prepared.evidence
-    fitted, held = evidence.split(request.holdout)
-    search = replace(TRACES, loss=LOSSES[request.loss], budget=request.budget)
-    report = calibrate(prepared.fit, fitted, run=run, search=search)
-    seen = report.local.objective.observations
-    rng = np.random.default_rng(request.seed)
-    if not report.converged:
-        report = unfinished(report)
-    if not report.converged or request.intervals == "linear":
-        report = with_linear(report)
-        samples = straight_samples(report, rng, SAMPLES)
-    else:
-        # A bootstrap with a straight model would not see how far the data leave a combination
-        # open: verdicts and samples are those of the simulator.
-        profile = profiled(report)
-        report = profile.report
-        if request.intervals == "bootstrap":
-            report = with_bootstrap(report, _draws(evidence, seen, rng))
-        samples = weighed_samples(profile, rng, SAMPLES)
-    report = replace(report, evaluations=report.local.objective.evaluations)
-    start = {path: one.parameter.start for one in report.parameters for path in one.parameter.paths}
-    (before,) = report.local.objective.simulated([start])
-    after: Sequence[float] = ()
-    if held:
-        parameters = [one.parameter for one in report.parameters]
-        after = Objective(held, parameters, run).simulated([report.local.point])[0].tolist()
-    return TraceFit(
-        prepared,
-        report,
-        tuple(Residual(one, float(value)) for one, value in zip(seen, before, strict=True)),
-        tuple(Residual(one, float(value)) for one, value in zip(held, after, strict=True)),
-        samples,
-    )
-
-
-def _draws(evidence: Evidence, seen: Sequence[Observation], rng: np.random.Generator) -> Array:
-    """Return what each observation may be off, in its tolerances: tries by observations."""
-    import numpy as np
-
-    columns = []
-    for one in seen:
-        taken = evidence.measurements[one.id]
-        columns.append(taken.draws(rng, TRIES, evidence.floor) / taken.deviation(evidence.floor))
-    return np.array(columns).T

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hcasim.calibrate.freeing import free_fit
+from hcasim.calibrate.freeing import fit_path, free_fit
 from hcasim.calibrate.intervals import KINDS
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Budget
-from hcasim.catalog import CatalogError, Fit, nearest, one_of, printable, resolve
+from hcasim.calibrate.parameters import free_parameters
+from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, printable, resolve
 from hcasim.study.evidence import FLOOR, Base, Evidence, gather
 from hcasim.study.mismatch import mismatches
 from hcasim.traces import Trace, read_trace
@@ -159,7 +160,18 @@ def prepare_fit(request: Request) -> Prepared:
             faults += _holdout_faults(request, evidence)
     if faults or base is None or fit is None or evidence is None:
         raise CatalogError(faults)
+    notes += _outside(base.machine, fit)
     return Prepared(request, traces, base, fit, evidence, tuple(notes))
+
+
+def _outside(machine: Machine, fit: Fit) -> Iterable[str]:
+    """Say which bounds leave out what the description has."""
+    free = {one.path: one for one in free_parameters(fit)}
+    for known in machine.parameters:
+        one = free.get(fit_path(machine.id, machine.adapter.id, known.path))
+        if one is not None and one.start != known.value:
+            start = one.leaf.format(one.start)
+            yield f"{known.path}: found {known.text}, outside the bounds; sets out from {start}"
 
 
 def _base(request: Request) -> Base:

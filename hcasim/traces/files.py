@@ -105,11 +105,17 @@ def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
     records: list[Record] = []
     faults: list[str] = []
     # Other ends of lines, as str.splitlines knows them, may stand in a name.
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
+    lines = text.removesuffix("\n").split("\n") if text else []
+    for number, line in enumerate(lines, start=1):
         try:
             table = json.loads(line)
         except (ValueError, RecursionError) as error:
-            faults.append(f"{where}:{number}: found no JSON: {error}")
+            faults.append(f"{where}:{number}: found no JSON: {getattr(error, 'msg', error)}")
+            if 1 < number == len(lines) and not text.endswith("\n"):
+                faults[-1] = (
+                    f"{where}:{number}: found a line that was cut short; "
+                    "without it the rest is a trace"
+                )
             if number == 1:
                 faults[-1] += "; what another tool printed becomes a trace by `hcasim import`"
                 return [], faults

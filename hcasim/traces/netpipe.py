@@ -121,8 +121,10 @@ def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints
 
 def _numbers(line: str) -> list[Figure]:
     words = line.split()
-    if "failures" in line or (len(words) == 2 and _NUMBERS.fullmatch(line)):
+    if "failures" in line:
         raise Unreadable("found an integrity check, which measures nothing")
+    if len(words) == 2 and _NUMBERS.fullmatch(line):
+        raise Unreadable("found 2 columns, an integrity check or half a row; allowed: 3 or 5")
     numbers = [figure(word, f"column {place}") for place, word in enumerate(words, start=1)]
     if len(numbers) not in (3, 5):
         raise Unreadable(f"found {len(numbers)} columns; allowed: 3 or 5")

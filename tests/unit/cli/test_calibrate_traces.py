@@ -135,8 +135,10 @@ def test_what_the_traces_do_not_tell_is_said(hcasim_: Hcasim, words: list[str]) 
 
 
 def test_what_a_spent_budget_leaves_is_no_fit(hcasim_: Hcasim, words: list[str]) -> None:
-    found = hcasim_(*words, *FREE, "--budget", "3")
-    assert found.code == 0
+    found = hcasim_(*words, *FREE, "--budget", "3", "--report", "r.html")
+    assert found.code == 2
+    assert "Error: the search did not end; allowed: a larger --budget\n" in found.messages
+    assert not Path("r.html").exists()
     assert "the search did not end by itself: these values are not a fit" in found.output
     assert found.output.count("unknown: the search did not end") == 3
     assert "identified" not in found.output

@@ -15,8 +15,9 @@ from hcasim.calibrate.freeing import free_fit
 from hcasim.catalog import resolve
 from hcasim.study.evidence import Base, gather
 from hcasim.study.fit_page import page
-from hcasim.study.trace_fit import TraceFit, fit_traces
+from hcasim.study.trace_fit import TraceFit
 from hcasim.study.trace_request import Prepared, Request
+from hcasim.study.trace_search import fit_traces
 from hcasim.traces import Header, Measured, Point, Tool, Trace
 from tests.unit.calibrate.toys import RECEIVE, RESPONDER, SEND, run_curved
 

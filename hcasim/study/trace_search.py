@@ -1,0 +1,111 @@
+"""The search for the machine that traces were taken on, with what they leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hcasim.calibrate import FitReport, Observation, Residual, Run, calibrate, free_parameters
+from hcasim.calibrate.fit import TRACES
+from hcasim.calibrate.intervals import TRIES, profiled, unfinished, with_bootstrap, with_linear
+from hcasim.calibrate.loss import LOSSES
+from hcasim.calibrate.objective import Objective
+from hcasim.calibrate.sampling import Samples, straight_samples, weighed_samples
+from hcasim.catalog import Fit, FittedValue
+from hcasim.study.evidence import Evidence
+from hcasim.study.trace_fit import TraceFit
+from hcasim.study.trace_request import Prepared
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+SAMPLES = 200
+"""Samples that a file keeps."""
+SEARCHES = 4
+"""Most searches, each but the first from a place that is better than the fit before."""
+
+
+def fit_traces(prepared: Prepared, run: Run) -> TraceFit:
+    """Fit a machine to traces.
+
+    Parameters:
+        prepared: of `prepare_fit`.
+        run: simulates points.
+    """
+    evidence = prepared.evidence
+    fitted, held = evidence.split(prepared.request.holdout)
+    report, samples = _searched(prepared, fitted, run)
+    seen = report.local.objective.observations
+    report = replace(report, evaluations=report.local.objective.evaluations)
+    start = {path: one.parameter.start for one in report.parameters for path in one.parameter.paths}
+    (before,) = report.local.objective.simulated([start])
+    after: Sequence[float] = ()
+    if held:
+        parameters = [one.parameter for one in report.parameters]
+        after = Objective(held, parameters, run).simulated([report.local.point])[0].tolist()
+    return TraceFit(
+        prepared,
+        report,
+        tuple(Residual(one, float(value)) for one, value in zip(seen, before, strict=True)),
+        tuple(Residual(one, float(value)) for one, value in zip(held, after, strict=True)),
+        samples,
+    )
+
+
+def _searched(
+    prepared: Prepared, fitted: Sequence[Observation], run: Run
+) -> tuple[FitReport, Samples]:
+    """Search, and look around; if a better place comes up, search again from there."""
+    import numpy as np
+
+    request, fit = prepared.request, prepared.fit
+    search = replace(TRACES, loss=LOSSES[request.loss], budget=request.budget)
+    for _ in range(SEARCHES):
+        report = calibrate(fit, fitted, run=run, search=search)
+        rng = np.random.default_rng(request.seed)
+        if not report.converged:
+            report = unfinished(report)
+        if not report.converged or request.intervals == "linear":
+            report = with_linear(report)
+            samples = straight_samples(report, rng, SAMPLES)
+            break
+        # A bootstrap with a straight model would not see how far the data leave a combination
+        # open: verdicts and samples are those of the simulator.
+        profile = profiled(report)
+        samples = weighed_samples(profile, rng, SAMPLES)
+        report, cheaper = profile.report, samples.cheaper or profile.cheaper
+        if cheaper is None:
+            if request.intervals == "bootstrap":
+                seen = report.local.objective.observations
+                report = with_bootstrap(report, _draws(prepared.evidence, seen, rng))
+            break
+        fit = replace(fit, entries=dict(_starting(fit, report, cheaper)))
+    else:
+        # What meets the data better again and again is no fit.
+        report = with_linear(unfinished(replace(report, converged=False)))
+    started = {one.path: one for one in free_parameters(prepared.fit)}
+    parameters = tuple(replace(one, parameter=started[one.path]) for one in report.parameters)
+    return replace(report, fit=prepared.fit, parameters=parameters), samples
+
+
+def _starting(
+    fit: Fit, report: FitReport, values: Mapping[str, int]
+) -> Iterable[tuple[str, FittedValue]]:
+    """Return the entries of a fit with the places where a search sets out."""
+    for path, entry in fit.entries.items():
+        yield path, replace(entry, start=report[path].raw(values[path]))
+
+
+def _draws(evidence: Evidence, seen: Sequence[Observation], rng: np.random.Generator) -> Array:
+    """Return what each observation may be off, in its tolerances: tries by observations."""
+    import numpy as np
+
+    columns = []
+    for one in seen:
+        taken = evidence.measurements[one.id]
+        columns.append(taken.draws(rng, TRIES, evidence.floor) / taken.deviation(evidence.floor))
+    return np.array(columns).T
