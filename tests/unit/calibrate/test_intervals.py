@@ -18,7 +18,7 @@ from hcasim.calibrate import (
     intervals,
 )
 from hcasim.calibrate.fit import TRACES, Search, _kept, _Solution
-from hcasim.calibrate.intervals import with_bootstrap, with_profile
+from hcasim.calibrate.intervals import with_bootstrap, with_linear, with_profile
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Budget
 from hcasim.calibrate.sampling import straight_samples
@@ -119,6 +119,9 @@ def test_what_cannot_be_told_apart_is_shared_as_at_the_start(make_fit: MakeFit, 
     assert report[SEND].value == pytest.approx(2_000_000, abs=20_000)
     assert report[RECEIVE].value == pytest.approx(2_000_000, abs=20_000)
     assert str(report[SEND].verdict) == f"only in combination with {RECEIVE}"
+    # What one has more, the other has less.
+    for judged in (with_linear(report), with_profile(report)):
+        assert judged[SEND].correlation[RECEIVE] < -0.9
     found = straight_samples(report, np.random.default_rng(1), 300).values
     assert np.std(found[:, 0]) > 300_000
     assert np.std(found.sum(axis=1)) < 60_000

@@ -89,6 +89,21 @@ def test_that_few_places_carry_the_weight_is_known(
     assert profile.report.local.objective.evaluations > before + 2 * 5
 
 
+def test_a_better_place_that_is_come_upon_is_known(curved_fit: Fit) -> None:
+    good = calibrate(curved_fit, measured(4), run=run_curved, search=TRACES)
+    profile = profiled(good)
+    assert profile.cheaper is None
+    assert weighed_samples(profile, np.random.default_rng(1), 50).cheaper is None
+    # Three points are met badly, which a look around mends.
+    local = good.local
+    lost = local.residuals + np.where(np.arange(len(local.residuals)) < 3, 5.0, 0.0)
+    spoilt = replace(good, local=replace(local, residuals=lost))
+    found = profiled(spoilt).cheaper
+    assert found is not None
+    assert local.loss.cost(local.objective.residuals(found)) < local.loss.cost(lost)
+    assert weighed_samples(profiled(spoilt), np.random.default_rng(1), 50).cheaper is not None
+
+
 @pytest.mark.slow
 def test_bands_hold_the_truth_at_the_stated_rate(pair: Fit, curved_fit: Fit) -> None:
     held, in_valley = [], []

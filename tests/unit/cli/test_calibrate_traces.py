@@ -230,6 +230,21 @@ def test_what_of_a_calibration_is_no_part_of_a_machine_is_said(
     assert hcasim_(*run, *own, *bands).messages == ""
 
 
+def test_what_was_known_only_together_is_not_used_apart_in_silence(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    free = ("--free", "adapter.send.latency", "--free", "adapter.receive.latency")
+    assert hcasim_(*words, *free, *LINEAR, "-o", "cal.toml").code == 0
+    run = ("bench", "write_lat", "--size", "8", "-j", "1", "--testbed", "liu2004")
+    with_file = (*run, "--calibration", "cal.toml")
+    torn = (
+        "adapters.mt25208.receive.latency was known only in combination with "
+        "adapters.mt25208.send.latency, which is not used"
+    )
+    assert torn in hcasim_(*with_file, "--set", "adapter.send.latency=1 us").messages
+    assert "known only" not in hcasim_(*with_file).messages
+
+
 def test_bands_hold_the_fit_and_widen_with_its_intervals(hcasim_: Hcasim, words: list[str]) -> None:
     widths = []
     for floor in ("0.5", "4"):
@@ -361,8 +376,13 @@ def test_a_machine_that_the_model_does_not_describe_is_said_to_be_one(
     found = hcasim_(*words, *free, *LINEAR, "--floor", "0.2")
     assert found.code == 0
     assert "the model does not describe these curves" in found.output
+    assert "read_lat is not met: " in found.output
+    assert "is at a bound of what was allowed" in found.output
+    outside = "adapter.send.latency: found 790 ns, outside the bounds; sets out from"
+    assert outside in found.messages
     good = hcasim_(*words, *FREE, *LINEAR)
     assert "the model does not describe" not in good.output
+    assert "is not met" not in good.output
 
 
 def test_a_trace_without_a_testbed_is_refused(hcasim_: Hcasim, exact: Path) -> None:
