@@ -114,7 +114,7 @@ def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
             if 1 < number == len(lines) and not text.endswith("\n"):
                 faults[-1] = (
                     f"{where}:{number}: found a line that was cut short; "
-                    "without it the rest is a trace"
+                    "`hcasim import --partial` goes without it"
                 )
             if number == 1:
                 faults[-1] += "; what another tool printed becomes a trace by `hcasim import`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -76,7 +77,7 @@ def import_trace(source: Source, form: str = "", hints: Hints | None = None) -> 
     if needless:
         raise CatalogError(needless)
     if kind == "probe":
-        return _read_probe(source)
+        return _read_probe(source, hints)
     return _READERS[kind](source, hints).trace()
 
 
@@ -140,14 +141,27 @@ def _unknown(source: Source) -> str:
     )
 
 
-def _read_probe(source: Source) -> Trace:
+def _read_probe(source: Source, hints: Hints) -> Trace:
     """Read a trace again, so that its form is the usual one."""
-    trace = parse_trace(source.data, source.name)
+    cut = _is_cut(source) if hints.partial else False
+    data = source.data[: source.data.rindex(b"\n") + 1] if cut else source.data
+    trace = parse_trace(data, source.name)
     header = trace.header
     if not header.source:
         header = Header.model_validate(header.model_dump() | {"source": source.provenance})
-    end = trace.end or End(points=len(trace.points), complete=False, reason="the trace has no end")
+    reason = "the output was cut short" if cut else "the trace has no end"
+    end = trace.end or End(points=len(trace.points), complete=False, reason=reason)
     return replace(trace, header=header, end=end)
+
+
+def _is_cut(source: Source) -> bool:
+    """Whether the last line of several is a part of one."""
+    _, newline, last = source.data.rpartition(b"\n")
+    try:
+        json.loads(last or b"{}")
+    except ValueError:
+        return bool(newline)
+    return False
 
 
 def merge(traces: Sequence[tuple[str, Trace]]) -> Trace:

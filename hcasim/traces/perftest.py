@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from hcasim.catalog.errors import CatalogError, one_of
-from hcasim.traces.cut import CUT
+from hcasim.traces.cut import CUT, with_cut
 from hcasim.traces.imported import Imported
 from hcasim.traces.perftest_figures import bandwidth, latency
 from hcasim.traces.perftest_run import WORKLOADS, Run
@@ -81,7 +81,7 @@ def read_perftest(source: Source, hints: Hints) -> Imported:
             if hints.partial and number == len(source.lines):
                 reader.found.note(f"line {number} was cut short and passed over")
             else:
-                reader.faults.append(source.fault(number, error))
+                reader.faults.append(with_cut(source, number, error))
     return reader.finished()
 
 
@@ -224,7 +224,7 @@ class _Reader:
             self.found.note("figures behind the last column were passed over")
             words = words[:-1]
         if len(words) != len(columns):
-            raise Unreadable(f"found {len(words)} figures for {len(columns)} columns")
+            raise Unreadable(f"columns: found {len(words)}; allowed: {len(columns)}")
         size = count(words[0], "#bytes", 1)
         iters = count(words[columns.index("#iterations")], "#iterations", 1)
         lane = count(words[columns.index("#sl")], "#sl") if "#sl" in columns else 0
@@ -281,6 +281,8 @@ class _Reader:
             return
         elif self.hints.partial:
             self.found.cut = True
+        elif self.faults and self.faults[-1].endswith(CUT):
+            pass
         elif not table.columns:
             self.faults.append(self.source.fault(where, f"found no table behind the title: {CUT}"))
         else:

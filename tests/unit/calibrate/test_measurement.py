@@ -1,5 +1,7 @@
 """What a measured point says of its value and of the error of it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,8 +51,8 @@ def test_one_sample_tells_nothing_of_its_spread() -> None:
         ({"minimum": 1.0}, 1.0),
     ],
 )
-def test_of_statistics_the_median_counts_first(given_: dict[str, float], value: float) -> None:
-    assert measurement(latency(statistics=Statistics(**given_))).value == value  # type: ignore[arg-type]
+def test_of_statistics_the_median_counts_first(given_: dict[str, Any], value: float) -> None:
+    assert measurement(latency(statistics=Statistics(**given_))).value == value
 
 
 def test_a_printed_deviation_gives_the_error_of_the_mean() -> None:

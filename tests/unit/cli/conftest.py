@@ -13,7 +13,11 @@ import pytest
 import hcasim.workloads
 from hcasim.catalog import Machine
 from hcasim.cli import main
+from hcasim.study import bench
+from hcasim.study.simulated_trace import to_trace
+from hcasim.traces import render
 from hcasim.workloads import Options, Point
+from tests.unit.cli.fits import SIZES, TRUTH
 
 
 @dataclass(frozen=True)
@@ -91,3 +95,27 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
         return Point(row, counters, breakdown, 0.0)
 
     monkeypatch.setattr(hcasim.workloads, "run_point", run)
+
+
+@pytest.fixture(scope="session")
+def exact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of traces without noise."""
+    folder = tmp_path_factory.mktemp("traces")
+    for workload, sizes in SIZES.items():
+        few = {"iters": 10, "warmup": 2} if workload == "write_bw" else {}
+        trace = to_trace(bench(workload, "liu2004", sizes=sizes, overrides=TRUTH, **few))
+        (folder / f"{workload}.jsonl").write_text(render(trace))
+    return folder
+
+
+@pytest.fixture
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def words(exact: Path, in_empty_folder: Path) -> list[str]:
+    """The words of a fit that goes to an empty folder."""
+    return ["calibrate", *map(str, sorted(exact.iterdir())), "--testbed", "liu2004", "-j", "1"]

@@ -1,6 +1,7 @@
 """Simulated benchmarks are written as traces and read back as what they were."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,9 +24,9 @@ from hcasim.traces import read_trace, render
     ],
 )
 def test_a_simulated_trace_is_met_exactly(
-    tmp_path: Path, workload: str, testbed: str, options: dict[str, object]
+    tmp_path: Path, workload: str, testbed: str, options: dict[str, Any]
 ) -> None:
-    result = bench(workload, testbed, **options)  # type: ignore[arg-type]
+    result = bench(workload, testbed, **options)
     file = tmp_path / "trace.jsonl"
     file.write_text(render(to_trace(result)))
     trace = read_trace(file)

@@ -117,6 +117,22 @@ def test_a_trace_that_was_interrupted_says_so(read: Read) -> None:
     assert (trace.end.points, trace.end.complete) == (1, False)
 
 
+@pytest.mark.parametrize("missing", [1, 10, 40])
+def test_of_a_trace_that_was_cut_in_a_line_the_rest_is_taken(
+    missing: int, read: Read, faults: Faults
+) -> None:
+    text = outputs.PROBE.removesuffix("\n")
+    assert read(text, partial=True).points == read(text).points
+    cut = text[:-missing]
+    assert faults(cut) == [
+        "file:3: found a line that was cut short; `hcasim import --partial` goes without it"
+    ]
+    trace = read(cut, partial=True)
+    assert trace.points == read(text).points
+    assert trace.end is not None
+    assert (trace.end.complete, trace.end.reason) == (False, "the output was cut short")
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [

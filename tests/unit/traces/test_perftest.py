@@ -217,7 +217,7 @@ def test_a_table_without_title_needs_the_name_of_its_test(read: Read, faults: Fa
         (LAT, (" 10.26 ", " 10,26 "), "file:22: t_min: found '10,26'; allowed: a number"),
         (LAT, (" 10.26 ", " nan "), "file:22: t_min: found 'nan'; allowed: a number"),
         (LAT, (" 10.26 ", " ٣٤ "), "file:22: t_min: found '٣٤'; allowed: a number"),
-        (LAT, (" 10.26 ", " "), "file:22: found 8 figures for 9 columns"),
+        (LAT, (" 10.26 ", " "), "file:22: columns: found 8; allowed: 9"),
         (LAT, (" 10.40 ", " 0.00 "), "file:22: found a time of 0.00; allowed: more than nothing"),
         (
             LAT,
@@ -291,6 +291,12 @@ def test_an_output_that_was_cut_short_is_refused_or_taken_in_part(
     assert len(trace.points) == 9
     assert trace.end is not None
     assert (trace.end.complete, trace.end.reason) == (False, "the output was cut short")
+    assert faults(text + lines[30][:40]) == [
+        (
+            "file:31: columns: found 3; allowed: 9: the output was cut short; "
+            "--partial takes what is there"
+        )
+    ]
     trace = read(text + lines[30][:40], partial=True)
     assert len(trace.points) == 9
     assert trace.header.notes == ("line 31 was cut short and passed over",)

@@ -1,0 +1,190 @@
+"""bench and show take what calibrate has found, and bands of it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.calibrate.calibration import read_calibration
+from hcasim.study import bench
+from hcasim.study.simulated_trace import to_trace, with_noise
+from hcasim.traces import render
+from tests.unit.cli.fits import FREE, LINEAR, TRUTH
+
+Hcasim = Callable[..., Any]
+
+
+def refused(hcasim_: Hcasim, *words: str) -> list[str]:
+    faults: list[str] = hcasim_(*words).faults
+    return faults
+
+
+def test_bench_and_show_take_a_calibration(hcasim_: Hcasim, words: list[str]) -> None:
+    assert hcasim_(*words, *FREE, *LINEAR, "-o", "cal.toml").code == 0
+    shown = json.loads(hcasim_("show", "liu2004", "--calibration", "cal.toml", "--json").output)
+    send = next(p for p in shown["parameters"] if p["path"] == "adapter.send.latency")
+    assert (send["text"], send["evidence"]) == ("900 ns", "fitted")
+    assert send["interval"][0] < 900_000 < send["interval"][1]
+    machine = ["--testbed", "liu2004", "--size", "8", "--json", "-j", "1"]
+    calibrated = hcasim_("bench", "send_lat", *machine, "--calibration", "cal.toml")
+    sets = [word for path, value in TRUTH.items() for word in ("--set", f"{path}={value}")]
+    by_hand = hcasim_("bench", "send_lat", *machine, *sets)
+    (one,), (other,) = (json.loads(out.output)["rows"] for out in (calibrated, by_hand))
+    assert one == other
+    # What is set by hand goes before what was fitted.
+    changed = hcasim_(
+        *("bench", "send_lat", *machine, "--calibration", "cal.toml"),
+        *("--set", "adapter.send.latency=0 ns"),
+    )
+    assert json.loads(changed.output)["rows"][0]["latency_us"] < one["latency_us"]
+
+
+def test_bench_takes_on_the_mtu_and_the_missing_switch_of_a_calibration(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    back = ("--no-switch", "--mtu", "512")
+    free = ("--free", "adapter.send.latency")
+    assert hcasim_(*words, *free, *LINEAR, *back, "-o", "cal.toml").code == 0
+    shown = json.loads(hcasim_("show", "liu2004", "--calibration", "cal.toml", "--json").output)
+    assert "switch" not in shown
+    assert next(p["value"] for p in shown["parameters"] if p["path"] == "mtu") == 512
+    made = read_calibration(Path("cal.toml")).made
+    assert (made["no_switch"], made["mtu"]) == (True, 512)
+    fitted = read_calibration(Path("cal.toml")).overrides("liu2004", "mt25208")
+    sets = [word for path, value in fitted.items() for word in ("--set", f"{path}={value}")]
+    run = ("bench", "write_lat", "--size", "1K", "--json", "-j", "1", "--testbed", "liu2004")
+    by_file = ("--calibration", "cal.toml")
+
+    def time(*more: str) -> float:
+        return float(json.loads(hcasim_(*run, *more).output)["rows"][0]["latency_us"])
+
+    assert time(*by_file) == time(*sets, *back)
+    assert time(*by_file, "--switch") == time(*sets, "--mtu", "512")
+    assert time(*by_file, "--mtu", "2K") == time(*sets, "--no-switch")
+    assert "fitted with --mtu 512 --no-switch, which holds here" in hcasim_(*run, *by_file).messages
+    assert "fitted" not in hcasim_(*run, *by_file, "--switch", "--mtu", "2K").messages
+
+
+def test_bench_says_what_of_a_calibration_belongs_to_another_machine(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    free = ("--free", "host.memory.write_latency")
+    assert hcasim_(*words, *free, *LINEAR, "--no-switch", "-o", "cal.toml").code == 0
+    run = ("bench", "write_lat", "--size", "8", "--json", "-j", "1", "--testbed", "liu2004")
+    found = hcasim_(*run, "--adapter", "mt23108", "--calibration", "cal.toml")
+    assert found.code == 0
+    assert (
+        "cal.toml: was fitted to liu2004 with mt25208 with --no-switch, which is not taken on here"
+    ) in found.messages
+
+
+def test_what_of_a_calibration_is_no_part_of_a_machine_is_said(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    free = ("--free", "adapter.send.latency", "--set", "host.memory.write_latency=300 ns")
+    assert hcasim_(*words, *free, *LINEAR, "-o", "cal.toml").code == 0
+    with_file = ("--calibration", "cal.toml")
+    other = ("--testbed", "liu2004", "--adapter", "mt23108")
+    run = ("bench", "write_lat", "--size", "8", "-j", "1", *with_file)
+    foreign = "was fitted and is no part of liu2004 with mt23108: adapters.mt25208.send.latency"
+    assert foreign in hcasim_(*run, *other).messages
+    assert foreign in hcasim_("show", "liu2004", "--adapter", "mt23108", *with_file).messages
+    assert "nothing of mt23108 was fitted" in hcasim_("show", "mt23108", *with_file).messages
+    sure = "nothing that is left of the calibration is uncertain"
+    bands = ("--uncertainty", "2")
+    assert sure in hcasim_(*run, *other, *bands).messages
+    own = ("--testbed", "liu2004")
+    assert sure in hcasim_(*run, *own, *bands, "--set", "adapter.send.latency=1 us").messages
+    assert hcasim_(*run, *own, *bands).messages == ""
+
+
+def test_what_was_known_only_together_is_not_used_apart_in_silence(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    free = ("--free", "adapter.send.latency", "--free", "adapter.receive.latency")
+    assert hcasim_(*words, *free, *LINEAR, "-o", "cal.toml").code == 0
+    run = ("bench", "write_lat", "--size", "8", "-j", "1", "--testbed", "liu2004")
+    with_file = (*run, "--calibration", "cal.toml")
+    torn = (
+        "adapters.mt25208.receive.latency was known only in combination with "
+        "adapters.mt25208.send.latency, which is not used"
+    )
+    assert torn in hcasim_(*with_file, "--set", "adapter.send.latency=1 us").messages
+    assert "known only" not in hcasim_(*with_file).messages
+
+
+def test_bands_hold_the_fit_and_widen_with_its_intervals(hcasim_: Hcasim, words: list[str]) -> None:
+    widths = []
+    for floor in ("0.5", "4"):
+        assert hcasim_(*words, *FREE, *LINEAR, "--floor", floor, "-o", "cal.toml").code == 0
+        found = hcasim_(
+            *("bench", "read_lat", "--testbed", "liu2004", "--size", "64", "--json", "-j", "1"),
+            *("--calibration", "cal.toml", "--uncertainty", "20"),
+        )
+        (row,) = json.loads(found.output)["rows"]
+        assert row["latency_p5_us"] < row["latency_us"] < row["latency_p95_us"]
+        widths.append(row["latency_p95_us"] - row["latency_p5_us"])
+    assert widths[1] > 4 * widths[0]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--uncertainty",), "--uncertainty: found without --calibration"),
+        (("--calibration", "no.toml"), "no.toml: no such file"),
+        (("--calibration", "cal.toml", "--uncertainty", "many"), "found 'many'"),
+        (("--calibration", "cal.toml", "--uncertainty", "201"), "allowed: 2 to 200"),
+    ],
+)
+def test_a_band_of_nothing_is_refused(
+    hcasim_: Hcasim, words: list[str], more: tuple[str, ...], message: str
+) -> None:
+    assert hcasim_(*words, *FREE[:2], "--intervals", "linear", "-o", "cal.toml").code == 0
+    faults = refused(hcasim_, "bench", "write_lat", "--testbed", "liu2004", *more)
+    assert any(message in fault for fault in faults)
+
+
+def test_bench_writes_a_trace_that_calibrate_reads(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    machine = ("--testbed", "rashti2007", "--size", "8,64", "-j", "1")
+    assert hcasim_("bench", "write_lat", *machine, "-o", str(file)).code == 0
+    found = hcasim_(
+        *("calibrate", str(file), "--testbed", "rashti2007", "-j", "1"),
+        *("--free", "adapter.send.latency", "--intervals", "linear"),
+    )
+    assert found.code == 0
+
+
+def test_what_no_trace_holds_is_not_written_as_one(hcasim_: Hcasim) -> None:
+    faults = refused(hcasim_, "bench", "host_memory", "--testbed", "liu2004", "-o", "trace.jsonl")
+    assert "allowed endings: .json or .csv" in faults[0]
+
+
+@pytest.mark.slow
+def test_a_pair_that_only_a_sum_shows_is_said_to_be_one_and_its_bands_hold_the_truth(
+    hcasim_: Hcasim, in_empty_folder: Path
+) -> None:
+    pair = ("adapter.send.latency", "host.memory.write_latency=0ns..1us")
+    free = [word for path in pair for word in ("--free", path)]
+    asked = ("bench", "read_lat", "--testbed", "liu2004", "--size", "8", "--json", "-j", "1")
+    held = []
+    # Different shares of about 1 us.
+    for seed, (send, write) in enumerate([(750, 300), (1000, 50), (350, 700), (600, 450)]):
+        truth = {
+            "adapter.send.latency": f"{send} ns",
+            "host.memory.write_latency": f"{write} ns",
+        }
+        exact = to_trace(bench("write_lat", "liu2004", sizes="8,256", overrides=truth))
+        Path("t.jsonl").write_text(render(with_noise(exact, seed=seed, spread=0.05, samples=40)))
+        words = ("--testbed", "liu2004", *free, "--floor", "0.1", "-o", "cal.toml", "-j", "1")
+        found = hcasim_("calibrate", "t.jsonl", *words)
+        assert found.code == 0
+        assert found.output.count("only in combination with") == 2, found.output
+        by_truth = [word for path, text in truth.items() for word in ("--set", f"{path}={text}")]
+        (expected,) = json.loads(hcasim_(*asked, *by_truth).output)["rows"]
+        bands = hcasim_(*asked, "--calibration", "cal.toml", "--uncertainty", "30").output
+        (row,) = json.loads(bands)["rows"]
+        held.append(row["latency_p5_us"] <= expected["latency_us"] <= row["latency_p95_us"])
+    assert sum(held) >= 3, held
