@@ -293,7 +293,7 @@ def test_an_output_that_was_cut_short_is_refused_or_taken_in_part(
     assert (trace.end.complete, trace.end.reason) == (False, "the output was cut short")
     assert faults(text + lines[30][:40]) == [
         (
-            "file:31: columns: found 3; allowed: 9: the output was cut short; "
+            "file:31: columns: found 4; allowed: 9: the output was cut short; "
             "--partial takes what is there"
         )
     ]
