@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hcasim.calibrate.intervals import Profile
+from hcasim.calibrate.profile import Profile
 from hcasim.calibrate.report import FitReport
 from hcasim.calibrate.space import Space
 

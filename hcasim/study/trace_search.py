@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from hcasim.calibrate import FitReport, Observation, Residual, Run, calibrate, free_parameters
 from hcasim.calibrate.fit import TRACES
-from hcasim.calibrate.intervals import TRIES, profiled, unfinished, with_bootstrap, with_linear
+from hcasim.calibrate.intervals import TRIES, unfinished, with_bootstrap, with_linear
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Objective
+from hcasim.calibrate.profile import profiled
 from hcasim.calibrate.sampling import Samples, straight_samples, weighed_samples
 from hcasim.catalog import Fit, FittedValue
 from hcasim.study.evidence import Evidence

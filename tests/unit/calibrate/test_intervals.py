@@ -15,12 +15,13 @@ from hcasim.calibrate import (
     Setup,
     calibrate,
     free_parameters,
-    intervals,
+    profile,
 )
 from hcasim.calibrate.fit import TRACES, Search, _kept, _Solution
-from hcasim.calibrate.intervals import with_bootstrap, with_linear, with_profile
+from hcasim.calibrate.intervals import with_bootstrap, with_linear
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Budget
+from hcasim.calibrate.profile import profiled
 from hcasim.calibrate.sampling import straight_samples
 from hcasim.catalog import Fit
 from hcasim.workloads import Options
@@ -60,7 +61,7 @@ def test_the_truth_lies_within_the_intervals_at_the_stated_rate(curved_fit: Fit)
         report = calibrate(curved_fit, measured(seed), run=run_curved, search=TRACES)
         hits["linear"] += holds(report)
         hits["bootstrap"] += holds(bootstrapped(report, seed))
-        hits["profile"] += holds(with_profile(report))
+        hits["profile"] += holds(profiled(report).report)
     # Of 180 intervals of 95 %, 171 are expected to hold, with a deviation of 3 and some more
     # because those of one fit go together.
     rates = {kind: sum(held) / len(held) for kind, held in hits.items()}
@@ -80,7 +81,7 @@ def test_all_kinds_of_interval_agree_on_a_nearly_straight_model(
     search = replace(TRACES, loss=LOSSES[loss])
     report = calibrate(curved_fit, seen, run=run_curved, search=search)
     assert (report.inflation > 2) == (understated > 1)
-    for found, off in ((with_profile(report), 0.15), (bootstrapped(report, 1), 0.3)):
+    for found, off in ((profiled(report).report, 0.15), (bootstrapped(report, 1), 0.3)):
         for path in TRUTH:
             width = report[path].interval[1] - report[path].interval[0]
             ends = zip(report[path].interval, found[path].interval, strict=True)
@@ -120,7 +121,7 @@ def test_what_cannot_be_told_apart_is_shared_as_at_the_start(make_fit: MakeFit, 
     assert report[RECEIVE].value == pytest.approx(2_000_000, abs=20_000)
     assert str(report[SEND].verdict) == f"only in combination with {RECEIVE}"
     # What one has more, the other has less.
-    for judged in (with_linear(report), with_profile(report)):
+    for judged in (with_linear(report), profiled(report).report):
         assert judged[SEND].correlation[RECEIVE] < -0.9
     found = straight_samples(report, np.random.default_rng(1), 300).values
     assert np.std(found[:, 0]) > 300_000
@@ -159,7 +160,7 @@ def test_a_nearly_collinear_pair_is_known_only_in_combination(pair: Fit) -> None
     report = calibrate(pair, in_a_valley(None), run=valley, search=TRACES)
     # To first order each seems to be known: the fit is where the valley begins.
     assert all(one.verdict.identified for one in report.parameters)
-    found = with_profile(report)
+    found = profiled(report).report
     assert str(found[SEND].verdict) == f"only in combination with {QUEUE}"
     assert str(found[QUEUE].verdict) == f"only in combination with {SEND}"
     assert found[SEND].interval[0] == 0
@@ -171,7 +172,7 @@ def test_a_pair_whose_partner_is_at_its_bound_is_known_only_in_combination(
 ) -> None:
     free = starting(make_fit({SEND: (0, 8000), QUEUE: (0, 1000)}), {SEND: 800, QUEUE: 300})
     seen = in_a_valley(None, 0.8, 0.3)
-    found = with_profile(calibrate(free, seen, run=valley, search=TRACES))
+    found = profiled(calibrate(free, seen, run=valley, search=TRACES)).report
     # The other cannot be more than 1 us, and their sum is 1.1 us.
     assert found[SEND].interval[0] == pytest.approx(100_000, abs=60_000)
     assert str(found[SEND].verdict) == f"only in combination with {QUEUE}"
@@ -186,7 +187,7 @@ def test_a_parameter_that_is_known_almost_as_well_alone_is_identified(
     for size in (8, 16, 32, 64):
         setup = Setup("send_lat", "liu2004", "mt25208", Options(size=size))
         seen.append(observe("send_lat", "3.130", id=f"send_lat {size}", setups=(setup,), **error))
-    found = with_profile(calibrate(free, seen, run=run, search=TRACES))
+    found = profiled(calibrate(free, seen, run=run, search=TRACES)).report
     # The queue may be nothing, which is where the upper end of the other is.
     assert str(found[QUEUE].verdict) == "only from above"
     assert found[SEND].verdict.identified
@@ -195,10 +196,10 @@ def test_a_parameter_that_is_known_almost_as_well_alone_is_identified(
 def test_a_profile_goes_on_where_the_cost_hardly_rises(
     pair: Fit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intervals, "ROUNDS", 5)
+    monkeypatch.setattr(profile, "ROUNDS", 5)
     # These errors make the fit end beyond the valley, whose floor then lies above the fit.
     seen = in_a_valley(2, 0.3047, 0.6953)
-    found = with_profile(calibrate(pair, seen, run=valley, search=TRACES))
+    found = profiled(calibrate(pair, seen, run=valley, search=TRACES)).report
     assert found[SEND].value > 850_000
     assert found[SEND].interval[0] == 0
 
@@ -220,6 +221,6 @@ def test_an_interval_that_reaches_a_bound_does_not_identify(
         replace(one, setups=tuple(replace(s, overrides=NO_QUEUE) for s in one.setups))
         for one in seen
     ]
-    found = with_profile(calibrate(free, seen, run=valley, search=TRACES))
+    found = profiled(calibrate(free, seen, run=valley, search=TRACES)).report
     assert str(found[SEND].verdict) == words
     assert found[SEND].interval[0] == 1000 * low

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hcasim.calibrate import calibrate, sampling
 from hcasim.calibrate.fit import TRACES
-from hcasim.calibrate.intervals import profiled
+from hcasim.calibrate.profile import profiled
 from hcasim.calibrate.sampling import ENOUGH, straight_samples, weighed_samples
 from hcasim.catalog import Fit
 from tests.unit.calibrate.toys import (
