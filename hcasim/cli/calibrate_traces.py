@@ -65,8 +65,11 @@ def calibrate_traces(
     if not found.report.converged:
         # A part of a search is no fit; nothing is written of it.
         where = "" if output is None else f"{output}: not written: "
-        further = "" if kept is None else f", with which it goes on from {kept}"
-        raise Faults([f"{where}the search did not end; allowed: a larger --budget{further}"])
+        allowed = "narrower bounds or fewer free parameters"
+        if prepared.request.budget is not None:
+            allowed = "a larger --budget"
+            allowed += "" if kept is None else f", with which it goes on from {kept}"
+        raise Faults([f"{where}the search did not end; allowed: {allowed}"])
     if output is not None:
         write_atomically(output, found.render())
         note(f"Wrote {output}")

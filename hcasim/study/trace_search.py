@@ -41,7 +41,6 @@ def fit_traces(prepared: Prepared, run: Run) -> TraceFit:
     fitted, held = evidence.split(prepared.request.holdout)
     report, samples = _searched(prepared, fitted, run)
     seen = report.local.objective.observations
-    report = replace(report, evaluations=report.local.objective.evaluations)
     start = {path: one.parameter.start for one in report.parameters for path in one.parameter.paths}
     (before,) = report.local.objective.simulated([start])
     after: Sequence[float] = ()
@@ -65,8 +64,10 @@ def _searched(
 
     request, fit = prepared.request, prepared.fit
     search = replace(TRACES, loss=LOSSES[request.loss], budget=request.budget)
+    objectives = []
     for _ in range(SEARCHES):
         report = calibrate(fit, fitted, run=run, search=search)
+        objectives.append(report.local.objective)
         rng = np.random.default_rng(request.seed)
         if not report.converged:
             report = unfinished(report)
@@ -90,7 +91,9 @@ def _searched(
         report = with_linear(unfinished(replace(report, converged=False)))
     started = {one.path: one for one in free_parameters(prepared.fit)}
     parameters = tuple(replace(one, parameter=started[one.path]) for one in report.parameters)
-    return replace(report, fit=prepared.fit, parameters=parameters), samples
+    evaluations = sum(one.evaluations for one in objectives)
+    report = replace(report, fit=prepared.fit, parameters=parameters, evaluations=evaluations)
+    return report, samples
 
 
 def _starting(

@@ -85,6 +85,7 @@ def test_a_search_sets_out_again_from_a_better_place(monkeypatch: pytest.MonkeyP
     found = fit_traces(straight(), run_curved)
     assert starts == ["790 ns", "123 ns"]
     assert found.report.converged
+    assert found.report.evaluations > found.report.local.objective.evaluations
     # What the description has is what it was.
     assert found.report[SEND].parameter.start == 790_000
     assert found.report.fit.entries[SEND].start == "790 ns"
