@@ -48,6 +48,8 @@ class Confidence:
         influences: parameters by observations: whether the observation determines the parameter.
         inflation: how much larger the errors are than expected; 1 if they are not.
         covariance: of the parameters, in widths of the bounds.
+        scale: rise of the cost that one half of a squared standard deviation makes; 1 if the
+            errors are as large as expected and weigh by their squares.
     """
 
     deviations: Array
@@ -56,6 +58,7 @@ class Confidence:
     influences: NDArray[np.bool_]
     inflation: float
     covariance: Array
+    scale: float
 
 
 def deviations(observations: Sequence[Observation]) -> Array:
@@ -89,19 +92,19 @@ def confidence(
     per_width = slopes * widths
     usual, usual_bend = loss.moments()
 
-    def scatter(determined: Array) -> tuple[float, float]:
-        """Return the variance in expected errors, and how much larger that makes the errors."""
+    def scatter(determined: Array) -> tuple[float, float, float]:
+        """Return the variance in expected errors, the inflation and the scale of the cost."""
         spare = len(observations) - determined.shape[1]
         squares, bend = loss.seen_moments(residuals * scales / sigmas, spare)
         variance = squares / bend**2
-        return variance, math.sqrt(variance / (usual / usual_bend**2))
+        return variance, math.sqrt(variance / (usual / usual_bend**2)), squares / bend
 
     # Errors that are larger than expected hide more moves.
     determined, undetermined = split(per_width / sigmas[:, None])
-    _, larger = scatter(determined)
+    _, larger, _ = scatter(determined)
     if larger > 1:
         determined, undetermined = split(per_width / (larger * sigmas[:, None]))
-    variance, inflation = scatter(determined)
+    variance, inflation, scale = scatter(determined)
 
     # The estimate is the least squares of residuals, which are weighted by tolerance: its
     # response to an error of an observation follows from those weights.
@@ -121,6 +124,7 @@ def confidence(
         influences=influences,
         inflation=inflation,
         covariance=covariance,
+        scale=scale,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hcasim.calibrate.identifiability import Verdict
+from hcasim.calibrate.loss import straight_fit
 from hcasim.calibrate.report import FitReport
 from hcasim.calibrate.space import Space
 
@@ -82,24 +83,15 @@ def with_bootstrap(report: FitReport, draws: Array) -> FitReport:
         draws: tries by observations: what each is off, in its tolerances.
     """
     import numpy as np
-    from scipy.optimize import least_squares
 
     space = Space(report)
-    loss, slopes, start = space.local.loss, space.slopes, space.start
     inflation = space.local.confidence.inflation
-    inside = np.clip(start, 1e-9, 1 - 1e-9)
-    fits = []
-    for draw in draws:
-        errors = space.local.residuals - inflation * draw
-        fits.append(
-            least_squares(
-                lambda x, errors=errors: errors + slopes @ (x - start),
-                inside,
-                jac=lambda x: slopes,
-                bounds=(np.zeros(len(start)), np.ones(len(start))),
-                **loss.least_squares(),
-            ).x
+    fits = [
+        straight_fit(
+            space.local.residuals - inflation * draw, space.slopes, space.start, space.local.loss
         )
+        for draw in draws
+    ]
     values = space.lows + np.array(fits) * space.widths
     ends = {}
     for n, one in enumerate(report.parameters):

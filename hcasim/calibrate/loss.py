@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,24 +53,30 @@ class Loss:
             return np.clip(residuals, -self.scale, self.scale), inside.astype(float)
         return residuals, np.ones_like(residuals)
 
-    def moments(self) -> tuple[float, float]:
+    def moments(self, scatter: float = 1.0) -> tuple[float, float]:
         """Return E[psi^2] and E[psi'] of normal errors, psi being the slope of the loss.
 
         An estimate that makes the sum of losses small has a variance of E[psi^2] / E[psi']^2 times
         that of least squares with errors of 1 (Huber, Robust Statistics, 1981, section 7.6).
+
+        Parameters:
+            scatter: standard deviation of the errors.
         """
         import numpy as np
 
         if self.name == "linear":
-            return 1.0, 1.0
+            return scatter**2, 1.0
         errors = np.linspace(-8, 8, 3201)
         density = np.exp(-0.5 * errors**2)
         density /= density.sum()
-        slope, bend = self.influence(errors)
+        slope, bend = self.influence(scatter * errors)
         return float(density @ slope**2), float(density @ bend)
 
     def seen_moments(self, residuals: Array, spare: int) -> tuple[float, float]:
         """Return the same of residuals if they scatter more than normal errors of 1 would.
+
+        If most of them are far out, hardly any shows how the slope bends there; then they are
+        taken for normal errors that scatter as much.
 
         Parameters:
             residuals: in standard deviations.
@@ -82,9 +89,35 @@ class Loss:
             return expected
         slope, bend = self.influence(residuals)
         seen = float(slope @ slope) / spare, float(np.mean(bend))
-        if seen[1] > 0 and seen[0] / seen[1] ** 2 > expected[0] / expected[1] ** 2:
-            return seen
-        return expected
+        widest = self.moments(max(1.0, float(np.sqrt(residuals @ residuals / spare))))
+        return max(expected, min(seen, widest, key=_variance), key=_variance)
+
+
+def _variance(moments: tuple[float, float]) -> float:
+    squares, bend = moments
+    return squares / bend**2 if bend > 0 else math.inf
+
+
+def straight_fit(residuals: Array, slopes: Array, start: Array, loss: Loss) -> Array:
+    """Return where a model that is straight from a place on meets the observations best.
+
+    Parameters:
+        residuals: at the place.
+        slopes: residuals by parameters, in widths of the bounds.
+        start: the place, each parameter from 0 to 1.
+        loss: how an error weighs.
+    """
+    import numpy as np
+    from scipy.optimize import least_squares
+
+    found: Array = least_squares(
+        lambda x: residuals + slopes @ (x - start),
+        np.clip(start, 1e-9, 1 - 1e-9),
+        jac=lambda x: slopes,
+        bounds=(np.zeros(len(start)), np.ones(len(start))),
+        **loss.least_squares(),
+    ).x
+    return found
 
 
 LINEAR = Loss("linear")

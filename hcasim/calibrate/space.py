@@ -30,8 +30,7 @@ class Space:
         slopes: of the residuals, in tolerances per width of the bounds.
         spread: covariance of the parameters, where moves that the data do not notice are as wide
             as the bounds allow.
-        scale: rise of the cost that one half of a squared standard deviation makes; 1 if the
-            errors are as large as expected and weigh by their squares.
+        scale: of the cost, as `Confidence` has it.
         cheaper: the best place that was simulated, by path in base units, if it meets the data
             better than the fit.
     """
@@ -49,9 +48,7 @@ class Space:
         self.slopes: Array = self.local.slopes * self.widths / scales[:, None]
         blind = self.local.confidence.undetermined
         self.spread: Array = self.local.confidence.covariance + ANYWHERE**2 * blind @ blind.T
-        spare = len(scales) - len(self.free) + blind.shape[1]
-        usual, bend = self.local.loss.seen_moments(self.local.residuals, spare)
-        self.scale = usual / bend
+        self.scale = self.local.confidence.scale
         self.cheaper: Mapping[str, int] | None = None
         self._best = self.local.loss.cost(self.local.residuals) - UNNOTICED * self.scale
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hcasim.calibrate import FitReport, Observation, Residual, Run, calibrate, free_parameters
-from hcasim.calibrate.fit import TRACES
+from hcasim.calibrate import FitReport, Observation, Residual, Run, calibrate
 from hcasim.calibrate.intervals import TRIES, unfinished, with_bootstrap, with_linear
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Objective
 from hcasim.calibrate.profile import profiled
 from hcasim.calibrate.sampling import Samples, straight_samples, weighed_samples
-from hcasim.catalog import Fit, FittedValue
+from hcasim.calibrate.search import TRACES
 from hcasim.study.evidence import Evidence
 from hcasim.study.trace_fit import TraceFit
 from hcasim.study.trace_request import Prepared
@@ -62,11 +61,11 @@ def _searched(
     """Search, and look around; if a better place comes up, search again from there."""
     import numpy as np
 
-    request, fit = prepared.request, prepared.fit
+    request = prepared.request
     search = replace(TRACES, loss=LOSSES[request.loss], budget=request.budget)
     objectives = []
     for _ in range(SEARCHES):
-        report = calibrate(fit, fitted, run=run, search=search)
+        report = calibrate(prepared.fit, fitted, run=run, search=search)
         objectives.append(report.local.objective)
         rng = np.random.default_rng(request.seed)
         if not report.converged:
@@ -78,30 +77,22 @@ def _searched(
         # A bootstrap with a straight model would not see how far the data leave a combination
         # open: verdicts and samples are those of the simulator.
         profile = profiled(report)
-        samples = weighed_samples(profile, rng, SAMPLES)
-        report, cheaper = profile.report, samples.cheaper or profile.cheaper
+        report, cheaper = profile.report, profile.cheaper
+        if cheaper is None:
+            samples = weighed_samples(profile, rng, SAMPLES)
+            cheaper = samples.cheaper
         if cheaper is None:
             if request.intervals == "bootstrap":
                 seen = report.local.objective.observations
                 report = with_bootstrap(report, _draws(prepared.evidence, seen, rng))
             break
-        fit = replace(fit, entries=dict(_starting(fit, report, cheaper)))
+        search = replace(search, begin=cheaper)
     else:
         # What meets the data better again and again is no fit.
         report = with_linear(unfinished(replace(report, converged=False)))
-    started = {one.path: one for one in free_parameters(prepared.fit)}
-    parameters = tuple(replace(one, parameter=started[one.path]) for one in report.parameters)
+        samples = straight_samples(report, rng, SAMPLES)
     evaluations = sum(one.evaluations for one in objectives)
-    report = replace(report, fit=prepared.fit, parameters=parameters, evaluations=evaluations)
-    return report, samples
-
-
-def _starting(
-    fit: Fit, report: FitReport, values: Mapping[str, int]
-) -> Iterable[tuple[str, FittedValue]]:
-    """Return the entries of a fit with the places where a search sets out."""
-    for path, entry in fit.entries.items():
-        yield path, replace(entry, start=report[path].raw(values[path]))
+    return replace(report, evaluations=evaluations), samples
 
 
 def _draws(evidence: Evidence, seen: Sequence[Observation], rng: np.random.Generator) -> Array:

@@ -14,10 +14,11 @@ from hcasim.calibrate import (
     Setup,
     Trial,
     calibrate,
-    fit,
     free_parameters,
+    search,
     simulate,
 )
+from hcasim.calibrate.search import searched
 from hcasim.catalog import CatalogError, Fit, FittedValue, load_fit, resolve
 from hcasim.study.observations import observations
 from hcasim.workloads import Options
@@ -150,7 +151,7 @@ def test_the_search_finds_out_of_a_corner(make_fit: MakeFit) -> None:
         QUEUE: FittedValue("0 ns", bounds=bounds, start="0 ns"),
     }
     objective: Any = Straight()
-    found = fit._search(objective, free_parameters(make_fit(entries)))
+    found = searched(objective, free_parameters(make_fit(entries)))
     assert found.converged
     assert found.values[SEND] == pytest.approx(1_000_000, abs=1000)
     assert found.values[QUEUE] == pytest.approx(600_000, abs=1000)
@@ -171,7 +172,7 @@ def test_every_fault_of_the_fit_is_found_before_anything_is_simulated(
 def test_a_search_that_does_not_end_is_no_fit(
     make_fit: MakeFit, observe: Observe, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit, "ROUNDS", 1)
+    monkeypatch.setattr(search, "ROUNDS", 1)
     report = calibrate(make_fit(FREE), invented(run, observe, TRUE), run=run)
     assert not report.converged
     assert report.closing_lines()[-1].endswith("not a fit")

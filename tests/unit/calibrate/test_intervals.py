@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,13 @@ from hcasim.calibrate import (
     free_parameters,
     profile,
 )
-from hcasim.calibrate.fit import TRACES, Search, _kept, _Solution
+from hcasim.calibrate.fit import _kept
 from hcasim.calibrate.intervals import with_bootstrap, with_linear
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Budget
 from hcasim.calibrate.profile import profiled
 from hcasim.calibrate.sampling import straight_samples
+from hcasim.calibrate.search import TRACES, Search, Solution
 from hcasim.catalog import Fit
 from hcasim.workloads import Options
 from tests.unit.calibrate.toys import (
@@ -135,13 +137,16 @@ def test_a_search_that_strayed_goes_back_as_far_as_nothing_is_lost(
     objective = Objective(measured(5)[:6], free, run_curved)
     lost = {SEND: 700_000, QUEUE: 2_900_000}
     residuals = objective.residuals(lost)
-    strayed = _Solution(lost, residuals, converged=True)
-    blind = np.array([[0.0], [1.0]])
+    strayed = Solution(lost, residuals, converged=True)
+    blind: Any = SimpleNamespace(undetermined=np.array([[0.0], [1.0]]), scale=1.0)
     back = _kept(objective, free, strayed, blind, TRACES)
     assert back.values == {SEND: 700_000, QUEUE: 1_500_000}
     # A move that the data do notice is not made.
-    noticed = np.array([[1.0], [0.0]])
+    noticed: Any = SimpleNamespace(undetermined=np.array([[1.0], [0.0]]), scale=1.0)
     assert _kept(objective, free, strayed, noticed, TRACES) is strayed
+    # Where errors are so large that this is nothing, it is.
+    noticed.scale = 1e6
+    assert _kept(objective, free, strayed, noticed, TRACES).values[SEND] == 1_500_000
 
 
 def test_a_budget_ends_the_search_at_its_best_point(curved_fit: Fit) -> None:

@@ -52,6 +52,20 @@ def test_errors_three_times_as_large_are_seen() -> None:
     assert squares / bend**2 == pytest.approx(9, rel=0.05)
 
 
-def test_errors_that_are_all_outliers_tell_no_scatter() -> None:
-    huber = LOSSES["huber"]
-    assert huber.seen_moments(np.full(5, 10.0), 3) == huber.moments()
+@pytest.mark.parametrize("name", LOSSES)
+def test_errors_that_are_all_far_out_scatter_as_far_and_no_farther(name: str) -> None:
+    loss = LOSSES[name]
+    seen = loss.seen_moments(np.full(30, 10.0), 30)
+    assert seen == loss.moments(10.0)
+    squares, bend = seen
+    usual, usual_bend = loss.moments()
+    larger = np.sqrt(squares / bend**2 / (usual / usual_bend**2))
+    assert 9.9 < larger < 13
+
+
+def test_a_few_errors_far_out_are_outliers_and_not_scatter() -> None:
+    errors = np.random.default_rng(1).standard_normal(1000)
+    errors[:20] = 1000.0
+    for name in ("soft_l1", "huber"):
+        squares, bend = LOSSES[name].seen_moments(errors, len(errors))
+        assert squares / bend**2 < 1.3

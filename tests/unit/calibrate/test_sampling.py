@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from hcasim.calibrate import calibrate, sampling
-from hcasim.calibrate.fit import TRACES
 from hcasim.calibrate.profile import profiled
 from hcasim.calibrate.sampling import ENOUGH, straight_samples, weighed_samples
+from hcasim.calibrate.search import TRACES
 from hcasim.catalog import Fit
 from tests.unit.calibrate.toys import (
     RECEIVE,

@@ -99,7 +99,7 @@ def test_a_fit_without_bounds_is_refused_and_nothing_is_written(
 def test_an_output_that_cannot_be_written_is_refused_at_once(
     hcasim_: Hcasim, data: Path, output: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit, "_search", None)
+    monkeypatch.setattr(fit, "searched", None)
     (data / "file").touch()
     (fault,) = hcasim_("calibrate", "liu2004", "-o", output).faults
     assert fault == f"{output}: cannot be written: {message}"
@@ -108,13 +108,13 @@ def test_an_output_that_cannot_be_written_is_refused_at_once(
 def test_a_search_that_does_not_end_writes_nothing(
     hcasim_: Hcasim, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    search = fit._search
+    search = fit.searched
 
     def endless(*words: Any) -> Any:
         solution = search(*words)
         return type(solution)(solution.values, solution.residuals, converged=False)
 
-    monkeypatch.setattr(fit, "_search", endless)
+    monkeypatch.setattr(fit, "searched", endless)
     found = hcasim_("calibrate", "liu2004", "-o", "fit.toml", "-j", "1")
     assert found.code == 2
     assert "fit.toml: not written" in found.messages
