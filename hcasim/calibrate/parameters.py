@@ -11,7 +11,10 @@ from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.catalog.files import unknown_id
 from hcasim.catalog.loader import CLASSES
 from hcasim.catalog.paths import display
-from hcasim.catalog.units import TIME, UnitError
+from hcasim.catalog.units import FREQUENCY, RATE, TIME, UnitError
+
+DIGITS = 5
+"""To so many digits of the distance of the bounds a rate or frequency is given."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,10 @@ class FreeParameter:
 
     @property
     def grain(self) -> int:
-        """What a result is rounded to: whole nanoseconds of a time, else the unit itself."""
+        """What a result is rounded to: whole nanoseconds of a time, a decimal part of about a ten
+        thousandth of the bounds of a rate or frequency, else the unit itself."""
+        if self.leaf.unit in (RATE, FREQUENCY):
+            return int(self.step * 10 ** max(0, len(str(self.width // self.step)) - DIGITS))
         return self.step if self.stepped else 1000
 
     @property

@@ -165,7 +165,7 @@ class FitReport:
     def closing_lines(self) -> list[str]:
         """Return what the data cannot tell, and a summary."""
         lines = list(self._correlated())
-        if self.inflation > 1:
+        if self.inflation > 1 and self.converged:
             lines.append(
                 f"the errors are {self.inflation:.3g} times what {self.explained} explains; "
                 "the intervals are wider by as much"

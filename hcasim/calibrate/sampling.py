@@ -21,8 +21,10 @@ PROPOSALS = 50
 """Places at which samples are looked for at once."""
 ENOUGH = 30.0
 """So many places of equal weight are enough for quantiles of 5 and 95 %."""
-ROUNDS = 16
+ROUNDS = 8
 """Most times that more places are looked for to have enough."""
+EARLY = 2
+"""So many times they are looked for along the profiles alone, which reach every end."""
 STATIONS = 4
 """Places on the way to each end of a profile around which proposals are drawn."""
 WIDER = 1.2
@@ -32,6 +34,10 @@ TAIL = 4
 """Degrees of freedom of their distribution, whose long tail finds what the profiles missed."""
 MOST = 100
 """Most attempts to find proposals within the bounds."""
+HALVINGS = 20
+"""Most times that roots of weights are taken."""
+TRIAL = 4096
+"""Draws that tell which share of a distribution is within the bounds."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,9 @@ def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> S
     each is simulated, and samples are drawn from them: with the weight exp(-rise of the cost)
     over the density with which they were proposed (sampling, importance resampling: D. B. Rubin,
     in Bayesian Statistics 3, 1988, pages 395 to 402). If few places carry the weight, more are
-    proposed.
+    proposed, later half of them around what carries it, and all count with the density of all
+    proposals together (J.-M. Cornuet and others, Adaptive Multiple Importance Sampling,
+    Scandinavian Journal of Statistics 39, 2012, pages 798 to 812).
 
     Parameters:
         profile: of the fit.
@@ -74,19 +82,25 @@ def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> S
     import numpy as np
 
     space = Space(profile.report)
-    mixture = _Mixture.around(space, profile.ends)
+    usual = _Mixture.around(space, profile.ends)
+    proposals: list[tuple[_Mixture, float]] = []
+    mixture = usual
     # The fit itself is always one of them, so that there is one at all.
     places, costs = space.start[None, :], [space.local.loss.cost(space.local.residuals)]
     for _ in range(ROUNDS):
+        proposals.append((mixture, mixture.inside()))
         found = mixture.draw(rng, PROPOSALS)
         costs += [space.local.loss.cost(one) for one in space.residuals(list(found))]
         places = np.concatenate([places, found])
-        logs = -(np.array(costs) - min(costs)) / space.scale - np.log(mixture.density(places))
+        density = np.sum([one.density(places) / inside for one, inside in proposals], axis=0)
+        logs = -(np.array(costs) - min(costs)) / space.scale - np.log(density)
         weights = np.exp(logs - logs.max())
         weights /= weights.sum()
         support = float(1 / np.sum(weights**2))
         if support >= ENOUGH:
             break
+        if len(proposals) >= EARLY:
+            mixture = usual.and_around(places, weights)
     # One draw from each of equal parts of the whole weight, in any order.
     parts = (np.arange(count) + rng.uniform(size=count)) / count
     drawn = np.minimum(np.searchsorted(np.cumsum(weights), parts), len(places) - 1)
@@ -131,20 +145,57 @@ class _Mixture:
         roots = np.array([np.linalg.cholesky(one) for one in spreads])
         return cls(np.array(middles), roots, shares / shares.sum())
 
+    def and_around(self, places: Array, weights: Array) -> _Mixture:
+        """Return a mixture half of which is around what carries the weight.
+
+        Parameters:
+            places: that were drawn before.
+            weights: of each, together 1; if few places carry them, their roots are taken.
+        """
+        import numpy as np
+
+        size = places.shape[1]
+        for _ in range(HALVINGS):
+            weights = np.sqrt(weights)
+            weights /= weights.sum()
+            if 1 / np.sum(weights**2) >= 2 * size + 2:
+                break
+        middle = weights @ places
+        off = places - middle
+        spread = WIDER**2 * (weights * off.T) @ off + 1e-10 * np.eye(size)
+        return _Mixture(
+            np.concatenate([self.middles, middle[None]]),
+            np.concatenate([self.roots, np.linalg.cholesky(spread)[None]]),
+            np.append(self.shares / 2, 0.5),
+        )
+
+    def inside(self) -> float:
+        """Return which share of it is within the bounds, an integral by draws of its own."""
+        import numpy as np
+
+        return max(1, len(self._within(np.random.default_rng(0), TRIAL))) / TRIAL
+
     def draw(self, rng: np.random.Generator, count: int) -> Array:
         """Return so many places within the bounds, or fewer if hardly any are."""
         import numpy as np
 
         kept = np.empty((0, self.middles.shape[1]))
         for _ in range(MOST):
-            chosen = rng.choice(len(self.middles), size=4 * count, p=self.shares)
-            tail = np.sqrt(TAIL / rng.chisquare(TAIL, (len(chosen), 1)))
-            off = tail * rng.standard_normal((len(chosen), kept.shape[1]))
-            drawn = self.middles[chosen] + np.einsum("nij,nj->ni", self.roots[chosen], off)
-            kept = np.concatenate([kept, drawn[np.all((drawn >= 0) & (drawn <= 1), axis=1)]])
+            kept = np.concatenate([kept, self._within(rng, 4 * count)])
             if len(kept) >= count:
                 break
         return kept[:count]
+
+    def _within(self, rng: np.random.Generator, count: int) -> Array:
+        """Return those of so many draws that are within the bounds."""
+        import numpy as np
+
+        chosen = rng.choice(len(self.middles), size=count, p=self.shares)
+        tail = np.sqrt(TAIL / rng.chisquare(TAIL, (count, 1)))
+        off = tail * rng.standard_normal((count, self.middles.shape[1]))
+        drawn = self.middles[chosen] + np.einsum("nij,nj->ni", self.roots[chosen], off)
+        found: Array = drawn[np.all((drawn >= 0) & (drawn <= 1), axis=1)]
+        return found
 
     def density(self, places: Array) -> Array:
         """Return the density at places by parameters, up to a factor."""

@@ -149,7 +149,12 @@ class TraceFit:
 
     def closing_lines(self) -> list[str]:
         """Return what the traces cannot tell, what was left out, and a summary."""
-        lines = list(self.prepared.notes)
+        found = self._doubts() if self.report.converged else []
+        return [*self.prepared.notes, *found, *self.report.closing_lines()]
+
+    def _doubts(self) -> list[str]:
+        """Return what speaks against the model or the samples."""
+        lines = []
         for one in self.report.parameters:
             bounds = one.parameter.low, one.parameter.high
             if one.value in bounds and (one.value != one.parameter.start or one.verdict.known):
@@ -169,7 +174,7 @@ class TraceFit:
                 f"the samples rest on {self.samples.support:.0f} places, which is few: bands of "
                 "bench --uncertainty are rough; narrower bounds or fewer free parameters help"
             )
-        return lines + self.report.closing_lines()
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fit for JSON."""

@@ -42,6 +42,16 @@ def test_times_are_rounded_to_nanoseconds_and_kept_within_the_bounds(make_fit: M
     assert one.rounded(-700.0) == 0
 
 
+def test_rates_are_rounded_to_what_their_bounds_make_out(make_fit: MakeFit) -> None:
+    path = "hosts.xeon-e7520.memory.bandwidth"
+    wide = FittedValue("1 GB/s", bounds=("100 MB/s", "10 GB/s"))
+    (one,) = free_parameters(make_fit({path: wide}))
+    assert one.rounded(1_000_434_565) == 1_000_400_000
+    narrow = FittedValue("1 GB/s", bounds=("1 GB/s", "1001 MB/s"))
+    (one,) = free_parameters(make_fit({path: narrow}))
+    assert one.rounded(1_000_434_565) == 1_000_434_600
+
+
 def test_sizes_stay_multiples_of_what_they_must_be(make_fit: MakeFit) -> None:
     path = "hosts.xeon-e7520.pcix_bridge.completion_burst"
     (one,) = free_parameters(make_fit({path: FittedValue("128 B", bounds=("128 B", "1024 B"))}))
