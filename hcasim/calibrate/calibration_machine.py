@@ -101,13 +101,11 @@ def _contradictions(
     parts = dict(prefixes(*machine))
     changed: dict[str, str] = {}
     keys: dict[str, str] = {}
-    strange = False
     fitted = {path: str(entry.value) for path, entry in fit.entries.items()}
     for start, values in (("settings.", settings), ("", fitted)):
         for path, text in values.items():
             part = next((one for one in parts if path.startswith(one)), None)
             if part is None:
-                strange = True
                 allowed = one_of([f"{one}*" for one in parts])
                 yield (
                     f"{where}: {start}{path}: no part of {machine[0]} with {machine[1]}, "
@@ -116,8 +114,6 @@ def _contradictions(
                 continue
             name = parts[part] + path.removeprefix(part)
             changed[name], keys[name] = text, f"{start}{path}"
-    if strange:
-        return
     testbed, adapter = machine
     try:
         resolve(

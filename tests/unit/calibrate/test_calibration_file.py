@@ -211,6 +211,15 @@ def test_a_value_may_be_at_its_bound(calibration: Calibration, value: str) -> No
     assert read_calibration(Path("cal.toml")).fit.entries[SEND].value == value
 
 
+def test_a_switch_is_not_set_where_there_was_none(text: str) -> None:
+    bare = changed(text, "no_switch = false", "no_switch = true")
+    Path("cal.toml").write_text(bare)
+    assert read_calibration(Path("cal.toml")).base() == {"no_switch": True}
+    setting = f'"{LANES}" = "4"\n"switches.infiniscale.latency" = "1 us"'
+    (fault,) = faults(changed(bare, f'"{LANES}" = "4"', setting))
+    assert fault.startswith("settings.switches.infiniscale.latency: there is no switch between")
+
+
 def test_all_faults_are_said_at_once(text: str) -> None:
     for old, new in (
         ("no_switch", "no_swich"),
