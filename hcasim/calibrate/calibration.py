@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hcasim.calibrate.calibration_file import read_contents
 from hcasim.calibrate.freeing import fit_path
 from hcasim.calibrate.objective import prefixes
 from hcasim.calibrate.parameters import find_leaf, leaf_of
-from hcasim.catalog import CatalogError, Fit, Machine, Parameter, read_toml, render_fit, resolve
+from hcasim.catalog import CatalogError, Fit, Machine, Parameter, render_fit, resolve
 from hcasim.catalog.fields import Leaf
-from hcasim.catalog.fits import FittedValue, parse_fit
 from hcasim.catalog.paths import display
-from hcasim.catalog.units import UnitError
-
-_TABLES = ("made", "settings", "traces", "curves", "samples")
-_MADE = ("hcasim", "testbed", "adapter")
 
 
 @dataclass(frozen=True)
@@ -95,12 +91,8 @@ class Calibration:
         found: dict[str, int | bool] = {}
         mtu = self.made.get("mtu")
         if mtu is not None:
-            try:
-                usual = resolve(self.made["testbed"], adapter=self.made["adapter"]).mtu
-            except CatalogError:
-                usual = None  # a testbed of the past
-            if mtu != usual:
-                found["mtu"] = mtu
+            usual = resolve(self.made["testbed"], adapter=self.made["adapter"])
+            found |= {} if mtu == usual.mtu else {"mtu": mtu}
         if self.made.get("no_switch"):
             found["no_switch"] = True
         return found
@@ -149,80 +141,7 @@ def read_calibration(file: Path) -> Calibration:
     Raises:
         CatalogError: every fault of the file.
     """
-    table = dict(read_toml(file))
-    where = display(file)
-    own = {name: table.pop(name, None) for name in _TABLES}
-    fit = parse_fit(str(table.get("id", "")), file, table)
-    faults: list[str] = []
-    if not fit.entries:
-        faults.append(f"{where}: found no fitted value; allowed: a file that calibrate wrote")
-    for path, entry in fit.entries.items():
-        leaf = leaf_of(path)
-        if isinstance(leaf, str):
-            faults.append(f"{where}: {path}: {leaf}")
-        else:
-            faults += _entry_faults(f"{where}: {path}", leaf, entry)
-    made, settings, samples = (own[name] or {} for name in ("made", "settings", "samples"))
-    for name, one in (("made", made), ("settings", settings), ("samples", samples)):
-        if not isinstance(one, dict):
-            faults.append(f"{where}: {name}: found {one!r}; allowed: a table")
-            raise CatalogError(faults)
-    for name in _MADE if made else ():
-        if not isinstance(made.get(name), str):
-            faults.append(f"{where}: made.{name}: found {made.get(name)!r}; allowed: text")
-    for name, kind, allowed in (("mtu", int, "bytes"), ("no_switch", bool, "true or false")):
-        if name in made and type(made[name]) is not kind:
-            faults.append(f"{where}: made.{name}: found {made[name]!r}; allowed: {allowed}")
-    for path, text in settings.items():
-        leaf = find_leaf(path)
-        if isinstance(leaf, Leaf):
-            try:
-                leaf.read_argument(str(text))
-            except UnitError as error:
-                faults.append(f"{where}: settings.{path}: {error}")
-    faults += _sample_faults(where, fit, samples)
-    lists = {}
-    for name in ("traces", "curves"):
-        lists[name] = own[name] or []
-        if not all(isinstance(one, dict) for one in lists[name]):
-            faults.append(f"{where}: {name}: allowed: tables [[{name}]]")
-    if faults:
-        raise CatalogError(faults)
-    return Calibration(
-        fit,
-        made,
-        {path: str(text) for path, text in settings.items()},
-        tuple(lists["traces"]),
-        tuple(lists["curves"]),
-        {path: tuple(values) for path, values in samples.items()},
-    )
-
-
-def _entry_faults(where: str, leaf: Leaf, entry: FittedValue) -> Iterable[str]:
-    for raw in (entry.value, *(entry.interval or ())):
-        try:
-            leaf.read(raw)
-        except UnitError as error:
-            yield f"{where}: {error}"
-
-
-def _sample_faults(where: str, fit: Fit, samples: Mapping[str, Any]) -> Iterable[str]:
-    lengths = set()
-    for path, values in samples.items():
-        leaf = leaf_of(path)
-        if path not in fit.entries or isinstance(leaf, str):
-            yield f"{where}: samples.{path}: found, but the file has no value of it"
-        elif not (isinstance(values, list) and all(type(one) is int for one in values)):
-            yield f"{where}: samples.{path}: allowed: a list of whole numbers"
-        else:
-            lengths.add(len(values))
-            low, high = min(values, default=0), max(values, default=0)
-            ends = [one if leaf.unit is None else leaf.format(one) for one in (low, high)]
-            yield from _entry_faults(
-                f"{where}: samples.{path}", leaf, FittedValue(ends[0], (ends[0], ends[1]))
-            )
-    if len(lengths) > 1 or (samples and set(samples) != set(fit.entries)):
-        yield f"{where}: samples: allowed: as many for each value"
+    return Calibration(**vars(read_contents(file)))
 
 
 def render_calibration(calibration: Calibration, header: Sequence[str]) -> str:

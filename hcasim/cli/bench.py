@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.calibrated import calibrated, read_known
+from hcasim.cli.calibrated import blamed, calibrated, read_known
 from hcasim.cli.command import (
     Command,
     Faults,
@@ -20,7 +20,7 @@ from hcasim.cli.command import (
 from hcasim.cli.figures import plot_fault, write_figure
 from hcasim.cli.formats import FORMATS, format_faults, print_benchmark
 from hcasim.cli.output import note, progress_bar
-from hcasim.cli.saving import save, saving_fault
+from hcasim.cli.saving import lost_bands, save, saving_fault
 
 if TYPE_CHECKING:
     from hcasim.study import Benchmark
@@ -123,12 +123,12 @@ def command(
     known, faults = read_known(calibration, uncertainty)
     base, samples = calibrated(known, uncertainty, given, faults)
     prepared, more = _prepare(given, base)
-    faults += more
+    faults += blamed(more, known, given)
     drawn: list[list[Job]] = []
     for one in samples if not faults else ():
         points, more = _prepare(given, one)
         drawn.append(points)
-        faults += more
+        faults += blamed(more, known, given)
     if as_json and form not in ("text", "json"):
         faults.append(f"--json: contradicts --format {form}; leave one out")
     form = "json" if as_json else form
@@ -141,6 +141,8 @@ def command(
         faults.append("--uncertainty: found with --trace, which records one run; leave one out")
     if faults:
         raise Faults(dict.fromkeys(faults))
+    for text in lost_bands(form, output, plot) if drawn else ():
+        note(text)
     if trace is not None:
         result = _run_traced(prepared[0], trace)
     else:

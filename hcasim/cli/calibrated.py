@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +45,9 @@ def calibrated(
         return {}, []  # said when the points are prepared
     try:
         base = calibration.overrides(testbed, adapter)
-        by_hand = {setting.partition("=")[0].strip() for setting in given["settings"]}
+        by_hand = _by_hand(given)
         note_foreign(calibration, testbed, adapter)
-        _note_torn(calibration, testbed, adapter, by_hand)
+        note_torn(calibration, testbed, adapter, by_hand)
         _take_base(calibration, testbed, adapter, given)
         if uncertainty is None:
             return base, []
@@ -63,6 +64,31 @@ def calibrated(
         return {}, []
 
 
+def blamed(
+    faults: Iterable[str], calibration: Calibration | None, given: dict[str, Any]
+) -> list[str]:
+    """Return faults of a machine; those of what the calibration has set name its file."""
+    from hcasim.calibrate.calibration_machine import settings_of
+    from hcasim.catalog.paths import display
+
+    by_hand = _by_hand(given)
+    found = []
+    for fault in faults:
+        paths, rest = settings_of(fault)
+        own = [path for path in paths if path not in by_hand]
+        if calibration is None or not own:
+            found.append(fault)
+            continue
+        where = f"{display(calibration.fit.file)}: {', '.join(own)}"
+        words = ", ".join(path for path in paths if path in by_hand)
+        found.append(f"{where}{f', with --set {words}' if words else ''}: {rest}")
+    return found
+
+
+def _by_hand(given: dict[str, Any]) -> set[str]:
+    return {setting.partition("=")[0].strip() for setting in given["settings"]}
+
+
 def note_foreign(calibration: Calibration, testbed: str, adapter: str) -> None:
     """Say what was fitted and does not belong to a machine."""
     from hcasim.catalog.paths import display
@@ -73,7 +99,9 @@ def note_foreign(calibration: Calibration, testbed: str, adapter: str) -> None:
         note(f"{file}: was fitted and is no part of {testbed} with {adapter}: {paths}")
 
 
-def _note_torn(calibration: Calibration, testbed: str, adapter: str, by_hand: set[str]) -> None:
+def note_torn(
+    calibration: Calibration, testbed: str, adapter: str, by_hand: Collection[str] = ()
+) -> None:
     """Say what is used without that together with which alone it was known."""
     from hcasim.calibrate.freeing import fit_path
     from hcasim.catalog.paths import display

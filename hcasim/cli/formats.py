@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hcasim.workloads import Workload
 
 FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
+BANDED = ("text", "json", "csv")
+"""Those of them that also have the quantiles of --uncertainty."""
 _PERFTEST_TITLES = {
     "write_lat": "RDMA_Write Latency Test",
     "send_lat": "Send Latency Test",

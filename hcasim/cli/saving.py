@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hcasim.cli.formats import BANDED
 from hcasim.cli.netpipe import np_out
 from hcasim.cli.output import to_csv, to_json
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 ENDINGS = (".json", ".csv", ".jsonl", ".out")
 NP_OUT = ".out"
 TRACE = ".jsonl"
+_UNBANDED = {TRACE: "a trace", NP_OUT: "NetPIPE's np.out"}
 
 
 def saving_fault(file: Path, workload: str) -> str | None:
@@ -33,6 +36,24 @@ def saving_fault(file: Path, workload: str) -> str | None:
     if not file.parent.is_dir():
         return f"--output: found {str(file)!r}; there is no folder {file.parent}"
     return None
+
+
+def lost_bands(form: str, output: Path | None, plot: Path | None) -> Iterator[str]:
+    """Say where the quantiles of --uncertainty will not be, before anything is simulated.
+
+    Parameters:
+        form: in which the results are printed.
+        output: file of the results, if any.
+        plot: file of a figure, if any.
+    """
+    others = "; --json, CSV and tables have"
+    ending = "" if output is None else output.suffix.lower()
+    if ending in _UNBANDED:
+        yield f"{output}: {_UNBANDED[ending]} has no bands{others}"
+    if plot is not None:
+        yield f"{plot}: a figure has no bands{others}"
+    if form not in BANDED:
+        yield f"--format {form}: has no bands{others}"
 
 
 def save(result: Benchmark, file: Path) -> None:

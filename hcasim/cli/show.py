@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.calibrated import note_foreign
+from hcasim.cli.calibrated import note_foreign, note_torn
 from hcasim.cli.command import Command, calibration_option
 from hcasim.cli.output import note, print_json, print_table
 
@@ -49,6 +49,7 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
             used = machine.adapter.id
             settings = calibration.overrides(identifier, used)
             note_foreign(calibration, identifier, used)
+            note_torn(calibration, identifier, used)
             made, base = calibration.made, calibration.base()
             same = (made.get("testbed"), made.get("adapter")) == (identifier, used)
             machine = resolve(

@@ -21,6 +21,12 @@ def refused(hcasim_: Hcasim, *words: str) -> list[str]:
     return faults
 
 
+def only(words: list[str], *workloads: str) -> list[str]:
+    """The words of a fit to fewer traces, which takes less time."""
+    kept = [f"{one}.jsonl" for one in workloads]
+    return [one for one in words if not one.endswith(".jsonl") or Path(one).name in kept]
+
+
 def test_bench_and_show_take_a_calibration(hcasim_: Hcasim, words: list[str]) -> None:
     assert hcasim_(*words, *FREE, *LINEAR, "-o", "cal.toml").code == 0
     shown = json.loads(hcasim_("show", "liu2004", "--calibration", "cal.toml", "--json").output)
@@ -113,6 +119,110 @@ def test_what_was_known_only_together_is_not_used_apart_in_silence(
     )
     assert torn in hcasim_(*with_file, "--set", "adapter.send.latency=1 us").messages
     assert "known only" not in hcasim_(*with_file).messages
+
+
+def test_what_was_known_only_with_a_part_of_another_machine_is_said(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    free = ("--free", "adapter.send.latency", "--free", "stack.post_send")
+    few = only(words, "write_lat")
+    assert hcasim_(*few, *free, *LINEAR, "-o", "cal.toml").code == 0
+    torn = (
+        "cal.toml: stacks.vapi.post_send was known only in combination with "
+        "adapters.mt25208.send.latency, which is not used"
+    )
+    with_file = ("--adapter", "mt23108", "--calibration", "cal.toml")
+    run = ("bench", "write_lat", "--size", "8", "-j", "1", "--testbed", "liu2004")
+    assert torn in hcasim_(*run, *with_file).messages
+    assert torn in hcasim_("show", "liu2004", *with_file).messages
+    assert hcasim_("show", "liu2004", *with_file[2:]).messages == ""
+
+
+def test_what_a_machine_does_not_have_is_said_of_the_calibration_that_sets_it(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    free, few = ("--free", "switch.latency"), only(words, "write_lat")
+    cached = ("--set", "adapter.mtt.ways=2", "--allow-mismatch")
+    assert hcasim_(*few, *free, *cached, *LINEAR, "-o", "cal.toml").code == 0
+    run = ("bench", "write_lat", "--size", "8", "--testbed", "liu2004", "--calibration", "cal.toml")
+    none = "there is no switch between two hosts back to back"
+    assert refused(hcasim_, *run, "--no-switch") == [f"cal.toml: switch.latency: {none}"]
+    (fault,) = refused(hcasim_, *run, "--no-switch", "--set", "switch.latency=1 us")
+    assert fault == f"--set switch.latency: {none}"
+    (fault,) = refused(hcasim_, *run, "--set", "adapter.mtt.entries=7")
+    both = "cal.toml: adapter.mtt.ways, with --set adapter.mtt.entries: adapter.mtt: found 2 ways"
+    assert fault.startswith(both)
+
+
+@pytest.mark.parametrize("kind", ["linear", "bootstrap", "profile"])
+def test_what_calibrate_writes_can_be_read_also_of_values_at_their_bounds(
+    hcasim_: Hcasim, words: list[str], kind: str
+) -> None:
+    few = only(words, "write_lat", "read_lat")
+    sets = ["adapter.bus=pcix", "adapter.bus.clock=100 MHz", "link.cable_length=3 m"]
+    sets += ["adapter.firmware_mode=memfree", "stack.max_inline=100"]
+    found = hcasim_(
+        *(*few, "--allow-mismatch", "--mtu", "512", "--no-switch"),
+        *(word for one in sets for word in ("--set", one)),
+        *("--free", "adapter.send.latency=0 ns..5 ns", "--free", "adapter.responder.latency"),
+        *("--free", "adapter.mtt.entries=64..128", "--free", "host.memory.bandwidth"),
+        *("--intervals", kind, "-o", "cal.toml"),
+    )
+    assert found.code == 0, found.messages
+    entry = read_calibration(Path("cal.toml")).fit.entries["adapters.mt25208.send.latency"]
+    assert entry.value in ("0 ns", "5 ns")
+    run = ("bench", "write_lat", "--size", "8", "--testbed", "liu2004", "-j", "1", "--json")
+    assert hcasim_(*run, "--calibration", "cal.toml", "--uncertainty", "2").code == 0
+
+
+def test_a_damaged_calibration_is_refused_by_bench_and_show(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    assert hcasim_(*only(words, "write_lat"), *FREE[:2], *LINEAR, "-o", "cal.toml").code == 0
+    good = Path("cal.toml").read_text()
+    Path("bad.toml").write_text(
+        good.replace("no_switch =", "no_swich =").replace("mtu = 1024", "mtu = 1000")
+    )
+    run = ("bench", "write_lat", "--testbed", "liu2004", "--size", "many")
+    for command in (run, ("show", "liu2004"), ("show", "mt25208")):
+        first, second, *rest = refused(hcasim_, *command, "--calibration", "bad.toml")
+        assert first.startswith("bad.toml: made.no_swich: unknown key; ")
+        assert first.endswith("did you mean 'no_switch'?")
+        assert second.startswith("bad.toml: made.mtu: found 1000; ")
+        assert len(rest) == (command == run)
+
+
+def test_a_trace_is_no_calibration_and_is_said_to_be_one(
+    hcasim_: Hcasim, exact: Path, in_empty_folder: Path
+) -> None:
+    trace = in_empty_folder / "lat.jsonl"
+    trace.write_bytes((exact / "write_lat.jsonl").read_bytes())
+    (fault,) = refused(hcasim_, "show", "liu2004", "--calibration", "lat.jsonl")
+    assert fault.startswith("lat.jsonl: found a trace; `hcasim calibrate lat.jsonl --testbed ID ")
+
+
+def test_where_bands_are_lost_is_said(hcasim_: Hcasim, words: list[str]) -> None:
+    assert hcasim_(*only(words, "write_lat"), *FREE[:2], *LINEAR, "-o", "cal.toml").code == 0
+    machine = ("--testbed", "liu2004", "--calibration", "cal.toml", "-j", "1")
+    run = ("bench", "write_lat", "--size", "8", *machine)
+    pipe = ("bench", "netpipe", "--size", "8", *machine)
+    others = "; --json, CSV and tables have"
+    bands = ("--uncertainty", "2")
+    for command, more, text in (
+        (run, ("-o", "u.jsonl"), "u.jsonl: a trace has no bands"),
+        (pipe, ("-o", "u.OUT"), "u.OUT: NetPIPE's np.out has no bands"),
+        (run, ("--plot", "u.svg"), "u.svg: a figure has no bands"),
+        (run, ("--format", "osu"), "--format osu: has no bands"),
+        (run, ("--format", "perftest"), "--format perftest: has no bands"),
+        (pipe, ("--format", "netpipe"), "--format netpipe: has no bands"),
+    ):
+        assert text + others in hcasim_(*command, *more, *bands).messages.splitlines()
+        assert "bands" not in hcasim_(*command, *more).messages
+    for file in ("u.json", "u.csv"):
+        found = hcasim_(*run, "-o", file, "--format", "csv", *bands)
+        assert found.messages == f"Wrote {file}\n"
+        assert "latency_p5_us" in found.output
+        assert "latency_p5_us" in Path(file).read_text()
 
 
 def test_bands_hold_the_fit_and_widen_with_its_intervals(hcasim_: Hcasim, words: list[str]) -> None:
