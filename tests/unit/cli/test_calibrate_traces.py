@@ -255,8 +255,11 @@ def test_nothing_is_kept_beside_a_pipe(hcasim_: Hcasim, words: list[str]) -> Non
     assert found.code == 0
     assert os.read(reader, 100).startswith(b"# Written by hcasim")
     assert [path.name for path in Path().iterdir()] == ["pipe"]
-    more = ["--budget", "3", "--resume", "kept"]
-    assert hcasim_(*words, *FREE[:2], *LINEAR, *more, "-o", "pipe").code == 2
+    # What a search leaves that did not end is kept where the user says.
+    short = [*words, *FREE[:2], *LINEAR, "--budget", "3", "-o", "pipe"]
+    assert hcasim_(*short).code == 2
+    assert [path.name for path in Path().iterdir()] == ["pipe"]
+    assert hcasim_(*short, "--resume", "kept").code == 2
     assert sorted(path.name for path in Path().iterdir()) == ["kept", "pipe"]
     os.close(reader)
 
