@@ -31,6 +31,7 @@ that of a call or of a whole operation that the workload names.
 
 
 Option = bool | Annotated[int, Field(ge=0)] | str
+"""A switch, a count or bytes, or a word."""
 
 
 class Statistics(Record):
