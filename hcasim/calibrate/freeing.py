@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from hcasim.calibrate.objective import prefixes
@@ -15,9 +16,12 @@ from hcasim.catalog.units import TIME, UnitError
 FACTOR = 10
 NOTHING = 10**6
 """Upper bound in ps of a time that the base description has as 0."""
+_TRIED = 8
+"""Parts into which bounds are divided, to find a value between them that is not allowed."""
 RULE = (
     "Bounds that are not given: times from 0 to 10 times their value in the base description "
-    "(1 us if that is 0), other numbers from a tenth to 10 times it, within what is allowed."
+    "(1 us if that is 0), other numbers from a tenth to 10 times it, within what the parameter and "
+    "the machine allow."
 )
 
 
@@ -51,11 +55,15 @@ def free_fit(machine: Machine, wanted: Sequence[str], settings: Mapping[str, str
         value = known[path].value
         assert isinstance(value, int)
         try:
-            low, high = _given(leaf, bounds) if equals else _usual(leaf, value)
+            step = _step(leaf, path, known)
+            fits = partial(_fits, machine, settings, path, leaf)
+            if equals:
+                low, high = _given(leaf, bounds, partial(_usual, leaf, value, step, fits))
+            else:
+                low, high = _usual(leaf, value, step, fits)
         except UnitError as error:
             faults.append(f"{where}: {error}")
             continue
-        step = _step(leaf, path, known)
         low, high = step * -(-low // step), step * (high // step)
         if not low < high:
             found = f"found {leaf.format(low)} to {leaf.format(high)}"
@@ -71,10 +79,11 @@ def free_fit(machine: Machine, wanted: Sequence[str], settings: Mapping[str, str
         )
     if not (wanted or faults):
         faults.append("--free: found none; allowed: the paths that show prints, one or more")
+    fit = Fit(f"{machine.id}-{machine.adapter.id}", "", "", Path("--free"), entries)
+    if entries:
+        faults += _bound_faults(machine, free_parameters(fit), settings)
     if faults:
         raise CatalogError(faults)
-    fit = Fit(f"{machine.id}-{machine.adapter.id}", "", "", Path("--free"), entries)
-    _try_bounds(machine, free_parameters(fit), settings)
     return fit
 
 
@@ -98,22 +107,16 @@ def _leaf(path: str, name: str, known: Mapping[str, Parameter], machine: Machine
     if path in known:
         return "not a parameter of a part; it is chosen with an option of its own"
     if path in (BUS, BUS_KIND):
-        return f"not a quantity; allowed: parameters inside it, such as {_first_inside(known, BUS)}"
+        return f"not a quantity; allowed: parameters inside it, such as {_quantity_of_bus(machine)}"
     # What --set says of an unknown path is true here, too.
-    try:
-        resolve(
-            machine.id,
-            adapter=machine.adapter.id,
-            overrides={path: "?"},
-            switch=machine.switch is not None,
-        )
-    except CatalogError as error:
-        return error.faults[0].removeprefix(f"--set {path}: ")
-    raise AssertionError(path)
+    return _contradictions(machine, {path: "?"})[0].removeprefix(f"--set {path}: ")
 
 
-def _first_inside(known: Mapping[str, Parameter], section: str) -> str:
-    return next(path for path in known if path.startswith(f"{section}."))
+def _quantity_of_bus(machine: Machine) -> str:
+    """Return a parameter of the bus that can be fitted."""
+    paths = (one.path for one in machine.parameters if one.path.startswith(f"{BUS}."))
+    names = ((path, fit_path(machine.id, machine.adapter.id, path)) for path in paths)
+    return next(path for path, name in names if isinstance(leaf_of(name), Leaf))
 
 
 def _step(leaf: Leaf, path: str, known: Mapping[str, Parameter]) -> int:
@@ -126,36 +129,68 @@ def _step(leaf: Leaf, path: str, known: Mapping[str, Parameter]) -> int:
     return int(ways) * int(line) // int(entry)
 
 
-def _given(leaf: Leaf, text: str) -> tuple[int, int]:
+def _given(leaf: Leaf, text: str, usual: Callable[[], tuple[int, int]]) -> tuple[int, int]:
     low, dots, high = text.partition("..")
     if not (dots and low.strip() and high.strip()):
-        example = f"{leaf.format(leaf.step or 1)}..{leaf.format(10 * (leaf.step or 1))}"
+        try:
+            ends = usual()
+        except UnitError:
+            ends = leaf.low or 0, (leaf.low or 0) + 10 * (leaf.step or 1)
+        example = "..".join(map(leaf.format, ends))
         raise UnitError(f"found {text!r}; allowed: LOW..HIGH, such as {example}")
-    ends = [leaf.read_argument(one.strip()) for one in (low, high)]
-    return int(ends[0]), int(ends[1])
+    return int(leaf.read_argument(low.strip())), int(leaf.read_argument(high.strip()))
 
 
-def _usual(leaf: Leaf, value: int) -> tuple[int, int]:
-    step = leaf.step or 1
+def _usual(leaf: Leaf, value: int, step: int, fits: Callable[[int], bool]) -> tuple[int, int]:
+    """Return bounds around a value, as `RULE` says."""
     low = 0 if leaf.unit is TIME else step * -(-value // (FACTOR * step))
     high = FACTOR * value or (NOTHING if leaf.unit is TIME else 0)
     low = max(low, leaf.low or 0)
     if leaf.high is not None:
         high = min(high, leaf.high)
+    low, high = (_allowed(value, end, step, fits) for end in (low, high))
     if not low < high:
         raise UnitError(f"has the value {leaf.format(value)}; bounds are needed: =LOW..HIGH")
     return low, high
+
+
+def _allowed(value: int, end: int, step: int, fits: Callable[[int], bool]) -> int:
+    """Return an end of the bounds, or what the machine allows on the way to it."""
+    good, bad = value // step, end // step
+    if fits(bad * step):
+        return end
+    while abs(bad - good) > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if fits(middle * step) else (good, middle)
+    return good * step
+
+
+def _fits(machine: Machine, settings: Mapping[str, str], path: str, leaf: Leaf, value: int) -> bool:
+    return not _contradictions(machine, {**settings, path: leaf.format(value)})
+
+
+def _contradictions(machine: Machine, settings: Mapping[str, str]) -> list[str]:
+    """Say what is wrong with a machine of other settings."""
+    try:
+        resolve(
+            machine.id,
+            adapter=machine.adapter.id,
+            overrides=settings,
+            switch=machine.switch is not None,
+        )
+    except CatalogError as error:
+        return error.faults
+    return []
 
 
 def _raw(leaf: Leaf, value: int) -> object:
     return value if leaf.unit is None else leaf.format(value)
 
 
-def _try_bounds(
+def _bound_faults(
     machine: Machine, free: Iterable[FreeParameter], settings: Mapping[str, str]
-) -> None:
-    """Refuse what makes the machine contradict itself, before the search finds out."""
-    faults: list[str] = []
+) -> Iterator[str]:
+    """Say what makes the machine contradict itself, before the search finds out."""
     paths = dict(prefixes(machine.id, machine.adapter.id))
     for one in free:
         (path,) = (
@@ -163,19 +198,15 @@ def _try_bounds(
             for start in paths
             if one.path.startswith(start)
         )
-        inside = one.clip(one.snap(one.low + one.step)), one.clip(one.snap(one.low + one.width / 2))
-        for value in dict.fromkeys((one.low, one.high, *inside)):
-            changed = {**settings, path: one.leaf.format(value)}
-            try:
-                resolve(
-                    machine.id,
-                    adapter=machine.adapter.id,
-                    overrides=changed,
-                    switch=machine.switch is not None,
-                )
-            except CatalogError as error:
-                faults += [
-                    f"--free {path}: at {one.leaf.format(value)}: {fault}" for fault in error.faults
-                ]
-    if faults:
-        raise CatalogError(faults)
+        parts = [one.low + one.step, *(one.low + one.width * k / _TRIED for k in range(1, _TRIED))]
+        inside = [one.clip(one.snap(value)) for value in parts]
+        found: list[str] = []
+        for number, value in enumerate(dict.fromkeys((one.low, one.high, *inside))):
+            if number > 1 and found:
+                # What is between bounds that are wrong says nothing new.
+                break
+            text = one.leaf.format(value)
+            told = _contradictions(machine, {**settings, path: text})
+            told = [fault.removeprefix(f"--set {path}: ") for fault in told]
+            found += [f"at {text}: {fault}; narrower bounds may mend it" for fault in told]
+        yield from (f"--free {path}: {fault}" for fault in found)

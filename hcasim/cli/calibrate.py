@@ -9,7 +9,7 @@ import click
 
 from hcasim.cli.calibrate_traces import calibrate_traces
 from hcasim.cli.command import Command, Faults, jobs_option, settings_option
-from hcasim.cli.fitted import check_folder, print_fit
+from hcasim.cli.fitted import folder_faults, print_fit
 from hcasim.cli.output import note, progress_bar
 
 _FOR_TRACES = (
@@ -119,11 +119,11 @@ def _calibrate_paper(
     ]
     if len(words) > 1:
         faults.append(f"found {', '.join(words)}; allowed: one paper, or traces with --testbed")
+    if output is not None:
+        faults += folder_faults(output)
     if faults:
         raise Faults(faults)
     (testbed,) = words
-    if output is not None:
-        check_folder(output)
     found = observations(testbed)
     with progress_bar("Fitting") as progress:
         report = calibrate(load_fit(testbed), found, run=runner(jobs=jobs, progress=progress))

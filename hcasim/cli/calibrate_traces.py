@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcasim.cli.command import Faults, read_settings
-from hcasim.cli.fitted import check_folder, print_fit
+from hcasim.cli.fitted import folder_faults, is_device, print_fit, target
 from hcasim.cli.output import note, progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hcasim.calibrate.objective import Budget
-    from hcasim.study.trace_request import Request
+    from hcasim.study.remember import Memory
+    from hcasim.study.trace_request import Prepared
 
 _BUDGET = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s?)")
 
@@ -32,20 +33,19 @@ def calibrate_traces(
     from hcasim.calibrate.freeing import RULE
     from hcasim.study import write_atomically
     from hcasim.study.observations import runner
-    from hcasim.study.remember import Memory
-    from hcasim.study.trace_request import prepare_fit
     from hcasim.study.trace_search import fit_traces
 
     kept = given["resume"]
-    if kept is None and output is not None:
-        kept = output.with_name(f"{output.name}.evaluations")
-    clash = _same_file(words, {"-o": output, "--report": given["report"], "--resume": kept})
-    if clash is not None:
-        raise Faults([clash])
-    for file in (output, given["report"], given["resume"]):
-        if file is not None:
-            check_folder(file)
-    prepared = prepare_fit(_request(words, testbed, given))
+    if kept is None and output is not None and not is_device(output):
+        beside = target(output)
+        kept = beside.with_name(f"{beside.name}.evaluations")
+    faults = _clashes(words, {"-o": output, "--report": given["report"], "--resume": kept})
+    memory = None
+    if kept is not None and not faults:
+        memory = _memory(kept, faults)
+    for file in filter(None, (output, given["report"], given["resume"])):
+        faults += folder_faults(file)
+    prepared = _prepared(words, testbed, given, faults)
     for text in prepared.notes:
         note(text)
     for path, entry in prepared.fit.entries.items():
@@ -53,11 +53,8 @@ def calibrate_traces(
         note(f"free: {path} from {entry.start}, {low} to {high}")
     if not all("=" in one for one in given["free"]):
         note(RULE)
-    memory = None
-    if kept is not None:
-        memory = Memory(kept)
-        if memory.known:
-            note(f"Goes on with {memory.known} points of {kept}")
+    if memory is not None and memory.known:
+        note(f"Goes on with {memory.known} points of {kept}")
     with progress_bar("Fitting") as progress:
         run = runner(jobs=jobs, progress=progress)
         found = fit_traces(prepared, run if memory is None else memory.over(run))
@@ -82,15 +79,19 @@ def calibrate_traces(
         memory.forget()
 
 
-def _same_file(traces: Iterable[str], others: dict[str, Path | None]) -> str | None:
-    """Say which two names are of one file: a measurement must not be written over."""
-    named = [(f"the trace {word}", Path(word)) for word in traces]
-    named += [(f"{name} {file}", file) for name, file in others.items() if file is not None]
-    for number, (name, file) in enumerate(named):
-        for other_name, other in named[:number]:
-            if _is_same(file, other):
-                return f"{name}: found the same file as {other_name}; allowed: one of its own"
-    return None
+def _clashes(traces: Iterable[str], others: dict[str, Path | None]) -> list[str]:
+    """Say which names are of one file: a measurement must not be written over."""
+    seen = [(f"the trace {word}", Path(word)) for word in traces]
+    faults = []
+    for option, file in others.items():
+        if file is None:
+            continue
+        name = f"{option} {file}"
+        same = next((known for known, other in seen if _is_same(file, other)), None)
+        if same is not None:
+            faults.append(f"{name}: found the same file as {same}; allowed: one of its own")
+        seen.append((name, file))
+    return faults
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -101,12 +102,28 @@ def _is_same(one: Path, other: Path) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _request(words: tuple[str, ...], testbed: str | None, given: dict[str, Any]) -> Request:
-    """Turn the arguments into a request, or find every fault."""
+def _memory(kept: Path, faults: list[str]) -> Memory | None:
+    from hcasim.study.files import FileError
+    from hcasim.study.remember import Memory
+
+    try:
+        return Memory(kept)
+    except FileError as error:
+        faults.append(str(error))
+        return None
+
+
+def _prepared(
+    words: tuple[str, ...], testbed: str | None, given: dict[str, Any], faults: list[str]
+) -> Prepared:
+    """Turn the arguments into a fit, or find every fault.
+
+    Parameters:
+        faults: of the files.
+    """
     from hcasim.catalog import CatalogError, UnitError, parse_size
     from hcasim.study.trace_request import Request, prepare_fit
 
-    faults: list[str] = []
     if testbed is None:
         faults.append("--testbed: missing; allowed: a testbed, which the traces are compared with")
     numbers: dict[str, Any] = {}
@@ -137,15 +154,14 @@ def _request(words: tuple[str, ...], testbed: str | None, given: dict[str, Any])
         **chosen,
         **numbers,
     )
+    if testbed is not None:
+        try:
+            prepared = prepare_fit(request)
+        except CatalogError as error:
+            faults += error.faults
     if faults:
-        if testbed is not None:
-            # What else is wrong is said in the same run.
-            try:
-                prepare_fit(request)
-            except CatalogError as error:
-                faults += error.faults
         raise Faults(faults)
-    return request
+    return prepared
 
 
 def _count(text: str) -> int:

@@ -28,12 +28,22 @@ def print_fit(tables: Iterable[Table], lines: Iterable[str], data: dict[str, Any
         print_line(line)
 
 
-def check_folder(output: Path) -> None:
-    """Refuse a file that cannot be written before the long work, not after it."""
-    from hcasim.study import FileError
+def is_device(output: Path) -> bool:
+    """Whether an output is a device or a pipe: it is written through and stays what it is."""
+    return output.exists() and not output.is_file()
 
-    folder = output.parent
+
+def target(output: Path) -> Path:
+    """Return the file that a link leads to, which is written in its place."""
+    return output.resolve() if output.is_symlink() else output
+
+
+def folder_faults(output: Path) -> list[str]:
+    """Say that a file cannot be written before the long work, not after it."""
+    folder = target(output).parent
     if not folder.is_dir():
-        raise FileError(f"{output}: cannot be written: there is no folder {folder}")
-    if not os.access(folder, os.W_OK):
-        raise FileError(f"{output}: cannot be written: permission denied")
+        return [f"{output}: cannot be written: there is no folder {folder}"]
+    # Beside a device nothing is made.
+    if not os.access(output if is_device(output) else folder, os.W_OK):
+        return [f"{output}: cannot be written: permission denied"]
+    return []

@@ -63,6 +63,7 @@ def command(
     """
     from hcasim.catalog import CatalogError
     from hcasim.traces import Source, import_trace, merge
+    from hcasim.traces.faults import few
 
     hints, faults = _hints(given)
     faults += _option_faults(files, output, form)
@@ -73,7 +74,8 @@ def command(
         try:
             traces.append((name, import_trace(Source(_shown(name), _read(name)), form, hints)))
         except CatalogError as error:
-            faults += error.faults
+            # A program that asks for JSON can use all of them.
+            faults += error.faults if as_json else few(_shown(name), error.faults)
     if faults:
         raise Faults(dict.fromkeys(faults))
     written: list[tuple[str, Trace]] = []
@@ -189,8 +191,16 @@ def _write(traces: list[tuple[str, Trace]]) -> None:
         write_atomically(path, text)
         count = len(trace.points)
         note(f"Wrote {count} point{'s' if count != 1 else ''} to {path}")
-        for line in trace.header.notes:
-            note(f"Note: {line}")
+        _print_notes(trace)
+
+
+def _print_notes(trace: Trace) -> None:
+    for line in trace.header.notes:
+        note(f"Note: {line}")
+    if trace.end is not None and not trace.end.complete:
+        note(f"Note: incomplete: {trace.end.reason}")
+    if not trace.points:
+        note("Note: found no points")
 
 
 def _to_dict(name: str, trace: Trace) -> dict[str, Any]:
@@ -229,10 +239,7 @@ def _print(name: str, trace: Trace) -> None:
     print_table(heading, columns, rows, right=("Size", "Value"), spare=("Options",))
     for failure in trace.failures:
         print_line(f"Failed: {failure.workload}: {failure.error}")
-    for line in header.notes:
-        note(f"Note: {line}")
-    if trace.end is not None and not trace.end.complete:
-        note(f"Note: incomplete: {trace.end.reason}")
+    _print_notes(trace)
 
 
 def _word(value: bool | int | str) -> str:

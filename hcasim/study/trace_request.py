@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hcasim.calibrate.freeing import fit_path, free_fit
@@ -15,9 +15,11 @@ from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Budget
 from hcasim.calibrate.parameters import free_parameters
 from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, printable, resolve
+from hcasim.catalog.paths import display
 from hcasim.study.evidence import FLOOR, Base, Evidence, gather
 from hcasim.study.mismatch import mismatches
 from hcasim.traces import Trace, read_trace
+from hcasim.traces.faults import few
 
 
 @dataclass(frozen=True)
@@ -125,10 +127,11 @@ def prepare_fit(request: Request) -> Prepared:
         try:
             trace = read_trace(file)
         except CatalogError as error:
-            faults += error.faults
+            faults += few(display(file), error.faults)
             continue
-        if any(trace.sha256 == other.sha256 for other in traces.values()):
-            faults.append(f"{file}: found twice")
+        same = next((name for name, one in traces.items() if one.sha256 == trace.sha256), None)
+        if same is not None:
+            faults.append(f"{display(file)}: found the same trace as {same}; allowed: once")
         traces[_unique(printable(file.name), traces)] = trace
     faults += _word_faults(request)
     base = fit = None
@@ -136,6 +139,9 @@ def prepare_fit(request: Request) -> Prepared:
         base = _base(request)
     except CatalogError as error:
         faults += error.faults
+        with suppress(CatalogError):
+            # What else is wrong does not depend on it.
+            base = _base(replace(request, mtu=None))
     if base is not None:
         try:
             fit = free_fit(base.machine, request.free, request.settings)
@@ -154,7 +160,8 @@ def prepare_fit(request: Request) -> Prepared:
         elif differ:
             faults += differ
             faults.append("the traces were taken on another machine; see also --allow-mismatch")
-        evidence = gather(traces, base, request.floor)
+        # Points without an error would be another fault of a floor that is wrong.
+        evidence = gather(traces, base, FLOOR if _floor_fault(request) else request.floor)
         notes += evidence.notes
         if len(traces) == len(request.traces):
             faults += _holdout_faults(request, evidence)
@@ -175,13 +182,23 @@ def _outside(machine: Machine, fit: Fit) -> Iterable[str]:
 
 
 def _base(request: Request) -> Base:
-    machine = resolve(
-        request.testbed,
-        adapter=request.adapter,
-        overrides=request.settings,
-        mtu=request.mtu,
-        switch=request.switch,
-    )
+    try:
+        machine = resolve(
+            request.testbed,
+            adapter=request.adapter,
+            overrides=request.settings,
+            mtu=request.mtu,
+            switch=request.switch,
+        )
+    except CatalogError as error:
+        if request.mtu is None:
+            raise
+        # Here it is an option, and no key of a file.
+        own = f"{request.testbed}: mtu: "
+        faults = [one.replace(own, "mtu: ", 1) for one in error.faults]
+        raise CatalogError(
+            f"--{one}" if one.startswith("mtu: ") else one for one in faults
+        ) from None
     return Base(machine, request.settings, request.mtu, request.switch)
 
 
@@ -192,8 +209,14 @@ def _word_faults(request: Request) -> Iterable[str]:
     ):
         if word not in allowed:
             yield f"--{name}: found {word!r}; allowed: {one_of(allowed)}{nearest(word, allowed)}"
-    if not 0 <= request.floor <= 1 or math.isnan(request.floor):
-        yield f"--floor: found {100 * request.floor:g}; allowed: percent from 0 to 100"
+    yield from filter(None, [_floor_fault(request)])
+
+
+def _floor_fault(request: Request) -> str | None:
+    # That also refuses what is no number.
+    if 0 <= request.floor <= 1:
+        return None
+    return f"--floor: found {100 * request.floor:g}; allowed: percent from 0 to 100"
 
 
 def _holdout_faults(request: Request, evidence: Evidence) -> Iterable[str]:

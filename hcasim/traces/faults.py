@@ -12,6 +12,9 @@ from hcasim.catalog.errors import nearest, one_of
 
 _SHOWN = 60
 """Characters of what was found that a message repeats."""
+_MANY = 20
+_SAID = 10
+"""Faults of one file that are said if there are more than those."""
 _ALLOWED = {
     "greater_than_equal": "{ge:g} or more",
     "less_than_equal": "{le:g} or less",
@@ -29,7 +32,23 @@ _ALLOWED = {
     "literal_error": "{expected}",
 }
 """What is allowed, by what pydantic calls a fault and with its context."""
-_OPTION = "true or false, a whole number or text"
+_OPTION = "true or false, a whole number from 0 or text"
+
+
+def few(name: str, faults: Sequence[str]) -> list[str]:
+    """Return what is said of a file in which more is wrong than a reader can use.
+
+    Parameters:
+        name: of the file.
+        faults: all that was found.
+    """
+    if len(faults) <= _MANY:
+        return list(faults)
+    said, left = faults[:_SAID], faults[_SAID:]
+    start = f"{name}:"
+    lines = {one.removeprefix(start).partition(":")[0] for one in left if one.startswith(start)}
+    more = "1 more line" if len(lines) == 1 else f"{len(lines)} more lines"
+    return [*said, f"{name}: ... and {more} that cannot be read"]
 
 
 def told(error: ValidationError, model: type[BaseModel]) -> Iterator[str]:

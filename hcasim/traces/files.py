@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -14,6 +17,7 @@ from hcasim.catalog.errors import CatalogError, one_of
 from hcasim.catalog.paths import display
 from hcasim.traces.faults import told
 from hcasim.traces.header import Header
+from hcasim.traces.reading import shown
 from hcasim.traces.record import Record
 from hcasim.traces.schema import RECORDS, SCHEMA, VERSION, End, Failure, Point, to_dict
 from hcasim.traces.source import binary, with_newlines
@@ -85,11 +89,12 @@ def parse_trace(data: bytes, where: str) -> Trace:
     except UnicodeDecodeError:
         found = binary(data)
         raise CatalogError([f"{where}: found {found}; allowed: a trace in UTF-8"]) from None
-    records, faults = _records(where, with_newlines(text))
+    numbered, faults = _records(where, with_newlines(text))
     # A line that cannot be read is missing in its order, too.
-    faults = faults or _order(where, records)
+    faults = faults or _order(where, numbered)
     if faults:
         raise CatalogError(faults)
+    records = list(numbered.values())
     header = records[0]
     assert isinstance(header, Header)
     return Trace(
@@ -101,14 +106,15 @@ def parse_trace(data: bytes, where: str) -> Trace:
     )
 
 
-def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
-    records: list[Record] = []
+def _records(where: str, text: str) -> tuple[dict[int, Record], list[str]]:
+    records: dict[int, Record] = {}
     faults: list[str] = []
     # Other ends of lines, as str.splitlines knows them, may stand in a name.
     lines = text.removesuffix("\n").split("\n") if text else []
     for number, line in enumerate(lines, start=1):
+        twice: list[str] = []
         try:
-            table = json.loads(line)
+            table = json.loads(line, object_pairs_hook=partial(_object, twice=twice))
         except (ValueError, RecursionError) as error:
             faults.append(f"{where}:{number}: found no JSON: {getattr(error, 'msg', error)}")
             if 1 < number == len(lines) and not text.endswith("\n"):
@@ -118,10 +124,16 @@ def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
                 )
             if number == 1:
                 faults[-1] += "; what another tool printed becomes a trace by `hcasim import`"
-                return [], faults
+                return {}, faults
             continue
         if _HALF.search(line) and not _is_text(table):
             faults.append(f"{where}:{number}: found half a character (\\ud800 to \\udfff)")
+            continue
+        if twice:
+            faults += dict.fromkeys(
+                f"{where}:{number}: found the key {shown(key)} twice; allowed: once"
+                for key in twice
+            )
             continue
         kind = table.get("record") if isinstance(table, dict) else None
         if not isinstance(kind, str) or kind not in RECORDS:
@@ -140,12 +152,20 @@ def _records(where: str, text: str) -> tuple[list[Record], list[str]]:
             )
             continue
         try:
-            records.append(RECORDS[kind].model_validate(table))
+            records[number] = RECORDS[kind].model_validate(table)
         except ValidationError as error:
             faults += dict.fromkeys(
                 f"{where}:{number}: {one}" for one in told(error, RECORDS[kind])
             )
     return records, faults
+
+
+def _object(pairs: list[tuple[str, object]], twice: list[str]) -> dict[str, object]:
+    """Return an object of JSON, and keep which of its keys come again."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        twice += [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
+    return table
 
 
 def _is_text(table: object) -> bool:
@@ -157,16 +177,40 @@ def _is_text(table: object) -> bool:
     return True
 
 
-def _order(where: str, records: list[Record]) -> list[str]:
-    kinds = [type(one) for one in records]
-    if not kinds:
+def _order(where: str, records: dict[int, Record]) -> list[str]:
+    """Say which lines stand where they may not: all that follow from one cause once."""
+    if not records:
         return [f"{where}: found nothing; allowed: a header and points"]
-    if kinds[0] is not Header or kinds.count(Header) > 1:
-        return [f"{where}: a trace begins with its only header"]
-    if End in kinds[:-1]:
-        return [f"{where}: found lines after the end"]
-    end = records[-1]
-    if isinstance(end, End) and end.points != kinds.count(Point):
-        found = f"found {kinds.count(Point)} points"
-        return [f"{where}: {found}; its end says {end.points}: lines are missing"]
-    return []
+    first, *others = records
+    faults = []
+    if not isinstance(records[first], Header):
+        faults.append(_misplaced(where, first, records, "a header, with which a trace begins"))
+    found = [line for line in others if isinstance(records[line], Header)]
+    if found and not faults:
+        allowed = f"one header, as in line {first}; divide the file: one trace each"
+        return [_misplaced(where, found[0], records, allowed)]
+    ends = [line for line, one in records.items() if isinstance(one, End)]
+    if ends and ends[0] != [*records][-1]:
+        behind = next(line for line in others if line > ends[0])
+        faults.append(
+            _misplaced(where, behind, records, f"nothing behind the end in line {ends[0]}")
+        )
+    elif ends:
+        faults += _count_faults(where, ends[0], records)
+    return faults
+
+
+def _misplaced(where: str, line: int, records: dict[int, Record], allowed: str) -> str:
+    kind = next(name for name, record in RECORDS.items() if type(records[line]) is record)
+    return f"{where}:{line}: record: found {kind!r}; allowed: {allowed}"
+
+
+def _count_faults(where: str, line: int, records: dict[int, Record]) -> Iterator[str]:
+    end = records[line]
+    points = sum(isinstance(one, Point) for one in records.values())
+    if isinstance(end, End) and end.points != points:
+        why = "lines are missing" if points < end.points else "lines were added"
+        yield (
+            f"{where}:{line}: points: found {end.points}; allowed: {points}, as there are above: "
+            f"{why}, or this line was changed"
+        )

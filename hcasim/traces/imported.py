@@ -49,6 +49,11 @@ class Imported:
         if text not in self.notes:
             self.notes.append(text)
 
+    def went_without(self, line: int) -> None:
+        """Keep that a line was left out, because its end is missing and the user knows."""
+        self.note(f"line {line} was cut short and passed over")
+        self.cut = True
+
     def passed_over(self, line: int, text: str) -> None:
         """Keep a line among figures that holds none."""
         self._passed.append((line, text.strip()))

@@ -15,7 +15,7 @@ from hcasim.traces.header import Header
 from hcasim.traces.imported import Imported, described
 from hcasim.traces.osu_titles import TITLE
 from hcasim.traces.perftest_json import read_perftest_json
-from hcasim.traces.reading import Hints, Unreadable, figure, known_word
+from hcasim.traces.reading import Hints, is_number, known_word
 from hcasim.traces.schema import End
 from hcasim.traces.source import Source
 
@@ -28,6 +28,8 @@ _NAMES = {
     "osu": "an OSU benchmark",
     "netpipe": "NetPIPE",
 }
+_TERMINAL = "NetPIPE's terminal output"
+"""A second kind of its output, which is not to be mixed with np.out."""
 _MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("probe", re.compile(r'\s*\{.*"record"\s*:.*').match),
     ("perftest-json", re.compile(r'\s*\{?\s*"?(test_info|results)"?\s*:\s*\{').match),
@@ -36,7 +38,7 @@ _MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
         lambda line: perftest.TITLE.fullmatch(line) or perftest_table.is_head(line),
     ),
     ("osu", lambda line: TITLE.fullmatch(line) or osu_table.is_head(line)),
-    ("netpipe", netpipe_terminal.TERMINAL.fullmatch),
+    (_TERMINAL, netpipe_terminal.TERMINAL.fullmatch),
 )
 _READERS: dict[str, Callable[[Source, Hints], Imported]] = {
     "perftest": perftest.read_perftest,
@@ -96,10 +98,13 @@ def sniff(source: Source, form: str = "") -> str:
         for kind, is_marked in _MARKS:
             if kind not in marks and is_marked(line):
                 marks[kind] = number
-    if not marks and (form in ("", "netpipe")) and _is_table(source):
+    if row := netpipe.first_row(source):
+        marks["netpipe"] = row
+    elif not marks and _is_table(source):
         marks["netpipe"] = 1
     if len(marks) > 1:
-        found = [f"{_NAMES[kind]} (line {line})" for kind, line in marks.items()]
+        in_order = sorted(marks.items(), key=lambda mark: mark[1])
+        found = [f"{_NAMES.get(kind, kind)} (line {line})" for kind, line in in_order]
         raise CatalogError(
             [f"{source.name}: found {' and '.join(found)}; divide the file: one tool each"]
         )
@@ -108,35 +113,28 @@ def sniff(source: Source, form: str = "") -> str:
         return "perftest-json" if is_json else form
     if not marks:
         raise CatalogError([_unknown(source)])
-    return next(iter(marks))
+    (kind,) = marks
+    return "netpipe" if kind == _TERMINAL else kind
 
 
 def _is_table(source: Source) -> bool:
     """Whether most lines are rows of three or five numbers, as those of np.out."""
     lines = [line.split() for line in source.lines]
     lines = [words for words in lines if words and not words[0].startswith("#")]
-    rows = sum(len(words) in (2, 3, 5) and all(map(_is_number, words)) for words in lines)
+    rows = sum(len(words) in (2, 3, 5) and all(map(is_number, words)) for words in lines)
     return 2 * rows > len(lines)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        figure(word.removeprefix("-"), "")
-    except Unreadable:
-        return False
-    return True
 
 
 def _unknown(source: Source) -> str:
     words = " ".join(source.lines).split()
-    if words and all(map(_is_number, words)):
+    if words and all(map(is_number, words)):
         return (
             f"{source.name}: found numbers alone, as perftest prints with --output: "
             "no size, no unit; import the whole table"
         )
     return (
         f"{source.name}: found no output of a known tool; allowed: "
-        f"{one_of([_NAMES[kind] for kind in ('probe', 'perftest', 'osu', 'netpipe')])}; "
+        f"{one_of(list(_NAMES.values()))}; "
         "--format says which it is"
     )
 

@@ -27,6 +27,8 @@ from hcasim.traces.source import Source
 
 _NUMBERS = re.compile(r"\s*-?[0-9][0-9.e+-]*(?:\s+-?[0-9][0-9.e+-]*)+\s*", re.ASCII)
 _MODEST = 3
+_RUN = 3
+"""Rows one after the other that agree with a version of NetPIPE: those are no accident."""
 _FORMS = (
     Form("3", 3, 0, 1, "Mibit/s", 2, "s"),
     Form("", 3, 0, 1, "Mbit/s", 2, "s"),
@@ -61,6 +63,35 @@ def read_netpipe(source: Source, hints: Hints) -> Imported:
     return found
 
 
+def first_row(source: Source) -> int | None:
+    """Return the first line of a table of np.out, whatever else a file holds.
+
+    What another tool printed may have as many columns; but its size, throughput and time do not
+    say the same in several lines, one after the other.
+    """
+    forms = [_forms_of(line.split()) for line in source.lines]
+    runs = zip(*(forms[place:] for place in range(_RUN)), strict=False)
+    return next((line for line, run in enumerate(runs, start=1) if set.intersection(*run)), None)
+
+
+def _forms_of(words: Sequence[str]) -> set[Form]:
+    # NetPIPE prints decimals; iterations and the like are whole numbers.
+    if len(words) not in (3, 5) or not words[0][:1].isdigit():
+        return set()
+    try:
+        row = [figure(word, "") for word in words]
+    except Unreadable:
+        return set()
+    return {
+        form
+        for form in _FORMS
+        if form.columns == len(row)
+        and row[form.rate].decimals
+        and row[form.time].decimals
+        and _fits(form, row)
+    }
+
+
 def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints) -> None:
     source = found.source
     faults: list[str] = []
@@ -78,14 +109,12 @@ def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints
             rows.append((number, numbers))
         except Unreadable as error:
             if hints.partial and number == lines[-1][0]:
-                found.note(f"line {number} was cut short and passed over")
-                found.cut = True
+                found.went_without(number)
             else:
                 faults.append(with_cut(source, number, error))
     if not faults and (cut := same_decimals(rows)):
         if hints.partial:
-            found.note(f"line {rows.pop()[0]} was cut short and passed over")
-            found.cut = True
+            found.went_without(rows.pop()[0])
         else:
             faults.append(source.fault(*cut))
     if faults or not rows:

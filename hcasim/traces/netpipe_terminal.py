@@ -11,13 +11,13 @@ from hcasim.catalog.errors import CatalogError
 from hcasim.traces.cut import CUT, with_cut
 from hcasim.traces.imported import Imported
 from hcasim.traces.netpipe_rows import Form, Row, add, fit_together, repeated
-from hcasim.traces.reading import Hints, Unreadable, count, figure, shown
+from hcasim.traces.reading import Hints, Unreadable, count, figure, is_row, shown
 from hcasim.traces.source import Source
 
 TERMINAL = re.compile(
     r"\s*(?P<number>[0-9]+):\s+(?P<size>\S+)\s+(?P<size_unit>bytes|B|KB|MB|GB|TB)\s+"
-    r"(?P<times>[0-9]+)\s+times\s+-->(?:\s+(?P<rate>\S+)\s+(?P<rate_unit>[KMGT]?bps)\s+in\s+"
-    r"(?P<time>\S+)\s+(?P<time_unit>nsecs|usecs?|msecs|secs))?(?P<rest>.*)"
+    r"(?P<times>[0-9]+)\s+times\s+-->(?:\s+(?P<rate>\S+)\s+(?P<rate_unit>\S+)\s+in\s+"
+    r"(?P<time>\S+)\s+(?P<time_unit>\S+))?(?P<rest>.*)"
 )
 _BEGUN = re.compile(
     r"\s*(?:[0-9]+(?::\s*(?:[0-9]+\s*(?:b\w*\s*(?:[0-9]+\s*(?:t\w*\s*-{0,2})?)?)?)?)?)?"
@@ -70,15 +70,16 @@ def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hint
         try:
             if match:
                 numbered.append(count(match["number"][:15], "number"))
-                rows.append(_terminal_row(number, match))
+                rows.append(_terminal_row(number, line, match))
             elif source.is_open(number) and _BEGUN.fullmatch(line):
                 raise Unreadable(f"found {shown(line.strip())}: {CUT}")
             elif _RESULT.search(line) and "max bandwidth" not in line:
                 raise Unreadable(f"found {shown(line.strip())}, which is no result")
+            elif is_row(line):
+                found.passed_over(number, line)
         except Unreadable as error:
-            if hints.partial and number == lines[-1][0]:
-                found.note(f"line {number} was cut short and passed over")
-                found.cut = True
+            if hints.partial and source.is_open(number):
+                found.went_without(number)
             else:
                 faults.append(with_cut(source, number, error))
     faults += repeated(source, rows)
@@ -86,7 +87,7 @@ def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hint
         raise CatalogError(faults)
     _note_gaps(found, numbered)
     if not rows:
-        raise CatalogError([f"{source.name}: found no results: {CUT}"])
+        raise CatalogError([f"{source.name}: found no whole result"])
     form, ways = _terminal_form(source, rows, workload, hints.unit)
     found.version = form.version
     if ways == 2:
@@ -94,18 +95,18 @@ def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hint
     add(found, rows, form, workload or "netpipe", options, hints)
 
 
-def _terminal_row(line: int, match: re.Match[str]) -> Row:
+def _terminal_row(number: int, line: str, match: re.Match[str]) -> Row:
     if match["rate"] is None or match["rest"].strip():
-        rest = match["rest"].strip()
+        rest = line[match.end("times") :].partition("-->")[2].strip()
         if "ntegrity check" in rest or "failures" in rest:
             raise Unreadable("found an integrity check, which measures nothing")
-        raise Unreadable(f"found {shown(rest)} behind the arrow: {CUT}")
+        raise Unreadable(f"found {shown(rest)} behind the arrow; allowed: N Mbps in N usec")
     if match["rate_unit"] != "Mbps" or match["time_unit"] != "usec":
-        found = f"{match['rate_unit']} and {match['time_unit']}"
+        found = f"{shown(match['rate_unit'])} and {shown(match['time_unit'])}"
         raise Unreadable(f"found {found}; allowed: Mbps and usec")
     size, times = count(match["size"], "size", 1), count(match["times"], "times", 1)
     rate, time = figure(match["rate"], "throughput"), figure(match["time"], "time")
-    return Row(line, size, rate, time, times)
+    return Row(number, size, rate, time, times)
 
 
 def _terminal_form(

@@ -60,8 +60,7 @@ def read_osu(source: Source, hints: Hints) -> Imported:
             reader.take(number, line)
         except Unreadable as error:
             if hints.partial and number == len(source.lines):
-                reader.found.note(f"line {number} was cut short and passed over")
-                reader.found.cut = True
+                reader.found.went_without(number)
             else:
                 if reader.table is not None:
                     reader.table.faulty = True
@@ -227,8 +226,7 @@ class _Reader:
             if self.hints.partial:
                 if table.last_is_point:
                     del self.found.points[-1]
-                self.found.note(f"line {line} was cut short and passed over")
-                self.found.cut = True
+                self.found.went_without(line)
             else:
                 self.faults.append(self.source.fault(line, reason))
 

@@ -23,6 +23,7 @@ from hcasim.traces.reading import (
     check_workload,
     count,
     figure,
+    is_row,
     shown,
 )
 from hcasim.traces.schema import Failure, Measured, Point
@@ -73,13 +74,13 @@ def read_perftest(source: Source, hints: Hints) -> Imported:
     for number, line in enumerate(source.lines, start=1):
         if hints.partial and source.is_open(number) and not _RULE.fullmatch(line):
             # The end of its last figure may be missing.
-            reader.found.note(f"line {number} was cut short and passed over")
+            reader.found.went_without(number)
             continue
         try:
             reader.take(number, line)
         except Unreadable as error:
             if hints.partial and number == len(source.lines):
-                reader.found.note(f"line {number} was cut short and passed over")
+                reader.found.went_without(number)
             else:
                 reader.faults.append(with_cut(source, number, error))
     return reader.finished()
@@ -128,6 +129,8 @@ class _Reader:
         elif match := _LISTING.fullmatch(line):
             self._list(number, match[1])
         elif self.table is None or not self.table.columns:
+            if is_row(line):
+                self.found.passed_over(number, line)
             self._take_settings(line)
         elif _RULE.fullmatch(line):
             self._rule()

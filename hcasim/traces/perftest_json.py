@@ -54,6 +54,7 @@ _TIMES = {
 }
 _BANDWIDTHS = {"BW_peak": "BW_peak", "BW_average": "BW_average", "MsgRate": "MsgRate"}
 _OTHER = ("MsgSize", "n_iterations", "sl", "CPU_util")
+CUT = "the file was cut short; --partial cannot help, as an unfinished object has no results"
 _ALONE = ("bw_avg", "msgRate_avg", "avg_lat")
 
 
@@ -86,7 +87,8 @@ def read_perftest_json(source: Source, hints: Hints) -> Imported:
     try:
         documents, repaired = _documents(source)
     except _Damaged as error:
-        raise CatalogError([source.fault(error.line, error)]) from None
+        cut = f"; {CUT}" if source.is_open(error.line) and CUT not in str(error) else ""
+        raise CatalogError([source.fault(error.line, f"{error}{cut}")]) from None
     if repaired:
         found.note("its JSON was not valid and was read by its lines")
     for line, sections in documents:
@@ -161,7 +163,7 @@ def _documents(source: Source) -> tuple[list[tuple[int, dict[str, Section]]], bo
                 pending, comma = (number, word), False
                 repaired = repaired or not is_quoted
     if depth or pending or named:
-        raise _Damaged(number, "found no closing brace: the file was cut short")
+        raise _Damaged(number, f"found no closing brace: {CUT}")
     return documents, repaired
 
 

@@ -106,6 +106,21 @@ def count(text: str, what: str, least: int = 0) -> int:
     return int(text)
 
 
+def is_row(line: str) -> bool:
+    """Whether a line holds three numbers or more and nothing else, as those of tables do."""
+    words = line.split()
+    return len(words) >= 3 and all(map(is_number, words))
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number, be it negative."""
+    try:
+        figure(word.removeprefix("-"), "")
+    except Unreadable:
+        return False
+    return True
+
+
 def shown(text: str) -> str:
     """Quote what was found, and not more of it than a line can hold."""
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")

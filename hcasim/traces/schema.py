@@ -30,6 +30,10 @@ that of a call or of a whole operation that the workload names.
 """
 
 
+Option = bool | Annotated[int, Field(ge=0)] | str
+"""A switch, a count or bytes, or a word."""
+
+
 class Statistics(Record):
     """What a tool printed of its samples, in the unit of the quantity.
 
@@ -113,7 +117,7 @@ class Point(Record):
 
     record: Literal["point"] = "point"
     workload: Text
-    options: dict[str, bool | int | str] = Field(default_factory=dict)
+    options: dict[str, Option] = Field(default_factory=dict)
     measured: Annotated[tuple[Measured, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 
 
@@ -127,7 +131,7 @@ class Failure(Record):
 
     record: Literal["failure"] = "failure"
     workload: Text
-    options: dict[str, bool | int | str] = Field(default_factory=dict)
+    options: dict[str, Option] = Field(default_factory=dict)
     error: Text
 
 

@@ -42,7 +42,7 @@ def test_given_bounds_hold_and_a_start_outside_them_becomes_their_middle() -> No
     ("text", "words"),
     [
         ("adapter.send.latencie", ("unknown parameter", "did you mean 'adapter.send.latency'?")),
-        ("adapter.bus", ("not a quantity", "adapter.bus.generation")),
+        ("adapter.bus", ("not a quantity", "such as adapter.bus.read_tags")),
         ("adapter.sqpc.policy", ("not a quantity", "lru, random or fifo")),
         ("adapter.bus.lanes", ("not a quantity", "1, 2, 4, 8, 12 or 16")),
         ("adapter.limits.atomics", ("not a quantity", "true or false")),
@@ -52,7 +52,13 @@ def test_given_bounds_hold_and_a_start_outside_them_becomes_their_middle() -> No
         ("adapter.ack.latency=1 us..1 us", ("a lower and a higher value",)),
         ("adapter.ack.latency=-1 ns..1 us", ("found '-1 ns'", "from 0 ns")),
         ("adapter.ack.latency=1..2 us", ("found '1' with no unit",)),
-        ("adapter.ack.latency=1 us", ("found '1 us'; allowed: LOW..HIGH",)),
+        ("adapter.ack.latency=1 us", ("found '1 us'; allowed: LOW..HIGH, such as 0 ns..1 us",)),
+        ("adapter.ack.latency=", ("found ''; allowed: LOW..HIGH, such as 0 ns..1 us",)),
+        ("adapter.send.latency=1ns", ("LOW..HIGH, such as 0 ns..7.9 us",)),
+        ("adapter.send.prefetch=1", ("LOW..HIGH, such as 0..10",)),
+        ("adapter.ports=2", ("LOW..HIGH, such as 1..2",)),
+        ("adapter.ports=1..8", ("at 8: ", "switch.ports", "narrower bounds may mend it")),
+        ("adapter.sqpc.ways", ("at 3: ", "ways, which do not divide", "narrower bounds may")),
         ("adapter.send.prefetch", ("has the value 0; bounds are needed",)),
         ("adapter.sqpc.entries=63..65", ("a lower and a higher value, multiples of",)),
         ("adapter.sqpc.ways=1..9", ("at 9: ", "ways, which do not divide")),
@@ -71,6 +77,41 @@ def test_all_faults_are_said_at_once() -> None:
         "--free adapter.send.latency",
         "--free mtu",
     ]
+
+
+def test_bounds_that_make_no_machine_are_said_with_the_rest() -> None:
+    found = faults("adapter.nothing", "adapter.ports=1..8", "adapter.sqpc.ways=3..9")
+    assert [one.partition("; ")[0] for one in found[1:]] == [
+        "--free adapter.ports: at 8: liu2004: switch.ports: found 8",
+        *(
+            f"--free adapter.sqpc.ways: at {ways}: adapter.sqpc: "
+            f"found {ways} ways, which do not divide 64 entries"
+            for ways in (3, 9)
+        ),
+    ]
+    assert found[0].startswith("--free adapter.nothing: unknown parameter")
+
+
+def test_usual_bounds_go_as_far_as_the_machine_allows() -> None:
+    (ports,) = freed("adapter.ports")
+    assert (ports.low, ports.high, ports.start) == (1, 2, 2)
+    assert [one.partition(": at ")[0] for one in faults("adapter.ports=1..3")] == [
+        "--free adapter.ports"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("testbed", "adapter"),
+    [("liu2004", "mt25208"), ("liu2004", "mt23108"), ("rashti2007", "ne010e")],
+)
+def test_the_parameter_of_a_bus_that_is_named_can_be_freed(testbed: str, adapter: str) -> None:
+    machine = resolve(testbed, adapter=adapter)
+    with pytest.raises(CatalogError) as caught:
+        free_fit(machine, ["adapter.bus"], {})
+    path = caught.value.faults[0].rpartition(" such as ")[2]
+    assert path.startswith("adapter.bus.")
+    (one,) = free_parameters(free_fit(machine, [path], {}))
+    assert one.low < one.high
 
 
 def test_what_is_set_is_not_free() -> None:

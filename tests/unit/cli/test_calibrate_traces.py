@@ -146,7 +146,8 @@ def test_all_faults_of_a_request_are_said_at_once(hcasim_: Hcasim, words: list[s
         hcasim_,
         *(*words, "bad.jsonl", "nowhere.jsonl", "--free", "adapter.sent.latency"),
         *("--intervals", "profil", "--loss", "cauchy", "--floor", "many", "--budget", "0"),
-        *("--seed", "x", "--report", "page.pdf", "-o", "cal.toml"),
+        *("--seed", "x", "--report", "no/page.pdf", "-o", "nowhere/cal.toml", "--mtu", "1000"),
+        *("--resume", "bad.jsonl"),
     )
     text = "\n".join(faults)
     for part in (
@@ -158,10 +159,44 @@ def test_all_faults_of_a_request_are_said_at_once(hcasim_: Hcasim, words: list[s
         "--floor: found 'many'",
         "--budget: found '0'",
         "--seed: found 'x'",
-        "--report: found 'page.pdf'",
+        "--report: found 'no/page.pdf'",
+        "no/page.pdf: cannot be written: there is no folder no",
+        "nowhere/cal.toml: cannot be written: there is no folder nowhere",
+        "--resume bad.jsonl: found the same file as the trace bad.jsonl",
+        "--mtu: found 1000; allowed: 256 B, 512 B, 1024 B, 2048 B or 4096 B",
     ):
         assert part in text
     assert [path.name for path in Path().iterdir()] == ["bad.jsonl"]
+
+
+@pytest.mark.parametrize("floor", ["nan", "inf", "-1", "101"])
+def test_a_floor_that_is_none_is_one_fault(hcasim_: Hcasim, words: list[str], floor: str) -> None:
+    (fault,) = refused(hcasim_, *words, *FREE, "--floor", floor)
+    assert fault == f"--floor: found {floor}; allowed: percent from 0 to 100"
+
+
+def test_a_larger_mtu_than_the_adapters_is_a_fault_of_the_option(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    (fault,) = refused(hcasim_, *words, *FREE, "--mtu", "4096")
+    assert fault.startswith("--mtu: found 4096 B; allowed: up to adapter.limits.max_mtu, 2048 B")
+
+
+def test_a_file_that_holds_no_evaluations_is_said_with_the_rest(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    Path("notes").write_text("mine\n")
+    faults = refused(hcasim_, *words, *FREE, "--resume", "notes", "--seed", "x")
+    assert [fault.partition(":")[0] for fault in faults] == ["notes", "--seed"]
+    assert Path("notes").read_text() == "mine\n"
+
+
+def test_a_trace_of_many_faults_says_the_first(hcasim_: Hcasim, words: list[str]) -> None:
+    lines = Path(words[1]).read_text().splitlines()
+    Path("bad.jsonl").write_text("\n".join([lines[0], *["{}"] * 40]))
+    faults = refused(hcasim_, *words, "bad.jsonl", *FREE)
+    assert faults[10] == "bad.jsonl: ... and 30 more lines that cannot be read"
+    assert len(faults) == 11
 
 
 @pytest.mark.parametrize(
@@ -191,20 +226,20 @@ def test_a_fit_that_makes_no_sense_is_refused(
         (("-o", "a.jsonl"), "-o a.jsonl: found the same file as the trace a.jsonl"),
         (("-o", "link.toml"), "-o link.toml: found the same file as the trace a.jsonl"),
         (("-o", "hard.toml"), "-o hard.toml: found the same file as the trace a.jsonl"),
-        (("./a.jsonl",), "the trace ./a.jsonl: found the same file as the trace a.jsonl"),
+        (("./a.jsonl",), "a.jsonl: found the same trace as a.jsonl; allowed: once"),
         (("--resume", "a.jsonl"), "--resume a.jsonl: found the same file as the trace a.jsonl"),
         (("-o", "c", "--resume", "./c"), "--resume c: found the same file as -o c"),
         (("-o", "r.html", "--report", "r.html"), "--report r.html: found the same file as -o"),
-        (("-o", "new", "--report", "x/../new"), "--report x/../new: found the same file as -o"),
-        (("-o", "c", "b.evaluations", "-o", "b"), "found the same file as the trace b.eval"),
+        (("-o", "n.html", "--report", "x/../n.html"), "--report x/../n.html: found the same file"),
+        (("-o", "c", "other.evaluations", "-o", "other"), "found the same file as the trace other"),
     ],
 )
 def test_no_file_is_written_over_another(
     hcasim_: Hcasim, exact: Path, in_empty_folder: Path, more: tuple[str, ...], message: str
 ) -> None:
     trace = (exact / "write_lat.jsonl").read_bytes()
-    for name in ("a.jsonl", "b.evaluations"):
-        Path(name).write_bytes(trace)
+    Path("a.jsonl").write_bytes(trace)
+    Path("other.evaluations").write_bytes((exact / "read_lat.jsonl").read_bytes())
     Path("link.toml").symlink_to("a.jsonl")
     os.link("a.jsonl", "hard.toml")
     Path("x").mkdir()
@@ -213,6 +248,46 @@ def test_no_file_is_written_over_another(
     )
     assert message in fault
     assert Path("a.jsonl").read_bytes() == trace
+
+
+def test_nothing_is_kept_beside_a_pipe(hcasim_: Hcasim, words: list[str]) -> None:
+    os.mkfifo("pipe")
+    # Without a reader, a writer would wait.
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    found = hcasim_(*words, *FREE[:2], *LINEAR, "-o", "pipe")
+    assert found.code == 0
+    assert os.read(reader, 100).startswith(b"# Written by hcasim")
+    assert [path.name for path in Path().iterdir()] == ["pipe"]
+    # What a search leaves that did not end is kept where the user says.
+    short = [*words, *FREE[:2], *LINEAR, "--budget", "3", "-o", "pipe"]
+    assert hcasim_(*short).code == 2
+    assert [path.name for path in Path().iterdir()] == ["pipe"]
+    assert hcasim_(*short, "--resume", "kept").code == 2
+    assert sorted(path.name for path in Path().iterdir()) == ["kept", "pipe"]
+    os.close(reader)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_nothing_is_kept_for_a_device_that_is_full(hcasim_: Hcasim, words: list[str]) -> None:
+    Path("cal.toml").symlink_to("/dev/full")
+    found = hcasim_(*words, *FREE[:2], *LINEAR, "-o", "cal.toml")
+    assert found.code == 2
+    assert "Error: /dev/full: cannot be written: no space left on device" in found.messages
+    assert [path.name for path in Path().iterdir()] == ["cal.toml"]
+
+
+def test_what_a_link_leads_to_is_what_evaluations_are_kept_beside(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    Path("folder").mkdir()
+    Path("cal.toml").symlink_to("folder/fit.toml")
+    assert hcasim_(*words, *FREE[:2], *LINEAR, "--budget", "3", "-o", "cal.toml").code == 2
+    assert [path.name for path in Path("folder").iterdir()] == ["fit.toml.evaluations"]
+    assert sorted(path.name for path in Path().iterdir()) == ["cal.toml", "folder"]
+    Path("cal.toml").unlink()
+    Path("cal.toml").symlink_to("nowhere/fit.toml")
+    (fault,) = refused(hcasim_, *words, *FREE[:2], "-o", "cal.toml")
+    assert fault.startswith("cal.toml: cannot be written: there is no folder ")
 
 
 def test_the_command_in_a_file_can_be_typed_again() -> None:

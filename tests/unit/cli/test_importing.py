@@ -124,6 +124,40 @@ def test_one_bad_file_keeps_the_others_from_being_written(hcasim_: Hcasim, tmp_p
     assert list(out.iterdir()) == []
 
 
+def test_a_file_of_many_faults_says_the_first_and_counts_the_others(
+    hcasim_: Hcasim, tmp_path: Path
+) -> None:
+    bad, other = tmp_path / "twice.out", tmp_path / "empty"
+    bad.write_text(NP_OUT.read_text() * 2)
+    other.write_text("")
+    found = hcasim_("import", str(bad), str(other)).faults
+    assert found[0] == f"{bad}:127: found 1 bytes again, as in line 2"
+    assert found[9:] == [
+        f"{bad}:136: found 19 bytes again, as in line 11",
+        f"{bad}: ... and 114 more lines that cannot be read",
+        f"{other}: found an empty file; allowed: a tool's output",
+    ]
+    assert len(hcasim_("import", str(bad), "--json").faults) == 124
+
+
+@pytest.mark.parametrize("words", [[], ["-o", "t.jsonl"]])
+def test_a_trace_that_says_nothing_or_not_all_is_noted(
+    words: list[str], hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    header, point, end = outputs.PROBE.splitlines(keepends=True)
+    for lines, told in (
+        ((header, end.replace("1", "0")), "Note: found no points"),
+        ((header, point), "Note: incomplete: the trace has no end"),
+    ):
+        Path("file.jsonl").write_text("".join(lines))
+        found = hcasim_("import", "file.jsonl", *words)
+        assert found.code == 0
+        assert found.messages.splitlines()[-1] == told
+    Path("file.jsonl").write_text(outputs.PROBE)
+    assert "Note" not in hcasim_("import", "file.jsonl", *words).messages
+
+
 def test_all_wrong_options_are_named_at_once(hcasim_: Hcasim, tmp_path: Path) -> None:
     found = hcasim_(
         *("import", str(LAT), str(LAT), "--format", "perftst", "--unit", "MB", "--cpu-mhz", "0"),

@@ -20,6 +20,7 @@ JSON = (DATA / "perftest" / "rxe_write_lat_8B.json").read_text()
 OSU = (DATA / "osu" / "osu_latency_v7.2_hpcx_ib.txt").read_text()
 PACKED = "found data packed by {}; unpack it first ({})"
 NP_OUT = (DATA / "netpipe" / "netpipe3_np.out").read_text()
+TERMINAL = (DATA / "netpipe" / "netpipe3_NPtcp_e1000_2004_stdout.txt").read_text()
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,66 @@ def test_a_file_of_two_tools_is_refused(faults: Faults) -> None:
     ]
     assert "divide the file" in faults(OSU + PERFTEST, "osu")[0]
     assert "divide the file" in faults(PERFTEST + JSON)[0]
+
+
+OTHERS = {
+    "perftest's text": PERFTEST,
+    "perftest's JSON": JSON,
+    "an OSU benchmark": OSU,
+    "NetPIPE's terminal output": TERMINAL,
+    "a trace of hcasim's probes": outputs.PROBE,
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("rows", [4, 125])
+def test_np_out_before_or_behind_another_output_is_one_fault(
+    rows: int, name: str, faults: Faults
+) -> None:
+    np_out = "".join(NP_OUT.splitlines(keepends=True)[:rows])
+    for text, order in (
+        (np_out + OTHERS[name], ("NetPIPE", name)),
+        (OTHERS[name] + np_out, (name, "NetPIPE")),
+    ):
+        (fault,) = faults(text)
+        assert [part.partition(" (line ")[0] for part in fault.split(" and ")] == [
+            f"file: found {order[0]}",
+            order[1],
+        ]
+        assert fault.endswith("divide the file: one tool each")
+    assert faults(np_out + PERFTEST)[0].startswith("file: found NetPIPE (line 2) and ")
+
+
+def test_a_table_of_another_tool_is_not_np_out_by_accident(read: Read) -> None:
+    """100 iterations at 12.5 GB/s agree with a size, Gbit/s and microseconds in each line."""
+    rows = [(2**power, 2**power / 12500) for power in range(16, 22)]
+    osu = "# OSU MPI Latency Test v7.2\n# Size Avg Latency(us) Min Latency(us) Max Latency(us) "
+    osu += "Iterations\n"
+    osu += "".join(f"{n} {t:.2f} {t:.2f} {t:.2f} 100\n" for n, t in rows)
+    assert len(read(osu).points) == 6
+    perftest = outputs.PERFTEST_2008_LAT.partition("      2  ")[0]
+    perftest += "".join(f"{n} 100 {t:.2f} {t:.2f} {t:.2f}\n" for n, t in rows)
+    assert len(read(perftest + outputs.OLD_RULE).points) == 6
+
+
+@pytest.mark.parametrize("text", [PERFTEST, TERMINAL])
+def test_figures_outside_of_a_table_are_passed_over_and_said(text: str, read: Read) -> None:
+    trace = read("12 0.25 1024\n0.01 0.02 0.05\n17 cores\n" + text)
+    assert trace.points == read(text).points
+    assert [note for note in trace.header.notes if "passed over" in note] == [
+        "line 1 was passed over: '12 0.25 1024'",
+        "line 2 was passed over: '0.01 0.02 0.05'",
+    ]
+
+
+def test_an_unknown_output_names_all_that_are_known(faults: Faults) -> None:
+    assert faults("Hello\n") == [
+        (
+            "file: found no output of a known tool; allowed: a trace of hcasim's probes, "
+            "perftest's text, perftest's JSON, an OSU benchmark or NetPIPE; --format says which "
+            "it is"
+        )
+    ]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +236,20 @@ def test_of_a_trace_that_was_cut_in_a_line_the_rest_is_taken(
             ('"complete": true', '"complete": 1'),
             "file:3: complete: found 1; allowed: true or false",
         ),
-        (('"points": 1', '"points": 2'), "file: found 1 points; its end says 2: lines are missing"),
+        (
+            ('"points": 1', '"points": 2'),
+            "file:3: points: found 2; allowed: 1, as there are above: lines are missing, or",
+        ),
+        (
+            ('"points": 1', '"points": 0'),
+            "file:3: points: found 0; allowed: 1, as there are above: lines were added, or",
+        ),
+        (
+            ('{"size": 8}', '{"size": -4}'),
+            "file:2: options.size: found -4; allowed: true or false, a whole number from 0 or text",
+        ),
+        (('{"size": 8}', '{"size": 8, "size": 8}'), "file:2: found the key 'size' twice; allowed:"),
+        (('"workload"', '"record": "point", "workload"'), "file:2: found the key 'record' twice;"),
         (('"point"', '["point"]'), "file:2: record: found ['point']; allowed: header, point"),
         (("hcasim-trace", "hcasim-tracks"), "file:1: schema: found 'hcasim-tracks'"),
         (("{", "[" * 100_000), "file:1: found no JSON: "),
@@ -191,8 +265,65 @@ def test_a_damaged_trace_is_refused(change: tuple[str, str], fault: str, faults:
 def test_an_option_of_another_type_is_one_fault(faults: Faults) -> None:
     text = outputs.PROBE.replace('"options": {', '"options": {"odd": 1.5, ', 1)
     assert text != outputs.PROBE
-    allowed = "allowed: true or false, a whole number or text"
+    allowed = "allowed: true or false, a whole number from 0 or text"
     assert faults(text, "probe") == [f"file:2: options.odd: found 1.5; {allowed}"]
+
+
+HEADER, POINT, END = outputs.PROBE.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (
+            (POINT, END),
+            ["file:1: record: found 'point'; allowed: a header, with which a trace begins"],
+        ),
+        (
+            (HEADER, POINT, HEADER, END),
+            [
+                (
+                    "file:3: record: found 'header'; allowed: one header, as in line 1; "
+                    "divide the file: one trace each"
+                )
+            ],
+        ),
+        (
+            (HEADER, POINT, END, HEADER, POINT, END),
+            [
+                (
+                    "file:4: record: found 'header'; allowed: one header, as in line 1; "
+                    "divide the file: one trace each"
+                )
+            ],
+        ),
+        (
+            (HEADER, POINT, END, POINT, POINT),
+            ["file:4: record: found 'point'; allowed: nothing behind the end in line 3"],
+        ),
+        (
+            (POINT, END, END),
+            [
+                "file:1: record: found 'point'; allowed: a header, with which a trace begins",
+                "file:3: record: found 'end'; allowed: nothing behind the end in line 2",
+            ],
+        ),
+    ],
+)
+def test_a_line_out_of_place_is_named(
+    lines: tuple[str, ...], told: list[str], faults: Faults
+) -> None:
+    assert faults("".join(lines), "probe") == told
+
+
+def test_all_keys_that_come_twice_are_named(faults: Faults) -> None:
+    text = POINT.replace('"unit": "ns"', '"unit": "ns", "unit": "us", "unit": "ns"')
+    text = text.replace('"size": 8', '"size": 8, "size": 9')
+    assert faults(HEADER + text + POINT.replace("8}", "-8}") + END, "probe") == [
+        "file:2: found the key 'size' twice; allowed: once",
+        "file:2: found the key 'unit' twice; allowed: once",
+        "file:3: options.size: found -8; allowed: true or false, a whole number from 0 or text",
+    ]
 
 
 def test_no_fault_of_a_trace_speaks_of_inputs(faults: Faults) -> None:

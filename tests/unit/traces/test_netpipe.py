@@ -91,10 +91,10 @@ def test_memory_that_no_cache_holds_is_an_option(read: Read) -> None:
         (
             TERMINAL,
             ("0.03 Mbps", "0.03 Gbps"),
-            "file:5: found Gbps and usec; allowed: Mbps",
+            "file:5: found 'Gbps' and 'usec'; allowed: Mbps",
         ),
         (TERMINAL, ("0.03 Mbps", "-0.03 Mbps"), "file:5: throughput: found '-0.03'; it cannot"),
-        (TERMINAL, ("250.03 usec", "250.03 nsecs"), "file:5: found Mbps and nsecs; allowed"),
+        (TERMINAL, ("250.03 usec", "250.03 nsecs"), "file:5: found 'Mbps' and 'nsecs'; allowed"),
         (TERMINAL, (" 0.03 Mbps in     250.03 usec", ""), "file:5: found '' behind the arrow"),
         (TERMINAL, ("  1:       2 bytes", "  1:       1 bytes"), "file:6: found 1 bytes again"),
         (TERMINAL, ("Mbps in     250.03 usec", "Mbps at     250.03 usec"), "behind the arrow"),
@@ -107,6 +107,40 @@ def test_what_cannot_be_read_is_named(
     assert changed != text
     found = faults(changed)
     assert any(fault in one for one in found), found
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_unit_that_is_not_known_is_not_called_cut(partial: bool, faults: Faults) -> None:
+    lines = TERMINAL.splitlines(keepends=True)
+    last = len(lines)
+    for old, new, told in (
+        (" Mbps", " Qbps", "'Qbps' and 'usec'"),
+        (" usec", " msec", "'Mbps' and 'msec'"),
+    ):
+        found = faults(TERMINAL.replace(old, new), partial=partial)
+        assert len(found) == sum("-->" in line for line in lines)
+        assert all(fault.endswith(f"found {told}; allowed: Mbps and usec") for fault in found)
+        # Nor in the last line, if something ends it.
+        changed = "".join([*lines[:-1], lines[-1].replace(old, new)])
+        assert faults(changed, partial=partial) == [
+            f"file:{last}: found {told}; allowed: Mbps and usec"
+        ]
+
+
+def test_a_unit_that_nothing_ends_may_be_cut(read: Read, faults: Faults) -> None:
+    text = TERMINAL.rstrip()[:-2]
+    last = len(TERMINAL.splitlines())
+    assert faults(text) == [
+        (
+            f"file:{last}: found 'Mbps' and 'us'; allowed: Mbps and usec: "
+            "the output was cut short; --partial takes what is there"
+        )
+    ]
+    trace = read(text, partial=True)
+    assert trace.points == read(TERMINAL).points[:-1]
+    assert f"line {last} was cut short and passed over" in trace.header.notes
+    only = TERMINAL.splitlines()[4]
+    assert faults(only[:-2], partial=True) == ["file: found no whole result"]
 
 
 def test_too_few_digits_leave_the_unit_to_the_user(read: Read, faults: Faults) -> None:

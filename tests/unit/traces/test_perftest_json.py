@@ -89,6 +89,18 @@ def test_a_file_that_was_cut_short_is_refused(lines: int, faults: Faults) -> Non
     assert "cut short" in faults(text)[0]
 
 
+@pytest.mark.parametrize("partial", [False, True])
+@pytest.mark.parametrize("text", [LAT, outputs.PERFTEST_2024_JSON])
+def test_wherever_a_file_was_cut_it_says_that_nothing_of_it_can_be_taken(
+    text: str, partial: bool, faults: Faults
+) -> None:
+    text = text.rstrip()
+    begin = text.index("test_info") + len('test_info": {')
+    for length in range(begin, len(text)):
+        (fault,) = faults(text[:length], partial=partial)
+        assert fault.count("the file was cut short; --partial cannot help") == 1, fault
+
+
 def test_memory_of_an_accelerator_is_told_by_an_option(read: Read) -> None:
     text = outputs.PERFTEST_2024_JSON.replace(
         '"Data_ex_method"', '"Use_ROCm_memory": "ON",\n"Data_ex_method"'
