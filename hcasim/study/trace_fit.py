@@ -154,17 +154,23 @@ class TraceFit:
 
     def _doubts(self) -> list[str]:
         """Return what speaks against the model or the samples."""
+        missed = [
+            f"{curve.name} is not met: {curve.rms:.1f} deviations off (rms)"
+            for curve in self.curves()
+            if curve.role == "fitted" and curve.rms > FAR
+        ]
+        met = not missed and self.report.inflation <= 1
+        why = (
+            "all curves are met there"
+            if met
+            else ("the model may lack something, or the bounds are too tight")
+        )
         lines = []
         for one in self.report.parameters:
             bounds = one.parameter.low, one.parameter.high
             if one.value in bounds and (one.value != one.parameter.start or one.verdict.known):
-                lines.append(
-                    f"{one.path} is at a bound of what was allowed: the model may lack something, "
-                    "or the bounds are too tight"
-                )
-        for curve in self.curves():
-            if curve.role == "fitted" and curve.rms > FAR:
-                lines.append(f"{curve.name} is not met: {curve.rms:.1f} deviations off (rms)")
+                lines.append(f"{one.path} is at a bound of what was allowed: {why}")
+        lines += missed
         if self.report.inflation > OPAQUE:
             lines.append(
                 "the model does not describe these curves: its parameters say little of the machine"
