@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hcasim.calibrate.profile import Profile
@@ -83,16 +84,16 @@ def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> S
 
     space = Space(profile.report)
     usual = _Mixture.around(space, profile.ends)
-    proposals: list[tuple[_Mixture, float]] = []
+    proposals: list[_Mixture] = []
     mixture = usual
     # The fit itself is always one of them, so that there is one at all.
     places, costs = space.start[None, :], [space.local.loss.cost(space.local.residuals)]
     for _ in range(ROUNDS):
-        proposals.append((mixture, mixture.inside()))
+        proposals.append(mixture)
         found = mixture.draw(rng, PROPOSALS)
         costs += [space.local.loss.cost(one) for one in space.residuals(list(found))]
         places = np.concatenate([places, found])
-        density = np.sum([one.density(places) / inside for one, inside in proposals], axis=0)
+        density = np.sum([one.density(places) for one in proposals], axis=0)
         logs = -(np.array(costs) - min(costs)) / space.scale - np.log(density)
         weights = np.exp(logs - logs.max())
         weights /= weights.sum()
@@ -169,8 +170,9 @@ class _Mixture:
             np.append(self.shares / 2, 0.5),
         )
 
+    @cached_property
     def inside(self) -> float:
-        """Return which share of it is within the bounds, an integral by draws of its own."""
+        """Which share of it is within the bounds, an integral by draws of its own."""
         import numpy as np
 
         return max(1, len(self._within(np.random.default_rng(0), TRIAL))) / TRIAL
@@ -198,7 +200,11 @@ class _Mixture:
         return found
 
     def density(self, places: Array) -> Array:
-        """Return the density at places by parameters, up to a factor."""
+        """Return the density of what is drawn, up to a factor that is the same for all mixtures.
+
+        Parameters:
+            places: by parameters, within the bounds.
+        """
         import numpy as np
 
         size = places.shape[1]
@@ -207,7 +213,7 @@ class _Mixture:
             off = np.linalg.solve(root, (places - middle).T)
             fall = (1 + np.sum(off**2, axis=0) / TAIL) ** (-0.5 * (TAIL + size))
             found += share * fall / np.prod(np.diag(root))
-        return found
+        return found / self.inside
 
 
 def _room(place: Array, direction: Array) -> tuple[float, float]:

@@ -8,8 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from hcasim.calibrate import calibrate, sampling
-from hcasim.calibrate.profile import profiled
+from hcasim.calibrate.profile import Profile, profiled
 from hcasim.calibrate.sampling import ENOUGH, straight_samples, weighed_samples
+from hcasim.calibrate.sampling import _Mixture as Mixture
 from hcasim.calibrate.search import TRACES
 from hcasim.catalog import Fit
 from tests.unit.calibrate.toys import (
@@ -89,6 +90,36 @@ def test_that_few_places_carry_the_weight_is_known(
     assert profile.report.local.objective.evaluations > before + 2 * 5
 
 
+@pytest.mark.parametrize("middle", [0.5, 0.0, 1.2])
+def test_mixtures_have_the_same_weight_within_the_bounds(middle: float) -> None:
+    places = np.linspace(0, 1, 20_001)[:, None]
+    usual = Mixture(np.array([[0.5]]), np.array([[[0.05]]]), np.ones(1))
+    other = Mixture(np.array([[middle]]), np.array([[[0.2]]]), np.ones(1))
+    both = other.and_around(np.array([[0.3], [0.5], [0.6], [0.8], [0.9]]), np.full(5, 0.2))
+    weights = [float(one.density(places).mean()) for one in (usual, other, both)]
+    assert weights[1:] == pytest.approx([weights[0]] * 2, rel=0.05)
+    # Half of its draws are around the places.
+    drawn = both.draw(np.random.default_rng(1), 4000)
+    assert np.mean(np.abs(drawn - 0.62) < 0.25) > 0.4
+
+
+def test_places_are_looked_for_where_the_weight_is(
+    curved_fit: Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From proposals that are far too wide, as at a corner or beside a step."""
+    report = calibrate(curved_fit, measured(3), run=run_curved, search=TRACES)
+    sure = report.local.confidence
+    wide = replace(sure, covariance=25 * sure.covariance)
+    start = profiled(report).ends.mean(axis=0)
+    spoilt = Profile(replace(report, local=replace(report.local, confidence=wide)), start[None])
+    found = weighed_samples(spoilt, np.random.default_rng(1), 200)
+    assert found.support >= ENOUGH
+    for n, one in enumerate(report.parameters):
+        assert np.std(found.values[:, n]) == pytest.approx(one.deviation, rel=0.4)
+    monkeypatch.setattr(sampling, "EARLY", sampling.ROUNDS)
+    assert weighed_samples(spoilt, np.random.default_rng(1), 200).support < 0.6 * found.support
+
+
 def test_a_better_place_that_is_come_upon_is_known(curved_fit: Fit) -> None:
     good = calibrate(curved_fit, measured(4), run=run_curved, search=TRACES)
     profile = profiled(good)
@@ -102,6 +133,9 @@ def test_a_better_place_that_is_come_upon_is_known(curved_fit: Fit) -> None:
     assert found is not None
     assert local.loss.cost(local.objective.residuals(found)) < local.loss.cost(lost)
     assert weighed_samples(profiled(spoilt), np.random.default_rng(1), 50).cheaper is not None
+    # Where errors are so large that this is nothing, it is no better place.
+    blurred = replace(local, residuals=lost, confidence=replace(local.confidence, scale=1e3))
+    assert profiled(replace(good, local=blurred)).cheaper is None
 
 
 @pytest.mark.slow
