@@ -22,7 +22,7 @@ PROPOSALS = 50
 """Places at which samples are looked for at once."""
 ENOUGH = 30.0
 """So many places of equal weight are enough for quantiles of 5 and 95 %."""
-ROUNDS = 8
+ROUNDS = 6
 """Most times that more places are looked for to have enough."""
 EARLY = 2
 """So many times they are looked for along the profiles alone, which reach every end."""
@@ -140,11 +140,14 @@ class _Mixture:
             for station in range(1, STATIONS + 1):
                 middles.append(space.start + way * station / STATIONS)
                 spreads.append(core + np.outer(way, way) / STATIONS**2)
-        # The fit has as many as all ways together.
+        roots = np.array([np.linalg.cholesky(one) for one in spreads])
+        # Of one half the fit has as many as all ways together; the other goes by how much room
+        # each has, most of which is where the data leave a parameter open.
         shares = np.ones(len(middles))
         shares[0] = max(1, len(middles) - 1)
-        roots = np.array([np.linalg.cholesky(one) for one in spreads])
-        return cls(np.array(middles), roots, shares / shares.sum())
+        room = np.prod(np.diagonal(roots, axis1=1, axis2=2), axis=1)
+        shares = (shares / shares.sum() + room / room.sum()) / 2
+        return cls(np.array(middles), roots, shares)
 
     def and_around(self, places: Array, weights: Array) -> _Mixture:
         """Return a mixture half of which is around what carries the weight.

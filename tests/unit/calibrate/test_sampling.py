@@ -71,7 +71,8 @@ def test_samples_fill_a_move_that_the_data_do_not_notice(make_fit: MakeFit, seed
     found = weighed_samples(profiled(report), np.random.default_rng(seed), 200)
     low, middle, high = np.quantile(found.values[:, 1], [0.05, 0.5, 0.95])
     assert low < 150_000
-    assert 350_000 < middle < 650_000
+    # The median of 30 places scatters by 90 ns.
+    assert 275_000 < middle < 725_000
     assert high > 850_000
 
 
