@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +104,16 @@ def test_mixtures_have_the_same_weight_within_the_bounds(middle: float) -> None:
     # Half of its draws are around the places.
     drawn = both.draw(np.random.default_rng(1), 4000)
     assert np.mean(np.abs(drawn - 0.62) < 0.25) > 0.4
+
+
+def test_ways_with_more_room_get_more_places() -> None:
+    """Along one the data leave a parameter open, where the first order does not see it."""
+    known: Any = SimpleNamespace(start=np.array([0.1, 0.5]), spread=1e-4 * np.eye(2))
+    mixture = Mixture.around(known, np.array([[0.9, 0.5], [0.1, 0.52]]))
+    fit, wide, narrow = mixture.shares[0], mixture.shares[1:5].sum(), mixture.shares[5:].sum()
+    assert wide > 2 * narrow
+    assert fit > 0.25
+    assert fit + wide + narrow == pytest.approx(1)
 
 
 def test_places_are_looked_for_where_the_weight_is(
