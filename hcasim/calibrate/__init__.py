@@ -1,6 +1,7 @@
 """Calibration: what no public source gives, fitted to published numbers, with its uncertainty."""
 
-from hcasim.calibrate.calibration import Calibration, read_calibration
+from hcasim.calibrate.calibration import Calibration
+from hcasim.calibrate.calibration_file import read_calibration
 from hcasim.calibrate.confidence import Confidence, confidence
 from hcasim.calibrate.fit import calibrate
 from hcasim.calibrate.fitted import FittedParameter, Residual

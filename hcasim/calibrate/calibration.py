@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from hcasim.calibrate.calibration_file import read_contents
 from hcasim.calibrate.freeing import fit_path
+from hcasim.calibrate.identifiability import partners
 from hcasim.calibrate.objective import prefixes
 from hcasim.calibrate.parameters import find_leaf, leaf_of
 from hcasim.catalog import CatalogError, Fit, Machine, Parameter, render_fit, resolve
@@ -79,8 +78,7 @@ class Calibration:
 
     def partners(self, path: str) -> list[str]:
         """Return in combination with what alone a parameter was known, by the path of a fit."""
-        words = self.fit.entries[path].verdict.split()
-        return [one for one in self.fit.entries if one != path and one in words]
+        return partners(self.fit.entries[path].verdict)
 
     def base(self) -> dict[str, int | bool]:
         """Return what the machine differed in that was fitted, besides its settings.
@@ -133,15 +131,6 @@ class Calibration:
             self.mark(one, fit_path(machine.id, machine.adapter.id, one.path))
             for one in machine.parameters
         )
-
-
-def read_calibration(file: Path) -> Calibration:
-    """Read a calibration file; a fit of the catalogue is one, too.
-
-    Raises:
-        CatalogError: every fault of the file.
-    """
-    return Calibration(**vars(read_contents(file)))
 
 
 def render_calibration(calibration: Calibration, header: Sequence[str]) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from hcasim.calibrate.calibration import Calibration
 from hcasim.calibrate.calibration_keys import CURVE, MADE, TRACE, name_faults, table_faults
 from hcasim.calibrate.calibration_machine import machine_faults, setting_faults
 from hcasim.calibrate.calibration_values import name_clashes, sample_faults, value_faults
 from hcasim.calibrate.parameters import find_leaf, leaf_of
 from hcasim.catalog import (
     CatalogError,
-    Fit,
     FittedValue,
     list_ids,
     nearest,
@@ -32,19 +32,7 @@ _ALLOWED = "allowed: a calibration file, as `hcasim calibrate ... -o FILE` write
 _ENTRY = dict.fromkeys(one.name for one in fields(FittedValue) if one.name != "multiple")
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What a calibration file holds; the fields are those of a `Calibration`."""
-
-    fit: Fit
-    made: Mapping[str, Any]
-    settings: Mapping[str, str]
-    traces: tuple[Mapping[str, Any], ...]
-    curves: tuple[Mapping[str, Any], ...]
-    samples: Mapping[str, tuple[int, ...]]
-
-
-def read_contents(file: Path) -> Contents:
+def read_calibration(file: Path) -> Calibration:
     """Read a calibration file; a fit of the catalogue is one, too.
 
     Raises:
@@ -90,7 +78,7 @@ def read_contents(file: Path) -> Contents:
     faults += machine_faults(where, made, settings, None if faults else fit)
     if faults or fit is None:
         raise CatalogError(faults)
-    return Contents(
+    return Calibration(
         fit,
         made,
         settings,

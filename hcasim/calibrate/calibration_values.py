@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hcasim.calibrate.identifiability import partners
 from hcasim.calibrate.parameters import leaf_of
 from hcasim.catalog import Fit, FittedValue, nearest
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.units import UnitError
-
-_TOGETHER = "only in combination with "
 
 
 def value_faults(where: str, fit: Fit) -> Iterator[str]:
@@ -44,7 +43,7 @@ def name_clashes(where: str, fit: Fit, samples: Mapping[str, Any] | None) -> Ite
         samples: by path, if there are any.
     """
     for path, entry in fit.entries.items():
-        for partner in _partners(entry):
+        for partner in partners(entry.verdict):
             if partner not in fit.entries:
                 close = nearest(partner, fit.entries)
                 yield f"{where}: {path}.verdict: found {partner!r}, which is not fitted{close}"
@@ -144,11 +143,3 @@ def _sample_fault(leaf: Leaf, entry: FittedValue, values: list[int]) -> str | No
         return None
     found = f"{outside[0]} ({leaf.format(outside[0])})" if leaf.unit else str(outside[0])
     return f"found {found}; allowed: {_range(leaf, bounds)}, as its bounds say"
-
-
-def _partners(entry: FittedValue) -> list[str]:
-    """Return with what alone a parameter is said to be known."""
-    if not entry.verdict.startswith(_TOGETHER):
-        return []
-    named = entry.verdict.removeprefix(_TOGETHER).partition(",")[0]
-    return named.split(" and ")

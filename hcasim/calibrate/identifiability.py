@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PART = 0.05
 """A parameter takes part in a direction from this share of it on."""
+_TOGETHER = "only in combination with "
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,18 @@ class Verdict:
             return "identified"
         if not self.partners:
             return f"only from {self.known}" if self.known else "not at all"
-        return f"only in combination with {' and '.join(self.partners)}"
+        return f"{_TOGETHER}{' and '.join(self.partners)}"
+
+
+def partners(verdict: str) -> list[str]:
+    """Return with what alone a parameter is known, as its verdict says in a file.
+
+    Parameters:
+        verdict: in words, with what is said of ties behind it.
+    """
+    if not verdict.startswith(_TOGETHER):
+        return []
+    return verdict.removeprefix(_TOGETHER).partition(",")[0].split(" and ")
 
 
 @dataclass(frozen=True)

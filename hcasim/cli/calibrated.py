@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def read_known(file: Path | None, uncertainty: str | None) -> tuple[Calibration | None, list[str]]:
     """Return the calibration that a file holds, and every fault of it."""
-    from hcasim.calibrate.calibration import read_calibration
+    from hcasim.calibrate.calibration_file import read_calibration
     from hcasim.catalog import CatalogError
 
     if file is None:

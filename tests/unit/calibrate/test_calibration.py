@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.calibration import Calibration, read_calibration, render_calibration
+from hcasim.calibrate.calibration import Calibration, render_calibration
+from hcasim.calibrate.calibration_file import read_calibration
 from hcasim.catalog import CatalogError, resolve
 from tests.unit.calibrate.calibrations import of_liu2004
 

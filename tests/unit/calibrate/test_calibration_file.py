@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.calibration import Calibration, read_calibration, render_calibration
+from hcasim.calibrate.calibration import Calibration, render_calibration
+from hcasim.calibrate.calibration_file import read_calibration
 from hcasim.calibrate.calibration_keys import CURVE, MADE, TRACE
 from hcasim.calibrate.freeing import fit_path
 from hcasim.catalog import CatalogError, FittedValue, Testbed, list_ids, load, resolve

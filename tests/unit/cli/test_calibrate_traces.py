@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate import search
-from hcasim.calibrate.calibration import read_calibration
+from hcasim.calibrate.calibration_file import read_calibration
 from hcasim.study import bench
 from hcasim.study.simulated_trace import to_trace, with_noise
 from hcasim.study.trace_request import Request

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.calibration import read_calibration
+from hcasim.calibrate.calibration_file import read_calibration
 from hcasim.study import bench
 from hcasim.study.simulated_trace import to_trace, with_noise
 from hcasim.traces import render

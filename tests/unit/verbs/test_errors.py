@@ -4,6 +4,7 @@ import pytest
 
 from hcasim.verbs import SGE, Access, RecvWR, SendWR
 from tests.rig import (
+    ALL,
     CMP_SWAP,
     FETCH_ADD,
     READ,
@@ -15,13 +16,6 @@ from tests.rig import (
     machine,
     statuses,
 )
-
-REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
-
-
-@pytest.fixture
-def rig() -> Rig:
-    return Rig()
 
 
 @pytest.mark.parametrize("opcode", [WRITE, READ, FETCH_ADD, CMP_SWAP])
@@ -66,7 +60,7 @@ def test_an_operation_needs_its_own_right_on_the_remote_region(
     rig: Rig, opcode: object, right: Access
 ) -> None:
     a, b = rig.peers
-    for access, status in ((REMOTE & ~right, "REM_ACCESS_ERR"), (right, "SUCCESS")):
+    for access, status in ((ALL & ~right, "REM_ACCESS_ERR"), (right, "SUCCESS")):
         region = b.pd.reg_mr(64, access | Access.LOCAL_WRITE)
         qp, _ = rig.connect(a, b)
         request = a.request(opcode, b, remote_addr=region.addr, rkey=region.rkey)
@@ -75,7 +69,7 @@ def test_an_operation_needs_its_own_right_on_the_remote_region(
 
 def test_a_remote_region_of_another_protection_domain_is_a_remote_access_error(rig: Rig) -> None:
     a, b = rig.peers
-    region = b.context.alloc_pd().reg_mr(64, REMOTE)
+    region = b.context.alloc_pd().reg_mr(64, ALL)
     qp, _ = rig.connect(a, b)
     done = rig.exchange(qp, a, a.request(WRITE, b, remote_addr=region.addr, rkey=region.rkey))
     assert statuses(done) == ["REM_ACCESS_ERR"]
@@ -83,7 +77,7 @@ def test_a_remote_region_of_another_protection_domain_is_a_remote_access_error(r
 
 def test_a_deregistered_remote_region_is_a_remote_access_error(rig: Rig) -> None:
     a, b = rig.peers
-    region = b.pd.reg_mr(64, REMOTE)
+    region = b.pd.reg_mr(64, ALL)
     region.dereg()
     qp, _ = rig.connect(a, b)
     done = rig.exchange(qp, a, a.request(WRITE, b, remote_addr=region.addr, rkey=region.rkey))
@@ -113,7 +107,7 @@ def test_a_local_region_of_another_protection_domain_is_a_local_protection_error
     rig: Rig,
 ) -> None:
     a, b = rig.peers
-    region = a.context.alloc_pd().reg_mr(64, REMOTE)
+    region = a.context.alloc_pd().reg_mr(64, ALL)
     qp, _ = rig.connect(a, b)
     request = a.request(WRITE, b, sge=SGE(region.addr, 8, region.lkey))
     assert statuses(rig.exchange(qp, a, request)) == ["LOC_PROT_ERR"]
@@ -295,7 +289,7 @@ def test_an_error_on_one_queue_pair_leaves_the_others_alone(rig: Rig) -> None:
 def test_a_failed_write_leaves_the_target_untouched() -> None:
     rig = Rig(machine())
     a, b = rig.peers
-    small = b.pd.reg_mr(2048, REMOTE)
+    small = b.pd.reg_mr(2048, ALL)
     watch = small.watch(small.addr)
     qp, _ = rig.connect(a, b)
     request = a.request(WRITE, b, 2049, remote_addr=small.addr, rkey=small.rkey)

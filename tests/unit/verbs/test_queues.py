@@ -26,11 +26,6 @@ def refused(errno: str, program: Program, rig: Rig) -> str:
     return str(caught.value)
 
 
-@pytest.fixture
-def rig() -> Rig:
-    return Rig()
-
-
 def fill(peer: Peer, qp: QP, request: SendWR, times: int) -> Program:
     yield from peer.post(qp, *[request] * times)
 

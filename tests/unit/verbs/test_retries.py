@@ -2,7 +2,6 @@
 
 import pytest
 
-from hcasim.verbs import Access
 from tests.rig import (
     FETCH_ADD,
     READ,
@@ -13,13 +12,6 @@ from tests.rig import (
     ids,
     statuses,
 )
-
-REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
-
-
-@pytest.fixture
-def rig() -> Rig:
-    return Rig()
 
 
 def late_receive(rig: Rig, delay_ps: int, **options: int) -> tuple[list, list]:
