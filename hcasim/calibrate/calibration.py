@@ -13,7 +13,7 @@ from hcasim.calibrate.objective import prefixes
 from hcasim.calibrate.parameters import find_leaf, leaf_of
 from hcasim.catalog import CatalogError, Fit, Machine, Parameter, render_fit, resolve
 from hcasim.catalog.fields import Leaf
-from hcasim.catalog.paths import display
+from hcasim.ground.errors import display
 
 
 @dataclass(frozen=True)

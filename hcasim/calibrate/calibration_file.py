@@ -24,7 +24,7 @@ from hcasim.catalog import (
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.fits import parse_fit
 from hcasim.catalog.loader import CLASSES
-from hcasim.catalog.paths import display
+from hcasim.ground.errors import display
 
 _FIT = ("id", "title", "notes")
 _FROM_TRACES = ("made", "traces", "curves", "samples")

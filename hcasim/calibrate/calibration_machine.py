@@ -22,7 +22,7 @@ from hcasim.catalog import (
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.link import mtu_fault
 from hcasim.catalog.overrides import BUS, BUS_KIND, PREFIXES
-from hcasim.catalog.units import UnitError
+from hcasim.ground.units import UnitError
 
 _SETTING = re.compile(rf"(?<![\w.])(?:{'|'.join(PREFIXES)})\.(?=[a-z])")
 

@@ -9,7 +9,7 @@ from hcasim.calibrate.identifiability import partners
 from hcasim.calibrate.parameters import leaf_of
 from hcasim.catalog import Fit, FittedValue, nearest
 from hcasim.catalog.fields import Leaf
-from hcasim.catalog.units import UnitError
+from hcasim.ground.units import UnitError
 
 
 def value_faults(where: str, fit: Fit) -> Iterator[str]:

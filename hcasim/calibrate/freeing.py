@@ -11,7 +11,7 @@ from hcasim.calibrate.parameters import FreeParameter, free_parameters, leaf_of
 from hcasim.catalog import CatalogError, Fit, FittedValue, Machine, Parameter, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.overrides import BUS, BUS_KIND
-from hcasim.catalog.units import TIME, UnitError
+from hcasim.ground.units import TIME, UnitError
 
 FACTOR = 10
 NOTHING = 10**6

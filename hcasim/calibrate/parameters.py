@@ -10,8 +10,8 @@ from hcasim.catalog import CatalogError, Fit, FittedValue, list_ids, nearest, on
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.catalog.files import unknown_id
 from hcasim.catalog.loader import CLASSES
-from hcasim.catalog.paths import display
-from hcasim.catalog.units import FREQUENCY, RATE, TIME, UnitError
+from hcasim.ground.errors import display
+from hcasim.ground.units import FREQUENCY, RATE, TIME, UnitError
 
 DIGITS = 5
 """To so many digits of the distance of the bounds a rate or frequency is given."""

@@ -1,7 +1,6 @@
 """The catalogue of hardware and experiments: from ids to frozen, validated descriptions."""
 
 from hcasim.catalog.adapter import Adapter, Cache, PcieDevice, PcixDevice
-from hcasim.catalog.errors import CatalogError, nearest, one_of
 from hcasim.catalog.files import KINDS, MODELS, list_ids, load_fit, read_toml
 from hcasim.catalog.fits import Fit, FittedValue, fit_path, render_fit
 from hcasim.catalog.host import Host
@@ -9,7 +8,6 @@ from hcasim.catalog.link import MTUS, EthernetLink, InfinibandLink, Link
 from hcasim.catalog.loader import Loaded, find_kind, load
 from hcasim.catalog.machine import Machine
 from hcasim.catalog.paths import data_path
-from hcasim.catalog.printable import printable
 from hcasim.catalog.protocol import InfinibandProtocol, IwarpProtocol
 from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter
 from hcasim.catalog.resolve import resolve
@@ -17,7 +15,9 @@ from hcasim.catalog.schema import file_schema
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
-from hcasim.catalog.units import UnitError, format_size, format_time, parse_size, parse_time
+from hcasim.ground.errors import CatalogError, nearest, one_of
+from hcasim.ground.printable import printable
+from hcasim.ground.units import UnitError, format_size, format_time, parse_size, parse_time
 
 __all__ = [
     "EVIDENCE",

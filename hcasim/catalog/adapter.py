@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 
 from hcasim.catalog.bridge import Bridge, Burst
 from hcasim.catalog.description import PLAIN, Count, Description, Latency, Section, Size
-from hcasim.catalog.errors import one_of
 from hcasim.catalog.protocol import Protocol
-from hcasim.catalog.units import FREQUENCY, RATE, SIZE
+from hcasim.ground.errors import one_of
+from hcasim.ground.units import FREQUENCY, RATE, SIZE
 
 FirmwareMode = Literal["tavor", "mem", "memfree"]
 _Payload = Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE]

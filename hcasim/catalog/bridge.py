@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hcasim.catalog.description import Latency, Section, Size
-from hcasim.catalog.units import SIZE
+from hcasim.ground.units import SIZE
 
 Burst = Annotated[int, SIZE, Field(ge=128, le=4096, multiple_of=128)]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hcasim.catalog.adapter import PcieDevice
-from hcasim.catalog.errors import one_of
 from hcasim.catalog.link import InfinibandLink
 from hcasim.catalog.machine import Machine
 from hcasim.catalog.protocol import LINK_OF, IwarpProtocol
-from hcasim.catalog.units import format_size
+from hcasim.ground.errors import one_of
+from hcasim.ground.units import format_size
 
 HEADROOM = 128
 """Bytes that a packet may have beyond the MTU: all headers and checks of either link fit."""

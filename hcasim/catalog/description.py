@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hcasim.catalog.units import Bytes, Picoseconds
+from hcasim.ground.units import Bytes, Picoseconds
 
 
 class Plain:

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from hcasim.catalog.description import Plain
-from hcasim.catalog.errors import nearest, one_of
 from hcasim.catalog.provenance import Value
-from hcasim.catalog.units import Unit, UnitError
+from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.units import Unit, UnitError
 
 DEPTH = 6
 """Levels of sections: three buses and the bridges between them."""

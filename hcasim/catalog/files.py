@@ -7,9 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from hcasim.catalog.errors import CatalogError, nearest, one_of
 from hcasim.catalog.fits import Fit, fit_path, parse_fit
-from hcasim.catalog.paths import data_path, display
+from hcasim.catalog.paths import data_path
+from hcasim.ground.errors import CatalogError, display, nearest, one_of
 
 MODELS = ("adapters", "hosts", "switches", "stacks", "testbeds")
 KINDS = (*MODELS, "scenarios", "calibrations")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hcasim.catalog.errors import CatalogError, nearest, one_of
-from hcasim.catalog.paths import data_path, display
-from hcasim.catalog.printable import printable
+from hcasim.catalog.paths import data_path
+from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.printable import printable
 
 _ENTRY_KEYS = (
     "value",

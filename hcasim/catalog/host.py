@@ -8,7 +8,7 @@ from pydantic import Field
 
 from hcasim.catalog.bridge import Bridge, PcixBridge
 from hcasim.catalog.description import Description, Latency, Section
-from hcasim.catalog.units import RATE, SIZE
+from hcasim.ground.units import RATE, SIZE
 
 
 class Memory(Section):

@@ -10,7 +10,18 @@ from pydantic import Field
 
 from hcasim.catalog.description import PLAIN, Section
 from hcasim.catalog.fields import Leaf
-from hcasim.catalog.units import DELAY, LENGTH, SIZE
+from hcasim.ground.units import DELAY, LENGTH, SIZE
+
+LANE_RATES = {
+    "SDR": 2.5,
+    "DDR": 5.0,
+    "QDR": 10.0,
+    "FDR10": 10.3125,
+    "FDR": 14.0625,
+    "EDR": 25.78125,
+    "HDR": 53.125,
+}
+"""Gbit/s of an InfiniBand lane, by its name (InfiniBand Architecture Specification volume 2)."""
 
 CableLength = Annotated[int, LENGTH, Field(ge=0, le=10**8)]
 Propagation = Annotated[int, DELAY, Field(ge=3335, le=10**5)]

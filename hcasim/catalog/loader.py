@@ -9,7 +9,6 @@ from typing import Any
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.description import Description
-from hcasim.catalog.errors import CatalogError, nearest, one_of
 from hcasim.catalog.files import MODELS, list_ids, model_path, unknown_id
 from hcasim.catalog.host import Host
 from hcasim.catalog.provenance import Parameter
@@ -18,6 +17,7 @@ from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
 from hcasim.catalog.validate import build
+from hcasim.ground.errors import CatalogError, nearest, one_of
 
 CLASSES: Mapping[str, type[Description]] = {
     "adapters": Adapter,

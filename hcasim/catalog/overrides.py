@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hcasim.catalog.errors import nearest, one_of
 from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
 from hcasim.catalog.loader import load
 from hcasim.catalog.provenance import Parameter
-from hcasim.catalog.units import UnitError
+from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.units import UnitError
 
 BUS = "adapter.bus"
 BUS_KIND = f"{BUS}.kind"

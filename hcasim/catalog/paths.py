@@ -29,11 +29,3 @@ def data_path(*parts: str) -> Path:
         if root.joinpath(*parts[:1]).is_dir():
             return candidate
     return candidates[-1]
-
-
-def display(path: Path) -> str:
-    """Write a path as short as it can be and still be opened from the current folder."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except (ValueError, OSError):
-        return str(path)

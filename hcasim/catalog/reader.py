@@ -8,14 +8,13 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from hcasim.catalog.errors import CatalogError, nearest, one_of
 from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of, leaf_paths
 from hcasim.catalog.files import list_ids, load_fit, read_toml, unknown_id
 from hcasim.catalog.fits import Fit, FittedValue
-from hcasim.catalog.paths import display
 from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter, Value
-from hcasim.catalog.units import UnitError
 from hcasim.catalog.validate import build
+from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.units import UnitError
 
 _LEAF_KEYS = ("value", "evidence", "source", "fit")
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.consistency import contradictions
-from hcasim.catalog.errors import CatalogError, nearest
 from hcasim.catalog.fields import Leaf, keys_of
 from hcasim.catalog.files import list_ids, unknown_id
 from hcasim.catalog.host import Host
@@ -24,6 +23,7 @@ from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
 from hcasim.catalog.validate import build
+from hcasim.ground.errors import CatalogError, nearest
 
 M = TypeVar("M", bound=BaseModel)
 

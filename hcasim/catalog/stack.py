@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hcasim.catalog.description import Count, Description, Latency, Section
-from hcasim.catalog.units import SIZE
+from hcasim.ground.units import SIZE
 
 _Reserved = Annotated[int, Field(ge=0, le=2**20)]
 

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from hcasim.catalog.description import Description, Name, Names
 from hcasim.catalog.link import Link, mtu_fault
-from hcasim.catalog.units import SIZE, format_size
+from hcasim.ground.units import SIZE, format_size
 
 
 class Testbed(Description):

@@ -23,8 +23,8 @@ from hcasim.cli.output import note, progress_bar
 from hcasim.cli.saving import lost_bands, save, saving_fault
 
 if TYPE_CHECKING:
-    from hcasim.study import Benchmark
-    from hcasim.study.points import Job
+    from hcasim.runs.benchmark import Benchmark
+    from hcasim.runs.pool import Job
 
 
 # Values are taken as text, so that all that is wrong can be said at once.
@@ -117,8 +117,8 @@ def command(
     as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops when it repeats itself;
     counters count what was run, which is all of it with --exact.
     """
-    from hcasim.study import run_benchmark
-    from hcasim.study.uncertainty import with_bands
+    from hcasim.calibrate.bands import with_bands
+    from hcasim.runs.benchmark import run_benchmark
 
     known, faults = read_known(calibration, uncertainty)
     base, samples = calibrated(known, uncertainty, given, faults)
@@ -173,7 +173,8 @@ def _trace_faults(file: Path, prepared: list[Job]) -> Iterator[str]:
 
 def _run_traced(job: Job, file: Path) -> Benchmark:
     """Run one point and write a line for each event: time in ps, block, event, details."""
-    from hcasim.study import run_benchmark, write_atomically
+    from hcasim.ground.writing import write_atomically
+    from hcasim.runs.benchmark import run_benchmark
 
     lines = ["time_ps\tblock\tevent\tdetails\n"]
 
@@ -189,7 +190,7 @@ def _run_traced(job: Job, file: Path) -> Benchmark:
 def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Job], list[str]]:
     """Turn the arguments into points, or find every fault."""
     from hcasim.catalog import CatalogError
-    from hcasim.study import prepare
+    from hcasim.runs.benchmark import prepare
 
     faults: list[str] = []
     options: dict[str, Any] = {}

@@ -109,8 +109,8 @@ def _calibrate_paper(
 ) -> None:
     from hcasim.calibrate import calibrate
     from hcasim.catalog import load_fit
-    from hcasim.study import write_atomically
-    from hcasim.study.observations import observations, runner
+    from hcasim.ground.writing import write_atomically
+    from hcasim.papers.observations import observations, runner
 
     faults = [
         f"--{_option(name)}: found without a trace; a fit to claims takes it from its file"

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hcasim.calibrate.objective import Budget
-    from hcasim.study.remember import Memory
-    from hcasim.study.trace_request import Prepared
+    from hcasim.calibrate.traces.evaluations import Memory
+    from hcasim.calibrate.traces.request import Prepared
 
 _BUDGET = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s?)")
 
@@ -31,9 +31,9 @@ def calibrate_traces(
 ) -> None:
     """Fit a machine to traces as the words of the command say."""
     from hcasim.calibrate.freeing import RULE
-    from hcasim.study import write_atomically
-    from hcasim.study.observations import runner
-    from hcasim.study.trace_search import fit_traces
+    from hcasim.calibrate.traces.search import fit_traces
+    from hcasim.ground.writing import write_atomically
+    from hcasim.papers.observations import runner
 
     kept = given["resume"]
     if kept is None and output is not None and not is_device(output):
@@ -71,7 +71,7 @@ def calibrate_traces(
         write_atomically(output, found.render())
         note(f"Wrote {output}")
     if given["report"] is not None:
-        from hcasim.study.fit_page import page
+        from hcasim.calibrate.traces.page import page
 
         write_atomically(given["report"], page(found))
         note(f"Wrote {given['report']}")
@@ -103,8 +103,8 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _memory(kept: Path, faults: list[str]) -> Memory | None:
-    from hcasim.study.files import FileError
-    from hcasim.study.remember import Memory
+    from hcasim.calibrate.traces.evaluations import Memory
+    from hcasim.ground.writing import FileError
 
     try:
         return Memory(kept)
@@ -121,8 +121,8 @@ def _prepared(
     Parameters:
         faults: of the files.
     """
+    from hcasim.calibrate.traces.request import Request, prepare_fit
     from hcasim.catalog import CatalogError, UnitError, parse_size
-    from hcasim.study.trace_request import Request, prepare_fit
 
     if testbed is None:
         faults.append("--testbed: missing; allowed: a testbed, which the traces are compared with")

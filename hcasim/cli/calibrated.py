@@ -33,8 +33,8 @@ def calibrated(
     faults: list[str],
 ) -> tuple[dict[str, str], list[dict[str, str]]]:
     """Return the settings that a calibration makes, and those of each sample."""
+    from hcasim.calibrate.bands import USUAL, chosen_samples
     from hcasim.catalog import CatalogError, resolve
-    from hcasim.study.uncertainty import USUAL, chosen_samples
 
     if calibration is None:
         return {}, []
@@ -69,7 +69,7 @@ def blamed(
 ) -> list[str]:
     """Return faults of a machine; those of what the calibration has set name its file."""
     from hcasim.calibrate.calibration_machine import settings_of
-    from hcasim.catalog.paths import display
+    from hcasim.ground.errors import display
 
     by_hand = _by_hand(given)
     found = []
@@ -91,7 +91,7 @@ def _by_hand(given: dict[str, Any]) -> set[str]:
 
 def note_foreign(calibration: Calibration, testbed: str, adapter: str) -> None:
     """Say what was fitted and does not belong to a machine."""
-    from hcasim.catalog.paths import display
+    from hcasim.ground.errors import display
 
     foreign = calibration.foreign(testbed, adapter)
     if foreign:
@@ -104,7 +104,7 @@ def note_torn(
 ) -> None:
     """Say what is used without that together with which alone it was known."""
     from hcasim.calibrate.freeing import fit_path
-    from hcasim.catalog.paths import display
+    from hcasim.ground.errors import display
 
     foreign = calibration.foreign(testbed, adapter)
     gone = {*foreign, *(fit_path(testbed, adapter, path) for path in by_hand)}
@@ -117,7 +117,7 @@ def note_torn(
 
 def _take_base(calibration: Calibration, testbed: str, adapter: str, given: dict[str, Any]) -> None:
     """Take on MTU and switch of what was calibrated where the words leave them open."""
-    from hcasim.catalog.paths import display
+    from hcasim.ground.errors import display
 
     found = {name: value for name, value in calibration.base().items() if given[name] is None}
     words = " ".join("--no-switch" if n == "no_switch" else f"--{n} {v}" for n, v in found.items())

@@ -43,7 +43,7 @@ def _models() -> list[dict[str, str]]:
 
 
 def _scenarios() -> list[dict[str, str]]:
-    from hcasim.study.scenario import list_scenarios, load_scenario
+    from hcasim.papers.scenario import list_scenarios, load_scenario
 
     scenarios = map(load_scenario, list_scenarios())
     return [{"id": one.id, "workload": one.workload, "title": one.title} for one in scenarios]

@@ -35,7 +35,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         from hcasim.catalog import CatalogError
-        from hcasim.study.files import FileError
+        from hcasim.ground.writing import FileError
 
         try:
             return super().invoke(ctx)

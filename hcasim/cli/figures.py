@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hcasim.study import Replay
+    from hcasim.papers.replay import Replay
 
 
 class Drawable(Protocol):
@@ -20,7 +20,7 @@ class Drawable(Protocol):
 
 def plot_fault(file: Path) -> str | None:
     """Say why a figure cannot be written to this file, before anything is simulated."""
-    from hcasim.study.plots import FORMATS
+    from hcasim.runs.drawing import FORMATS
 
     if file.suffix.lower().removeprefix(".") not in FORMATS:
         allowed = ", ".join(f".{form}" for form in FORMATS)
@@ -32,8 +32,8 @@ def plot_fault(file: Path) -> str | None:
 
 def write_figure(results: Drawable, *files: Path) -> None:
     """Draw results and write them to files; each name's ending says the format."""
-    from hcasim.study import write_atomically
-    from hcasim.study.plots import render
+    from hcasim.ground.writing import write_atomically
+    from hcasim.runs.drawing import render
 
     figure = results.plot()
     for file in files:

@@ -12,7 +12,7 @@ from hcasim.cli.output import print_json, print_table, to_csv
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from hcasim.study import Benchmark
+    from hcasim.runs.benchmark import Benchmark
     from hcasim.workloads import Workload
 
 FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
@@ -88,7 +88,7 @@ def print_benchmark(result: Benchmark, form: str) -> None:
 
 
 def _print_text(result: Benchmark) -> None:
-    from hcasim.study.quantities import title
+    from hcasim.runs.quantities import title
 
     machine, axes, fields = result.machine, result.axes, result.fields
     what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
@@ -109,7 +109,7 @@ def _print_text(result: Benchmark) -> None:
 
 def _named(point: Mapping[str, int]) -> str:
     """A point in words: "4K", "4K, 128 QPs" or "64K, 50 % reuse"."""
-    from hcasim.study import axis_label
+    from hcasim.runs.sizes import axis_label
 
     def word(name: str, value: int) -> str:
         if name == "size":

@@ -183,7 +183,7 @@ def _read(name: str) -> bytes:
 
 
 def _write(traces: list[tuple[str, Trace]]) -> None:
-    from hcasim.study.files import write_atomically
+    from hcasim.ground.writing import write_atomically
     from hcasim.traces import render
 
     texts = [(Path(name), render(trace), trace) for name, trace in traces]

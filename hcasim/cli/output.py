@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 if TYPE_CHECKING:
-    from hcasim.study.points import Progress
+    from hcasim.runs.pool import Progress
 
 _STYLES = {"pass": "green", "fail": "bold red", "deviation": "yellow"}
 
@@ -38,7 +38,7 @@ def print_table(
         wrap: columns whose cells may take several lines of a terminal; the last one without it.
         spare: columns that a terminal narrower than 120 characters does without.
     """
-    from hcasim.catalog import printable
+    from hcasim.ground.printable import printable
 
     title, rows = printable(title), [[printable(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
@@ -90,7 +90,7 @@ def _print_drawn(
 
 def print_line(text: str, *, err: bool = False) -> None:
     """Print a line that may quote what others have named."""
-    from hcasim.catalog import printable
+    from hcasim.ground.printable import printable
 
     click.echo(printable(text), err=err)
 

@@ -12,7 +12,7 @@ from hcasim.cli.figures import stem, write_figure
 from hcasim.cli.output import note, plain_table, print_json, print_table, progress_bar, to_json
 
 if TYPE_CHECKING:
-    from hcasim.study import Report
+    from hcasim.papers.report import Report
 
 TITLE = "Published and simulated"
 _RIGHT = ("published", "simulated", "error")
@@ -42,8 +42,8 @@ def command(
     Without a name, all papers. The exit code is 1 if a claim is missed and no deviation is
     documented for it.
     """
-    from hcasim.study import make_folder, reproduce
-    from hcasim.study.report import COLUMNS
+    from hcasim.ground.writing import make_folder
+    from hcasim.papers.report import COLUMNS, reproduce
 
     if output is not None:
         make_folder(output)
@@ -66,8 +66,8 @@ def command(
 
 
 def _write(report: Report, folder: Path) -> None:
-    from hcasim.study import write_atomically
-    from hcasim.study.report import COLUMNS
+    from hcasim.ground.writing import write_atomically
+    from hcasim.papers.report import COLUMNS
 
     for replay in report.replays:
         name = stem(replay)

@@ -12,7 +12,8 @@ from hcasim.cli.figures import plot_fault, stem, write_figure
 from hcasim.cli.output import note, print_json, print_table, progress_bar, to_csv, to_json
 
 if TYPE_CHECKING:
-    from hcasim.study import Curve, Replay
+    from hcasim.papers.replay import Replay
+    from hcasim.runs.curve import Curve
 
 
 @click.command("run", cls=Command)
@@ -43,8 +44,9 @@ def command(
 
     With --set they are those of another machine than the authors had.
     """
-    from hcasim.study import load_scenarios, make_folder
-    from hcasim.study.replays import replay_all
+    from hcasim.ground.writing import make_folder
+    from hcasim.papers.replay import replay_all
+    from hcasim.papers.scenario import load_scenarios
 
     loaded = load_scenarios(scenarios)
     fault = None if plot is None else plot_fault(plot)
@@ -104,7 +106,7 @@ def _rows(replay: Replay) -> list[dict[str, Any]]:
 
 
 def _print_tables(replays: list[Replay]) -> None:
-    from hcasim.study.quantities import title
+    from hcasim.runs.quantities import title
 
     for number, replay in enumerate(replays):
         if number:
@@ -126,7 +128,7 @@ def _cell(curve: Curve, x: int, field: str) -> str:
 
 
 def _write(replay: Replay, folder: Path) -> None:
-    from hcasim.study import write_atomically
+    from hcasim.ground.writing import write_atomically
 
     name = stem(replay)
     write_atomically(folder / f"{name}.csv", to_csv(_rows(replay)))

@@ -11,7 +11,7 @@ from hcasim.cli.netpipe import np_out
 from hcasim.cli.output import to_csv, to_json
 
 if TYPE_CHECKING:
-    from hcasim.study import Benchmark
+    from hcasim.runs.benchmark import Benchmark
 
 ENDINGS = (".json", ".csv", ".jsonl", ".out")
 NP_OUT = ".out"
@@ -22,7 +22,7 @@ _UNBANDED = {TRACE: "a trace", NP_OUT: "NetPIPE's np.out"}
 def saving_fault(file: Path, workload: str) -> str | None:
     """Say why results cannot be written to this file, before anything is simulated."""
     from hcasim.catalog import one_of
-    from hcasim.study.simulated_trace import has_trace
+    from hcasim.runs.simulated_trace import has_trace
     from hcasim.workloads import WORKLOADS
 
     known = WORKLOADS.get(workload)
@@ -58,8 +58,8 @@ def lost_bands(form: str, output: Path | None, plot: Path | None) -> Iterator[st
 
 def save(result: Benchmark, file: Path) -> None:
     """Write results whole: as JSON, as CSV, as a trace, or as NetPIPE's np.out."""
-    from hcasim.study import write_atomically
-    from hcasim.study.simulated_trace import to_trace
+    from hcasim.ground.writing import write_atomically
+    from hcasim.runs.simulated_trace import to_trace
     from hcasim.traces import render
 
     ending = file.suffix.lower()

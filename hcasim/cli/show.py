@@ -101,7 +101,7 @@ def _parameter(parameter: Parameter, prefix: str) -> dict[str, Any]:
 
 
 def _value(row: dict[str, Any]) -> str:
-    from hcasim.catalog.units import TIME
+    from hcasim.ground.units import TIME
 
     if row["interval"] is None:
         return str(row["text"])
@@ -111,8 +111,8 @@ def _value(row: dict[str, Any]) -> str:
 
 
 def _show_scenario(identifier: str, as_json: bool) -> None:
-    from hcasim.study.scenario import load_scenario
-    from hcasim.study.sizes import axis_label
+    from hcasim.papers.scenario import load_scenario
+    from hcasim.runs.sizes import axis_label
 
     scenario = load_scenario(identifier)
     if as_json:

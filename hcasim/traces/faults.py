@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from hcasim.catalog.errors import nearest, one_of
+from hcasim.ground.errors import nearest, one_of
 
 _SHOWN = 60
 """Characters of what was found that a message repeats."""

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hcasim.catalog.errors import CatalogError, one_of
-from hcasim.catalog.paths import display
+from hcasim.ground.errors import CatalogError, display, one_of
 from hcasim.traces.faults import told
 from hcasim.traces.header import Header
 from hcasim.traces.reading import shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hcasim.catalog.errors import CatalogError
+from hcasim.ground.errors import CatalogError
 from hcasim.traces.files import Trace
 from hcasim.traces.header import Device, Header, Port, Tool
 from hcasim.traces.reading import shown

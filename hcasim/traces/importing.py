@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.ground.errors import CatalogError, one_of
 from hcasim.traces import netpipe, netpipe_terminal, osu, osu_table, perftest, perftest_table
 from hcasim.traces.files import Trace, parse_trace
 from hcasim.traces.header import Header

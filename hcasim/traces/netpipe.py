@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.ground.errors import CatalogError, one_of
 from hcasim.traces.cut import OPEN, is_cut, same_decimals, with_cut
 from hcasim.traces.imported import Imported
 from hcasim.traces.netpipe_rows import WORKLOADS, Form, Row, add, fit_together, repeated

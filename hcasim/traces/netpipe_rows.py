@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from hcasim.catalog.errors import CatalogError
+from hcasim.ground.errors import CatalogError
 from hcasim.traces.header import Device, Port
 from hcasim.traces.imported import Imported
 from hcasim.traces.reading import UNIT_FACTORS, Figure, Hints, Quantity, agree

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
 
-from hcasim.catalog.errors import CatalogError
+from hcasim.ground.errors import CatalogError
 from hcasim.traces.cut import CUT, with_cut
 from hcasim.traces.imported import Imported
 from hcasim.traces.netpipe_rows import Form, Row, add, fit_together, repeated

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.ground.errors import CatalogError, one_of
 from hcasim.traces.cut import CUT, OPEN, is_cut, same_decimals, with_cut
 from hcasim.traces.header import Device, Port
 from hcasim.traces.imported import Imported

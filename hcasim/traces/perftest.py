@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from hcasim.catalog.errors import CatalogError, one_of
+from hcasim.ground.errors import CatalogError, one_of
 from hcasim.traces.cut import CUT, with_cut
 from hcasim.traces.imported import Imported
 from hcasim.traces.perftest_figures import bandwidth, latency

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from hcasim.catalog.errors import one_of
+from hcasim.ground.errors import one_of
 from hcasim.traces.perftest_figures import unit_of
 from hcasim.traces.reading import Figure, Hints, Unreadable, agree, shown
 from hcasim.traces.schema import Measured

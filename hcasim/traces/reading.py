@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 
-from hcasim.catalog.errors import CatalogError, nearest, one_of
+from hcasim.ground.errors import CatalogError, nearest, one_of
 from hcasim.traces.schema import UNITS, Measured, Statistics
 
 _FIGURE = re.compile(r"[0-9]+(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 
-from hcasim.catalog.errors import CatalogError
+from hcasim.ground.errors import CatalogError
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # What Open MPI's mpirun puts before each line: --timestamp-output, --tag-output, and since version

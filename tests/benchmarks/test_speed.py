@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import Machine, resolve
-from hcasim.study import bench
-from hcasim.study.simulated_trace import to_trace, with_noise
+from hcasim.runs.benchmark import bench
+from hcasim.runs.simulated_trace import to_trace, with_noise
 from hcasim.traces import render
 from hcasim.workloads import Options, Point, run_point
 

@@ -4,8 +4,10 @@ import os
 
 import pytest
 
-from hcasim.study import Report, Scenario, list_papers, load_scenarios, reproduce
-from hcasim.study.claims import Claim
+from hcasim.papers.claim import Claim
+from hcasim.papers.experiment import Scenario
+from hcasim.papers.report import Report, reproduce
+from hcasim.papers.scenario import list_papers, load_scenarios
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from hcasim.catalog import resolve
-from hcasim.study import Scenario, list_papers, load_context, load_scenarios
-from hcasim.study.claims import Claim, Context
+from hcasim.papers.claim import Claim, Context
+from hcasim.papers.experiment import Scenario
+from hcasim.papers.scenario import list_papers, load_context, load_scenarios
 
 STATEMENTS = {
     "benjegerdes2004": ("BEN", 23),

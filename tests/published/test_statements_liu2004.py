@@ -3,8 +3,9 @@
 import pytest
 
 from hcasim.catalog import load, resolve
-from hcasim.study import Scenario, load_context, load_scenarios
-from hcasim.study.claims import Context
+from hcasim.papers.claim import Context
+from hcasim.papers.experiment import Scenario
+from hcasim.papers.scenario import load_context, load_scenarios
 
 SCENARIOS = load_scenarios(["liu2004"])
 CONTEXT = {context.id: context for context in load_context("liu2004")}

@@ -20,7 +20,7 @@ from hcasim.calibrate import (
 )
 from hcasim.calibrate.search import searched
 from hcasim.catalog import CatalogError, Fit, FittedValue, load_fit, resolve
-from hcasim.study.observations import observations
+from hcasim.papers.observations import observations
 from hcasim.workloads import Options
 
 MakeFit = Callable[..., Fit]

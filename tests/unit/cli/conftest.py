@@ -13,8 +13,8 @@ import pytest
 import hcasim.workloads
 from hcasim.catalog import Machine
 from hcasim.cli import main
-from hcasim.study import bench
-from hcasim.study.simulated_trace import to_trace
+from hcasim.runs.benchmark import bench
+from hcasim.runs.simulated_trace import to_trace
 from hcasim.traces import render
 from hcasim.workloads import Options, Point
 from tests.unit.cli.fits import SIZES, TRUTH

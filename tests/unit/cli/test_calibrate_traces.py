@@ -12,9 +12,9 @@ import pytest
 
 from hcasim.calibrate import search
 from hcasim.calibrate.calibration_file import read_calibration
-from hcasim.study import bench
-from hcasim.study.simulated_trace import to_trace, with_noise
-from hcasim.study.trace_request import Request
+from hcasim.calibrate.traces.request import Request
+from hcasim.runs.benchmark import bench
+from hcasim.runs.simulated_trace import to_trace, with_noise
 from hcasim.traces import render
 from tests.unit.cli.fits import FREE, LINEAR, SIZES, TRUTH
 
@@ -65,7 +65,7 @@ def test_the_same_words_give_the_same_file_also_after_an_interruption(
 ) -> None:
     few = [*words, *FREE[:2], *LINEAR, "--seed", "3"]
     assert hcasim_(*few, "-o", "one.toml").code == 0
-    from hcasim.study import remember
+    from hcasim.calibrate.traces import evaluations as remember
 
     monkeypatch.setattr(remember, "BATCH", 5)
     add, batches = remember.Memory._add, 0

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate.calibration_file import read_calibration
-from hcasim.study import bench
-from hcasim.study.simulated_trace import to_trace, with_noise
+from hcasim.runs.benchmark import bench
+from hcasim.runs.simulated_trace import to_trace, with_noise
 from hcasim.traces import render
 from tests.unit.cli.fits import FREE, LINEAR, TRUTH
 

@@ -23,12 +23,12 @@ def test_a_missed_claim_gives_exit_code_one_and_an_explanation(hcasim_: Hcasim) 
 
 
 def test_met_claims_give_exit_code_zero(hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hcasim.study.report.judge", lambda claim, *_: passing(claim.id))
+    monkeypatch.setattr("hcasim.papers.report.judge", lambda claim, *_: passing(claim.id))
     assert hcasim_("reproduce", "liu2004/fig02", "-j", "1").code == 0
 
 
 def passing(identifier: str) -> Any:
-    from hcasim.study import Verdict
+    from hcasim.papers.verdict import Verdict
 
     return Verdict(
         id=identifier,

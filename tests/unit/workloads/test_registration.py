@@ -3,7 +3,7 @@
 import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
-from hcasim.study import bench
+from hcasim.runs.benchmark import bench
 from hcasim.workloads import WORKLOADS, Options, run_point
 
 COST = {

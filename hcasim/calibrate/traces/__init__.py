@@ -1,0 +1,1 @@
+"""Fits to traces: what was measured, beside what a machine gives."""

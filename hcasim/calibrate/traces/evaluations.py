@@ -1,0 +1,96 @@
+"""Simulated points kept in a file, so that an interrupted fit goes on where it was."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hcasim import __version__
+from hcasim.calibrate import Run, Trial
+from hcasim.ground.writing import FileError
+
+BATCH = 64
+"""Points that are simulated between two writes: what an interruption may lose."""
+
+
+class Memory:
+    """Rows of points by what was simulated.
+
+    A file of another version of hcasim, or a line that was cut off, counts for nothing.
+
+    Parameters:
+        file: JSON Lines; it is made when the first points are known.
+
+    Attributes:
+        known: how many points the file held.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._rows: dict[str, dict[str, Any]] = {}
+        self._usable = False
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            lines = []
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"{file}: cannot be read: {error}") from None
+        if lines and lines[0] == _first_line():
+            self._usable = True
+            for line in lines[1:]:
+                try:
+                    key, row = json.loads(line)
+                    self._rows[key] = dict(row)
+                except (ValueError, TypeError):
+                    continue
+        elif lines and '"hcasim-evaluations"' not in lines[0]:
+            raise FileError(f"{file}: is not a file of evaluations; name another with --resume")
+        self.known = len(self._rows)
+
+    def over(self, run: Run) -> Run:
+        """Return a runner that asks another only for what is not known."""
+
+        def remembered(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+            keys = [_key(one) for one in trials]
+            missing = {
+                key: one for key, one in zip(keys, trials, strict=True) if key not in self._rows
+            }
+            names = list(missing)
+            for start in range(0, len(names), BATCH):
+                part = names[start : start + BATCH]
+                rows = run([missing[name] for name in part])
+                self._add({name: dict(row) for name, row in zip(part, rows, strict=True)})
+            return [self._rows[key] for key in keys]
+
+        return remembered
+
+    def forget(self) -> None:
+        """Remove the file."""
+        self.file.unlink(missing_ok=True)
+
+    def _add(self, rows: dict[str, dict[str, Any]]) -> None:
+        self._rows |= rows
+        lines = [json.dumps(pair) for pair in rows.items()]
+        try:
+            if not self._usable:
+                self.file.write_text(f"{_first_line()}\n", encoding="utf-8")
+                self._usable = True
+            with self.file.open("a", encoding="utf-8") as stream:
+                # A line that was cut off must not swallow the next one.
+                stream.write("\n" + "\n".join(lines) + "\n")
+        except OSError as error:
+            raise FileError(f"{self.file}: cannot be written: {error.strerror}") from None
+
+
+def _first_line() -> str:
+    return json.dumps({"schema": "hcasim-evaluations", "hcasim": __version__})
+
+
+def _key(trial: Trial) -> str:
+    options = json.dumps(dataclasses.asdict(trial.options), sort_keys=True)
+    text = f"{trial.workload} {trial.machine.digest} {options}"
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,88 @@
+"""Whether a trace was taken on the machine that is described."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hcasim.catalog import (
+    InfinibandLink,
+    IwarpProtocol,
+    Machine,
+    PcieDevice,
+)
+from hcasim.catalog.link import LANE_RATES
+from hcasim.traces import Header
+
+SLACK = 0.07
+"""Drivers round lane rates: 25 for 25.78125, 50 for 53.125."""
+
+
+def mismatches(header: Header, machine: Machine) -> Iterator[str]:
+    """Say what a trace tells of its adapter that is not so on a machine.
+
+    Parameters:
+        header: of the trace; what it does not tell is not compared.
+        machine: the base of a fit.
+
+    Yields:
+        A line for each: what the trace has, what the machine has, and what would change it.
+    """
+    device, adapter = header.device, machine.adapter
+    if header.tool.name == "hcasim" and device.name not in ("", adapter.id):
+        yield f"adapter: found {device.name}; {machine.id} has {adapter.id} here; see --adapter"
+    speaks = "iwarp" if isinstance(adapter.protocol, IwarpProtocol) else "infiniband"
+    if device.transport and device.transport != speaks:
+        yield f"transport: found {device.transport}; {adapter.id} speaks {speaks}"
+    layer, kind = header.port.layer, machine.link.kind
+    if layer and layer != kind:
+        yield f"link: found {layer}; that of {machine.id} is {kind}"
+    else:
+        yield from _rates(header, machine)
+    yield from _slots(header, machine)
+
+
+def _rates(header: Header, machine: Machine) -> Iterator[str]:
+    width, speed = header.port.width, header.port.speed
+    link = machine.link
+    if isinstance(link, InfinibandLink):
+        if width is not None and width != link.width:
+            yield (
+                f"link.width: found {width} lanes; {machine.id} has {link.width}; "
+                f"see --set link.width={width}"
+            )
+        rate = LANE_RATES[link.speed]
+        if speed is not None and abs(speed / rate - 1) > SLACK:
+            near = min(LANE_RATES, key=lambda name: abs(LANE_RATES[name] - speed))
+            yield (
+                f"link.speed: found {speed:g} Gbit/s a lane; {machine.id} has {link.speed}, "
+                f"which is {rate:g}; see --set link.speed={near}"
+            )
+    elif speed is not None:
+        total = speed * (width or 1)
+        if abs(total / link.gigabits - 1) > SLACK:
+            yield (
+                f"link.gigabits: found {total:g} Gbit/s; {machine.id} has {link.gigabits}; "
+                "see --set link.gigabits"
+            )
+
+
+def _slots(header: Header, machine: Machine) -> Iterator[str]:
+    pci, bus, name = header.pci, machine.adapter.bus, machine.adapter.id
+    if pci is None:
+        return
+    told = {
+        "generation": pci.generation,
+        "lanes": pci.lanes,
+        "max_payload": pci.max_payload,
+        "max_read_request": pci.max_read_request,
+    }
+    if not isinstance(bus, PcieDevice):
+        if pci.generation is not None:
+            yield f"bus: found PCI Express; {name} has {bus.kind}; see --set adapter.bus.kind=pcie"
+        return
+    for key, value in told.items():
+        if value is not None and value != getattr(bus, key):
+            yield (
+                f"adapter.bus.{key}: found {value}; {name} has {getattr(bus, key)}; "
+                f"see --set adapter.bus.{key}={value}"
+            )

@@ -1,0 +1,262 @@
+"""What a fit to traces is fitted to: each point that can be simulated, as an observation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from hcasim.calibrate import Observation, Setup
+from hcasim.calibrate.traces.measurement import Measurement, measurement, pooled
+from hcasim.catalog import MTUS, Machine, one_of
+from hcasim.runs.settings import build_options, find_faults, find_workload
+from hcasim.runs.sizes import axis_label
+from hcasim.traces import Measured, Point, Trace
+
+if TYPE_CHECKING:
+    from hcasim.workloads import Options, Workload
+
+FLOOR = 0.01
+"""Relative error that the model may have at any point unless the user says otherwise: what is
+left of a curve where none of the latencies that are fitted shows."""
+_FIELDS = {"latency": "latency_us", "bandwidth": "bandwidth_MBps", "rate": "rate_Mps"}
+"""The key of a row that holds a quantity, the one that says most first: where several are
+measured, the others follow from it."""
+_UNITS = {
+    "latency": ("us", 1e-3),
+    "time": ("us", 1e-3),
+    "bandwidth": ("MB/s", 1),
+    "rate": ("M/s", 1),
+}
+"""By quantity, the unit of a row and how much of it is one of a trace's."""
+_RUNS = ("iters", "warmup")
+_SWEPT = ("size", "qps", "reuse")
+_OTHERWISE = {
+    "tx_depth": "so many requests are in flight all the time; the windows that are simulated "
+    "wait for a reply",
+}
+"""By option that is not simulated, what is instead."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """The description that a fit starts from.
+
+    Parameters:
+        machine: resolved.
+        settings: what-if settings that belong to it.
+        mtu: in bytes instead of that of the traces or the testbed.
+        switch: False for two hosts back to back.
+    """
+
+    machine: Machine
+    settings: Mapping[str, str]
+    mtu: int | None = None
+    switch: bool = True
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The observations of some traces.
+
+    Parameters:
+        observations: one for each point that is simulated.
+        measurements: what each was made of, by its id.
+        floor: relative error that the model may have at each.
+        notes: what was left out, and why.
+    """
+
+    observations: tuple[Observation, ...]
+    measurements: Mapping[str, Measurement]
+    floor: float
+    notes: tuple[str, ...]
+
+    def workloads(self) -> list[str]:
+        """Return the workloads that were measured."""
+        return list(dict.fromkeys(one.setups[0].workload for one in self.observations))
+
+    def split(self, holdout: Iterable[str]) -> tuple[list[Observation], list[Observation]]:
+        """Divide the observations into those that are fitted and those that are held out."""
+        kept: list[Observation] = []
+        out: list[Observation] = []
+        for one in self.observations:
+            (out if one.setups[0].workload in holdout else kept).append(one)
+        return kept, out
+
+
+def gather(traces: Mapping[str, Trace], base: Base, floor: float = FLOOR) -> Evidence:
+    """Turn the points of traces into observations.
+
+    A point counts if hcasim has its workload and all of its options; iterations are at most those
+    of the workload's defaults, because the model repeats itself. What was measured several times
+    is pooled: the model is as wrong at each of them, so its floor enters once.
+
+    Parameters:
+        traces: by name, for messages.
+        base: the machine that the points are simulated on.
+        floor: relative error that the model may have at any point.
+    """
+    taken: dict[_Reading, list[Measurement]] = {}
+    left: dict[str, Counter[str]] = {}
+    for trace in traces.values():
+        for point in trace.points:
+            for reading, one in _readings(point, trace, base, left):
+                taken.setdefault(reading, []).append(one)
+    found: dict[str, Observation] = {}
+    measurements: dict[str, Measurement] = {}
+    for reading, several in taken.items():
+        together = pooled(several)
+        observation = reading.observation(together, floor)
+        identifier, number = observation.id, 1
+        while identifier in found:
+            number += 1
+            identifier = f"{observation.id} #{number}"
+        found[identifier] = replace(observation, id=identifier)
+        measurements[identifier] = together
+    notes = []
+    for reason, counts in left.items():
+        points = "1 point" if counts.total() == 1 else f"{counts.total()} points"
+        notes.append(f"left out {points} of {', '.join(counts)}: {reason}")
+    repeated = [len(several) for several in taken.values() if len(several) > 1]
+    if repeated:
+        notes.append(
+            f"{sum(repeated)} measurements are repeats: pooled, they count as {len(repeated)}"
+        )
+    notes += [
+        f"{name}: {len(trace.failures)} points of it could not be measured"
+        for name, trace in traces.items()
+        if trace.failures
+    ]
+    notes += [
+        f"{name}: was interrupted; what it holds counts"
+        for name, trace in traces.items()
+        if trace.end is None or not trace.end.complete
+    ]
+    return Evidence(tuple(found.values()), measurements, floor, tuple(notes))
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What may be measured again and again: one quantity of one setup."""
+
+    setup: Setup
+    field: str
+    quantity: str
+    curve: str
+
+    def observation(self, taken: Measurement, floor: float) -> Observation:
+        unit, factor = _UNITS[self.quantity]
+        value = taken.value * factor
+        error = taken.deviation(floor) * factor
+        size = axis_label(self.setup.options.size)
+        return Observation(
+            id=f"{self.curve} {size}",
+            setups=(self.setup,),
+            field=self.field,
+            # Seven digits are beyond any measurement and fit on a line.
+            published=Decimal(f"{value:.7g}"),
+            unit=unit,
+            tolerance=error / value,
+            statement=f"{self.quantity} of {size}",
+            error=error,
+            curve=self.curve,
+        )
+
+
+def _readings(
+    point: Point, trace: Trace, base: Base, left: dict[str, Counter[str]]
+) -> Iterator[tuple[_Reading, Measurement]]:
+    workload = find_workload(point.workload)
+    if workload is None:
+        left.setdefault("this workload is not simulated", Counter())[point.workload] += 1
+        return
+    given, faults = _given(point, workload)
+    if "size" in workload.options and "size" not in point.options:
+        faults.append("size: missing")
+    mtu = base.mtu or _mtu(point, trace, base, faults)
+    swept = {name: (given[name],) for name in _SWEPT if name in given}
+    others = {name: value for name, value in given.items() if name not in _SWEPT}
+    faults += find_faults(workload, base.machine, swept, others)
+    if faults:
+        left.setdefault("; ".join(faults), Counter())[point.workload] += 1
+        return
+    options = build_options(workload, given)
+    setup = Setup(
+        workload.name,
+        base.machine.id,
+        base.machine.adapter.id,
+        options,
+        mtu=mtu,
+        overrides=tuple(base.settings.items()),
+        switch=base.switch,
+    )
+    curve = _curve(workload, options)
+    for one, field in _chosen(point.measured, workload):
+        name = curve if one.quantity != "time" else f"{curve}, {one.name}"
+        taken = measurement(one)
+        if not taken.value > 0:
+            left.setdefault("found no number above 0", Counter())[name] += 1
+            continue
+        yield _Reading(setup, field, one.quantity, name), taken
+
+
+def _given(point: Point, workload: Workload) -> tuple[dict[str, Any], list[str]]:
+    """Return the options of a point that mean something to a workload, and those it lacks."""
+    given: dict[str, Any] = {}
+    faults: list[str] = []
+    usual = vars(workload.defaults)
+    for name, value in point.options.items():
+        if name == "mtu":
+            continue
+        if name not in workload.options:
+            if name not in _RUNS and usual.get(name) != value:
+                why = f" ({_OTHERWISE[name]})" if name in _OTHERWISE else ""
+                faults.append(f"{name} {value!r} is not simulated{why}")
+        elif type(value) is not type(usual[name]):
+            faults.append(f"{name}: found {value!r}; allowed: such as {usual[name]!r}")
+        elif name in _RUNS:
+            given[name] = min(int(value), usual[name])
+        else:
+            given[name] = value
+    return given, faults
+
+
+def _mtu(point: Point, trace: Trace, base: Base, faults: list[str]) -> int | None:
+    """Return the path MTU of a point; that of Ethernet is another, which traces do not tell."""
+    if base.machine.link.kind != "infiniband":
+        return None
+    mtu = point.options.get("mtu", trace.header.port.mtu)
+    if mtu is None:
+        return None
+    largest = base.machine.adapter.limits.max_mtu
+    allowed = [int(one) for one in MTUS["infiniband"].choices if int(one) <= largest]
+    if isinstance(mtu, bool) or mtu not in allowed:
+        sizes = one_of([str(one) for one in allowed])
+        faults.append(f"mtu: found {mtu}; allowed: {sizes}; --mtu goes before what traces say")
+        return None
+    return int(mtu)
+
+
+def _chosen(measured: Sequence[Measured], workload: Workload) -> Iterator[tuple[Measured, str]]:
+    """Return what counts of a point: each time, and one of what follows from each other."""
+    for one in measured:
+        if one.quantity == "time" and f"{one.name}_us" in workload.fields:
+            yield one, f"{one.name}_us"
+    for quantity, field in _FIELDS.items():
+        for one in measured:
+            if one.quantity == quantity and field in workload.fields:
+                yield one, field
+                return
+
+
+def _curve(workload: Workload, options: Options) -> str:
+    """Name the curve that a point belongs to: the workload and what is unusual of it."""
+    usual = vars(workload.defaults)
+    special = [
+        name if value is True else f"{name} {value}"
+        for name, value in vars(options).items()
+        if name not in ("size", *_RUNS) and usual[name] != value
+    ]
+    return ", ".join((workload.name, *special))

@@ -1,0 +1,245 @@
+"""What a fit to traces is asked for, checked before anything is simulated."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hcasim.calibrate.freeing import fit_path, free_fit
+from hcasim.calibrate.intervals import KINDS
+from hcasim.calibrate.loss import LOSSES
+from hcasim.calibrate.objective import Budget
+from hcasim.calibrate.parameters import free_parameters
+from hcasim.calibrate.traces.mismatch import mismatches
+from hcasim.calibrate.traces.observations import FLOOR, Base, Evidence, gather
+from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, resolve
+from hcasim.ground.errors import display
+from hcasim.ground.printable import printable
+from hcasim.traces import Trace, read_trace
+from hcasim.traces.faults import few
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a fit to traces was asked for.
+
+    Parameters:
+        traces: files.
+        testbed: id of the base description.
+        adapter: id of an adapter instead of the testbed's default.
+        free: what-if paths, with bounds or without.
+        settings: what-if settings of the base.
+        mtu: in bytes instead of what the traces and the testbed say.
+        switch: False for two hosts back to back.
+        holdout: workloads that are compared and not fitted.
+        loss: one of `LOSSES`.
+        floor: relative error that the model may have at any point.
+        intervals: one of `KINDS`.
+        budget: of the search; without end if None.
+        seed: of bootstraps and samples.
+        allow_mismatch: go on though a trace was taken on another adapter or link.
+    """
+
+    traces: tuple[Path, ...]
+    testbed: str
+    free: tuple[str, ...]
+    adapter: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    mtu: int | None = None
+    switch: bool = True
+    holdout: tuple[str, ...] = ()
+    loss: str = "soft_l1"
+    floor: float = FLOOR
+    intervals: str = "profile"
+    budget: Budget | None = None
+    seed: int = 0
+    allow_mismatch: bool = False
+
+    @property
+    def command(self) -> str:
+        """The command line that makes the same file, whatever folder the traces are in."""
+        words = ["hcasim", "calibrate", *(one.name for one in self.traces)]
+        words += ["--testbed", self.testbed]
+        words += ["--adapter", self.adapter] if self.adapter else []
+        for path, value in self.settings.items():
+            words += ["--set", f"{path}={value}"]
+        for text in self.free:
+            words += ["--free", text]
+        for name in self.holdout:
+            words += ["--holdout", name]
+        words += ["--mtu", str(self.mtu)] if self.mtu else []
+        words += [] if self.switch else ["--no-switch"]
+        if self.budget is not None:
+            seconds, count = self.budget.seconds, self.budget.evaluations
+            words += ["--budget", str(count) if count is not None else f"{seconds:g}s"]
+        words += ["--loss", self.loss, "--floor", f"{100 * self.floor:g}"]
+        words += ["--intervals", self.intervals, "--seed", str(self.seed)]
+        words += ["--allow-mismatch"] if self.allow_mismatch else []
+        return " ".join(_quoted(word) for word in [*words, "-o", "FILE"])
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for the shell, on one line whatever it holds."""
+    if word.isprintable():
+        return shlex.quote(word)
+    # What bash and its like take for a newline.
+    text = word.replace("\\", "\\\\").replace("'", "\\'")
+    told = "".join(
+        one if one.isprintable() else "".join(f"\\x{byte:02x}" for byte in os.fsencode(one))
+        for one in text
+    )
+    return f"$'{told}'"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A fit to traces that has no faults and was not begun.
+
+    Parameters:
+        request: what was asked for.
+        traces: by name.
+        base: the description that it starts from.
+        fit: the free parameters.
+        evidence: the points that are simulated.
+        notes: what a user should know of the traces.
+    """
+
+    request: Request
+    traces: Mapping[str, Trace]
+    base: Base
+    fit: Fit
+    evidence: Evidence
+    notes: tuple[str, ...]
+
+
+def prepare_fit(request: Request) -> Prepared:
+    """Read traces and check a fit to them.
+
+    Raises:
+        CatalogError: every fault of the files and of the request.
+    """
+    faults: list[str] = []
+    traces: dict[str, Trace] = {}
+    for file in request.traces:
+        try:
+            trace = read_trace(file)
+        except CatalogError as error:
+            faults += few(display(file), error.faults)
+            continue
+        same = next((name for name, one in traces.items() if one.sha256 == trace.sha256), None)
+        if same is not None:
+            faults.append(f"{display(file)}: found the same trace as {same}; allowed: once")
+        traces[_unique(printable(file.name), traces)] = trace
+    faults += _word_faults(request)
+    base = fit = None
+    try:
+        base = _base(request)
+    except CatalogError as error:
+        faults += error.faults
+        with suppress(CatalogError):
+            # What else is wrong does not depend on it.
+            base = _base(replace(request, mtu=None))
+    if base is not None:
+        try:
+            fit = free_fit(base.machine, request.free, request.settings)
+        except CatalogError as error:
+            faults += error.faults
+    notes: list[str] = []
+    evidence = None
+    if base is not None:
+        differ = [
+            f"{name}: {text}"
+            for name, trace in traces.items()
+            for text in mismatches(trace.header, base.machine)
+        ]
+        if request.allow_mismatch:
+            notes += differ
+        elif differ:
+            faults += differ
+            faults.append("the traces were taken on another machine; see also --allow-mismatch")
+        # Points without an error would be another fault of a floor that is wrong.
+        evidence = gather(traces, base, FLOOR if _floor_fault(request) else request.floor)
+        notes += evidence.notes
+        if len(traces) == len(request.traces):
+            faults += _holdout_faults(request, evidence)
+    if faults or base is None or fit is None or evidence is None:
+        raise CatalogError(faults)
+    notes += _outside(base.machine, fit)
+    return Prepared(request, traces, base, fit, evidence, tuple(notes))
+
+
+def _outside(machine: Machine, fit: Fit) -> Iterable[str]:
+    """Say which bounds leave out what the description has."""
+    free = {one.path: one for one in free_parameters(fit)}
+    for known in machine.parameters:
+        one = free.get(fit_path(machine.id, machine.adapter.id, known.path))
+        if one is not None and one.start != known.value:
+            start = one.leaf.format(one.start)
+            yield f"{known.path}: found {known.text}, outside the bounds; sets out from {start}"
+
+
+def _base(request: Request) -> Base:
+    try:
+        machine = resolve(
+            request.testbed,
+            adapter=request.adapter,
+            overrides=request.settings,
+            mtu=request.mtu,
+            switch=request.switch,
+        )
+    except CatalogError as error:
+        if request.mtu is None:
+            raise
+        # Here it is an option, and no key of a file.
+        own = f"{request.testbed}: mtu: "
+        faults = [one.replace(own, "mtu: ", 1) for one in error.faults]
+        raise CatalogError(
+            f"--{one}" if one.startswith("mtu: ") else one for one in faults
+        ) from None
+    return Base(machine, request.settings, request.mtu, request.switch)
+
+
+def _word_faults(request: Request) -> Iterable[str]:
+    for name, word, allowed in (
+        ("loss", request.loss, list(LOSSES)),
+        ("intervals", request.intervals, list(KINDS)),
+    ):
+        if word not in allowed:
+            yield f"--{name}: found {word!r}; allowed: {one_of(allowed)}{nearest(word, allowed)}"
+    yield from filter(None, [_floor_fault(request)])
+
+
+def _floor_fault(request: Request) -> str | None:
+    # That also refuses what is no number.
+    if 0 <= request.floor <= 1:
+        return None
+    return f"--floor: found {100 * request.floor:g}; allowed: percent from 0 to 100"
+
+
+def _holdout_faults(request: Request, evidence: Evidence) -> Iterable[str]:
+    measured = evidence.workloads()
+    for name in request.holdout:
+        if name not in measured:
+            allowed = f"; allowed: {one_of(measured)}{nearest(name, measured)}" if measured else ""
+            yield f"--holdout: found {name!r}, of which no point is left{allowed}"
+    fitted, _ = evidence.split(request.holdout)
+    if not fitted:
+        what = "all points are held out" if evidence.observations else "no point can be simulated"
+        yield f"found nothing to fit: {what}"
+        yield from evidence.notes
+    for one in fitted:
+        if one.error is None or not one.error > 0:
+            yield f"{one.id}: its error is not known; allowed: a --floor above 0"
+            break
+
+
+def _unique(name: str, taken: Iterable[str]) -> str:
+    known, number, found = set(taken), 1, name
+    while found in known:
+        number += 1
+        found = f"{name} #{number}"
+    return found

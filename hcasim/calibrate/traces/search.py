@@ -1,0 +1,106 @@
+"""The search for the machine that traces were taken on, with what they leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hcasim.calibrate import FitReport, Observation, Residual, Run, calibrate
+from hcasim.calibrate.intervals import TRIES, unfinished, with_bootstrap, with_linear
+from hcasim.calibrate.loss import LOSSES
+from hcasim.calibrate.objective import Objective
+from hcasim.calibrate.profile import profiled
+from hcasim.calibrate.sampling import Samples, straight_samples, weighed_samples
+from hcasim.calibrate.search import TRACES
+from hcasim.calibrate.traces.fit import TraceFit
+from hcasim.calibrate.traces.observations import Evidence
+from hcasim.calibrate.traces.request import Prepared
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+SAMPLES = 200
+"""Samples that a file keeps."""
+SEARCHES = 4
+"""Most searches, each but the first from a place that is better than the fit before."""
+
+
+def fit_traces(prepared: Prepared, run: Run) -> TraceFit:
+    """Fit a machine to traces.
+
+    Parameters:
+        prepared: of `prepare_fit`.
+        run: simulates points.
+    """
+    evidence = prepared.evidence
+    fitted, held = evidence.split(prepared.request.holdout)
+    report, samples = _searched(prepared, fitted, run)
+    seen = report.local.objective.observations
+    start = {path: one.parameter.start for one in report.parameters for path in one.parameter.paths}
+    (before,) = report.local.objective.simulated([start])
+    after: Sequence[float] = ()
+    if held:
+        parameters = [one.parameter for one in report.parameters]
+        after = Objective(held, parameters, run).simulated([report.local.point])[0].tolist()
+    return TraceFit(
+        prepared,
+        report,
+        tuple(Residual(one, float(value)) for one, value in zip(seen, before, strict=True)),
+        tuple(Residual(one, float(value)) for one, value in zip(held, after, strict=True)),
+        samples,
+    )
+
+
+def _searched(
+    prepared: Prepared, fitted: Sequence[Observation], run: Run
+) -> tuple[FitReport, Samples]:
+    """Search, and look around; if a better place comes up, search again from there."""
+    import numpy as np
+
+    request = prepared.request
+    search = replace(TRACES, loss=LOSSES[request.loss], budget=request.budget)
+    objectives = []
+    for _ in range(SEARCHES):
+        report = calibrate(prepared.fit, fitted, run=run, search=search)
+        objectives.append(report.local.objective)
+        rng = np.random.default_rng(request.seed)
+        if not report.converged:
+            report = unfinished(report)
+        if not report.converged or request.intervals == "linear":
+            report = with_linear(report)
+            samples = straight_samples(report, rng, SAMPLES)
+            break
+        # A bootstrap with a straight model would not see how far the data leave a combination
+        # open: verdicts and samples are those of the simulator.
+        profile = profiled(report)
+        report, cheaper = profile.report, profile.cheaper
+        if cheaper is None:
+            samples = weighed_samples(profile, rng, SAMPLES)
+            cheaper = samples.cheaper
+        if cheaper is None:
+            if request.intervals == "bootstrap":
+                seen = report.local.objective.observations
+                report = with_bootstrap(report, _draws(prepared.evidence, seen, rng))
+            break
+        search = replace(search, begin=cheaper)
+    else:
+        # What meets the data better again and again is no fit.
+        report = with_linear(unfinished(replace(report, converged=False)))
+        samples = straight_samples(report, rng, SAMPLES)
+    evaluations = sum(one.evaluations for one in objectives)
+    return replace(report, evaluations=evaluations), samples
+
+
+def _draws(evidence: Evidence, seen: Sequence[Observation], rng: np.random.Generator) -> Array:
+    """Return what each observation may be off, in its tolerances: tries by observations."""
+    import numpy as np
+
+    columns = []
+    for one in seen:
+        taken = evidence.measurements[one.id]
+        columns.append(taken.draws(rng, TRIES, evidence.floor) / taken.deviation(evidence.floor))
+    return np.array(columns).T

@@ -1,0 +1,1 @@
+"""What every room stands on: data files, units, faults in words, whole files."""

@@ -1,0 +1,48 @@
+"""What the catalogue says when a description or a request is wrong."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+
+class CatalogError(Exception):
+    """Every fault found in one pass over the descriptions.
+
+    Parameters:
+        faults: one line each: file and key path, what was found, what is allowed. A line that
+            comes twice is kept once.
+    """
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults: list[str] = list(dict.fromkeys(faults))
+        super().__init__(self.faults)
+
+    def __str__(self) -> str:
+        return "\n".join(self.faults)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return `; did you mean 'x'?` for the closest known name, or nothing if none is close."""
+    names = list(known)
+    folded = {candidate.lower(): candidate for candidate in names}
+    matches = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
+    return f"; did you mean {folded[matches[0]]!r}?" if matches else ""
+
+
+def one_of(allowed: Sequence[str]) -> str:
+    """Write alternatives as `a, b or c`."""
+    if not allowed:
+        return "nothing"
+    if len(allowed) == 1:
+        return allowed[0]
+    return f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+
+
+def display(path: Path) -> str:
+    """Write a path as short as it can be and still be opened from the current folder."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)

@@ -1,0 +1,1 @@
+"""Published experiments: replayed, compared with what was stated, and drawn."""

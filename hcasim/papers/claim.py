@@ -1,0 +1,232 @@
+"""Published statements as data: what was stated, and which reading of a replay it is about."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from hcasim.papers.compare import TOLERANCES
+from hcasim.runs.sizes import parse_sizes
+
+Relation = Literal["=", "~", "<", "<=", ">", ">="]
+Role = Literal["fitted", "predicted"]
+Kind = Literal["value", "ratio", "percent", "difference", "ordering", "threshold"]
+Quantity = Literal["latency", "bandwidth", "memory", "time"]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Entry(BaseModel):
+    """A part of a scenario file: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def _several(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(value)
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _range(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def read_size(value: object) -> object:
+    """Read one size as the papers' axes write it, such as "8K"."""
+    return parse_sizes(value)[0] if isinstance(value, str) else value
+
+
+At = Annotated[int, BeforeValidator(read_size), Field(ge=0)]
+SeriesNames = Annotated[tuple[Text, ...], BeforeValidator(_several), Field(min_length=1)]
+Published = Annotated[float | tuple[float, float] | str, BeforeValidator(_range)]
+
+
+class Measure(Entry):
+    """One reading of a replay.
+
+    Parameters:
+        series: a series of the same scenario, or of another as "liu2004/fig06:pcie"; of several
+            the best one counts.
+        against: the series to compare with.
+        factor: what `against` is multiplied with before an ordering is judged.
+        select: the smallest or largest x, the peak over all (the lowest latency, the highest
+            bandwidth, the most memory), or each x by itself; x is what the scenario varies: bytes,
+            queue pairs, or the percentage of reuse.
+        at: the one x that counts, instead of `select`.
+        against_at: the x of `against`, if it is another.
+        below: only an x smaller than this counts.
+        above: only an x larger than this counts.
+    """
+
+    series: SeriesNames
+    against: SeriesNames | None = None
+    factor: Annotated[float, Field(gt=0)] = 1.0
+    select: Literal["smallest", "largest", "peak", "all"] | None = None
+    at: At | None = None
+    against_at: At | None = None
+    below: At | None = None
+    above: At | None = None
+
+    @model_validator(mode="after")
+    def _selects_once(self) -> Measure:
+        faults = []
+        if (self.select is None) == (self.at is None):
+            faults.append("either select or at is needed")
+        if self.against_at is not None and (self.at is None or self.against is None):
+            faults.append("against_at belongs to at and against")
+        if self.at is not None and (self.below is not None or self.above is not None):
+            faults.append("below and above belong to select")
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+    def covers(self, x: int) -> bool:
+        """Whether an x is neither too small nor too large."""
+        return (self.below is None or x < self.below) and (self.above is None or x > self.above)
+
+
+class Deviation(Entry):
+    """Why a claim is missed.
+
+    Parameters:
+        error: by how much the claim is missed, relative to the published value.
+        reason: what is missed, in one sentence.
+        mechanism: the best explanation of it.
+    """
+
+    error: float
+    reason: Text
+    mechanism: Text
+
+
+class Claim(Entry):
+    """A published statement that a replay must meet.
+
+    Parameters:
+        id: number of the statement.
+        section: where the paper makes it.
+        system: the hardware it is about.
+        statement: what is stated, in few words.
+        quantity: what was measured.
+        kind: a number, a ratio of two numbers, a change in percent, a difference of two numbers,
+            an order of two series, or a limit that holds exactly: of a number or, with
+            `against`, of the difference in percent, whichever is larger.
+        change: whether a percentage says less or more.
+        published: the number; the ends of a range; or an order in words.
+        contradiction: where the paper contradicts itself, if that is why there is a range.
+        unit: unit of `published`.
+        relation: how the paper relates the number or the series; of a number that is selected at
+            each x, "<=" says that it is the largest of them and ">=" the smallest.
+        role: fitted, if calibration used it or assumed values were chosen by it; predicted
+            otherwise.
+        chosen: the assumed parameters that were chosen by hand with this claim in view.
+        measure: the readings; all must meet the statement.
+        half_width: how far a number that is derived from others may be off, in its unit, if that is
+            not half a unit of its last digit; calibration takes its interval from it.
+        tolerance: relative, if the statement is to be met more closely than others of its kind.
+        deviation: set if the claim is missed.
+    """
+
+    id: Text
+    section: Text
+    system: Text
+    statement: Text
+    quantity: Quantity
+    kind: Kind
+    change: Literal["reduction", "gain"] | None = None
+    published: Published
+    contradiction: str = ""
+    unit: str = ""
+    relation: Relation
+    role: Role
+    chosen: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
+    measure: Annotated[tuple[Measure, ...], BeforeValidator(_several), Field(min_length=1)]
+    half_width: Annotated[float, Field(gt=0)] | None = None
+    tolerance: Annotated[float, Field(gt=0)] | None = None
+    deviation: Deviation | None = None
+
+    @property
+    def usual_tolerance(self) -> float:
+        """The tolerance of all claims of this kind."""
+        return TOLERANCES["ratio" if self.kind in ("ratio", "percent") else self.quantity]
+
+    @property
+    def allowed_error(self) -> float:
+        """The largest absolute relative error that passes."""
+        return self.usual_tolerance if self.tolerance is None else self.tolerance
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Claim:
+        faults = [*self._published_faults(), *self._relation_faults(), *self._measure_faults()]
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+    def _published_faults(self) -> list[str]:
+        if self.chosen and self.role != "fitted":
+            return ["chosen belongs to role fitted"]
+        if self.kind == "ordering":
+            return [] if isinstance(self.published, str) else ["published must be words"]
+        if isinstance(self.published, str):
+            return [f"published must be a number, found {self.published!r}"]
+        if isinstance(self.published, tuple):
+            low, high = self.published
+            if not low < high:
+                return [f"published must be [low, high], found [{low:g}, {high:g}]"]
+            if self.kind != "percent" and not self.contradiction:
+                return ["a range needs a contradiction that explains it"]
+        return []
+
+    def _relation_faults(self) -> list[str]:
+        allowed = {
+            "ordering": ("<", ">", "~"),
+            "threshold": ("<", "<=", ">=", "="),
+        }.get(self.kind, ("=", "~", "<=", ">="))
+        faults = []
+        if self.relation not in allowed:
+            faults.append(f"relation must be one of {' '.join(allowed)}, found {self.relation!r}")
+        if (self.kind == "percent") != (self.change is not None):
+            faults.append("change belongs to kind percent, and is needed there")
+        usual = self.usual_tolerance
+        if self.tolerance is not None and self.tolerance > usual:
+            faults.append(
+                f"tolerance must be at most {usual:g}, as usual, found {self.tolerance:g}"
+            )
+        if self.tolerance is not None and self.kind == "threshold":
+            faults.append("a threshold holds exactly and has no tolerance")
+        return faults
+
+    def _measure_faults(self) -> list[str]:
+        faults = []
+        pair = self.kind in ("ratio", "percent", "difference", "ordering")
+        for measure in self.measure:
+            if pair and measure.against is None:
+                faults.append("against is needed here")
+            if measure.against is not None and not (pair or self.kind == "threshold"):
+                faults.append("against is not allowed here")
+            if self.kind == "threshold" and measure.against is not None:
+                if self.unit != "%":
+                    faults.append(f"a limit of a difference is in %, found {self.unit!r}")
+                if self.relation not in ("<", "<="):
+                    faults.append("a limit of a difference is an upper one")
+            if measure.factor != 1 and self.kind != "ordering":
+                faults.append("factor is for kind ordering")
+        return faults
+
+
+class Context(Entry):
+    """A published statement that nothing here replays.
+
+    Parameters:
+        reason: why: an input, a unit, or something that comes later.
+    """
+
+    id: Text
+    section: Text
+    system: Text
+    statement: Text
+    published: Published
+    unit: str = ""
+    relation: Relation
+    reason: Text

@@ -1,0 +1,231 @@
+"""Published experiments as data: what was run, on what, and what its authors state."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from hcasim.catalog import one_of
+from hcasim.catalog.adapter import FirmwareMode
+from hcasim.catalog.link import LARGEST_MTU
+from hcasim.papers.claim import Claim, Entry, Text, read_size
+from hcasim.runs.axis import AXES, Axis
+
+
+def as_tuple(value: object) -> object:
+    """Take a list of a file as what it is, a fixed sequence."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _several(value: object) -> object:
+    return as_tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+Size = Annotated[int, BeforeValidator(read_size), Field(ge=1)]
+Sizes = Annotated[tuple[Size, ...], BeforeValidator(_several), Field(min_length=1)]
+Positive = Annotated[int, Field(ge=1)]
+Counts = Annotated[tuple[Positive, ...], BeforeValidator(_several), Field(min_length=1)]
+Percent = Annotated[int, Field(ge=0, le=100)]
+Percents = Annotated[tuple[Percent, ...], BeforeValidator(_several), Field(min_length=1)]
+Memory = Literal["host", "adapter"]
+
+
+class Options(Entry):
+    """What the authors set for all series of a figure; never a hardware parameter.
+
+    One of sizes, qps and reuse may have several values: the x axis of the figure.
+
+    Parameters:
+        sizes: message sizes in bytes, written as on the paper's axis: "4", "8K", "1M".
+        window: messages that may be outstanding.
+        threshold: longest message in bytes that striping leaves whole.
+        warmup: iterations before the clock starts.
+        iters: iterations that are timed.
+        qps: queue pairs of each process.
+        reuse: percentage of the messages that use the same buffer.
+        pattern: which queue pair is next.
+        page_size: bytes of a page of the registered buffers.
+        depth: entries of each work queue.
+        mtu: in bytes, if the authors chose another.
+    """
+
+    sizes: Sizes | None = None
+    window: Positive | None = None
+    threshold: Annotated[int, Field(ge=0)] | None = None
+    warmup: Annotated[int, Field(ge=0)] | None = None
+    iters: Positive | None = None
+    qps: Counts | None = None
+    reuse: Percents | None = None
+    pattern: Literal["cyclic", "random", "zipf"] | None = None
+    page_size: Size | None = None
+    depth: Positive | None = None
+    mtu: Annotated[int, Field(ge=256, le=LARGEST_MTU)] | None = None
+
+    @model_validator(mode="after")
+    def _has_one_axis(self) -> Options:
+        several = [name for name, values in self._swept.items() if values and len(values) > 1]
+        if len(several) > 1:
+            raise ValueError(
+                f"found several values of {one_of(several)}; allowed: of one, the x axis"
+            )
+        for name, values in self._swept.items():
+            if values and len(set(values)) < len(values):
+                raise ValueError(f"{name}: found a value twice")
+        return self
+
+    @property
+    def _swept(self) -> dict[str, tuple[int, ...] | None]:
+        return {"size": self.sizes, "qps": self.qps, "reuse": self.reuse}
+
+    @property
+    def axis(self) -> Axis:
+        """The x axis of the figure."""
+        several = [name for name, values in self._swept.items() if values and len(values) > 1]
+        return AXES[several[0] if several else "size"]
+
+    @property
+    def points(self) -> tuple[int, ...] | None:
+        """The values along the x axis; None if that is the usual size of the workload."""
+        return self._swept[self.axis.name]
+
+    def fixed(self) -> dict[str, int]:
+        """What has one value and is not the x axis: of size, qps and reuse."""
+        return {
+            name: values[0]
+            for name, values in self._swept.items()
+            if values and name != self.axis.name
+        }
+
+
+class Series(Entry):
+    """One curve of a figure.
+
+    Parameters:
+        label: its name in the legend.
+        group: where it stands on the x axis of a bar chart.
+        testbed: id of the testbed, if it is another than that of the other series.
+        workload: name of the benchmark, if it is another than that of the other series.
+        result: what of it is plotted, by its name in a row of results, if it is named otherwise
+            than the field of the axes.
+        chipset_flag: whether the authors set the bit of the chipset that lets the bursts of its
+            PCI-X bridge run on; without it, as the host was delivered.
+        adapter: the adapter that was measured.
+        firmware_mode: which of its interfaces the adapter's firmware offered.
+        memory: where the buffers were.
+        buffers: registered buffers that messages rotate through.
+        qps: queue pairs of each process.
+        mode: how messages use the ports.
+        ports: ports of each adapter that were used.
+        processes: processes on each node.
+        op: which atomic operation.
+        completion: what a receiver polled.
+        invalidate: whether messages rotated through a large pool of memory.
+        verb: how messages travelled: by send and receive, or by RDMA write.
+    """
+
+    label: Text
+    group: str = ""
+    testbed: Text | None = None
+    workload: Text | None = None
+    result: Text | None = None
+    chipset_flag: bool | None = None
+    adapter: Text
+    firmware_mode: FirmwareMode | None = None
+    memory: Memory | None = None
+    buffers: Positive | None = None
+    qps: Positive | None = None
+    mode: Literal["single", "striping", "binding"] | None = None
+    ports: Positive | None = None
+    processes: Positive | None = None
+    op: Literal["fetch_add", "cmp_swap"] | None = None
+    completion: Literal["cq", "memory"] | None = None
+    invalidate: bool | None = None
+    verb: Literal["send", "write"] | None = None
+
+    @property
+    def overrides(self) -> dict[str, str]:
+        """What the authors changed of the host, by path, as a what-if setting would."""
+        if self.chipset_flag is None:
+            return {}
+        return {"host.pcix_bridge.streaming": "true" if self.chipset_flag else "false"}
+
+
+class Axes(Entry):
+    """The axes of the published figure.
+
+    Parameters:
+        kind: curves over what varies, or bars.
+        x: title of the x axis.
+        y: title of the y axis.
+        field: what is plotted, by its name in a row of results.
+        ymax: upper end of the y axis, if the paper shows it.
+    """
+
+    kind: Literal["lines", "bars"] = "lines"
+    x: str
+    y: Text
+    field: Literal[
+        "latency_us",
+        "bandwidth_MBps",
+        "throughput_Mbps",
+        "rate_Mps",
+        "total_KiB",
+        "pinned_KiB",
+        "mapped_KiB",
+        "time_us",
+    ]
+    ymax: Annotated[float, Field(gt=0)] | None = None
+
+
+class Scenario(Entry):
+    """A published experiment and the claims that its replay must meet.
+
+    Parameters:
+        id: "<paper>/<figure>", from the place of the file.
+        title: what was measured.
+        paper: author and year.
+        figure: number in the paper; "Table 1" for a table.
+        section: where the paper discusses it.
+        testbed: id of the testbed, of all series that name none.
+        workload: name of the benchmark, of all series that name none.
+        options: what the authors set.
+        series: the curves.
+        axes: the axes of the figure.
+        claims: what the paper states.
+    """
+
+    id: Text
+    title: Text
+    paper: Text
+    figure: Text
+    section: Text
+    testbed: Text
+    workload: Text
+    options: Options
+    series: Annotated[dict[str, Series], Field(min_length=1)]
+    axes: Axes
+    claims: Annotated[tuple[Claim, ...], BeforeValidator(as_tuple)] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it stands: "liu2004, Figure 3" or "sur2005, Table 1"."""
+        number = self.figure
+        return f"{self.paper}, {number if number.startswith('Table') else f'Figure {number}'}"
+
+    def testbed_of(self, series: str) -> str:
+        """Return the id of the testbed on which a series was measured."""
+        return self.series[series].testbed or self.testbed
+
+    def workload_of(self, series: str) -> str:
+        """Return the name of the benchmark that measured a series."""
+        return self.series[series].workload or self.workload
+
+    @property
+    def testbeds(self) -> tuple[str, ...]:
+        """The testbeds of all series, each once."""
+        return tuple(dict.fromkeys(map(self.testbed_of, self.series)))
+
+    def qualified(self, reference: str) -> str:
+        """Return a reference to a series with its scenario: "liu2004/fig06:pcie"."""
+        return reference if ":" in reference else f"{self.id}:{reference}"

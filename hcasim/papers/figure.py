@@ -1,0 +1,123 @@
+"""Figures in the papers' axes: simulated curves, published values marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from hcasim.papers.claim import Claim
+from hcasim.runs.curve import Curve
+from hcasim.runs.drawing import MARKERS, mark_axis, new_figure
+from hcasim.runs.quantities import BEST, FIELDS, UNITS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from hcasim.papers.replay import Replay
+
+
+def draw(replay: Replay) -> Figure:
+    """Draw a scenario in the axes of the published figure.
+
+    Parameters:
+        replay: its simulated curves.
+
+    Returns:
+        A figure that belongs to no window system.
+    """
+    scenario = replay.scenario
+    figure = new_figure()
+    axes = figure.add_subplot()
+    if scenario.axes.kind == "bars":
+        _bars(axes, replay)
+    else:
+        _lines(axes, replay)
+    axes.set_xlabel(scenario.axes.x)
+    axes.set_ylabel(scenario.axes.y)
+    # The usual margin is a share of the span, which is nothing where all values are alike.
+    axes.set_ylim(bottom=0, top=max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
+    if scenario.axes.ymax is not None and axes.get_ylim()[1] < scenario.axes.ymax:
+        axes.set_ylim(top=scenario.axes.ymax)
+    axes.set_title(f"{scenario.place}: {replay.title}", fontsize=10)
+    axes.legend(fontsize=8)
+    return figure
+
+
+def _lines(axes: Axes, replay: Replay) -> None:
+    field = replay.scenario.axes.field
+    points: set[int] = set()
+    for number, (name, curve) in enumerate(replay.curves.items()):
+        marker = MARKERS[number % len(MARKERS)]
+        (line,) = axes.plot(curve.x, curve[field], marker=marker, markersize=4, label=curve.label)
+        _mark_published(axes, replay, name, curve, line.get_color())
+        points.update(int(x) for x in curve.x)
+    mark_axis(axes, replay.scenario.options.axis, points)
+
+
+def _bars(axes: Axes, replay: Replay) -> None:
+    field = replay.scenario.axes.field
+    groups = list(dict.fromkeys(curve.group for curve in replay.curves.values()))
+    labels = list(dict.fromkeys(curve.label for curve in replay.curves.values()))
+    width = 0.8 / len(labels)
+    for number, label in enumerate(labels):
+        bars = [curve for curve in replay.curves.values() if curve.label == label]
+        middle = (number - (len(labels) - 1) / 2) * width
+        drawn = axes.bar(
+            [groups.index(curve.group) + middle for curve in bars],
+            [float(curve[field][0]) for curve in bars],
+            width,
+            label=label,
+        )
+        axes.bar_label(drawn, fmt="%.1f", fontsize=8)
+    axes.set_xticks(range(len(groups)), groups)
+
+
+def _mark_published(axes: Axes, replay: Replay, name: str, curve: Curve, color: Any) -> None:
+    """Put the published numbers about one series where they were read off."""
+    if replay.overrides:
+        return
+    seen = set()
+    for claim in replay.scenario.claims:
+        for at in _places(claim, name, curve, replay.scenario.axes.field):
+            published = claim.published
+            if isinstance(published, str) or (at, published) in seen:
+                continue
+            seen.add((at, published))
+            factor = UNITS[claim.quantity].get(claim.unit, 1.0)
+            ends = published if isinstance(published, tuple) else (published, published)
+            low, high = (end / factor for end in ends)
+            middle = (low + high) / 2
+            axes.errorbar(
+                [at],
+                [middle],
+                yerr=[[middle - low], [high - middle]],
+                marker="*",
+                markersize=13,
+                capsize=4,
+                linestyle="none",
+                color=color,
+                markeredgecolor="black",
+                label=f"{curve.label}, published" if len(seen) == 1 else "_published",
+                zorder=3,
+            )
+
+
+def _places(claim: Claim, name: str, curve: Curve, drawn: str) -> Iterator[int]:
+    """Where a claim reads one value of this series, if it does and that is what is drawn."""
+    field, best = FIELDS[claim.quantity], BEST[claim.quantity]
+    if claim.kind != "value" or field != drawn:
+        return
+    for measure in claim.measure:
+        if name not in measure.series:
+            continue
+        rows = [row for row in curve.rows if measure.covers(row[curve.axis])]
+        rows.sort(key=lambda row: int(row[curve.axis]))
+        if measure.at is not None:
+            yield measure.at
+        elif measure.select == "smallest":
+            yield int(rows[0][curve.axis])
+        elif measure.select == "largest":
+            yield int(rows[-1][curve.axis])
+        elif measure.select == "peak":
+            yield int(best(rows, key=lambda row: float(row[field]))[curve.axis])

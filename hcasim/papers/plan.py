@@ -1,0 +1,201 @@
+"""Planning scenarios: which points of which machines a published figure needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from hcasim.catalog import CatalogError, nearest, one_of, resolve
+from hcasim.papers.experiment import Scenario, Series
+from hcasim.papers.scenario import references
+from hcasim.runs.axis import AXES
+from hcasim.runs.pool import Job
+from hcasim.runs.quantities import FIELDS, derivable
+from hcasim.runs.settings import build_options, find_faults, find_workload, unknown_workload
+
+_SHARED = ("window", "threshold", "warmup", "iters", "pattern", "page_size", "depth")
+NETPIPE = ("completion", "invalidate", "verb")
+_OWN = ("memory", "buffers", "mode", "ports", "processes", "op", *NETPIPE)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series of a scenario, ready to run.
+
+    Parameters:
+        name: of the series.
+        series: what the authors measured.
+        axis: what varies along it.
+        field: what is plotted.
+        jobs: its points, in the order of the axis.
+    """
+
+    name: str
+    series: Series
+    axis: str
+    field: str
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scenario, ready to run.
+
+    Parameters:
+        scenario: what to replay.
+        lines: its series with their points.
+        overrides: what-if settings.
+    """
+
+    scenario: Scenario
+    lines: tuple[Line, ...]
+    overrides: Mapping[str, str]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """All points."""
+        return [job for line in self.lines for job in line.jobs]
+
+
+def plan_all(
+    wanted: Iterable[tuple[Scenario, Iterable[str] | None]],
+    overrides: Mapping[str, str] | None = None,
+) -> list[Plan]:
+    """Plan scenarios, each with the series that are wanted of it, or all if that is None."""
+    plans: list[Plan] = []
+    faults: list[str] = []
+    for scenario, series in wanted:
+        try:
+            plans.append(plan(scenario, series=series, overrides=overrides))
+        except CatalogError as error:
+            faults += error.faults
+    if faults:
+        raise CatalogError(dict.fromkeys(faults))
+    return plans
+
+
+def plan(
+    scenario: Scenario,
+    *,
+    series: Iterable[str] | None = None,
+    sizes: str | Sequence[int] | None = None,
+    x: str | Sequence[int] | None = None,
+    overrides: Mapping[str, str] | None = None,
+) -> Plan:
+    """Resolve what a scenario needs; the parameters are those of `replay`.
+
+    Raises:
+        CatalogError: every fault of the scenario and of the request.
+    """
+    names = list(scenario.series) if series is None else list(series)
+    faults = [
+        f"series: {scenario.id} has no {name!r}; "
+        f"allowed: {one_of(list(scenario.series))}{nearest(name, scenario.series)}"
+        for name in names
+        if name not in scenario.series
+    ]
+    swept = _swept(scenario, sizes, x, faults)
+    faults += _not_measured(scenario)
+    lines = []
+    for name in (name for name in names if name in scenario.series):
+        try:
+            lines.append(_line(scenario, name, swept, overrides or {}))
+        except CatalogError as error:
+            faults += error.faults
+    if faults:
+        raise CatalogError(dict.fromkeys(faults))
+    return Plan(scenario, tuple(lines), dict(overrides or {}))
+
+
+def _not_measured(scenario: Scenario) -> Iterator[str]:
+    """Faults of axes, series and claims about what the workloads do not measure."""
+    plotted = scenario.axes.field
+    for name, series in scenario.series.items():
+        workload = find_workload(scenario.workload_of(name))
+        if workload is None:
+            continue
+        where = "axes.field" if series.result is None else f"series.{name}.result"
+        wanted = {where: series.result or plotted} | {
+            f"claims[{number}].quantity": FIELDS[claim.quantity]
+            for number, claim in enumerate(scenario.claims, start=1)
+            if name in (one for one, _ in references(claim))
+            and (series.result is None or FIELDS[claim.quantity] != plotted)
+        }
+        measured = derivable(workload.fields)
+        for place, field in wanted.items():
+            if field not in measured:
+                yield (
+                    f"{scenario.id}: {place}: needs {field}; "
+                    f"{workload.name} measures {one_of(workload.fields)}"
+                )
+
+
+def _swept(
+    scenario: Scenario,
+    sizes: str | Sequence[int] | None,
+    x: str | Sequence[int] | None,
+    faults: list[str],
+) -> dict[str, tuple[int, ...]]:
+    """The values of the x axis, and the one size, number of queue pairs and reuse beside it."""
+    axis, points = scenario.options.axis, scenario.options.points
+    swept: dict[str, tuple[int, ...]] = {
+        name: (value,) for name, value in scenario.options.fixed().items()
+    }
+    if points is not None:
+        swept[axis.name] = points
+    wanted = {"sizes": (AXES["size"], sizes), "x": (axis, x)}
+    for name, (one, given) in wanted.items():
+        if given is not None:
+            try:
+                swept[one.name] = one.values(given)
+            except ValueError as error:
+                faults += [f"{name}: {line}" for line in str(error).splitlines()]
+    if axis.name != "size" and len(swept.get("size", ())) > 1:
+        faults.append(f"sizes: found several; allowed: one, beside {axis.name} on the x axis")
+    if axis.name == "size" and sizes is not None and x is not None:
+        faults.append("x: found with sizes, which are the x axis; leave one out")
+    return swept
+
+
+def _line(
+    scenario: Scenario,
+    name: str,
+    swept: Mapping[str, tuple[int, ...]],
+    overrides: Mapping[str, str],
+) -> Line:
+    series = scenario.series[name]
+    wanted = scenario.workload_of(name)
+    workload = find_workload(wanted)
+    if workload is None:
+        raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
+    machine = resolve(
+        scenario.testbed_of(name),
+        adapter=series.adapter,
+        overrides={**series.overrides, **overrides},
+        mtu=scenario.options.mtu,
+        firmware_mode=series.firmware_mode,
+    )
+    values = dict(swept)
+    if series.qps is not None:
+        values["qps"] = (series.qps,)
+    given = _given(scenario, series)
+    faults = find_faults(workload, machine, values, given)
+    if faults:
+        raise CatalogError([f"{scenario.id}: series.{name}: {fault}" for fault in faults])
+    jobs = (
+        Job(
+            workload.name,
+            machine,
+            build_options(workload, {**given, **dict(zip(values, point, strict=True))}),
+        )
+        for point in product(*values.values())
+    )
+    return Line(name, series, scenario.options.axis.name, scenario.axes.field, tuple(jobs))
+
+
+def _given(scenario: Scenario, series: Series) -> dict[str, Any]:
+    shared = {name: getattr(scenario.options, name) for name in _SHARED}
+    own = {name: getattr(series, name) for name in _OWN}
+    return {name: value for name, value in {**shared, **own}.items() if value is not None}

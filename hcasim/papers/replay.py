@@ -1,0 +1,154 @@
+"""Replaying scenarios: from a published figure to its simulated curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from hcasim.papers.experiment import Scenario
+from hcasim.papers.plan import NETPIPE, Line, Plan, plan, plan_all
+from hcasim.papers.scenario import load_scenario
+from hcasim.runs.curve import Curve, html_table, table
+from hcasim.runs.pool import Job, Progress, run_jobs, with_swept
+from hcasim.runs.quantities import result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from hcasim.workloads import Point
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A scenario with its simulated curves.
+
+    Parameters:
+        scenario: what was replayed.
+        curves: by the name of the series.
+        overrides: what-if settings, if any; then the curves are no replay of the paper.
+        wall_seconds: time that the simulation took.
+    """
+
+    scenario: Scenario
+    curves: Mapping[str, Curve]
+    overrides: Mapping[str, str]
+    wall_seconds: float
+
+    def __getitem__(self, series: str) -> Curve:
+        """Return the curve of a series."""
+        return self.curves[series]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return all curves as one table with a row per series and point; needs pandas."""
+        return table(list(self.curves.values()))
+
+    def plot(self) -> Figure:
+        """Draw the figure in the paper's axes, with the published values marked."""
+        from hcasim.papers.figure import draw
+
+        return draw(self)
+
+    @property
+    def title(self) -> str:
+        """What is shown, with the what-if settings."""
+        what_if = ", ".join(f"{path} = {text}" for path, text in self.overrides.items())
+        return f"{self.scenario.title} ({what_if})" if what_if else self.scenario.title
+
+    def _repr_html_(self) -> str:
+        scenario = self.scenario
+        return f"<p>{escape(f'{scenario.place}: {self.title}')}</p>" + html_table(
+            list(self.curves.values()), scenario.axes.field
+        )
+
+
+def replay(
+    scenario: str | Scenario,
+    *,
+    series: Sequence[str] | None = None,
+    sizes: str | Sequence[int] | None = None,
+    x: str | Sequence[int] | None = None,
+    overrides: Mapping[str, str] | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Replay:
+    """Replay a published figure.
+
+    Parameters:
+        scenario: an id such as "liu2004/fig03".
+        series: only these series.
+        sizes: other message sizes than the figure's, in bytes or as text such as "4..1M".
+        x: other values of what the figure varies: message sizes, queue pairs or percentages of
+            reuse, such as "1..512" for queue pairs.
+        overrides: what-if settings by path, such as {"adapter.bus.lanes": "1"}; they must suit
+            the adapter of each chosen series.
+        jobs: processes to use; all processors without it.
+        progress: is told how many points are done.
+
+    Returns:
+        The simulated curves.
+
+    Raises:
+        CatalogError: every fault of the scenario and of the request.
+    """
+    started = perf_counter()
+    if isinstance(scenario, str):
+        scenario = load_scenario(scenario)
+    chosen = plan(scenario, series=series, sizes=sizes, x=x, overrides=overrides)
+    points = run_jobs(chosen.jobs, workers=jobs, progress=progress)
+    return collect(chosen, points, perf_counter() - started)
+
+
+def replay_all(
+    scenarios: Iterable[Scenario],
+    *,
+    overrides: Mapping[str, str] | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[Replay]:
+    """Replay several scenarios; points that they share are simulated once.
+
+    Parameters:
+        scenarios: what to replay.
+        overrides: what-if settings by path; they must suit every adapter.
+        jobs: processes to use; all processors without it.
+        progress: is told how many points are done.
+
+    Raises:
+        CatalogError: every fault of the scenarios.
+    """
+    started = perf_counter()
+    plans = plan_all(((scenario, None) for scenario in scenarios), overrides)
+    points = run_jobs((job for one in plans for job in one.jobs), workers=jobs, progress=progress)
+    elapsed = perf_counter() - started
+    return [collect(one, points, elapsed) for one in plans]
+
+
+def collect(plan: Plan, points: Mapping[Job, Point], wall_seconds: float) -> Replay:
+    """Build the curves of a plan from the results of its points."""
+    curves = {line.name: _curve(line, points) for line in plan.lines}
+    return Replay(plan.scenario, curves, plan.overrides, wall_seconds)
+
+
+def _curve(line: Line, points: Mapping[Job, Point]) -> Curve:
+    job = line.jobs[0]
+    settings = {
+        "testbed": job.machine.id,
+        "adapter": job.machine.adapter.id,
+        "firmware_mode": job.machine.adapter.firmware_mode,
+        "workload": job.workload,
+        "mode": job.options.mode,
+        "ports": job.options.ports,
+        "processes": job.options.processes,
+    }
+    for name in ("chipset_flag", "memory", "buffers", "op", *NETPIPE):
+        if getattr(line.series, name) is not None:
+            settings[name] = getattr(line.series, name)
+    rows = []
+    for job in line.jobs:
+        row = with_swept(points[job].row, job, [line.axis])
+        rows.append({**row, line.field: result(row, line.series.result or line.field)})
+    return Curve(line.name, line.series.label, tuple(rows), settings, line.series.group, line.axis)

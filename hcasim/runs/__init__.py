@@ -1,0 +1,1 @@
+"""Running: one point, many points, what may vary, and what was measured."""

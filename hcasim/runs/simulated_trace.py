@@ -1,0 +1,125 @@
+"""Simulated benchmarks as traces, as if a machine had been measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hcasim import __version__
+from hcasim.catalog import EthernetLink, IwarpProtocol, Machine, PcieDevice
+from hcasim.catalog.link import LANE_RATES
+from hcasim.runs.settings import find_workload
+from hcasim.traces import (
+    UNITS,
+    Device,
+    Header,
+    Measured,
+    Pci,
+    Point,
+    Port,
+    Tool,
+    Trace,
+)
+
+if TYPE_CHECKING:
+    from hcasim.runs.benchmark import Benchmark
+
+_QUANTITIES = {
+    "latency_us": ("latency", "", 1e3),
+    "bandwidth_MBps": ("bandwidth", "", 1.0),
+    "rate_Mps": ("rate", "", 1.0),
+    "registration_us": ("time", "registration", 1e3),
+    "deregistration_us": ("time", "deregistration", 1e3),
+}
+"""By key of a row: the quantity, its name, and how much of a trace's unit one of the row's is."""
+
+
+def has_trace(workload: str) -> bool:
+    """Whether a trace can hold what a workload measures."""
+    found = find_workload(workload)
+    return found is None or any(name in _QUANTITIES for name in found.fields)
+
+
+def to_trace(result: Benchmark) -> Trace:
+    """Return a simulated benchmark as a trace; each point has one sample, which is exact."""
+    workload = find_workload(result.workload)
+    assert workload is not None
+    usual = vars(workload.defaults)
+    # The other options are the same at all points.
+    common = {
+        name: value
+        for name, value in vars(result.options).items()
+        if name in workload.options and name not in ("exact", "explain") and value != usual[name]
+    }
+    points = []
+    for row in result.curve.rows:
+        swept = {name: row[name] for name in ("size", "qps", "reuse") if name in row}
+        options: dict[str, Any] = common | {
+            name: value for name, value in swept.items() if name in workload.options
+        }
+        measured = tuple(
+            _measured(field, row[field])
+            for field in workload.fields
+            if field in _QUANTITIES and field in row
+        )
+        points.append(Point(workload=result.workload, options=options, measured=measured))
+    return Trace(_header(result.machine), tuple(points))
+
+
+def with_noise(trace: Trace, *, seed: int, spread: float, samples: int) -> Trace:
+    """Return a trace as a machine would give it whose times vary from one sample to the next.
+
+    Parameters:
+        trace: of one exact sample for each quantity.
+        seed: of the noise; the same seed gives the same trace.
+        spread: relative standard deviation of a sample; samples are normal.
+        samples: of each quantity.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+
+    def noisy(one: Measured) -> Measured:
+        (exact,) = one.samples
+        values = exact * (1 + spread * rng.standard_normal(samples))
+        return one.model_copy(update={"samples": tuple(max(v, 0.0) for v in values.tolist())})
+
+    points = tuple(
+        one.model_copy(update={"measured": tuple(noisy(part) for part in one.measured)})
+        for one in trace.points
+    )
+    return replace(trace, points=points)
+
+
+def _measured(field: str, value: float) -> Measured:
+    quantity, name, factor = _QUANTITIES[field]
+    table = {"quantity": quantity, "unit": UNITS[quantity], "name": name}
+    return Measured.model_validate({**table, "samples": [value * factor]})
+
+
+def _header(machine: Machine) -> Header:
+    adapter, link = machine.adapter, machine.link
+    bus = adapter.bus
+    iwarp = isinstance(adapter.protocol, IwarpProtocol)
+    if isinstance(link, EthernetLink):
+        port = Port(layer="ethernet", width=1, speed=float(link.gigabits))
+    else:
+        port = Port(
+            layer="infiniband", width=link.width, speed=LANE_RATES[link.speed], mtu=machine.mtu
+        )
+    pci = None
+    if isinstance(bus, PcieDevice):
+        pci = Pci(
+            generation=bus.generation,
+            lanes=bus.lanes,
+            max_payload=bus.max_payload,
+            max_read_request=bus.max_read_request,
+        )
+    changed = [f"{path}={value}" for path, value in machine.overrides.items()]
+    return Header(
+        tool=Tool(name="hcasim", version=__version__),
+        device=Device(name=adapter.id, transport="iwarp" if iwarp else "infiniband"),
+        port=port,
+        pci=pci,
+        notes=(f"simulated: {machine.id}", *changed),
+    )

@@ -1,0 +1,95 @@
+"""What was simulated is kept in a file and not simulated again."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.calibrate import Trial
+from hcasim.calibrate.traces import evaluations as remember
+from hcasim.calibrate.traces.evaluations import Memory
+from hcasim.catalog import resolve
+from hcasim.ground.writing import FileError
+from hcasim.workloads import Options
+
+
+class Counting:
+    """Counts what it is asked for."""
+
+    def __init__(self, most: int = 10**9) -> None:
+        self.asked: list[int] = []
+        self.most = most
+
+    def __call__(self, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+        if len(self.asked) + len(trials) > self.most:
+            raise KeyboardInterrupt
+        self.asked += [one.options.size for one in trials]
+        return [{"latency_us": one.options.size / 3} for one in trials]
+
+
+@pytest.fixture
+def trials() -> list[Trial]:
+    machine = resolve("liu2004")
+    return [Trial("write_lat", machine, Options(size=size)) for size in range(1, 11)]
+
+
+def test_a_second_run_asks_for_nothing(tmp_path: Path, trials: list[Trial]) -> None:
+    file = tmp_path / "kept"
+    first, second = Counting(), Counting()
+    rows = Memory(file).over(first)(trials)
+    again = Memory(file)
+    assert again.known == 10
+    assert again.over(second)(trials) == rows
+    assert (len(first.asked), second.asked) == (10, [])
+
+
+def test_an_interruption_loses_no_more_than_a_batch(
+    tmp_path: Path, trials: list[Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remember, "BATCH", 4)
+    file = tmp_path / "kept"
+    with pytest.raises(KeyboardInterrupt):
+        Memory(file).over(Counting(most=9))(trials)
+    rest = Counting()
+    Memory(file).over(rest)(trials)
+    assert rest.asked == [9, 10]
+
+
+def test_a_line_that_was_cut_off_counts_for_nothing(tmp_path: Path, trials: list[Trial]) -> None:
+    file = tmp_path / "kept"
+    Memory(file).over(Counting())(trials)
+    file.write_text(file.read_text()[:-9])
+    rest = Counting()
+    Memory(file).over(rest)(trials)
+    assert rest.asked == [10]
+    assert Memory(file).known == 10
+
+
+def test_another_machine_is_another_point(tmp_path: Path, trials: list[Trial]) -> None:
+    file = tmp_path / "kept"
+    Memory(file).over(Counting())(trials)
+    other = resolve("liu2004", overrides={"adapter.send.latency": "1 ns"})
+    rest = Counting()
+    Memory(file).over(rest)([Trial("write_lat", other, one.options) for one in trials])
+    assert len(rest.asked) == 10
+
+
+def test_the_file_of_another_version_is_begun_anew(
+    tmp_path: Path, trials: list[Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "kept"
+    Memory(file).over(Counting())(trials)
+    monkeypatch.setattr(remember, "__version__", "99")
+    newer = Memory(file)
+    assert newer.known == 0
+    newer.over(Counting())(trials[:2])
+    assert Memory(file).known == 2
+
+
+def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "thesis.txt"
+    file.write_text("It was a dark night.\n")
+    with pytest.raises(FileError, match="is not a file of evaluations"):
+        Memory(file)
+    assert file.read_text() == "It was a dark night.\n"

@@ -1,0 +1,123 @@
+"""A calibration sees the claims whose role is fitted, each with the digits of the paper."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.calibrate import Trial, without_repeats
+from hcasim.catalog import CatalogError, resolve
+from hcasim.papers.observations import observations, runner
+from hcasim.workloads import Options
+
+Edit = Callable[[str, str], None]
+Simulated = Callable[[], list[Any]]
+
+
+def test_they_are_the_fitted_claims_of_the_paper() -> None:
+    found = observations("liu2004")
+    assert {one.id: str(one.published) for one in found} == {
+        "LIU-038": "4.8",
+        "LIU-039": "6.9",
+        "LIU-041": "3.8",
+        "LIU-004": "3.8",
+        "LIU-044": "9.0",
+        "LIU-045": "12.4",
+        "LIU-057": "781",
+    }
+    assert [one.id for one in without_repeats(found)] == [
+        one.id for one in found if one.id != "LIU-004"
+    ]
+    assert {one.id: one.rounding for one in found}["LIU-044"] == pytest.approx(0.05)
+
+
+def test_a_number_that_is_derived_says_how_far_it_may_be_off() -> None:
+    (found,) = observations("rashti2007")
+    assert found.id == "RAS-015"
+    assert str(found.published) == "9.6"
+    assert found.rounding == pytest.approx(0.4)
+
+
+def test_the_digits_are_those_that_the_file_holds(edit: Edit) -> None:
+    edit("published = 3.8\n", "published = 3.80\n")
+    found = {one.id: one for one in observations("liu2004")}
+    assert str(found["LIU-041"].published) == "3.80"
+    assert found["LIU-041"].rounding == pytest.approx(0.005)
+
+
+def test_each_is_read_where_its_claim_is() -> None:
+    found = {one.id: one for one in observations("liu2004")}
+    (latency,) = found["LIU-045"].setups
+    assert (latency.workload, latency.adapter, latency.options.size) == ("read_lat", "mt23108", 4)
+    assert latency.options.iters == 10_000
+    assert found["LIU-045"].best == "min"
+    peak = found["LIU-057"]
+    assert [one.options.size for one in peak.setups][-1] == 2**20
+    assert {one.adapter for one in peak.setups} == {"mt23108"}
+    assert (peak.field, peak.best, peak.tolerance) == ("bandwidth_MBps", "max", 0.03)
+
+
+def test_one_point_may_be_read_off(edit: Edit) -> None:
+    edit('select = "smallest"', "at = 8")
+    found = {one.id: one for one in observations("liu2004")}
+    assert [one.options.size for one in found["LIU-041"].setups] == [8]
+
+
+def test_the_firmware_mode_is_that_of_the_series(edit: Edit) -> None:
+    edit('adapter = "mt25208"', 'adapter = "mt25218"\nfirmware_mode = "memfree"')
+    found = {one.id: one for one in observations("liu2004")}
+    (setup,) = found["LIU-041"].setups
+    assert (setup.adapter, setup.firmware_mode) == ("mt25218", "memfree")
+    assert found["LIU-044"].setups[0].firmware_mode is None
+
+
+def test_the_flag_of_the_chipset_is_that_of_the_series(edit: Edit) -> None:
+    edit('adapter = "mt25208"', 'adapter = "mt25208"\nchipset_flag = false')
+    found = {one.id: one for one in observations("liu2004")}
+    (setup,) = found["LIU-041"].setups
+    assert setup.overrides == (("host.pcix_bridge.streaming", "false"),)
+    assert found["LIU-044"].setups[0].overrides == ()
+
+
+@pytest.mark.usefixtures("edit")
+def test_a_number_is_fitted_in_the_unit_in_which_it_is_measured() -> None:
+    file = Path("scenarios/liu2004/fig06.toml")
+    text = file.read_text()
+    assert 'published = 781\nunit = "MB/s"' in text
+    file.write_text(
+        text.replace('published = 781\nunit = "MB/s"', 'published = 745\nunit = "MiB/s"')
+    )
+    with pytest.raises(CatalogError, match="LIU-057: found MiB/s; allowed if fitted: MB/s"):
+        observations("liu2004")
+
+
+def test_an_unknown_testbed_is_a_fault() -> None:
+    with pytest.raises(CatalogError, match=r"found no testbed 'liu2005'.*did you mean 'liu2004'"):
+        observations("liu2005")
+
+
+def test_only_a_single_number_can_be_fitted(edit: Edit) -> None:
+    edit(
+        'unit = "%"\nrelation = "="\nrole = "predicted"',
+        'unit = "%"\nrelation = "="\nrole = "fitted"',
+    )
+    with pytest.raises(CatalogError) as caught:
+        observations("liu2004")
+    (fault,) = caught.value.faults
+    found, _, allowed = fault.partition("; ")
+    assert found == "scenarios/liu2004/fig03.toml: LIU-003: found kind 'percent' and role 'fitted'"
+    assert allowed == "allowed: one number of one measure is fitted"
+
+
+def test_the_points_of_a_batch_run_in_parallel_and_in_order(simulated: Simulated) -> None:
+    machine = resolve("liu2004")
+    told: list[tuple[int, int]] = []
+    run = runner(jobs=2, progress=lambda done, total: told.append((done, total)))
+    sizes = (8, 64, 512)
+    trials = [Trial("write_lat", machine, Options(size=size)) for size in sizes]
+    assert [row["size"] for row in run(trials)] == list(sizes)
+    assert [row["size"] for row in run(trials[:1])] == [8]
+    assert told[0] == (0, 3)
+    assert told[-1] == (4, 4)
+    assert len(simulated()) == 4

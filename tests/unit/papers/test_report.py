@@ -1,0 +1,187 @@
+"""A reproduction judges every statement once and says what is missed."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import CatalogError
+from hcasim.papers.report import COLUMNS, Report, reproduce
+from hcasim.papers.scenario import list_papers, load_scenario
+from hcasim.papers.verdict import Verdict
+
+Simulated = Callable[[], list[Any]]
+
+
+@pytest.fixture(autouse=True)
+def _no_simulation(simulated: Simulated) -> None:
+    """All tests here judge invented numbers."""
+
+
+def test_a_scenario_s_claims_bring_the_series_they_refer_to(simulated: Simulated) -> None:
+    report = reproduce(["liu2004/fig05"], jobs=1)
+    assert {v.id for v in report.verdicts} == {
+        claim.id for claim in load_scenario("liu2004/fig05").claims
+    }
+    assert [one.scenario.id for one in report.replays] == ["liu2004/fig05"]
+    assert {name for name, *_ in simulated()} == {
+        "write_lat",
+        "send_lat",
+        "read_lat",
+        "atomic_lat",
+    }
+
+
+def test_a_paper_brings_all_its_statements_in_order() -> None:
+    report = reproduce(["liu2004"])
+    assert [v.id for v in report.verdicts] == [f"LIU-{n:03d}" for n in range(1, 106)]
+    assert len(report.replays) == 10
+
+
+def test_without_a_name_all_papers_are_reproduced() -> None:
+    summaries = [reproduce([paper]).summary for paper in list_papers()]
+    assert len(summaries) > 1
+    assert reproduce().summary == {
+        status: sum(one[status] for one in summaries) for status in summaries[0]
+    }
+
+
+def test_an_unknown_paper_is_a_fault() -> None:
+    with pytest.raises(CatalogError, match="did you mean 'liu2004'"):
+        reproduce(["liu2005"])
+
+
+def test_the_summary_counts_each_statement_once() -> None:
+    report = reproduce(["liu2004"])
+    assert sum(report.summary.values()) == 105
+    assert report.summary["fail"] > 0
+    assert not report.ok
+
+
+def test_every_miss_is_explained_or_said_to_be_unexplained() -> None:
+    report = reproduce(["liu2004"])
+    lines = report.closing_lines()
+    assert {verdict.status for verdict in report.deviations} == {"fail", "deviation"}
+    for verdict in report.deviations:
+        line = next(line for line in lines if line.startswith(f"{verdict.id}: "))
+        assert ("missed, and no deviation is documented" in line) == (verdict.status == "fail")
+
+
+def test_the_report_is_the_json_of_the_design() -> None:
+    data = json.loads(json.dumps(reproduce(["liu2004"]).to_dict()))
+    assert list(data) == ["hcasim", "wall_seconds", "summary", "claims"]
+    assert list(data["summary"]) == ["pass", "fail", "deviation", "context"]
+    keys = {
+        "id",
+        "scenario",
+        "system",
+        "quantity",
+        "kind",
+        "published",
+        "unit",
+        "relation",
+        "simulated",
+        "error",
+        "tolerance",
+        "role",
+        "status",
+        "note",
+    }
+    assert all(keys <= set(claim) for claim in data["claims"])
+
+
+def test_the_error_in_the_report_is_relative_and_signed() -> None:
+    by_id = {v.id: v for v in reproduce(["liu2004/fig03"], jobs=1).verdicts}
+    assert by_id["LIU-041"].error == pytest.approx(4.004 / 3.8 - 1)
+    assert by_id["LIU-041"].role == "fitted"
+
+
+def a_verdict(**fields: Any) -> Verdict:
+    """A verdict that could be any."""
+    ordinary = {
+        "id": "X-1",
+        "scenario": "x/fig01",
+        "section": "I",
+        "system": "a machine",
+        "statement": "a statement",
+        "quantity": "latency",
+        "kind": "value",
+        "published": 4.0,
+        "unit": "us",
+        "relation": "=",
+        "simulated": 4.1,
+        "error": 0.025,
+        "tolerance": 0.05,
+        "role": "predicted",
+        "status": "pass",
+        "note": "",
+    }
+    return Verdict(**(ordinary | fields))
+
+
+ORDER = {"kind": "ordering", "published": "a < b", "error": None, "unit": "", "simulated": 0.75}
+
+
+@pytest.mark.parametrize(
+    ("fields", "published", "simulated", "error"),
+    [
+        ({}, "4 us", "4.10 us", "+2.5 %"),
+        ({"relation": "~", "error": -0.0312}, "~ 4 us", "4.10 us", "-3.1 %"),
+        ({"published": (20.0, 30.0), "unit": "%"}, "20 to 30 %", "4.1 %", "+2.5 %"),
+        ({"published": 972.0, "unit": "MB/s", "simulated": 971.6}, "972 MB/s", "972 MB/s", None),
+        ({"published": 1.24, "unit": "x", "relation": "<="}, "<= 1.24 x", "4.100 x", None),
+        (ORDER, "a < b", "0.750 x", ""),
+    ],
+)
+def test_numbers_are_written_as_papers_do(
+    fields: dict[str, Any], published: str, simulated: str, error: str | None
+) -> None:
+    row = dict(zip(COLUMNS, Report((a_verdict(**fields),), (), 0.0).rows()[0], strict=True))
+    assert (row["published"], row["simulated"]) == (published, simulated)
+    if error is not None:
+        assert row["error"] == error
+
+
+def test_the_report_closes_with_explanations_counts_and_medians() -> None:
+    verdicts = (
+        a_verdict(error=-0.01),
+        a_verdict(error=0.03),
+        a_verdict(role="fitted", error=0.001),
+        a_verdict(id="X-2", error=0.5, status="deviation", note="it is so; because"),
+        a_verdict(id="X-3", error=None, status="fail", note="4 to 5"),
+        a_verdict(id="X-4", error=None, status="fail"),
+        a_verdict(id="X-5", error=None, status="context", role="context"),
+    )
+    assert Report(verdicts, (), 0.0).closing_lines() == [
+        "X-2: it is so; because",
+        "X-3: missed, and no deviation is documented (4 to 5)",
+        "X-4: missed, and no deviation is documented",
+        "3 pass, 2 fail, 1 deviation (documented), 1 context (not replayed)",
+        "median error of fitted numbers: 0.1 %",
+        "median error of predicted numbers: 3.0 %",
+    ]
+
+
+def test_a_documented_deviation_is_no_failure() -> None:
+    assert Report((a_verdict(status="deviation"),), (), 0.0).ok
+    assert not Report((a_verdict(status="fail"),), (), 0.0).ok
+
+
+def test_the_time_that_it_took_is_reported() -> None:
+    report = reproduce(["liu2004/fig03"], jobs=1)
+    assert 0 < report.wall_seconds < 60
+    assert 0 < report.replays[0].wall_seconds <= report.wall_seconds
+
+
+def test_the_table_has_a_text_for_each_column() -> None:
+    report = reproduce(["liu2004"])
+    assert all(len(row) == len(COLUMNS) for row in report.rows())
+    assert len(report.rows()) == 105 - report.summary["context"]
+    assert "<table>" in report._repr_html_()
+
+
+def test_the_median_error_is_that_of_the_role() -> None:
+    report = reproduce(["liu2004/fig03"], jobs=1)
+    assert report.median_error("fitted") == pytest.approx(4.004 / 3.8 - 1)
+    assert report.median_error("nobody") is None

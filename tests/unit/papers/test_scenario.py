@@ -1,0 +1,178 @@
+"""Scenario files are read strictly, and all their faults are said at once."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hcasim.catalog import CatalogError
+from hcasim.papers.experiment import Options
+from hcasim.papers.scenario import (
+    list_papers,
+    list_scenarios,
+    load_context,
+    load_scenario,
+    load_scenarios,
+)
+
+Edit = Callable[[str, str], None]
+
+SMALLEST = 'select = "smallest"'
+ROLE = 'role = "fitted"'
+SERIES = 'adapter = "mt25208"'
+SIZES = 'sizes = ["4", "8", "16", "32", "64", "128", "256", "512", "1K", "2K", "4K"]'
+
+
+def faults_of(*identifiers: str) -> list[str]:
+    with pytest.raises(CatalogError) as caught:
+        load_scenarios(identifiers)
+    return caught.value.faults
+
+
+def test_the_papers_and_their_scenarios_are_listed() -> None:
+    assert "liu2004" in list_papers()
+    assert list_scenarios("liu2004") == [f"liu2004/fig{number:02d}" for number in range(2, 12)]
+
+
+def test_a_paper_stands_for_its_scenarios_and_each_is_loaded_once() -> None:
+    loaded = load_scenarios(["liu2004/fig05", "liu2004", "liu2004/fig03"])
+    assert loaded[0].id == "liu2004/fig05"
+    assert sorted(one.id for one in loaded) == list_scenarios("liu2004")
+
+
+def test_sizes_are_written_as_on_the_axis() -> None:
+    sizes = load_scenario("liu2004/fig06").options.sizes
+    assert sizes[0] == 4
+    assert sizes[-1] == 2**20
+
+
+def test_a_paper_without_a_context_file_has_no_context() -> None:
+    assert load_context("nobody1999") == ()
+
+
+def test_unknown_names_are_answered_with_the_nearest() -> None:
+    first, second = faults_of("liu2044", "liu2004/fig3")
+    assert "found no scenario 'liu2044'" in first
+    assert "did you mean 'liu2004'?" in first
+    assert "did you mean 'liu2004/fig03'?" in second
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('title = "RDMA write latency"\n', "", "title: missing"),
+        ("warmup = 1000", "warmpu = 1000", "options.warmpu: unknown key; allowed: sizes, "),
+        ("warmup = 1000", "warmpu = 1000", "did you mean 'warmup'?"),
+        ("warmup = 1000", "warmup = -1", "options.warmup: found -1; "),
+        ("warmup = 1000", 'warmup = "many"', "options.warmup: found 'many'; "),
+        ('sizes = ["4", ', 'sizes = ["4 ns", ', "options.sizes[1]: found '4 ns'; allowed"),
+        ('adapter = "mt25208"', 'adapter = "mt25280"', "series.pcie.adapter: found 'mt25280'"),
+        ('adapter = "mt25208"', 'adapter = "mt2520"', "did you mean 'mt25208'?"),
+        ('testbed = "liu2004"', 'testbed = "liu2005"', "testbed: found 'liu2005'; allowed: "),
+        (SERIES, 'testbed = "sur2006"\n' + SERIES, "testbed: found 'sur2006'; allowed: "),
+        ('paper = "liu2004"', 'paper = "liu2005"', "paper: found 'liu2005'"),
+        ('field = "latency_us"', 'field = "latency"', "axes.field: found 'latency'; allowed: "),
+        ('kind = "value"', 'kind = "valve"', "claims[1].kind: found 'valve'; allowed: "),
+        ('kind = "value"', 'kind = "valve"', "did you mean 'value'?"),
+        ('series = "pcie"', 'series = "pice"', "claims[1].measure: found no series 'pice'"),
+        ("liu2004/fig02:pcie", "liu2004/fig02:pice", "found no series 'liu2004/fig02:pice'"),
+        ("liu2004/fig02:pcie", "liu2004/fig20:pcie", "found no scenario 'liu2004/fig20'"),
+        ('"LIU-042"', '"LIU-041"', "claims: found 'LIU-041' twice"),
+        ("published = 3.8", 'published = "some"', "published must be a number, found 'some'"),
+        ("published = 3.8", "published = [4.0, 3.0]", "published must be [low, high]"),
+        ("published = 3.8", "published = [3.0, 4.0]", "a range needs a contradiction"),
+        ('relation = "="', 'relation = "<"', "claims[1]: relation must be one of = ~ <= >="),
+        ('change = "reduction"\n', "", "change belongs to kind percent, and is needed there"),
+        (', against = "pcix"', "", "against is needed here"),
+        (
+            '{ series = "pcie", select = "smallest" }',
+            '{ series = "pcie", against = "pcix", select = "smallest" }',
+            "against is not allowed here",
+        ),
+        (SMALLEST, 'select = "smallest", at = 4', "either select or at is needed"),
+        (SMALLEST, "below = 8", "either select or at is needed"),
+        (SMALLEST, "at = 4, below = 8", "below and above belong to select"),
+        (SMALLEST, "at = 5", "claims[1].measure: found at 5; size of liu2004/fig03 has 4, 8, "),
+        (SMALLEST, "at = 4, against_at = 8", "against_at belongs to at and against"),
+        ('unit = "us"', 'unit = "MB/s"', "claims[1].unit: found 'MB/s'; allowed for a latency: us"),
+        (ROLE, "tolerance = 0.06\n" + ROLE, "tolerance must be at most 0.05, as usual, found 0.06"),
+        (ROLE, "tolerance = 0.0\n" + ROLE, "claims[1].tolerance: found 0.0; "),
+        (SERIES, 'firmware_mode = "memfre"\n' + SERIES, "did you mean 'memfree'?"),
+        (SERIES, 'memory = "hots"\n' + SERIES, "series.pcie.memory: found 'hots'; allowed: "),
+        ("warmup = 1000", "qps = [1, 2]", "options: found several values of size or qps; allowed"),
+        ("warmup = 1000", "reuse = 101", "options.reuse[1]: found 101; "),
+        ("warmup = 1000", 'pattern = "cyclc"', "did you mean 'cyclic'?"),
+        ("[options]", "[adapter]\nports = 1\n\n[options]", "adapter: unknown key; allowed: "),
+    ],
+)
+def test_a_fault_says_where_what_and_what_is_allowed(
+    edit: Edit, old: str, new: str, fault: str
+) -> None:
+    edit(old, new)
+    faults = faults_of("liu2004/fig03")
+    assert all(line.startswith("scenarios/liu2004/fig03.toml: ") for line in faults)
+    assert any(fault in line for line in faults), faults
+
+
+def test_all_faults_of_a_file_are_said_at_once(edit: Edit) -> None:
+    edit("warmup = 1000", "warmpu = 1000")
+    edit('kind = "value"', 'kind = "valve"')
+    edit('title = "RDMA write latency"\n', "")
+    assert len(faults_of("liu2004/fig03")) == 3
+
+
+def test_text_that_is_not_toml_is_placed(edit: Edit) -> None:
+    edit("warmup = 1000", "warmup = = 1000")
+    assert "not valid TOML" in faults_of("liu2004/fig03")[0]
+
+
+def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
+    allowed = {"sizes", "window", "threshold", "warmup", "iters", "qps", "mtu"}
+    allowed |= {"reuse", "pattern", "page_size", "depth"}
+    assert set(Options.model_fields) == allowed
+    for name in list_scenarios():
+        assert set(load_scenario(name).options.model_fields_set) <= allowed
+
+
+def test_what_has_several_values_is_the_x_axis(edit: Edit) -> None:
+    options = load_scenario("liu2004/fig03").options
+    assert (options.axis.name, options.fixed()) == ("size", {})
+    edit(SIZES, 'sizes = "8"\nreuse = 50\nqps = [1, 16, 128]')
+    options = load_scenario("liu2004/fig03").options
+    assert (options.axis.name, options.points) == ("qps", (1, 16, 128))
+    assert options.fixed() == {"size": 8, "reuse": 50}
+
+
+def test_a_scenario_may_leave_the_size_to_the_workload(edit: Edit) -> None:
+    edit(SIZES, "")
+    options = load_scenario("liu2004/fig03").options
+    assert (options.axis.name, options.points) == ("size", None)
+
+
+def test_a_series_cannot_set_the_queue_pairs_that_vary(edit: Edit) -> None:
+    edit(SIZES, "qps = [1, 2]")
+    edit(SERIES, f"qps = 3\n{SERIES}")
+    (fault,) = faults_of("liu2004/fig03")
+    assert fault.endswith("series.pcie.qps: found 3, but qps is the x axis; leave one out")
+
+
+def test_a_value_stands_once_on_the_axis(edit: Edit) -> None:
+    edit(SIZES, "qps = [1, 2, 1]")
+    assert faults_of("liu2004/fig03")[0].endswith("qps: found a value twice")
+
+
+def test_a_point_of_another_scenario_is_checked_too(edit: Edit) -> None:
+    edit(f'against = "liu2004/fig02:pcix", {SMALLEST}', 'against = "liu2004/fig02:pcix", at = 5')
+    (fault,) = faults_of("liu2004/fig03")
+    assert "found at 5; size of liu2004/fig02 has 4, 8" in fault
+
+
+def test_a_table_is_no_figure() -> None:
+    assert load_scenario("liu2004/fig03").place == "liu2004, Figure 3"
+    assert load_scenario("sur2005/table1").place == "sur2005, Table 1"
+
+
+def test_series_may_differ_in_what_their_authors_set() -> None:
+    series = load_scenario("sur2005/fig3a").series
+    assert {(one.firmware_mode, one.qps) for one in series.values()} == {
+        (mode, qps) for mode in ("mem", "memfree") for qps in (1, 128)
+    }

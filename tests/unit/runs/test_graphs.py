@@ -1,0 +1,53 @@
+"""A benchmark is drawn over what varies, NetPIPE's also as its signature graph."""
+
+import numpy as np
+import pytest
+
+from hcasim.runs.benchmark import bench
+from hcasim.runs.drawing import render
+
+pytestmark = pytest.mark.usefixtures("simulated")
+
+
+def test_netpipe_is_drawn_over_size_and_over_time() -> None:
+    found = bench("netpipe", "liu2004")
+    over_size, over_time = found.plot().axes
+    assert over_size.get_ylabel() == "Throughput (2^20 bit/s)"
+    assert over_size.get_xlabel() == "Message Size (Bytes)"
+    assert (over_size.get_xscale(), over_time.get_xscale()) == ("log", "log")
+    assert over_time.get_xlabel() == "Time (us)"
+    for axes, field in ((over_size, "size"), (over_time, "latency_us")):
+        (line,) = axes.lines
+        order = np.argsort(found.curve[field], kind="stable")
+        assert line.get_xdata() == pytest.approx(found.curve[field][order], rel=1e-12)
+        assert line.get_ydata() == pytest.approx(found.curve["throughput_Mbps"][order], rel=1e-12)
+
+
+def test_any_other_benchmark_is_drawn_over_what_varies_with_a_line_for_what_else_does() -> None:
+    (axes,) = bench("write_bw", "sur2005", sizes="4K,64K,1M", qps="1,128").plot().axes
+    assert axes.get_ylabel() == "Bandwidth (MB/s)"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["QPs 1", "QPs 128"]
+    assert all(list(line.get_xdata()) == [2**12, 2**16, 2**20] for line in axes.lines)
+    labels = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert labels == ["4K", "64K", "1M"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "options", "label"),
+    [("write_bw", {"reuse": "100,50,0"}, "Reuse (%)"), ("host_memory", {"qps": "1..64"}, "QPs")],
+)
+def test_the_x_axis_is_what_varies(workload: str, options: dict[str, str], label: str) -> None:
+    (axes,) = bench(workload, "sur2005", **options).plot().axes
+    assert axes.get_xlabel() == label
+
+
+@pytest.mark.parametrize("workload", ["write_lat", "netpipe", "host_memory", "reg_mr"])
+def test_one_point_can_be_drawn(workload: str) -> None:
+    sized = {} if workload == "host_memory" else {"sizes": 8}
+    found = bench(workload, "sur2005", **sized)
+    assert all(len(axes.lines) == 1 for axes in found.plot().axes)
+
+
+def test_the_same_graph_is_the_same_file() -> None:
+    found = bench("netpipe", "liu2004", sizes="1..1M")
+    assert render(found.plot(), "svg") == render(found.plot(), "svg")

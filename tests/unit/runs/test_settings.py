@@ -1,0 +1,183 @@
+"""Settings that make no sense, or contradict each other, are refused in a sentence."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import CatalogError, resolve
+from hcasim.runs.benchmark import prepare
+from hcasim.runs.settings import build_options
+from hcasim.workloads import WORKLOADS
+
+
+def faults_of(workload: str = "write_bw", testbed: str = "liu2004", **request: Any) -> list[str]:
+    with pytest.raises(CatalogError) as caught:
+        prepare(workload, testbed, **request)
+    return caught.value.faults
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"mode": "striping", "ports": 1}, "ports: found 1 with mode striping, which needs 2"),
+        ({"mode": "binding", "ports": 1}, "ports: found 1 with mode binding, which needs 2"),
+        ({"ports": 2}, "ports: found 2 with mode single, which uses 1; choose mode"),
+        ({"mode": "striping", "ports": 3}, "ports: found 3; allowed: up to 2, as mt25208 has"),
+        ({"mode": "stripping"}, "mode: found 'stripping'; allowed: single, striping or binding"),
+        ({"mode": "stripping"}, "did you mean 'striping'?"),
+        ({"processes": 3}, "processes: found 3; allowed: up to 2, one for each processor"),
+        ({"qps": 0}, "qps: found 0; allowed: 1 or more"),
+        (
+            {"qps": 10**6},
+            "in all 1000001 queue pairs of a node; allowed: up to 65536, as mt25208 has",
+        ),
+        ({"window": -1}, "window: found -1; allowed: 1 or more"),
+        ({"window": 10**6}, "window: found 1000000; allowed: up to 65535"),
+        ({"iters": 0}, "iters: found 0; allowed: 1 or more"),
+        ({"warmup": -1}, "warmup: found -1; allowed: 0 or more"),
+        ({"op": "fetch_add"}, "op: write_bw has no such option; it has "),
+        ({"widnow": 1}, "did you mean 'window'?"),
+        ({"reuse": 101}, "reuse: found 101; allowed: 0 to 100"),
+        ({"reuse": "-1"}, "reuse: found -1; allowed: 0 to 100"),
+        (
+            {"qps": [1, 65537]},
+            "qps: found 65537, in all 65538 queue pairs of a node; allowed: up to 65536",
+        ),
+        ({"page_size": 2048}, "page_size: found 2048; allowed: powers of two from 4096 B"),
+        ({"page_size": 12288}, "page_size: found 12288; allowed: powers of two from 4096 B"),
+        ({"depth": 64}, "depth: write_bw has no such option; it has "),
+    ],
+)
+def test_an_option_out_of_range_or_in_contradiction_is_named(
+    options: dict[str, Any], fault: str
+) -> None:
+    (found,) = faults_of(options=options)
+    assert fault in found
+
+
+@pytest.mark.parametrize("options", [{"qps": 65535}, {"window": 65535}, {"warmup": 0}])
+@pytest.mark.parametrize("size", [1, 2**31])
+def test_the_limits_themselves_are_allowed(options: dict[str, Any], size: int) -> None:
+    assert prepare("write_bw", "liu2004", sizes=size, options=options)
+
+
+def test_as_much_inline_data_as_stack_and_adapter_take_is_allowed() -> None:
+    machine = resolve("liu2004")
+    limit = min(machine.stack.max_inline, machine.adapter.limits.max_inline)
+    assert prepare("write_lat", "liu2004", sizes=limit, options={"inline": True})
+    assert faults_of("write_lat", sizes=limit + 1, options={"inline": True})
+
+
+@pytest.mark.parametrize("size", [0, -1, 2**31 + 1])
+def test_a_size_that_no_message_can_have_is_refused(size: int) -> None:
+    assert faults_of(sizes=size) == [f"size: found {size}; allowed: 1 B to 2 GiB"]
+
+
+def test_an_atomic_has_eight_bytes() -> None:
+    assert "allowed: 8" in faults_of("atomic_lat", sizes="8,16")[0]
+    assert "found 16" in faults_of("atomic_lat", sizes="8,16")[0]
+
+
+def test_too_much_inline_data_is_refused() -> None:
+    (fault,) = faults_of("write_lat", sizes="8,64K", options={"inline": True})
+    assert fault.startswith("inline: found with size 65536; allowed: up to ")
+
+
+def test_all_faults_of_a_request_are_said_at_once() -> None:
+    faults = faults_of(
+        "wirte_bw", "liu204", sizes="0,x", adapter="mt2520", overrides={"adapter.bus.lanez": "4"}
+    )
+    assert "did you mean 'write_bw'?" in faults[0]
+    assert [line.partition(":")[0] for line in faults[1:3]] == ["size", "size"]
+    assert "did you mean 'liu2004'?" in faults[3]
+    assert "did you mean 'mt25208'?" in faults[4]
+
+
+def test_a_wrong_override_does_not_hide_a_wrong_option() -> None:
+    faults = faults_of(overrides={"adapter.bus.lanez": "4"}, options={"processes": 9})
+    assert len(faults) == 2
+
+
+def test_striping_and_binding_use_both_ports_unless_told_otherwise() -> None:
+    (job,) = prepare("write_bw", "liu2004", options={"mode": "striping"})
+    assert job.options.ports == 2
+
+
+def test_what_is_not_given_is_the_workload_s_own_default() -> None:
+    (job,) = prepare("write_bw", "liu2004", options={"window": 3})
+    assert (job.options.window, job.options.iters, job.options.size) == (3, 100, 65536)
+
+
+@pytest.mark.parametrize(
+    ("workload", "options", "fault"),
+    [
+        ("write_lat", {"pattern": "cyclc"}, "did you mean 'cyclic'?"),
+        ("loopback_lat", {"memory": "adaptor"}, "did you mean 'adapter'?"),
+        ("netpipe", {"buffers": 0}, "buffers: found 0; allowed: 1 or more"),
+        ("host_memory", {"depth": 0}, "depth: found 0; allowed: 1 or more"),
+        ("host_memory", {"depth": 65536}, "depth: found 65536; allowed: up to 65535"),
+        ("host_memory", {"reuse": 0}, "reuse: host_memory has no such option"),
+    ],
+)
+def test_an_option_of_some_workloads_is_checked_where_it_is_understood(
+    workload: str, options: dict[str, Any], fault: str
+) -> None:
+    (found,) = faults_of(workload, "sur2005", options=options)
+    assert fault in found
+
+
+def test_a_size_is_refused_where_it_means_nothing() -> None:
+    (fault,) = faults_of("host_memory", "sur2005", sizes=8)
+    assert fault.startswith("size: host_memory has no such option; it has ")
+
+
+def test_an_adapter_without_memory_of_its_own_holds_no_buffers() -> None:
+    place = {"memory": "adapter"}
+    assert prepare("loopback_lat", "sur2005", options=place)
+    (fault,) = faults_of("loopback_lat", "sur2005", firmware_mode="memfree", options=place)
+    assert fault == (
+        "memory: found 'adapter', but mt25218 has none in use in firmware mode memfree; "
+        "allowed: host"
+    )
+
+
+def test_an_unknown_firmware_mode_is_a_fault_and_hides_no_other() -> None:
+    first, second = faults_of(firmware_mode="memfre", options={"processes": 9})
+    assert "did you mean 'memfree'?" in first
+    assert second.startswith("processes: ")
+
+
+def test_faults_of_numbers_and_of_lists_are_said_together() -> None:
+    faults = faults_of(
+        "write_bw",
+        "sur2005",
+        sizes="x",
+        options={"qps": "y,0", "reuse": [101], "page_size": 3, "mode": "z"},
+    )
+    assert [line.partition(":")[0] for line in faults] == [
+        "size",
+        "qps",
+        "qps",
+        "reuse",
+        "page_size",
+        "mode",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("workload", "given", "warmup"),
+    [
+        ("write_lat", {"qps": 4096}, 4096),
+        ("write_lat", {"qps": 4}, 1000),
+        ("write_lat", {"qps": 4096, "warmup": 7}, 7),
+        ("write_lat", {"qps": 4096, "warmup": 0}, 0),
+        ("send_bw", {"qps": 1000, "window": 10}, 100),
+        ("netpipe", {"buffers": 16}, 16),
+        ("qp_lat", {"qps": 4096}, 10),
+        ("scatter", {"qps": 4096}, 10),
+    ],
+)
+def test_the_first_use_of_everything_is_warm_up_unless_that_is_given(
+    workload: str, given: dict[str, Any], warmup: int
+) -> None:
+    assert build_options(WORKLOADS[workload], given).warmup == warmup

@@ -1,0 +1,59 @@
+"""Simulated benchmarks are written as traces and read back as what they were."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.calibrate.traces.mismatch import mismatches
+from hcasim.calibrate.traces.observations import Base, gather
+from hcasim.catalog import resolve
+from hcasim.runs.benchmark import bench
+from hcasim.runs.simulated_trace import to_trace, with_noise
+from hcasim.traces import read_trace, render
+
+
+@pytest.mark.parametrize(
+    ("workload", "testbed", "options"),
+    [
+        ("write_lat", "liu2004", {"sizes": "8,64"}),
+        ("send_bw", "rashti2007", {"sizes": "4K", "window": 16, "qps": [1, 2]}),
+        ("write_bw", "liu2004", {"sizes": "8K", "mode": "striping", "iters": 20}),
+        ("reg_mr", "liu2004", {"sizes": "4K"}),
+        ("netpipe", "liu2004", {"sizes": "64", "verb": "write"}),
+    ],
+)
+def test_a_simulated_trace_is_met_exactly(
+    tmp_path: Path, workload: str, testbed: str, options: dict[str, Any]
+) -> None:
+    result = bench(workload, testbed, **options)
+    file = tmp_path / "trace.jsonl"
+    file.write_text(render(to_trace(result)))
+    trace = read_trace(file)
+    machine = resolve(testbed)
+    assert list(mismatches(trace.header, machine)) == []
+    found = gather({"trace": trace}, Base(machine, {}))
+    assert found.notes == ()
+    simulated = {job.setups[0].options for job in found.observations}
+    assert result.options in simulated
+    for one in found.observations:
+        row = next(
+            row
+            for row in result.curve.rows
+            if all(row.get(n, v) == v for n, v in vars(one.setups[0].options).items())
+        )
+        assert float(one.published) == pytest.approx(row[one.field], rel=1e-6)
+
+
+def test_noise_has_the_spread_that_is_asked_for_and_comes_again() -> None:
+    trace = to_trace(bench("write_lat", "liu2004", sizes="8"))
+    exact = trace.points[0].measured[0].samples[0]
+    one, same, other = (
+        with_noise(trace, seed=seed, spread=0.05, samples=2000) for seed in (1, 1, 2)
+    )
+    assert one == same != other
+    samples = one.points[0].measured[0].samples
+    middle = sum(samples) / len(samples)
+    deviation = (sum((x - middle) ** 2 for x in samples) / len(samples)) ** 0.5
+    assert middle == pytest.approx(exact, rel=0.005)
+    assert deviation == pytest.approx(0.05 * exact, rel=0.1)
