@@ -65,15 +65,7 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
         table = table[section]
     table[name] = value
     part.set_paths.append(path)
-    part.parameters[path] = replace(
-        part.parameters[path],
-        value=value,
-        text=leaf.format(value),
-        evidence="assumed",
-        source="--set",
-        interval=None,
-        claims=(),
-    )
+    part.parameters[path] = part.parameters[path].changed(value, leaf.format(value), "--set")
     return None
 
 

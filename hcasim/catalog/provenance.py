@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-Evidence = Literal["spec", "datasheet", "driver", "fitted", "assumed"]
+Evidence = Literal["spec", "datasheet", "driver", "fitted", "chosen", "assumed"]
 """spec: a published specification. datasheet: the maker's or the machine's own description, or
 what the device reports of itself. driver: the source of a driver for it. fitted: determined from
-measurements. assumed: plausible, and no public source gives it."""
+measurements. chosen: assumed with published numbers in view. assumed: plausible, and no public
+source gives it."""
 
 EVIDENCE: tuple[str, ...] = get_args(Evidence)
 
@@ -27,7 +28,7 @@ class Parameter:
         evidence: kind of origin.
         source: the origin itself.
         interval: lowest and highest plausible value of a fitted parameter, in base units.
-        claims: what determined a fitted parameter.
+        claims: what determined a fitted parameter, or the statements that one was chosen from.
     """
 
     path: str
@@ -38,3 +39,15 @@ class Parameter:
     source: str
     interval: tuple[int, int] | None = None
     claims: tuple[str, ...] = ()
+
+    def changed(self, value: Value, text: str, source: str) -> Parameter:
+        """Return it with another value, which is assumed."""
+        return replace(
+            self,
+            value=value,
+            text=text,
+            evidence="assumed",
+            source=source,
+            interval=None,
+            claims=(),
+        )

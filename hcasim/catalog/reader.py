@@ -16,7 +16,7 @@ from hcasim.catalog.validate import build
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.units import UnitError
 
-_LEAF_KEYS = ("value", "evidence", "source", "fit")
+_LEAF_KEYS = ("value", "evidence", "source", "fit", "claims")
 
 
 class Reader:
@@ -151,11 +151,27 @@ class Reader:
             unit=key.unit.base if key.unit else "",
             evidence=cast(Evidence, raw.get("evidence")),
             source=str(raw.get("source")),
+            claims=self.claims(raw, path),
         )
+
+    def claims(self, raw: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the statements that a value was chosen from."""
+        claims = raw.get("claims")
+        if raw.get("evidence") != "chosen":
+            if claims is not None:
+                self.fault((*path, "claims"), 'found, but only evidence = "chosen" has claims')
+            return ()
+        if not (isinstance(claims, list) and claims and all(isinstance(c, str) for c in claims)):
+            found = "missing" if claims is None else f"found {claims!r}"
+            self.fault((*path, "claims"), f"{found}; allowed: a list of ids of claims")
+            return ()
+        return tuple(claims)
 
     def fitted(self, key: Leaf, raw: Mapping[str, Any], path: tuple[str, ...]) -> Parameter | None:
         if "value" in raw:
             self.fault((*path, "value"), "found, but a fitted value stands in its fit only")
+        if "claims" in raw:
+            self.fault((*path, "claims"), "found, but a fitted value has the claims of its fit")
         name = raw.get("fit")
         if not isinstance(name, str):
             self.fault((*path, "fit"), f"missing; allowed: {one_of(list_ids('calibrations'))}")

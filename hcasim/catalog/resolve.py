@@ -120,9 +120,7 @@ def resolve(
 
     nodes = {p.path: p for p in bed.parameters}["nodes"]
     if not switch:
-        nodes = replace(
-            nodes, value=2, text="2", evidence="assumed", source="two hosts back to back"
-        )
+        nodes = nodes.changed(2, "2", "two hosts back to back")
     parameters = [p for part in parts.values() for p in part.parameters.values()]
     machine = Machine(
         id=testbed.id,
@@ -163,13 +161,7 @@ def _choose_firmware(part: Part, mode: str) -> str | None:
         return f"firmware_mode: found {mode!r}; allowed: {leaf.allowed}{close}"
     path = "adapter.firmware_mode"
     part.values["firmware_mode"] = mode
-    part.parameters[path] = replace(
-        part.parameters[path],
-        value=mode,
-        text=mode,
-        evidence="assumed",
-        source="chosen for this run",
-    )
+    part.parameters[path] = part.parameters[path].changed(mode, mode, "chosen for this run")
     return None
 
 
@@ -177,6 +169,4 @@ def _chosen_mtu(size: Parameter, mtu: int, kind: str) -> tuple[Parameter, str | 
     fault = mtu_fault(kind, mtu, repr(mtu))
     if fault is not None:
         return size, f"mtu: {fault}"
-    text = MTUS[kind].format(mtu)
-    chosen = replace(size, value=mtu, text=text, evidence="assumed", source="chosen for this run")
-    return chosen, None
+    return size.changed(mtu, MTUS[kind].format(mtu), "chosen for this run"), None

@@ -55,25 +55,22 @@ def _schema(key: Leaf | PlainKey | Table, depth: int) -> dict[str, Any]:
             return {"type": "array", "items": {"type": "string"}}
         return {"enum": list(key.choices)} if key.choices else {"type": "string"}
     source = {"type": "string", "minLength": 1}
-    given = {"enum": [evidence for evidence in EVIDENCE if evidence != "fitted"]}
+    given = [evidence for evidence in EVIDENCE if evidence not in ("fitted", "chosen")]
+    claims = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    kinds: list[dict[str, Any]] = [
+        {"value": _value(key), "evidence": {"enum": given}},
+        {"value": _value(key), "evidence": {"const": "chosen"}, "claims": claims},
+        {"fit": {"type": "string"}, "evidence": {"const": "fitted"}},
+    ]
     return {
         "oneOf": [
             {
                 "type": "object",
-                "properties": {"value": _value(key), "evidence": given, "source": source},
-                "required": ["value", "evidence", "source"],
+                "properties": {**kind, "source": source},
+                "required": [*kind, "source"],
                 "additionalProperties": False,
-            },
-            {
-                "type": "object",
-                "properties": {
-                    "fit": {"type": "string"},
-                    "evidence": {"const": "fitted"},
-                    "source": source,
-                },
-                "required": ["fit", "evidence", "source"],
-                "additionalProperties": False,
-            },
+            }
+            for kind in kinds
         ]
     }
 

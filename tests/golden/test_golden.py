@@ -135,7 +135,7 @@ def test_the_logs_depend_on_no_value_that_was_fitted_or_assumed(adapter: str, sw
     open_values = [
         parameter.path
         for parameter in machine(adapter=adapter, switch=switch).parameters
-        if parameter.evidence in ("fitted", "assumed")
+        if parameter.evidence in ("fitted", "chosen", "assumed")
         and parameter.source not in ("--set", "chosen for this run", "two hosts back to back")
     ]
     assert open_values == []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.catalog import resolve
+from hcasim.catalog import MODELS, list_ids, load
 from hcasim.papers.claim import Claim, Context
 from hcasim.papers.experiment import Scenario
 from hcasim.papers.scenario import list_papers, load_context, load_scenarios
@@ -117,18 +117,12 @@ def test_what_values_were_fitted_to_is_not_called_predicted(paper: str) -> None:
     assert calibrated == set(numbered(paper, CALIBRATED.get(paper, ())))
 
 
-@PAPERS
-def test_what_was_chosen_with_a_paper_in_view_is_named_by_its_claims(paper: str) -> None:
-    machines = {
-        resolve(scenario.testbed_of(name), adapter=one.adapter, firmware_mode=one.firmware_mode)
-        for scenario in scenarios(paper)
-        for name, one in scenario.series.items()
-    }
-    parameters = [one for machine in machines for one in machine.parameters]
-    in_view = {p.path for p in parameters if f"chosen with {paper}" in p.source.lower()}
-    named = {path for claim in claims(paper) for path in claim.chosen}
-    assert in_view <= named <= {p.path for p in parameters}
-    assert bool(in_view) is (paper in CHOSEN)
+@pytest.mark.parametrize("kind", MODELS)
+def test_what_values_were_chosen_from_are_statements_that_are_replayed(kind: str) -> None:
+    known = {claim.id for paper in STATEMENTS for claim in claims(paper)}
+    for parameter in (one for name in list_ids(kind) for one in load(name, kind).parameters):
+        assert set(parameter.claims) <= known, parameter.path
+        assert "chosen with" not in parameter.source.lower(), parameter.path
 
 
 @PAPERS

@@ -73,6 +73,29 @@ def test_a_fitted_leaf_has_a_fit_and_no_value(data: Path, edit: Edit, faults_of:
     ]
 
 
+def test_a_chosen_leaf_lists_the_claims_that_it_was_chosen_from(
+    edit: Edit, faults_of: FaultsOf
+) -> None:
+    chosen = LANES.replace("datasheet", "chosen")
+    edit(PCIE, LANES, f'{chosen} claims = ["LIU-065", "LIU-072"],')
+    lanes = {p.path: p for p in load("mt25208").parameters}["bus.lanes"]
+    assert (lanes.evidence, lanes.claims) == ("chosen", ("LIU-065", "LIU-072"))
+    allowed = "allowed: a list of ids of claims"
+    edit(PCIE, 'claims = ["LIU-065", "LIU-072"]', "claims = []")
+    assert faults_of("mt25208") == [f"{PCIE}: bus.lanes.claims: found []; {allowed}"]
+    edit(PCIE, " claims = [],", "")
+    assert faults_of("mt25208") == [f"{PCIE}: bus.lanes.claims: missing; {allowed}"]
+
+
+def test_only_what_was_chosen_has_claims_of_its_own(edit: Edit, faults_of: FaultsOf) -> None:
+    edit(PCIE, LANES, f'{LANES} claims = ["LIU-065"],')
+    edit(PCIE, 'source = "time to start', 'claims = ["LIU-041"], source = "time to start')
+    assert faults_of("mt25208") == [
+        f'{PCIE}: bus.lanes.claims: found, but only evidence = "chosen" has claims',
+        f"{PCIE}: responder.latency.claims: found, but a fitted value has the claims of its fit",
+    ]
+
+
 def test_all_faults_of_a_file_come_at_once(data: Path, edit: Edit, faults_of: FaultsOf) -> None:
     edit(PCIE, LANES, LANES.replace("8", "3"))
     edit(PCIE, "[sqpc]\nentries = { value = 64", "[sqpc]\nentries = { value = 65")
