@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from hcasim.catalog import CatalogError, Fit, FittedValue, list_ids, nearest, one_of
 from hcasim.catalog.fields import Leaf, leaf_paths
-from hcasim.catalog.files import unknown_id
+from hcasim.catalog.folders import unknown_id
 from hcasim.catalog.loader import CLASSES
 from hcasim.ground.errors import display
 from hcasim.ground.units import FREQUENCY, RATE, TIME, UnitError

@@ -1,13 +1,12 @@
 """The catalogue of hardware and experiments: from ids to frozen, validated descriptions."""
 
 from hcasim.catalog.adapter import Adapter, Cache, PcieDevice, PcixDevice
-from hcasim.catalog.files import KINDS, MODELS, list_ids, load_fit, read_toml
-from hcasim.catalog.fits import Fit, FittedValue, fit_path, render_fit
+from hcasim.catalog.fits import Fit, FittedValue, fit_path, load_fit, render_fit
+from hcasim.catalog.folders import KINDS, MODELS, data_path, find_file, list_ids
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import MTUS, EthernetLink, InfinibandLink, Link
 from hcasim.catalog.loader import Loaded, find_kind, load
 from hcasim.catalog.machine import Machine
-from hcasim.catalog.paths import data_path
 from hcasim.catalog.protocol import InfinibandProtocol, IwarpProtocol
 from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter
 from hcasim.catalog.resolve import resolve
@@ -17,6 +16,7 @@ from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
 from hcasim.ground.errors import CatalogError, nearest, one_of
 from hcasim.ground.printable import printable
+from hcasim.ground.toml import read_toml, render_toml
 from hcasim.ground.units import UnitError, format_size, format_time, parse_size, parse_time
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "UnitError",
     "data_path",
     "file_schema",
+    "find_file",
     "find_kind",
     "fit_path",
     "format_size",
@@ -61,5 +62,6 @@ __all__ = [
     "printable",
     "read_toml",
     "render_fit",
+    "render_toml",
     "resolve",
 ]

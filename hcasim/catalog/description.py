@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +15,18 @@ class Plain:
 
 
 PLAIN = Plain()
+
+
+@dataclass(frozen=True)
+class Refers(Plain):
+    """Marks a plain key that names other descriptions, each by its id or the path of its file.
+
+    Parameters:
+        kind: of what it names, such as "hosts".
+    """
+
+    kind: str
+
 
 Name = Annotated[str, Field(min_length=1), PLAIN]
 Names = Annotated[tuple[str, ...], PLAIN]

@@ -13,7 +13,7 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from hcasim.catalog.description import Plain
+from hcasim.catalog.description import Plain, Refers
 from hcasim.catalog.provenance import Value
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import Unit, UnitError
@@ -139,11 +139,13 @@ class PlainKey:
         many: it holds a list of words.
         choices: the only words allowed, if they can be listed.
         required: a file must hold it.
+        refers: the kind of description that it names, if it names any.
     """
 
     many: bool
     choices: tuple[str, ...]
     required: bool
+    refers: str = ""
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,8 @@ def _key(info: FieldInfo) -> Key:
     choices = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
     if any(isinstance(mark, Plain) for mark in info.metadata):
         many = get_origin(info.annotation) is tuple
-        return PlainKey(many=many, choices=choices, required=info.is_required() or bool(choices))
+        refers = next((mark.kind for mark in info.metadata if isinstance(mark, Refers)), "")
+        return PlainKey(many, choices, info.is_required() or bool(choices), refers)
     base: Any = type(choices[0]) if choices else info.annotation
     return Leaf(
         base=base,

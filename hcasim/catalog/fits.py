@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hcasim.catalog.paths import data_path
+from hcasim.catalog.folders import data_path, find_file
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.printable import printable
+from hcasim.ground.toml import read_toml
 
 _ENTRY_KEYS = (
     "value",
@@ -75,6 +76,19 @@ class Fit:
 def fit_path(identifier: str) -> Path:
     """Return the file of a fit, which need not exist."""
     return data_path("calibration", "fits", f"{identifier}.toml")
+
+
+def load_fit(name: str) -> Fit:
+    """Read a fit.
+
+    Parameters:
+        name: its id, or the path of its file.
+
+    Raises:
+        CatalogError: an unknown id, or every fault of the file.
+    """
+    file = find_file(name, "calibrations")
+    return parse_fit(file.stem, file, read_toml(file))
 
 
 def parse_fit(identifier: str, file: Path, table: Mapping[str, Any]) -> Fit:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.description import Description
-from hcasim.catalog.files import MODELS, list_ids, model_path, unknown_id
+from hcasim.catalog.folders import MODELS, find_file, is_path, list_ids
 from hcasim.catalog.host import Host
 from hcasim.catalog.provenance import Parameter
 from hcasim.catalog.reader import Reader
@@ -17,7 +17,8 @@ from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
 from hcasim.catalog.validate import build
-from hcasim.ground.errors import CatalogError, nearest, one_of
+from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.toml import read_toml
 
 CLASSES: Mapping[str, type[Description]] = {
     "adapters": Adapter,
@@ -47,11 +48,11 @@ class Loaded:
     parameters: tuple[Parameter, ...]
 
 
-def load(identifier: str, kind: str | None = None) -> Loaded:
-    """Load a model by its id.
+def load(name: str, kind: str | None = None) -> Loaded:
+    """Load a model.
 
     Parameters:
-        identifier: an id such as "mt25208".
+        name: an id such as "mt25208", or the path of a file such as "./my.toml".
         kind: one of MODELS; without it the id is looked for in all of them, in their order.
 
     Returns:
@@ -61,15 +62,15 @@ def load(identifier: str, kind: str | None = None) -> Loaded:
         CatalogError: an unknown id, or every fault of the file.
     """
     if kind is None:
-        kind = find_kind(identifier)
+        kind = find_kind(name)
     elif kind not in CLASSES:
         raise CatalogError(
             [f"kind: found {kind!r}; allowed: {one_of(MODELS)}{nearest(kind, MODELS)}"]
         )
-    reader = Reader(kind, CLASSES[kind], model_path(kind, identifier))
+    reader = Reader(kind, CLASSES[kind], find_file(name, kind))
     values = reader.read()
     if kind == "testbeds":
-        _check_parts(reader, values)
+        _check_default(reader, values)
     if reader.faults:
         raise CatalogError(reader.faults)
     model, faults = build(CLASSES[kind], values)
@@ -78,16 +79,8 @@ def load(identifier: str, kind: str | None = None) -> Loaded:
     return Loaded(kind, reader.file, model, values, tuple(reader.parameters))
 
 
-def _check_parts(reader: Reader, values: Mapping[str, Any]) -> None:
-    """The parts that a testbed names must exist."""
-    for key, kind in (("host", "hosts"), ("switch", "switches"), ("stack", "stacks")):
-        if key in values and values[key] not in list_ids(kind):
-            reader.fault((key,), unknown_id(kind, values[key]))
-    adapters = values.get("adapters", ())
-    for name in adapters:
-        if name not in list_ids("adapters"):
-            reader.fault(("adapters",), unknown_id("adapters", name))
-    default = values.get("default_adapter")
+def _check_default(reader: Reader, values: Mapping[str, Any]) -> None:
+    adapters, default = values.get("adapters", ()), values.get("default_adapter")
     if default is not None and adapters and default not in adapters:
         reader.fault(
             ("default_adapter",),
@@ -95,12 +88,27 @@ def _check_parts(reader: Reader, values: Mapping[str, Any]) -> None:
         )
 
 
-def find_kind(identifier: str) -> str:
-    """Return the kind of the model with this id; raise CatalogError if there is none."""
+def find_kind(name: str) -> str:
+    """Return the kind of a model by its id or file; raise CatalogError if there is none."""
     for kind in MODELS:
-        if identifier in list_ids(kind):
+        if name in list_ids(kind):
             return kind
-    known = [name for kind in MODELS for name in list_ids(kind)]
+    if is_path(name):
+        return _kind_of(find_file(name, MODELS[0]))
+    known = [one for kind in MODELS for one in list_ids(kind)]
     raise CatalogError(
-        [f"models: found no {identifier!r}; allowed: {one_of(known)}{nearest(identifier, known)}"]
+        [f"models: found no {name!r}; allowed: {one_of(known)}{nearest(name, known)}"]
     )
+
+
+def _kind_of(file: Path) -> str:
+    """Tell the kind of a file by its folder, or else by the keys that only one kind has."""
+    if file.parent.name in MODELS:
+        return file.parent.name
+    keys = read_toml(file).keys()
+    own = {kind: keys & CLASSES[kind].model_fields.keys() for kind in MODELS}
+    kind = max(MODELS, key=lambda one: len(own[one]))
+    if own[kind] <= Description.model_fields.keys():
+        fault = "found no key that tells what it describes; allowed: the keys of one of"
+        raise CatalogError([f"{display(file)}: {fault} {one_of(MODELS)}"])
+    return kind

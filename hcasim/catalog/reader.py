@@ -9,11 +9,12 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of, leaf_paths
-from hcasim.catalog.files import list_ids, load_fit, read_toml, unknown_id
-from hcasim.catalog.fits import Fit, FittedValue
+from hcasim.catalog.fits import Fit, FittedValue, load_fit
+from hcasim.catalog.folders import find_file, is_path, list_ids
 from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter, Value
 from hcasim.catalog.validate import build
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.toml import read_toml
 from hcasim.ground.units import UnitError
 
 _LEAF_KEYS = ("value", "evidence", "source", "fit", "claims")
@@ -95,11 +96,22 @@ class Reader:
             if key.required and not raw:
                 self.fault(path, "found an empty list; allowed: one word or more")
                 return
-            values[path[-1]] = tuple(raw)
+            values[path[-1]] = tuple(self.named(key, name, path) for name in raw)
         elif not isinstance(raw, str) or (key.required and not raw.strip()):
             self.fault(path, f"found {raw!r}; {_wanted(key)}")
         else:
-            values[path[-1]] = raw
+            values[path[-1]] = self.named(key, raw, path)
+
+    def named(self, key: PlainKey, name: str, path: tuple[str, ...]) -> str:
+        """Check that another description is there; the path of its file becomes absolute."""
+        if key.refers:
+            try:
+                file = find_file(name, key.refers, self.file.parent)
+            except CatalogError as error:
+                self.fault(path, error.faults[0])
+            else:
+                return str(file) if is_path(name) else name
+        return name
 
     def leaf(self, key: Leaf, raw: object, path: tuple[str, ...], values: dict[str, Any]) -> None:
         if not isinstance(raw, dict):
@@ -211,11 +223,13 @@ class Reader:
     def fit(self, name: str, path: tuple[str, ...]) -> Fit | None:
         if name not in self.fits:
             self.fits[name] = None
-            if name not in list_ids("calibrations"):
-                self.fault((*path, "fit"), unknown_id("calibrations", name))
+            try:
+                file = find_file(name, "calibrations", self.file.parent)
+            except CatalogError as error:
+                self.fault((*path, "fit"), error.faults[0])
             else:
                 try:
-                    self.fits[name] = load_fit(name)
+                    self.fits[name] = load_fit(str(file))
                 except CatalogError as error:
                     self.faults.extend(error.faults)
         return self.fits[name]

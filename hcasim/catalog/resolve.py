@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.consistency import contradictions
 from hcasim.catalog.fields import Leaf, keys_of
-from hcasim.catalog.files import list_ids, unknown_id
+from hcasim.catalog.folders import find_file, list_ids
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import MTUS, mtu_fault
 from hcasim.catalog.loader import load
@@ -40,9 +40,9 @@ def resolve(
     """Put a machine together.
 
     Parameters:
-        testbed_id: a testbed, such as "liu2004".
-        adapter: an adapter's id instead of the testbed's default; it need not be one that was
-            measured there.
+        testbed_id: a testbed, such as "liu2004", or the path of its file.
+        adapter: an adapter's id or file instead of the testbed's default; it need not be one
+            that was measured there.
         overrides: what-if settings by path, such as {"adapter.bus.lanes": "4"}.
         mtu: bytes instead of the testbed's.
         switch: False connects two hosts back to back.
@@ -60,8 +60,11 @@ def resolve(
         bed = load(testbed_id, "testbeds")
     except CatalogError as error:
         faults += error.faults
-        if adapter is not None and adapter not in list_ids("adapters"):
-            faults.append(unknown_id("adapters", adapter))
+        if adapter is not None:
+            try:
+                find_file(adapter, "adapters")
+            except CatalogError as unknown:
+                faults += unknown.faults
         raise CatalogError(faults) from None
     testbed = bed.model
     assert isinstance(testbed, Testbed)

@@ -6,9 +6,14 @@ from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from hcasim.catalog.description import Description, Name, Names
+from hcasim.catalog.description import Description, Name, Refers
 from hcasim.catalog.link import Link, mtu_fault
 from hcasim.ground.units import SIZE, format_size
+
+AdapterName = Annotated[str, Refers("adapters")]
+HostName = Annotated[str, Refers("hosts")]
+SwitchName = Annotated[str, Refers("switches")]
+StackName = Annotated[str, Refers("stacks")]
 
 
 class Testbed(Description):
@@ -18,11 +23,13 @@ class Testbed(Description):
 
     paper: Name = Field(description="where the experiment was published")
     nodes: Annotated[int, Field(ge=2, le=65536)] = Field(description="hosts with an adapter")
-    host: Name
-    adapters: Names = Field(min_length=1, description="adapters that were measured")
-    default_adapter: Name
-    switch: Name
-    stack: Name
+    host: HostName
+    adapters: Annotated[tuple[str, ...], Refers("adapters")] = Field(
+        min_length=1, description="adapters that were measured"
+    )
+    default_adapter: AdapterName
+    switch: SwitchName
+    stack: StackName
     link: Link = Field(description="each link between an adapter and a switch")
     # The kind of link tells what is allowed; a second pair of limits here would hide it.
     mtu: Annotated[int, SIZE, Field(ge=0, le=2**31)] = Field(

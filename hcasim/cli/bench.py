@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 # Values are taken as text, so that all that is wrong can be said at once.
 @click.command("bench", cls=Command)
 @click.argument("workload")
-@click.option("--testbed", required=True, metavar="ID", help="The machine, such as liu2004.")
-@click.option("--adapter", metavar="ID", help="An adapter instead of the testbed's default.")
+@click.option(
+    "--testbed", required=True, metavar="ID", help="The machine: id, such as liu2004, or file."
+)
+@click.option("--adapter", metavar="ID", help="An adapter instead of the testbed's: id or file.")
 @click.option("--firmware-mode", metavar="MODE", help="Of the adapter: tavor, mem or memfree.")
 @click.option("--size", metavar="N,N..M", help="Bytes of a message: 8, 4K,64K or 4..1M.")
 @click.option("--qps", metavar="N,N..M", help="Queue pairs of each process: 8, 1,128 or 1..4096.")

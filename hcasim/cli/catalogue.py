@@ -36,26 +36,22 @@ def _models() -> list[dict[str, str]]:
     from hcasim.catalog import MODELS, list_ids
 
     return [
-        {"id": name, "kind": kind, "title": _title("models", kind, f"{name}.toml")}
+        {"id": name, "kind": kind, **_file(name, kind)}
         for kind in MODELS
         for name in list_ids(kind)
     ]
 
 
 def _scenarios() -> list[dict[str, str]]:
-    from hcasim.papers.scenario import list_scenarios, load_scenario
+    from hcasim.papers.scenario import list_scenarios
 
-    scenarios = map(load_scenario, list_scenarios())
-    return [{"id": one.id, "workload": one.workload, "title": one.title} for one in scenarios]
+    return [{"id": name, **_file(name, "scenarios", "workload")} for name in list_scenarios()]
 
 
 def _calibrations() -> list[dict[str, str]]:
     from hcasim.catalog import list_ids
 
-    return [
-        {"id": name, "title": _title("calibration", "fits", f"{name}.toml")}
-        for name in list_ids("calibrations")
-    ]
+    return [{"id": name, **_file(name, "calibrations")} for name in list_ids("calibrations")]
 
 
 def _workloads() -> list[dict[str, str]]:
@@ -67,7 +63,15 @@ def _workloads() -> list[dict[str, str]]:
     ]
 
 
-def _title(*parts: str) -> str:
-    from hcasim.catalog import data_path, read_toml
+def _file(name: str, kind: str, *keys: str) -> dict[str, str]:
+    """What the list says of a file; of one that cannot be read, why."""
+    from hcasim.catalog import CatalogError, find_file, folders, read_toml
+    from hcasim.ground.errors import display
 
-    return str(read_toml(data_path(*parts)).get("title", ""))
+    file = find_file(name, kind)
+    where = "hcasim" if file.is_relative_to(folders.shipped()) else display(file.parent)
+    try:
+        table = read_toml(file)
+    except CatalogError as error:
+        table = {"title": error.faults[0]}
+    return {key: str(table.get(key, "")) for key in (*keys, "title")} | {"where": where}

@@ -21,15 +21,15 @@ _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "s
 
 @click.command("show", cls=Command)
 @click.argument("identifier", metavar="ID")
-@click.option("--adapter", metavar="ID", help="Of a testbed: with this adapter.")
+@click.option("--adapter", metavar="ID", help="Of a testbed: with this adapter, by its id or file.")
 @calibration_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(identifier: str, adapter: str | None, calibration: Path | None, as_json: bool) -> None:
     """Show a model, testbed or scenario: each value with its evidence and source.
 
-    The paths are those that bench --set takes.
+    ID may be a file: ./my.toml. The paths are those that bench --set takes.
     """
-    if "/" in identifier:
+    if "/" in identifier and not identifier.endswith(".toml"):
         if calibration is not None:
             raise click.UsageError("--calibration is for models and testbeds, not for scenarios")
         _show_scenario(identifier, as_json)
@@ -70,6 +70,7 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
     else:
         loaded = load(identifier, kind)
         title, parameters, extra = loaded.model.title, loaded.parameters, {}
+        identifier = loaded.model.id
         if calibration is not None:
             start = f"{kind}.{identifier}."
             if not any(path.startswith(start) for path in calibration.fit.entries):

@@ -9,7 +9,7 @@ from typing import Any
 
 from hcasim.calibrate import Observation, Progress, Run, Setup, Trial
 from hcasim.catalog import CatalogError, data_path, list_ids, one_of
-from hcasim.catalog.files import unknown_id
+from hcasim.catalog.folders import unknown_id
 from hcasim.ground.errors import display
 from hcasim.papers.claim import Claim, Measure
 from hcasim.papers.experiment import Scenario

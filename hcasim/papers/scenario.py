@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
-from hcasim.catalog import CatalogError, data_path, list_ids, nearest, one_of, read_toml
+from hcasim.catalog import CatalogError, data_path, find_file, list_ids, nearest, one_of, read_toml
 from hcasim.ground.errors import display
 from hcasim.ground.faults import describe
 from hcasim.papers.claim import Claim, Context, Entry, Text
@@ -200,24 +200,16 @@ def _foreign_units(scenario: Scenario) -> Iterator[str]:
 
 
 def _unknown_parts(scenario: Scenario) -> Iterator[str]:
-    testbeds, adapters = list_ids("testbeds"), list_ids("adapters")
-    wanted = {"testbed": scenario.testbed} | {
-        f"series.{name}.testbed": series.testbed
-        for name, series in scenario.series.items()
-        if series.testbed is not None
-    }
-    for where, testbed in wanted.items():
-        if testbed not in testbeds:
-            yield (
-                f"{where}: found {testbed!r}; "
-                f"allowed: {one_of(testbeds)}{nearest(testbed, testbeds)}"
-            )
+    wanted = [("testbed", scenario.testbed)]
     for name, series in scenario.series.items():
-        if series.adapter not in adapters:
-            yield (
-                f"series.{name}.adapter: found {series.adapter!r}; "
-                f"allowed: {one_of(adapters)}{nearest(series.adapter, adapters)}"
-            )
+        wanted += [(f"series.{name}.adapter", series.adapter)]
+        if series.testbed is not None:
+            wanted += [(f"series.{name}.testbed", series.testbed)]
+    for where, part in wanted:
+        try:
+            find_file(part, f"{where.rpartition('.')[2]}s")
+        except CatalogError as error:
+            yield f"{where}: {error.faults[0]}"
 
 
 def _repeated(identifiers: Iterable[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import hcasim.workloads
-from hcasim.catalog import Machine, paths
+from hcasim.catalog import Machine, folders
 from hcasim.runs.curve import Curve
 from hcasim.workloads import Options, Point
 
@@ -54,7 +54,7 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path) -> Edit:
     """Damage a copy of the third figure's scenario, which is then the one that is read."""
     for folder in ("models", "scenarios", "calibration"):
         shutil.copytree(root / folder, tmp_path / folder)
-    monkeypatch.setattr(paths, "roots", lambda: (tmp_path,))
+    monkeypatch.setattr(folders, "roots", lambda: (tmp_path,))
     monkeypatch.chdir(tmp_path)
 
     def replace(old: str, new: str) -> None:

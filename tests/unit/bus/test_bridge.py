@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hcasim.bus import Bus, connect
 from hcasim.bus.bridge import Bridge
-from hcasim.catalog import CatalogError, Machine, data_path, paths, resolve
+from hcasim.catalog import CatalogError, Machine, data_path, folders, resolve
 from hcasim.catalog.bridge import Bridge as Description
 from hcasim.engine import Simulator
 from hcasim.workloads import Options, run_point
@@ -27,7 +27,7 @@ def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chain:
     """The machine of liu2004 with an adapter on the buses of a file."""
     for folder in ("models", "calibration"):
         shutil.copytree(data_path(folder), tmp_path / folder)
-    monkeypatch.setattr(paths, "roots", lambda: (tmp_path,))
+    monkeypatch.setattr(folders, "roots", lambda: (tmp_path,))
     file = tmp_path / "models" / "adapters" / "mt25208.toml"
     before, _, after = file.read_text().partition("[bus]\n")
     rest = re.search(r"^\[(?!bus)", after, re.MULTILINE)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.catalog import CatalogError, load, paths
+from hcasim.catalog import CatalogError, folders, load
 
 Edit = Callable[[str, str, str], None]
 FaultsOf = Callable[..., list[str]]
@@ -19,7 +19,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     The files are snapshots, so that tuning a shipped value changes no test.
     """
     shutil.copytree(Path(__file__).with_name("data"), tmp_path, dirs_exist_ok=True)
-    monkeypatch.setattr(paths, "roots", lambda: (tmp_path,))
+    monkeypatch.setattr(folders, "roots", lambda: (tmp_path,))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

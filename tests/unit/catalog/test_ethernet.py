@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import CatalogError, EthernetLink, IwarpProtocol, load, paths, resolve
+from hcasim.catalog import CatalogError, EthernetLink, IwarpProtocol, folders, load, resolve
 from tests import iwarp
 
 Edit = Callable[[str, str, str], None]
@@ -169,5 +169,5 @@ def test_a_kind_of_link_is_not_a_fault_of_what_is_beside_it(
 
 
 def test_the_catalogue_of_these_tests_is_complete(data: Path) -> None:
-    assert paths.roots() == (data,)
+    assert folders.roots() == (data,)
     assert load(iwarp.ADAPTER).model.id == iwarp.ADAPTER

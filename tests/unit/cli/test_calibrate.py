@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate import fit
-from hcasim.catalog import load_fit, paths
+from hcasim.catalog import folders, load_fit
 from hcasim.catalog.fits import parse_fit
 
 Hcasim = Callable[..., Any]
@@ -26,7 +26,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path) -> Path:
     """A copy of the data that a test may damage."""
     for folder in ("models", "scenarios", "calibration"):
         shutil.copytree(root / folder, tmp_path / folder)
-    monkeypatch.setattr(paths, "roots", lambda: (tmp_path,))
+    monkeypatch.setattr(folders, "roots", lambda: (tmp_path,))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,3 +73,24 @@ def test_an_unknown_id_is_answered_with_the_nearest(hcasim_: Hcasim, name: str, 
     (fault,) = hcasim_("show", name).faults
     assert "did you mean" in fault
     assert near in fault
+
+
+def test_list_and_show_survive_a_broken_file_of_the_users(
+    hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapters = tmp_path / "models" / "adapters"
+    adapters.mkdir(parents=True)
+    (adapters / "broken.toml").write_text("id = ")
+    monkeypatch.setenv("HCASIM_PATH", str(tmp_path))
+    rows = {row["id"]: row for row in json.loads(hcasim_("list", "--json").output)["models"]}
+    assert "not valid TOML" in rows["broken"]["title"]
+    assert rows["broken"]["where"] == str(adapters)
+    assert rows["mt25208"]["where"] == "hcasim"
+    assert hcasim_("list").code == hcasim_("show", "mt25208").code == 0
+    assert "not valid TOML" in hcasim_("show", "broken").faults[0]
+
+
+def test_show_reads_a_file_and_tells_its_kind(hcasim_: Hcasim, root: Path) -> None:
+    file = str(root / "models" / "stacks" / "vapi.toml")
+    shown = json.loads(hcasim_("show", file, "--json").output)
+    assert (shown["id"], shown["kind"]) == ("vapi", "stacks")

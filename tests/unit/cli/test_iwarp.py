@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import paths
+from hcasim.catalog import folders
 from hcasim.workloads import WORKLOADS
 from tests import iwarp
 
@@ -17,7 +17,7 @@ BED = ("--testbed", iwarp.TESTBED)
 @pytest.fixture(autouse=True)
 def _described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     iwarp.catalogue(tmp_path)
-    monkeypatch.setattr(paths, "roots", lambda: (tmp_path,))
+    monkeypatch.setattr(folders, "roots", lambda: (tmp_path,))
 
 
 def test_atomics_are_refused_in_one_line_that_says_what_is_allowed(hcasim_: Hcasim) -> None:

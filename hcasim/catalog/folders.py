@@ -1,0 +1,124 @@
+"""Where descriptions lie: in the user's folders, then in what hcasim ships."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.toml import no_such_file
+
+MODELS = ("adapters", "hosts", "switches", "stacks", "testbeds")
+PLACES = {
+    **{kind: Path("models", kind) for kind in MODELS},
+    "scenarios": Path("scenarios"),
+    "calibrations": Path("calibration", "fits"),
+}
+"""Folder of each kind, inside each of `roots`."""
+KINDS = tuple(PLACES)
+VARIABLE = "HCASIM_PATH"
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def shipped() -> Path:
+    """Return the folder of the shipped data: in the installed package, or beside it."""
+    inside = _PACKAGE / "_data"
+    return inside if inside.is_dir() else _PACKAGE.parent
+
+
+def roots() -> tuple[Path, ...]:
+    """Return the folders that may hold models/, scenarios/ and calibration/, best first.
+
+    Raises:
+        CatalogError: HCASIM_PATH names what is no folder.
+    """
+    own = [Path(name).absolute() for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
+    missing = [f"{VARIABLE}: found {str(path)!r}, which is no folder" for path in own]
+    faults = [fault for fault, path in zip(missing, own, strict=True) if not path.is_dir()]
+    if faults:
+        raise CatalogError(faults)
+    return (*own, shipped())
+
+
+def data_path(*parts: str) -> Path:
+    """Return the path of a data file or folder.
+
+    Parameters:
+        parts: path components, such as "models", "adapters", "mt25208.toml".
+
+    Returns:
+        The first that exists; if there is none, where it would be among the shipped data.
+    """
+    candidates = [root.joinpath(*parts) for root in roots()]
+    return next((path for path in candidates if path.exists()), candidates[-1])
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is the path of a file instead of an id."""
+    return name.endswith(".toml") or os.sep in name
+
+
+def find_file(name: str, kind: str, beside: Path | None = None) -> Path:
+    """Return the file of a description.
+
+    Parameters:
+        name: its id, or the path of a file.
+        kind: one of KINDS.
+        beside: the folder that a relative path starts from; the current one without it.
+
+    Raises:
+        CatalogError: an unknown kind or id, or no such file; the message lists the known ids.
+    """
+    files = _files(kind)
+    if name in files:
+        return files[name]
+    if is_path(name) and (kind != "scenarios" or name.endswith(".toml")):
+        file = Path(os.path.normpath((beside or Path.cwd()) / Path(name).expanduser()))
+        if file.is_file():
+            return file
+        raise CatalogError([no_such_file(file)])
+    raise CatalogError([unknown_id(kind, name)])
+
+
+def list_ids(kind: str) -> list[str]:
+    """Return the ids of one kind, sorted.
+
+    Parameters:
+        kind: "adapters", "hosts", "switches", "stacks", "testbeds", "scenarios" (whose ids are
+            "<paper>/<figure>") or "calibrations".
+
+    Raises:
+        CatalogError: an unknown kind.
+    """
+    return sorted(_files(kind))
+
+
+def _files(kind: str) -> dict[str, Path]:
+    pattern = "**/*.toml" if kind == "scenarios" else "*.toml"
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): path
+        for folder in reversed(list(_folders(kind)))
+        for path in folder.glob(pattern)
+    }
+
+
+def _folders(kind: str) -> Iterator[Path]:
+    if kind not in PLACES:
+        raise CatalogError(
+            [f"kind: found {kind!r}; allowed: {one_of(KINDS)}{nearest(str(kind), KINDS)}"]
+        )
+    for root in roots():
+        yield root / PLACES[kind]
+
+
+def unknown_id(kind: str, identifier: object) -> str:
+    """Say that an id is unknown, which ids are known and where they are looked for."""
+    known = list_ids(kind)
+    noun = kind.removesuffix("es") if kind == "switches" else kind.removesuffix("s")
+    where = ", ".join(display(folder) for folder in _folders(kind) if folder.is_dir())
+    return (
+        f"{where or display(shipped())}: found no {noun} {identifier!r}; "
+        f"allowed: {one_of(known)}{nearest(str(identifier), known)}"
+    )

@@ -1,0 +1,65 @@
+"""Reading and writing TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.printable import printable
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Parameters:
+        file: its path.
+
+    Returns:
+        Its contents, which the caller must not change.
+
+    Raises:
+        CatalogError: no such file, unreadable, or not TOML; the message has line and column.
+    """
+    try:
+        stat = file.stat()
+        return _read(file, stat.st_mtime_ns, stat.st_size)
+    except FileNotFoundError:
+        raise CatalogError([no_such_file(file)]) from None
+    except OSError as error:
+        raise CatalogError([f"{display(file)}: cannot be read: {error.strerror}"]) from None
+    except UnicodeDecodeError as error:
+        raise CatalogError([f"{display(file)}: not UTF-8 text at byte {error.start}"]) from None
+    except (ValueError, RecursionError) as error:
+        raise CatalogError([f"{display(file)}: not valid TOML: {error}"]) from None
+
+
+def no_such_file(file: Path) -> str:
+    """Say that a file is missing, and which ones its folder holds."""
+    beside = sorted(path.name for path in file.parent.glob("*.toml"))
+    close = nearest(file.name, beside)
+    return f"{display(file)}: no such file; its folder holds {one_of(beside)}{close}"
+
+
+@lru_cache(maxsize=256)
+def _read(file: Path, modified_ns: int, size: int) -> dict[str, Any]:
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def render_toml(table: Mapping[str, Any], header: Iterable[str] = ()) -> str:
+    """Write a table as TOML.
+
+    Parameters:
+        table: words, numbers, booleans, lists and tables.
+        header: lines of comment for the top of the file.
+
+    Returns:
+        The text, the same for the same table.
+    """
+    import tomli_w
+
+    comment = "".join(f"# {printable(line)}".rstrip() + "\n" for line in header)
+    return comment + "\n" * bool(comment) + tomli_w.dumps(table)

@@ -1,0 +1,132 @@
+"""Descriptions of the user's own: found by id below HCASIM_PATH, and anywhere by path."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hcasim.catalog import CatalogError, data_path, find_kind, list_ids, load, resolve
+from hcasim.catalog.folders import VARIABLE, find_file, shipped
+
+Put = Callable[..., Path]
+
+
+@pytest.fixture
+def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
+    """Copy a shipped model to a place below the current, empty folder, under a name of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def copy(kind: str, identifier: str, place: str, **changed: str) -> Path:
+        file = tmp_path / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        text = (shipped() / "models" / kind / f"{identifier}.toml").read_text()
+        for key, new in {"id": file.stem, **changed}.items():
+            (old,) = (line for line in text.splitlines() if line.startswith(f"{key} = "))
+            text = text.replace(f"{old}\n", f'{key} = "{new}"\n', 1)
+        # A fit names what it was fitted for.
+        given = '{ value = "100 ns", evidence = "assumed",'
+        file.write_text(re.sub(r'\{ evidence = "fitted", fit = "\w+",', given, text))
+        return file
+
+    return copy
+
+
+def search(monkeypatch: pytest.MonkeyPatch, *folders: str) -> None:
+    monkeypatch.setenv(VARIABLE, os.pathsep.join(folders))
+
+
+def test_a_model_in_a_folder_of_the_users_is_found_by_its_id(
+    put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = put("adapters", "mt25208", "mine/models/adapters/fast.toml")
+    assert "fast" not in list_ids("adapters")
+    search(monkeypatch, "mine")
+    assert "fast" in list_ids("adapters")
+    assert load("fast").file == file
+    assert resolve("liu2004", adapter="fast").adapter.id == "fast"
+
+
+def test_the_first_folder_with_an_id_wins_and_shadows_what_is_shipped(
+    put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = put("hosts", "xeon-e7520", "a/models/hosts/xeon-e7520.toml")
+    put("hosts", "xeon-e7520", "b/models/hosts/xeon-e7520.toml")
+    search(monkeypatch, "a", "b")
+    assert find_file("xeon-e7520", "hosts") == first
+    assert list_ids("hosts").count("xeon-e7520") == 1
+
+
+def test_a_fit_may_lie_in_a_folder_of_the_users(
+    put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits = tmp_path / "mine" / "calibration" / "fits"
+    fits.mkdir(parents=True)
+    text = data_path("calibration", "fits", "liu2004.toml").read_text()
+    (fits / "liu2004.toml").write_text(text.replace('"790 ns"', '"800 ns"'))
+    search(monkeypatch, "mine")
+    sent = next(p for p in load("mt25208").parameters if p.path == "send.latency")
+    assert sent.value == 800_000
+
+
+def test_a_folder_that_is_missing_is_a_fault_of_the_variable(
+    put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search(monkeypatch, "none")
+    with pytest.raises(CatalogError) as caught:
+        list_ids("adapters")
+    assert caught.value.faults == [f"HCASIM_PATH: found '{tmp_path / 'none'}', which is no folder"]
+
+
+def test_a_path_may_stand_for_an_id(put: Put) -> None:
+    put("adapters", "mt25208", "lab/fast.toml")
+    for name in ("lab/fast.toml", "./lab/fast.toml", str(Path("lab/fast.toml").absolute())):
+        assert load(name, "adapters").model.id == "fast"
+        assert resolve("liu2004", adapter=name).adapter.id == "fast"
+    with pytest.raises(CatalogError, match=r"lab/fest\.toml: no such file; .* mean 'fast\.toml'"):
+        load("lab/fest.toml", "adapters")
+
+
+def test_a_path_inside_a_file_starts_from_that_file(put: Put) -> None:
+    put("hosts", "xeon-e7520", "lab/parts/box.toml")
+    put("testbeds", "liu2004", "lab/beds/bed.toml", host="../parts/box.toml")
+    assert resolve("lab/beds/bed.toml").host.id == "box"
+    put("testbeds", "liu2004", "lab/beds/wrong.toml", host="../parts/bax.toml")
+    with pytest.raises(CatalogError) as caught:
+        load("lab/beds/wrong.toml", "testbeds")
+    assert caught.value.faults == [
+        (
+            "lab/beds/wrong.toml: host: lab/parts/bax.toml: no such file; "
+            "its folder holds box.toml; did you mean 'box.toml'?"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "identifier"),
+    [
+        ("adapters", "ne010e"),
+        ("hosts", "powermac-g5"),
+        ("switches", "xg700"),
+        ("stacks", "thca"),
+        ("testbeds", "sur2005"),
+    ],
+)
+def test_the_kind_of_a_file_follows_from_its_keys(put: Put, kind: str, identifier: str) -> None:
+    put(kind, identifier, "some.toml")
+    assert find_kind("some.toml") == kind
+    assert load("some.toml").kind == kind
+
+
+def test_a_file_of_no_kind_says_so(tmp_path: Path, put: Put) -> None:
+    (tmp_path / "x.toml").write_text('id = "x"\ntitle = "x"\nextra = 1\n')
+    with pytest.raises(CatalogError, match=r"x\.toml: found no key that tells what it describes"):
+        find_kind("x.toml")
+
+
+def test_the_name_of_a_file_is_its_id_wherever_it_lies(put: Put) -> None:
+    shutil.copy(put("stacks", "vapi", "lab/mine.toml"), "other.toml")
+    with pytest.raises(CatalogError, match=r"other\.toml: id: found 'mine'; allowed: 'other'"):
+        load("other.toml", "stacks")
