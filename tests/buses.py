@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hcasim.bus import Bus, connect
 from hcasim.catalog import Host, PcieDevice, PcixDevice
-from hcasim.catalog.host import Chipset, Memory, PcixBridge
+from hcasim.catalog.host import Chipset, Memory, PcixBridge, RootPort
 from hcasim.engine import Simulator
 
 Device = PcieDevice | PcixDevice
@@ -55,10 +55,10 @@ def hosts(draw: st.DrawFn, bandwidth: int | None = None) -> Host:
             write_latency=draw(st.integers(0, read_latency)),
             bandwidth=bandwidth or draw(st.integers(10**9, 10**11)),
         ),
-        chipset=Chipset(
+        chipset=Chipset(mmio_latency=draw(st.integers(0, 300_000))),
+        root_port=RootPort(
             completion=draw(st.sampled_from([64, 128, 256])),
             short_read=draw(st.sampled_from([0, 0, 64, 300, 4096])),
-            mmio_latency=draw(st.integers(0, 300_000)),
             posted_header_credits=draw(st.integers(1, 127)),
             posted_data_credits=draw(st.integers(256, 2047)),
             nonposted_header_credits=draw(st.integers(1, 127)),
@@ -168,7 +168,7 @@ def pcie_alone(device: PcieDevice, host: Host, operation: Operation) -> int:
     there = whole(request * byte) + WIRE_PS
     if operation.kind == "mmio_read":
         return 2 * host.chipset.mmio_latency + there + whole((size + 20) * byte) + WIRE_PS
-    completion = min(host.chipset.completion, device.max_payload)
+    completion = min(host.root_port.completion, device.max_payload)
     tlps = len(cut(operation.address, size, completion))
     dllps = (device.dllp_tlps_per_ack == 1) + (device.dllp_tlps_per_update == 1)
     back = dllps * whole(8 * byte) + whole((size + 20 * tlps) * byte) + WIRE_PS

@@ -52,7 +52,7 @@ class Pcie:
         """A read of one request."""
         request = at + self.wire(self.header) + CABLE_IN_THE_BOARD
         fetched = request + self.host.memory.read_latency
-        parts = ceil(size, min(self.host.chipset.completion, self.device.max_payload))
+        parts = ceil(size, min(self.host.root_port.completion, self.device.max_payload))
         dllps = (self.acks + self.updates) * self.wire(DLLP)
         arrival = fetched + dllps + self.wire(size + parts * COMPLETION_OVERHEAD)
         return max(arrival + CABLE_IN_THE_BOARD, fetched + self.memory(size))

@@ -24,16 +24,18 @@ def connect(sim: Simulator, device: PcieDevice | PcixDevice, host: Host, name: s
         bus = connect(sim, bridge.bus, host, f"{name}.bridge.bus")
         behind = BusBehind(sim, bus, bridge.completion_burst, bridge.reads)
         upstream: Upstream = Bridge(sim, f"{name}.bridge", bridge, behind)
-        burst = bridge.completion_burst
-        far = FarEnd.of_bridge(bridge, host.chipset)
     else:
         upstream = MemoryController(sim, host, name)
         if host.io_bridge is not None:
             upstream = Bridge(sim, f"{name}.io_bridge", host.io_bridge, upstream)
-        if isinstance(device, PcixDevice):
-            upstream = Bridge(sim, f"{name}.pcix_bridge", host.pcix_bridge, upstream)
-        burst = host.pcix_bridge.burst
-        far = FarEnd.of_chipset(host.chipset)
     if isinstance(device, PcieDevice):
+        port = host.root_port
+        assert port is not None, f"{host.id} has no root port"
+        far = FarEnd.of_root_port(port) if bridge is None else FarEnd.of_bridge(bridge, port)
         return PcieBus(sim, device, far, upstream, name)
-    return PcixBus(sim, device, burst, upstream, name)
+    if bridge is not None:
+        return PcixBus(sim, device, bridge.completion_burst, upstream, name)
+    of_host = host.pcix_bridge
+    assert of_host is not None, f"{host.id} has no PCI-X"
+    upstream = Bridge(sim, f"{name}.pcix_bridge", of_host, upstream)
+    return PcixBus(sim, device, of_host.burst, upstream, name)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from hcasim.catalog.adapter import CardBridge
-from hcasim.catalog.host import Chipset
+from hcasim.catalog.host import RootPort
 from hcasim.engine import Rate, SerialServer, Simulator
 
 TLP_LINK_OVERHEAD = 8
@@ -99,7 +99,7 @@ class PcieLink(SerialServer):
 
 
 class FarEnd(NamedTuple):
-    """The port at the other end of the link: of the chipset, or of a bridge.
+    """The port at the other end of the link: of the root complex, or of a bridge.
 
     Attributes:
         completion: payload of one read completion in bytes.
@@ -116,18 +116,18 @@ class FarEnd(NamedTuple):
     nonposted_headers: int
 
     @classmethod
-    def of_chipset(cls, chipset: Chipset) -> FarEnd:
+    def of_root_port(cls, port: RootPort) -> FarEnd:
         """The root port."""
         return cls(
-            chipset.completion,
-            chipset.short_read,
-            chipset.posted_header_credits,
-            chipset.posted_data_credits,
-            chipset.nonposted_header_credits,
+            port.completion,
+            port.short_read,
+            port.posted_header_credits,
+            port.posted_data_credits,
+            port.nonposted_header_credits,
         )
 
     @classmethod
-    def of_bridge(cls, bridge: CardBridge, chipset: Chipset) -> FarEnd:
+    def of_bridge(cls, bridge: CardBridge, port: RootPort) -> FarEnd:
         """A port of a bridge, which holds what fits in its buffer and passes completions on."""
         data = max(8, bridge.buffer // DATA_CREDIT)
-        return cls(chipset.completion, 0, max(4, data // 8), data, bridge.reads)
+        return cls(port.completion, 0, max(4, data // 8), data, bridge.reads)

@@ -18,15 +18,16 @@ def contradictions(machine: Machine) -> list[str]:
     faults: list[str] = []
     adapter, host = machine.adapter, machine.host
     bus = adapter.bus
-    if isinstance(bus, PcieDevice):
-        if host.chipset.completion > bus.max_payload:
+    if isinstance(bus, PcieDevice) and host.root_port is not None:
+        port = host.root_port
+        if port.completion > bus.max_payload:
             faults.append(
-                f"host.chipset.completion: found {format_size(host.chipset.completion)}; allowed: "
+                f"host.root_port.completion: found {format_size(port.completion)}; allowed: "
                 f"up to adapter.bus.max_payload, {format_size(bus.max_payload)}"
             )
-        if 16 * host.chipset.posted_data_credits < bus.max_payload:
+        if 16 * port.posted_data_credits < bus.max_payload:
             faults.append(
-                f"host.chipset.posted_data_credits: found {host.chipset.posted_data_credits}; "
+                f"host.root_port.posted_data_credits: found {port.posted_data_credits}; "
                 f"allowed: from {bus.max_payload // 16}, to hold one write of "
                 f"adapter.bus.max_payload, {format_size(bus.max_payload)}"
             )

@@ -24,7 +24,13 @@ class Memory(Section):
 
 
 class Chipset(Section):
-    """The root complex."""
+    """The way from the processors to all buses."""
+
+    mmio_latency: Latency = Field(description="processor's store to leaving the chipset")
+
+
+class RootPort(Section):
+    """The end of a PCI Express link in the root complex."""
 
     completion: Annotated[Literal[64, 128, 256, 512, 1024, 2048, 4096], SIZE] = Field(
         description="payload of one read completion"
@@ -32,7 +38,6 @@ class Chipset(Section):
     short_read: Annotated[int, SIZE, Field(ge=0, le=4096)] = Field(
         description="longest read answered ahead of longer ones that came before; 0: in order"
     )
-    mmio_latency: Latency = Field(description="processor's store to leaving the root port")
     posted_header_credits: Annotated[int, Field(ge=1, le=127)] = Field(
         description="posted requests that the root port can hold"
     )
@@ -50,7 +55,8 @@ class Host(Description):
     cpus: Annotated[int, Field(ge=1, le=4096)] = Field(description="processors")
     memory: Memory
     chipset: Chipset
-    pcix_bridge: PcixBridge
+    root_port: RootPort | None = Field(default=None, description="of hosts with PCI Express")
+    pcix_bridge: PcixBridge | None = Field(default=None, description="of hosts with PCI-X")
     io_bridge: Bridge | None = Field(
         default=None, description="a further bridge, between all I/O and the memory controller"
     )

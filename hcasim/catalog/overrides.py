@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
-from hcasim.catalog.loader import load
+from hcasim.catalog.loader import Loaded, load
 from hcasim.catalog.provenance import Parameter
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import UnitError
@@ -83,16 +83,22 @@ def replace_bus(part: Part, text: str, adapters: Sequence[str]) -> str | None:
     if other is None:
         allowed = [*by_kind, *others]
         return f"found {text!r}; allowed: {one_of(allowed)}{nearest(text, allowed)}"
-    part.values["bus"] = copy.deepcopy(other.values["bus"])
-    for path in [path for path in part.parameters if path.startswith(BUS + ".")]:
-        del part.parameters[path]
-    for parameter in other.parameters:
-        path = f"adapter.{parameter.path}"
-        if path.startswith(BUS + "."):
-            source = f"the bus of {other.model.id}: {parameter.source}"
-            part.parameters[path] = replace(parameter, path=path, source=source)
+    take_section(part, "adapter", "bus", other, f"the bus of {other.model.id}")
     part.set_paths.append(BUS)
     return None
+
+
+def take_section(part: Part, prefix: str, name: str, other: Loaded, words: str) -> None:
+    """Put a section of another description in the place of this one's; its sources say so."""
+    part.values[name] = copy.deepcopy(other.values[name])
+    inside = f"{prefix}.{name}."
+    for path in [path for path in part.parameters if path.startswith(inside)]:
+        del part.parameters[path]
+    for parameter in other.parameters:
+        path = f"{prefix}.{parameter.path}"
+        if path.startswith(inside):
+            source = f"{words}: {parameter.source}"
+            part.parameters[path] = replace(parameter, path=path, source=source)
 
 
 def _unknown(path: str, leaves: Mapping[str, Leaf], parts: Mapping[str, Part]) -> str:

@@ -19,6 +19,7 @@ from hcasim.catalog.loader import load
 from hcasim.catalog.machine import Machine
 from hcasim.catalog.overrides import BUS, BUS_KIND, Part, override, replace_bus
 from hcasim.catalog.provenance import Parameter
+from hcasim.catalog.slots import plug
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
@@ -101,6 +102,11 @@ def resolve(
             fault = replace_bus(parts["adapter"], settings[path], list(known))
             if fault:
                 faults.append(f"--set {path}: {fault}")
+    if "adapter" in parts and "host" in parts:
+        identifier = wanted["adapter"][1]
+        measured = identifier in testbed.adapters and not {BUS, BUS_KIND} & settings.keys()
+        names = (testbed.host, identifier) if measured else None
+        faults += plug(parts["adapter"], parts["host"], names)
     for path, text in settings.items():
         if path in (BUS, BUS_KIND):
             continue

@@ -38,7 +38,7 @@ def test_the_link_carries_every_byte_once_with_its_headers_and_dllps(
     bus = make(device, host)
     run(bus, plan)
     request = 8 + (12 if device.address_bits == 32 else 16)
-    completion = min(host.chipset.completion, device.max_payload)
+    completion = min(host.root_port.completion, device.max_payload)
     up = down = up_tlps = down_tlps = finite_up = finite_down = 0
     for operation in plan:
         address, size = operation.address, width(operation)
@@ -90,8 +90,8 @@ def test_overtaking_moves_no_byte_twice_and_none_not_at_all(
     device: PcieDevice, host: Host, plan: list[Operation], short_read: int
 ) -> None:
     def carried(limit: int) -> tuple[dict[str, int], dict[str, int]]:
-        chipset = host.chipset.model_copy(update={"short_read": limit})
-        bus = make(device, host.model_copy(update={"chipset": chipset}))
+        port = host.root_port.model_copy(update={"short_read": limit})
+        bus = make(device, host.model_copy(update={"root_port": port}))
         run(bus, plan)
         return bus.counters(), bus.busy_ps()
 
@@ -110,8 +110,8 @@ def test_a_read_that_may_overtake_is_never_later_and_never_earlier_than_alone(
     plan = [*(Operation("read", *read) for read in before), Operation("read", 0, size)]
 
     def took(limit: int) -> int:
-        chipset = host.chipset.model_copy(update={"short_read": limit})
-        bus = make(device, host.model_copy(update={"chipset": chipset}))
+        port = host.root_port.model_copy(update={"short_read": limit})
+        bus = make(device, host.model_copy(update={"root_port": port}))
         return run(bus, plan)[-1]
 
     # Acks and updates of the others may be due before it or after it.
@@ -196,7 +196,7 @@ def test_no_more_reads_are_under_way_than_tags_or_splits(
 ) -> None:
     if isinstance(device, PcieDevice):
         size = min(size, device.max_read_request)
-        limit = min(device.read_tags, host.chipset.nonposted_header_credits)
+        limit = min(device.read_tags, host.root_port.nonposted_header_credits)
         # A credit is held until the request has been taken from its buffer.
         held = host.memory.read_latency
     else:

@@ -50,13 +50,13 @@ def bandwidth(kind: Kind, bus: str, device: dict[str, Any], size: int, window: i
     machine = BASE[bus]
     model: type[PcieDevice | PcixDevice] = PcieDevice if bus == "pcie" else PcixDevice
     described = model(**(machine.adapter.bus.model_dump() | device))
-    chipset = machine.host.chipset.model_copy(update=CREDITS)
+    port = machine.host.root_port.model_copy(update=CREDITS)
     # The bus is to bind, not the memory behind it.
     memory = machine.host.memory.model_copy(update={"bandwidth": 10**12})
     machine = machine.model_copy(
         update={
             "adapter": machine.adapter.model_copy(update={"bus": described}),
-            "host": machine.host.model_copy(update={"chipset": chipset, "memory": memory}),
+            "host": machine.host.model_copy(update={"root_port": port, "memory": memory}),
         }
     )
     options = Options(size=size, window=window, iters=960 // window, warmup=5, exact=True)

@@ -48,8 +48,8 @@ def test_a_long_write_takes_the_time_of_its_bytes_and_headers(
     device: PcieDevice, host: Host, address: int, size: int
 ) -> None:
     pieces = cut(address, size, device.max_payload)
-    assume(len(pieces) <= host.chipset.posted_header_credits)
-    assume(-(-size // 16) + len(pieces) <= host.chipset.posted_data_credits)
+    assume(len(pieces) <= host.root_port.posted_header_credits)
+    assume(-(-size // 16) + len(pieces) <= host.root_port.posted_data_credits)
     wire = size + len(pieces) * (8 + (12 if device.address_bits == 32 else 16))
     (took,) = run(make(device, host), [Operation("write", address, size)])
     # Each burst of at least one piece is rounded to a whole picosecond.
@@ -61,10 +61,10 @@ def test_a_long_read_takes_one_latency_and_the_longer_of_requests_and_completion
     device: PcieDevice, host: Host, address: int, size: int
 ) -> None:
     pieces = cut(address, size, device.max_read_request)
-    assume(len(pieces) <= min(device.read_tags, host.chipset.nonposted_header_credits))
+    assume(len(pieces) <= min(device.read_tags, host.root_port.nonposted_header_credits))
     byte = pcie_byte(device)
     request = whole((8 + (12 if device.address_bits == 32 else 16)) * byte)
-    completion = min(host.chipset.completion, device.max_payload)
+    completion = min(host.root_port.completion, device.max_payload)
     free = 0
     for number, piece in enumerate(pieces):
         acks = (number + 1) // device.dllp_tlps_per_ack - number // device.dllp_tlps_per_ack

@@ -76,7 +76,7 @@ def mixes(draw: st.DrawFn) -> Mix:
         "adapter.icm.outstanding": draw(st.sampled_from(["1", "4"])),
         "adapter.send.prefetch": draw(st.sampled_from(["0", "1", "8"])),
         "adapter.bus.read_tags": draw(st.sampled_from(["1", "8"])),
-        "host.chipset.short_read": draw(st.sampled_from(["0 B", "256 B"])),
+        "host.root_port.short_read": draw(st.sampled_from(["0 B", "256 B"])),
         # All that is needed is missing every time, or hardly ever.
         **{
             f"adapter.{name}.entries": draw(st.sampled_from(["1", "4"]))

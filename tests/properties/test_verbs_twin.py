@@ -35,7 +35,7 @@ PCIE = {
     "adapter.bus.address_bits": ("32", "64"),
     "adapter.bus.dllp_tlps_per_ack": ("1", "1024"),
     "adapter.bus.dllp_tlps_per_update": ("1", "1024"),
-    "host.chipset.completion": ("64 B", "128 B"),
+    "host.root_port.completion": ("64 B", "128 B"),
 }
 PCIX = {
     "adapter.bus.clock": ("133.333333 MHz", "100 MHz", "66.67 MHz"),

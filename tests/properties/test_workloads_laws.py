@@ -82,7 +82,7 @@ def limit(of: Machine, both_ways: bool) -> float:
     if device.kind == "pcix":
         # One bus for both directions.
         return min((1 + both_ways) * link, device.clock * device.width_bits / 8 / 1e6)
-    part = of.host.chipset.completion
+    part = of.host.root_port.completion
     bus = 1e6 / float(pcie_ps_per_byte(device.generation, device.lanes)) * part / (part + 20)
     return (1 + both_ways) * min(link, bus)
 

@@ -7,7 +7,7 @@ import pytest
 
 from hcasim.bus import PcieBus, PcixBus, connect
 from hcasim.catalog import Host, PcieDevice, PcixDevice
-from hcasim.catalog.host import Chipset, Memory, PcixBridge
+from hcasim.catalog.host import Chipset, Memory, PcixBridge, RootPort
 from hcasim.engine import Simulator
 
 PCIE = PcieDevice(
@@ -25,22 +25,22 @@ PCIX = PcixDevice(
 )
 
 
-def host(**chipset: int) -> Host:
+def host(**port: int) -> Host:
     """Memory latencies of 400 and 100 ns, 50 ns to a register, 200 ns through the bridge."""
     given = {
         "completion": 64,
         "short_read": 0,
-        "mmio_latency": 50_000,
         "posted_header_credits": 32,
         "posted_data_credits": 256,
         "nonposted_header_credits": 32,
-    } | chipset
+    } | port
     return Host(
         id="round",
         title="A host with round numbers",
         cpus=1,
         memory=Memory(read_latency=400_000, write_latency=100_000, bandwidth=10**10),
-        chipset=Chipset(**given),
+        chipset=Chipset(mmio_latency=50_000),
+        root_port=RootPort(**given),
         pcix_bridge=PcixBridge(latency=200_000, completion_burst=512, streaming=True, buffer=4096),
     )
 
@@ -49,9 +49,9 @@ def host(**chipset: int) -> Host:
 def pcie() -> Callable[..., PcieBus]:
     """Make a PCI Express bus, generation 1, 8 lanes, unless told otherwise."""
 
-    def make(chipset: dict[str, int] | None = None, **device: Any) -> PcieBus:
+    def make(port: dict[str, int] | None = None, **device: Any) -> PcieBus:
         given = PcieDevice(**(PCIE.model_dump() | device))
-        return connect(Simulator(), given, host(**chipset or {}), "bus")
+        return connect(Simulator(), given, host(**port or {}), "bus")
 
     return make
 

@@ -226,12 +226,12 @@ def test_without_a_switch_two_hosts_are_back_to_back() -> None:
     ("overrides", "place"),
     [
         (
-            {"host.chipset.completion": "256"},
-            "host.chipset.completion: found 256 B; allowed: up to",
+            {"host.root_port.completion": "256"},
+            "host.root_port.completion: found 256 B; allowed: up to",
         ),
         (
-            {"host.chipset.posted_data_credits": "8", "adapter.bus.max_payload": "256"},
-            "host.chipset.posted_data_credits: found 8; allowed: from 16",
+            {"host.root_port.posted_data_credits": "8", "adapter.bus.max_payload": "256"},
+            "host.root_port.posted_data_credits: found 8; allowed: from 16",
         ),
         ({"adapter.receive.buffer": "1K"}, "adapter.receive.buffer: found 1024 B; allowed: from"),
         ({"switch.buffer": "1K"}, "switch.buffer: found 1024 B; allowed: from"),

@@ -113,7 +113,7 @@ def test_one_table_may_be_in_the_host_and_the_others_not() -> None:
         {"adapter.icm.outstanding": "1", "adapter.icm.victims": "1"},
         {f"adapter.{name}.outstanding": "1" for name in CACHES},
         {"adapter.sqpc.policy": "random", "adapter.mtt.policy": "fifo"},
-        {"host.chipset.short_read": "256 B"},
+        {"host.root_port.short_read": "256 B"},
         {"adapter.bus.read_tags": "1"},
     ],
     ids=lambda change: "-".join(change) or "plain",
