@@ -12,7 +12,7 @@ from hcasim.engine import Simulator
 from hcasim.workloads import (
     bandwidth,
     bus,
-    host_memory,
+    footprint,
     latency,
     loopback,
     netpipe,
@@ -281,7 +281,7 @@ WORKLOADS: dict[str, Workload] = {
             ("pinned_KiB", "total_KiB", "mapped_KiB"),
             frozenset({"qps", "depth", "explain"}),
             Options(),
-            host_memory.measure,
+            footprint.measure,
         ),
     )
 }

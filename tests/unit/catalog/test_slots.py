@@ -39,7 +39,7 @@ def test_a_root_port_that_stands_in_can_be_set_and_one_that_is_not_there_cannot(
     settings = {"adapter.bus": "mt25208", "host.root_port.short_read": "256"}
     assert resolve(PCI_X_ONLY, overrides=settings).host.root_port.short_read == 256
     del settings["adapter.bus"]
-    with pytest.raises(CatalogError, match="there is no host.root_port here; allowed: "):
+    with pytest.raises(CatalogError, match=r"there is no host\.root_port here; allowed: "):
         resolve(PCI_X_ONLY, overrides=settings)
 
 

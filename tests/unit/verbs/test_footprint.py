@@ -7,7 +7,7 @@ import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.verbs import VerbsError
-from hcasim.verbs.host_memory import HostMemory, host_memory
+from hcasim.verbs.footprint import Footprint, footprint
 
 KIB = 1024
 
@@ -25,12 +25,12 @@ def _machine(mode: str, overrides: tuple[tuple[str, str], ...]) -> Machine:
     return resolve("liu2004", adapter="mt25218", overrides=settings, firmware_mode=mode)
 
 
-def take(mode: str, qps: int, depth: int = 128, **overrides: str) -> HostMemory:
+def take(mode: str, qps: int, depth: int = 128, **overrides: str) -> Footprint:
     named = {f"stack.driver.{name}": text for name, text in overrides.items()}
-    return host_memory(_machine(mode, tuple(sorted(named.items()))), qps, depth)
+    return footprint(_machine(mode, tuple(sorted(named.items()))), qps, depth)
 
 
-def kib(memory: HostMemory) -> dict[str, float]:
+def kib(memory: Footprint) -> dict[str, float]:
     return {one.name: one.size / KIB for one in memory.components}
 
 
@@ -112,7 +112,7 @@ def test_translation_segments_of_a_buffer_are_a_power_of_two() -> None:
     # queue pairs are 16 of the firmware and 128 + 1 + 1 of event queues, behind them 2 x 128 of
     # completion queues; 64 segments of 64 B are a chunk.
     segments = 16 + 130 + 64 * 8 + 2 * 128
-    assert kib(host_memory(machine, 64, 1152))["icm_mtt"] == -(-segments // 64) * 4
+    assert kib(footprint(machine, 64, 1152))["icm_mtt"] == -(-segments // 64) * 4
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_single_table_can_be_in_host_memory() -> None:
         overrides={"adapter.mtt.location": "host"},
         firmware_mode="mem",
     )
-    tables = {k: v for k, v in kib(host_memory(machine, 128, 128)).items() if k.startswith("icm")}
+    tables = {k: v for k, v in kib(footprint(machine, 128, 128)).items() if k.startswith("icm")}
     assert tables.pop("icm_mtt") == 256
     assert set(tables.values()) == {0}
 

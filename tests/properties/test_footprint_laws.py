@@ -9,7 +9,7 @@ from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import Context
-from hcasim.verbs.host_memory import HostMemory, host_memory
+from hcasim.verbs.footprint import Footprint, footprint
 
 qps = st.one_of(st.integers(1, 300), st.integers(1, 65536))
 depths = st.one_of(st.integers(1, 300), st.integers(1, 65535))
@@ -27,7 +27,7 @@ def machine(mode: str, chunk: int = 262144) -> Machine:
     )
 
 
-def sizes(memory: HostMemory) -> dict[str, int]:
+def sizes(memory: Footprint) -> dict[str, int]:
     return {one.name: one.size for one in memory.components}
 
 
@@ -35,19 +35,19 @@ def sizes(memory: HostMemory) -> dict[str, int]:
 def test_no_component_shrinks_with_queue_pairs(
     mode: str, chunk: int, one: int, other: int, depth: int
 ) -> None:
-    few, many = (sizes(host_memory(machine(mode, chunk), n, depth)) for n in sorted((one, other)))
+    few, many = (sizes(footprint(machine(mode, chunk), n, depth)) for n in sorted((one, other)))
     assert all(few[name] <= many[name] for name in few)
 
 
 @given(modes, qps, depths, depths)
 def test_no_component_shrinks_with_depth(mode: str, count: int, one: int, other: int) -> None:
-    shallow, deep = (sizes(host_memory(machine(mode), count, n)) for n in sorted((one, other)))
+    shallow, deep = (sizes(footprint(machine(mode), count, n)) for n in sorted((one, other)))
     assert all(shallow[name] <= deep[name] for name in shallow)
 
 
 @given(qps, depths)
 def test_memfree_takes_at_least_as_much_of_everything(count: int, depth: int) -> None:
-    mem, memfree = (sizes(host_memory(machine(mode), count, depth)) for mode in ("mem", "memfree"))
+    mem, memfree = (sizes(footprint(machine(mode), count, depth)) for mode in ("mem", "memfree"))
     assert all(mem[name] <= memfree[name] for name in mem)
 
 
@@ -56,7 +56,7 @@ def test_tables_are_whole_chunks_and_hold_what_is_in_use(
     chunk: int, count: int, depth: int
 ) -> None:
     on = machine("memfree", chunk)
-    memory = sizes(host_memory(on, count, depth))
+    memory = sizes(footprint(on, count, depth))
     driver = on.stack.driver
     for name, entry, kept in (
         ("icm_qpc", on.adapter.sqpc.entry, driver.reserved_qps),
@@ -73,7 +73,7 @@ def test_tables_are_whole_chunks_and_hold_what_is_in_use(
 
 @given(modes, qps, depths)
 def test_what_is_pinned_or_mapped_is_part_of_the_total(mode: str, count: int, depth: int) -> None:
-    memory = host_memory(machine(mode), count, depth)
+    memory = footprint(machine(mode), count, depth)
     assert max(memory.pinned, memory.mapped) <= memory.total <= memory.pinned + memory.mapped
     assert all(one.size == 0 or one.pinned or one.mapped for one in memory.components)
 

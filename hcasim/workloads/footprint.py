@@ -10,7 +10,7 @@ from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
-from hcasim.verbs.host_memory import host_memory
+from hcasim.verbs.footprint import footprint
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
@@ -19,7 +19,7 @@ KIB = 1024
 
 def measure(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Host memory that ``options.qps`` queue pairs of ``options.depth`` entries take."""
-    found = host_memory(machine, options.qps, options.depth)
+    found = footprint(machine, options.qps, options.depth)
     row: dict[str, Any] = {
         "size": options.size,
         "qps": options.qps,

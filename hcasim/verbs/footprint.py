@@ -39,7 +39,7 @@ class Component:
 
 
 @dataclass(frozen=True)
-class HostMemory:
+class Footprint:
     """What one process and its connections take on one host.
 
     Attributes:
@@ -64,7 +64,7 @@ class HostMemory:
         return sum(one.size for one in self.components)
 
 
-def host_memory(machine: Machine, qps: int, depth: int) -> HostMemory:
+def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
     """What one process with connected queue pairs takes, at no simulated time.
 
     The process is the only user of the adapter. It has a completion queue that holds the
@@ -88,7 +88,7 @@ def host_memory(machine: Machine, qps: int, depth: int) -> HostMemory:
     if qps > limits.max_qp:
         raise VerbsError("ENOMEM", f"qps is {qps}; allowed: 1 to {limits.max_qp}")
     queues = _Queues(machine, qps, depth)
-    return HostMemory((*_tables(machine, queues), *queues.components()))
+    return Footprint((*_tables(machine, queues), *queues.components()))
 
 
 class _Queues:
