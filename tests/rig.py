@@ -22,6 +22,8 @@ from hcasim.verbs import (
     Status,
     WROpcode,
 )
+from hcasim.workloads import WORKLOADS, Options, Point, run_point
+from hcasim.workloads.registry import Log
 
 Program = Generator[Event, Any, Any]
 
@@ -146,6 +148,13 @@ def machine(
     """A machine whose unpublished values are fixed here, but for the overrides."""
     changes = tuple(sorted((overrides or {}).items()))
     return _resolve(adapter, mtu, switch, firmware_mode, changes)
+
+
+def run(name: str, on: Machine, log: Log | None = None, **options: Any) -> Point:
+    """Run one point of a workload; its verb may follow its name."""
+    workload, _, verb = name.partition(" ")
+    usual = {"verb": verb or WORKLOADS[workload].defaults.verb}
+    return run_point(workload, on, Options(**usual | options), log)
 
 
 class Peer:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Registered buffers that messages rotate through; 1 with --reuse: more than caches hold.",
 )
-@click.option("--verb", metavar="WORD", help="How NetPIPE's messages travel: send or write.")
+@click.option("--verb", metavar="WORD", help="How messages travel: write, send or read.")
 @click.option("--completion", metavar="WORD", help="What NetPIPE's receiver polls: cq or memory.")
 @click.option(
     "-I", "--invalidate", is_flag=True, help="Rotate through a pool of 10 MB, as NetPIPE's -I does."

@@ -19,7 +19,7 @@ WORDS = {
     "pattern": ("cyclic", "random", "zipf"),
     "memory": ("host", "adapter"),
     "completion": ("cq", "memory"),
-    "verb": ("send", "write"),
+    "verb": ("write", "send", "read"),
 }
 """The options that are a word, and the words."""
 
@@ -53,7 +53,7 @@ def build_options(workload: Workload, given: Mapping[str, Any]) -> Options:
     settings = dict(given)
     if settings.get("mode") in ("striping", "binding"):
         settings.setdefault("ports", 2)
-    if settings.get("verb") == "write":
+    if workload.ladder and settings.get("verb") == "write":
         settings.setdefault("completion", "memory")
     options = replace(workload.defaults, **settings)
     if "warmup" in settings or not options.warmup:
@@ -84,11 +84,7 @@ def find_faults(
     settings = build_options(workload, {**largest, **given})
     faults += _port_faults(settings, given)
     faults += _pool_faults(settings)
-    if settings.verb == "write" and settings.completion == "cq":
-        faults.append(
-            "completion: found 'cq' with verb write, which leaves no completion where it arrives; "
-            "allowed: memory"
-        )
+    faults += _verb_faults(workload, settings)
     if machine is not None:
         faults += _machine_faults(workload, settings, machine)
     return faults
@@ -143,6 +139,21 @@ def _port_faults(settings: Options, given: Mapping[str, Any]) -> Iterator[str]:
         )
     if settings.mode != "single" and settings.ports < 2:
         yield f"ports: found {given['ports']} with mode {settings.mode}, which needs 2"
+
+
+def _verb_faults(workload: Workload, settings: Options) -> Iterator[str]:
+    verb = settings.verb
+    if verb == "read" and workload.name != "window_bw":
+        yield f"verb: found 'read' with {workload.name}; allowed: write or send"
+    if verb == "read" and settings.inline:
+        yield "inline: found with verb read, whose request carries no message"
+    if verb != "write" and settings.mode == "striping":
+        yield f"mode: found 'striping' with verb {verb}; allowed: single or binding"
+    if workload.ladder and verb == "write" and settings.completion == "cq":
+        yield (
+            "completion: found 'cq' with verb write, which leaves no completion where it arrives; "
+            "allowed: memory"
+        )
 
 
 def _pool_faults(settings: Options) -> Iterator[str]:

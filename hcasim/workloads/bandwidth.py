@@ -15,7 +15,7 @@ from hcasim.engine import Simulator
 from hcasim.verbs import QP, WROpcode
 from hcasim.workloads.buffers import ALL, is_mixed
 from hcasim.workloads.explain import Utilisation
-from hcasim.workloads.options import Options
+from hcasim.workloads.options import OPCODES, Options
 from hcasim.workloads.process import Lane, Process, ReadProcess
 from hcasim.workloads.result import Result
 from hcasim.workloads.windows import WindowPlan
@@ -71,9 +71,8 @@ def _in_full(options: Options) -> bool:
     return options.exact or is_mixed(options.reuse) or (options.reuse < ALL and short)
 
 
-def _stream(
-    sim: Simulator, machine: Machine, options: Options, opcode: WROpcode, both_ways: bool
-) -> Result:
+def _stream(sim: Simulator, machine: Machine, options: Options, both_ways: bool) -> Result:
+    opcode = OPCODES[options.verb]
     cluster = Cluster(sim, machine, 2)
     kind = ReadProcess if opcode is WROpcode.RDMA_READ else Process
     processes: list[Process] = []
@@ -104,26 +103,11 @@ def _stream(
     return Result(row, cluster.counters(), usage.report() if options.explain else {})
 
 
-def write_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """One-way bandwidth of RDMA writes."""
-    return _stream(sim, machine, options, WROpcode.RDMA_WRITE, both_ways=False)
+def window_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """One-way bandwidth of windows of messages that are written, sent or read."""
+    return _stream(sim, machine, options, both_ways=False)
 
 
-def write_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Two-way bandwidth of RDMA writes, both directions added up."""
-    return _stream(sim, machine, options, WROpcode.RDMA_WRITE, both_ways=True)
-
-
-def send_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """One-way bandwidth of sends."""
-    return _stream(sim, machine, options, WROpcode.SEND, both_ways=False)
-
-
-def send_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Two-way bandwidth of sends, both directions added up."""
-    return _stream(sim, machine, options, WROpcode.SEND, both_ways=True)
-
-
-def read_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth of RDMA reads by one initiator."""
-    return _stream(sim, machine, options, WROpcode.RDMA_READ, both_ways=False)
+def window_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Two-way bandwidth of windows of messages, both directions added up."""
+    return _stream(sim, machine, options, both_ways=True)

@@ -16,12 +16,12 @@ from typing import Any
 from hcasim.catalog import Adapter, Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import SGE, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs import SGE, Context, RecvWR, SendWR
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation, stages
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.options import Options
+from hcasim.workloads.options import OPCODES, Options
 from hcasim.workloads.pool import Place, places, rotation, spacing
 from hcasim.workloads.result import Result
 
@@ -32,8 +32,6 @@ QUEUE = 50_000
 
 MEGABIT = 2**20
 """Bits of NetPIPE's Mbps (src/netpipe.c: bps)."""
-
-_OPCODES = {"send": WROpcode.SEND, "write": WROpcode.RDMA_WRITE}
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,7 @@ class Player:
         place, remote = self._places[turn], self._remote[turn]
         signaled = self._empties_queue(message)
         request = SendWR(
-            _OPCODES[self._options.verb],
+            OPCODES[self._options.verb],
             SGE(place.source, self._length(message), place.sending.lkey),
             remote_addr=remote.target,
             rkey=remote.receiving.rkey,

@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from hcasim.verbs import WROpcode
+
 Mode = Literal["single", "striping", "binding"]
 AtomicOp = Literal["fetch_add", "cmp_swap"]
 Pattern = Literal["cyclic", "random", "zipf"]
 Memory = Literal["host", "adapter"]
 Notice = Literal["cq", "memory"]
-Verb = Literal["send", "write"]
+Verb = Literal["write", "send", "read"]
+
+OPCODES: dict[Verb, WROpcode] = {
+    "write": WROpcode.RDMA_WRITE,
+    "send": WROpcode.SEND,
+    "read": WROpcode.RDMA_READ,
+}
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class Options:
         depth: entries of each work queue.
         completion: what a receiver polls: the completion queue, or the last byte of its buffer.
         invalidate: rotate through a large pool of memory, as NetPIPE's -I does.
-        verb: how NetPIPE's messages travel: send and receive, or RDMA write.
+        verb: how messages travel: RDMA write, send and receive, or RDMA read.
     """
 
     size: int = 8
@@ -65,4 +73,4 @@ class Options:
     depth: int = 128
     completion: Notice = "cq"
     invalidate: bool = False
-    verb: Verb = "send"
+    verb: Verb = "write"

@@ -100,8 +100,8 @@ _BUFFERS = _COMMON | {"page_size"}
 _MANY = frozenset(_BUFFERS | {"qps"})
 _LATENCY = _MANY | {"pattern"}
 _INLINE = _LATENCY | {"inline"}
-_STREAM = _MANY | {"window", "reuse", "buffers"}
-_PORTS = _STREAM | {"ports", "mode", "threshold", "processes", "inline"}
+_PORTS = frozenset({"ports", "mode", "threshold", "processes"})
+_WINDOWED = _MANY | _PORTS | {"window", "reuse", "buffers", "inline", "verb"}
 _ALONE = frozenset(_COMMON - {"explain"})
 _BUS = _ALONE | {"window"}
 _NETPIPE = frozenset(_BUFFERS | {"buffers", "completion", "invalidate", "verb"})
@@ -109,7 +109,7 @@ _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
 _LATENCY_FIELDS = ("latency_us",)
 _MANY_DEFAULTS = Options(iters=100, warmup=10)
-_NETPIPE_DEFAULTS = Options(size=65536, iters=100, warmup=3)
+_NETPIPE_DEFAULTS = Options(size=65536, iters=100, warmup=3, verb="send")
 _STREAM_FIELDS = ("bandwidth_MBps", "rate_Mps")
 
 WORKLOADS: dict[str, Workload] = {
@@ -188,54 +188,24 @@ WORKLOADS: dict[str, Workload] = {
             ladder=True,
         ),
         Workload(
-            "write_bw",
-            "one-way RDMA write windows",
+            "window_bw",
+            "one-way windows with a reply: write, send or read",
             _STREAM_FIELDS,
-            _PORTS,
+            _WINDOWED,
             _BW,
-            bandwidth.write_bw,
+            bandwidth.window_bw,
             _windows,
             _lanes,
         ),
         Workload(
-            "write_bibw",
-            "two-way RDMA write windows",
+            "window_bibw",
+            "two-way windows with replies: write or send",
             _STREAM_FIELDS,
-            _PORTS,
+            _WINDOWED,
             _BW,
-            bandwidth.write_bibw,
+            bandwidth.window_bibw,
             _windows,
             _lanes_each_way,
-        ),
-        Workload(
-            "send_bw",
-            "one-way send windows",
-            _STREAM_FIELDS,
-            _STREAM | {"processes", "inline"},
-            _BW,
-            bandwidth.send_bw,
-            _windows,
-            _lanes,
-        ),
-        Workload(
-            "send_bibw",
-            "two-way send windows",
-            _STREAM_FIELDS,
-            _STREAM | {"processes", "inline"},
-            _BW,
-            bandwidth.send_bibw,
-            _windows,
-            _lanes_each_way,
-        ),
-        Workload(
-            "read_bw",
-            "RDMA read windows",
-            _STREAM_FIELDS,
-            _STREAM,
-            _BW,
-            bandwidth.read_bw,
-            _windows,
-            _lanes,
         ),
         Workload(
             "bw_rd", "DMA reads by the adapter, bus alone", _STREAM_FIELDS, _BUS, _BW, bus.bw_rd

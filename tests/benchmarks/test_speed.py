@@ -64,7 +64,7 @@ def heap_rate() -> float:
 
 def windows(machine: Machine, iters: int, exact: bool) -> Point:
     options = Options(size=MESSAGE, window=WINDOW, iters=iters, warmup=0, exact=exact)
-    return run_point("write_bw", machine, options)
+    return run_point("window_bw", machine, options)
 
 
 def test_a_bare_heap_loop_sets_the_scale(benchmark: Any, show: Show) -> None:
@@ -176,8 +176,8 @@ MEASURED = {
     "write_lat": "1,8,64,256,1K,4K,16K,64K",
     "send_lat": "1,8,64,256,1K,4K,16K,64K",
     "read_lat": "1,8,64,256,1K,4K,16K,64K",
-    "write_bw": "8,64,256,1K,4K,16K,64K,1M",
-    "read_bw": "8,64,256,1K,4K,16K,64K,1M",
+    "window_bw": "8,64,256,1K,4K,16K,64K,1M",
+    "window_bibw": "8,64,256,1K,4K,16K,64K,1M",
 }
 TRUTH = {
     "adapter.send.latency": "900 ns",

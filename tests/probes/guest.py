@@ -15,16 +15,16 @@ atomic_lat op=fetch_add,cmp_swap iters=40 warmup=2
 qp_lat qps=1,4 iters=4 warmup=1
 scatter qps=1,8 size=1K iters=20 warmup=1
 loopback_lat size=8 qps=2 iters=1500 warmup=2
-write_bw size=1 window=8 iters=5 warmup=1
-write_bw size=64K window=8 qps=3 iters=5 warmup=1
-write_bw size=4K window=16 reuse=50 buffers=5 iters=5 warmup=1
-write_bw size=64K window=8 ports=2 mode=striping iters=5 warmup=1
-write_bibw size=4K window=8 iters=5 warmup=1
-write_bibw size=4K,64K window=8 ports=2 mode=striping,binding iters=5 warmup=1
-send_bw size=4K window=8 qps=2 iters=5 warmup=1
-send_bw size=4K window=8 reuse=0 buffers=3 iters=5 warmup=1
-send_bibw size=4K window=8 iters=5 warmup=1
-read_bw size=4K window=8 qps=2 iters=5 warmup=1
+window_bw size=1 window=8 iters=5 warmup=1
+window_bw size=64K window=8 qps=3 iters=5 warmup=1
+window_bw size=4K window=16 reuse=50 buffers=5 iters=5 warmup=1
+window_bw size=64K window=8 ports=2 mode=striping iters=5 warmup=1
+window_bibw size=4K window=8 iters=5 warmup=1
+window_bibw size=4K,64K window=8 ports=2 mode=striping,binding iters=5 warmup=1
+window_bw verb=send size=4K window=8 qps=2 iters=5 warmup=1
+window_bw verb=send size=4K window=8 reuse=0 buffers=3 iters=5 warmup=1
+window_bibw verb=send size=4K window=8 iters=5 warmup=1
+window_bw verb=read size=4K window=8 qps=2 iters=5 warmup=1
 reg_mr size=4K iters=100 warmup=1
 reg_mr size=4M page_size=2M iters=5 warmup=1
 post_cost size=8 window=1,8 iters=20 warmup=2
@@ -32,10 +32,10 @@ post_cost size=8 window=1,8 iters=20 warmup=2
 
 BY_HAND = """
 write_lat size=4K mtu=512 iters=20 warmup=2
-send_bibw size=4K window=8 iters=5 warmup=1
+window_bibw verb=send size=4K window=8 iters=5 warmup=1
 read_lat size=4K iters=20 warmup=2
 loopback_lat size=8 iters=1500 warmup=0
-write_bw size=64K window=8 ports=2 mode=striping iters=5 warmup=1
+window_bw size=64K window=8 ports=2 mode=striping iters=5 warmup=1
 """
 
 LOCAL = "IBV_WC_LOC_(PROT|QP_OP|LEN)_ERR: "
@@ -53,11 +53,11 @@ FAULTS = (
     ("atomic_lat", "rkey", REMOTE),
     ("qp_lat", "lkey", LOCAL),
     ("scatter", "size", LOCAL),
-    ("write_bw", "rkey", REMOTE),
-    ("write_bibw", "rkey", REMOTE),
-    ("write_bibw", "size", REMOTE),
-    ("send_bw", "size", LOCAL),
-    ("read_bw", "rkey", REMOTE),
+    ("window_bw", "rkey", REMOTE),
+    ("window_bibw", "rkey", REMOTE),
+    ("window_bibw", "size", REMOTE),
+    ("window_bw verb=send", "size", LOCAL),
+    ("window_bw verb=read", "rkey", REMOTE),
 )
 
 VISITED = 77

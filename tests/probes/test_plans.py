@@ -85,9 +85,9 @@ def test_all_faults_of_a_plan_are_reported_with_their_lines(probes: Path) -> Non
         probes,
         "write_lat size=8 inlin=yes\n"
         "wrte_lat\n"
-        "send_bw size=0 window=9X\n"
+        "window_bw size=0 window=9X\n"
         "atomic_lat op=cmp size=\n"
-        "write_bw mode=stripe ports=2 ports=1\n",
+        "window_bw mode=stripe ports=2 ports=1\n",
     )
     assert "-:1: write_lat: found inlin; allowed: size, qps, inline," in faults
     assert "did you mean inline?" in faults
@@ -104,8 +104,11 @@ def test_all_faults_of_a_plan_are_reported_with_their_lines(probes: Path) -> Non
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("write_bw reuse=50", "buffers: with reuse below 100"),
-        ("write_bw ports=2", "mode: more than one port needs striping or binding"),
+        ("window_bw reuse=50", "buffers: with reuse below 100"),
+        ("window_bw ports=2", "mode: more than one port needs striping or binding"),
+        ("window_bibw verb=read", "verb: only one side reads; allowed: write, send"),
+        ("window_bw verb=read inline=yes", "inline: a read has no message to put there"),
+        ("window_bw verb=send mode=striping ports=2", "mode: striping only with verb=write"),
         ("atomic_lat size=16", "size: atomic operations have 8 bytes"),
         ("write_lat mtu=1000", "mtu: allowed: 256, 512"),
         ("reg_mr page_size=5000", "page_size: allowed: powers of two"),

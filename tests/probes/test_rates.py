@@ -10,7 +10,7 @@ PROGRAM = r"""
 #include "trace.h"
 
 struct clock_fit the_clock = {.source = CLOCK_SYSTEM, .ns_per_tick = 2};
-const struct probe PROBES[] = {{.name = "write_bw"}, {0}};
+const struct probe PROBES[] = {{.name = "window_bw"}, {0}};
 
 int main(void)
 {

@@ -100,14 +100,15 @@ def test_writes_and_sends_count_half_a_round_trip_and_the_others_a_whole_one(
     assert step > 1
     for workload in ("write_lat", "send_lat", "loopback_lat"):
         assert quantum(found[workload]) < step, workload
-    for workload in ("read_lat", "atomic_lat", "scatter", "post_cost", "write_bw", "send_bibw"):
+    for workload in ("read_lat", "atomic_lat", "scatter", "post_cost", "window_bw", "window_bibw"):
         assert quantum(found[workload]) % step == 0, workload
 
 
 def test_bandwidths_follow_from_their_windows(trace: Callable[[str], Trace]) -> None:
     streams = [one for one in trace("every").points if one.workload.endswith("bw")]
-    assert {one.workload for one in streams} == {
-        *("write_bw", "write_bibw", "send_bw", "send_bibw", "read_bw")
+    assert {(one.workload, one.options["verb"]) for one in streams} == {
+        *(("window_bw", verb) for verb in ("write", "send", "read")),
+        *(("window_bibw", verb) for verb in ("write", "send")),
     }
     for point in streams:
         bandwidth, rate, window = point.measured

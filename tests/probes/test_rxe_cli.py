@@ -133,7 +133,7 @@ def test_what_another_adapter_cannot_do_is_left_out_by_name(folder: Path) -> Non
     assert [line.split(": ")[1] for line in differ] == ["transport", "link.gigabits"]
     left_out = [line for line in said if line.startswith("left out ")]
     assert [line.partition(":")[0] for line in left_out[1:]] == [
-        "left out 5 points of write_bibw, write_bw",
+        "left out 5 points of window_bibw, window_bw",
         "left out 2 points of atomic_lat",
     ]
     assert left_out[:1] == LEFT_OUT

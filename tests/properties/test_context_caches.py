@@ -15,7 +15,7 @@ from hcasim.catalog import Cache, resolve
 from hcasim.engine import Simulator
 from hcasim.hca.context_cache import ContextCache
 from hcasim.workloads import Options, run_point
-from tests.rig import WRITE, Program, Rig, machine
+from tests.rig import WRITE, Program, Rig, machine, run
 
 Policy = Literal["lru", "fifo", "random"]
 FETCH = 1000
@@ -254,9 +254,9 @@ LATENCIES = ("write_lat", "send_lat", "read_lat", "atomic_lat")
     [
         *((workload, qps) for workload in LATENCIES for qps in (1, 40)),
         # With several in flight, how they fell into step during the warm-up would show.
-        ("write_bw", 1),
-        ("send_bw", 1),
-        ("read_bw", 1),
+        ("window_bw", 1),
+        ("window_bw send", 1),
+        ("window_bw read", 1),
     ],
 )
 def test_without_misses_it_does_not_matter_where_the_tables_are(
@@ -266,8 +266,8 @@ def test_without_misses_it_does_not_matter_where_the_tables_are(
     rows = []
     for mode in ("mem", "memfree"):
         on = machine(ENDLESS, adapter="mt25218", firmware_mode=mode)
-        options = Options(size=size, qps=qps, iters=3 * qps, warmup=4 * qps, exact=True)
-        rows.append(run_point(workload, on, options).row)
+        options = {"size": size, "qps": qps, "iters": 3 * qps, "warmup": 4 * qps}
+        rows.append(run(workload, on, exact=True, **options).row)
     assert rows[0] == rows[1]
 
 

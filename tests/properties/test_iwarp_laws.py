@@ -11,10 +11,9 @@ from hcasim.catalog import Machine
 from hcasim.fabric import Opcode
 from hcasim.fabric.iwarp import IwarpFormat, fpdu_size, most_markers, mulpdu
 from hcasim.verbs import Status, WROpcode
-from hcasim.workloads import Options, run_point
 from tests import iwarp
 from tests.measured import measured
-from tests.rig import READ, SEND, WRITE, Program, Rig, check_that_nothing_is_lent
+from tests.rig import READ, SEND, WRITE, Program, Rig, check_that_nothing_is_lent, run
 from tests.twin import small_write
 
 SLOT = 1 << 17
@@ -308,8 +307,7 @@ def test_a_small_write_takes_exactly_the_time_of_the_closed_form(
 
 
 def bandwidth(machine: Machine, workload: str, size: int) -> float:
-    options = Options(size=size, window=64, iters=10, warmup=2)
-    found: float = run_point(workload, machine, options).row["bandwidth_MBps"]
+    found: float = run(workload, machine, size=size, iters=10, warmup=2).row["bandwidth_MBps"]
     return found
 
 
@@ -335,14 +333,14 @@ def fast(mtu: int, *, markers: bool, timestamps: bool = False, switch: bool = Tr
     markers=st.booleans(),
     timestamps=st.booleans(),
     switch=st.booleans(),
-    workload=st.sampled_from(["write_bw", "send_bw", "read_bw"]),
+    workload=st.sampled_from(["window_bw", "window_bw send", "window_bw read"]),
     size=st.sampled_from([4096, 30_000, 65_536]),
 )
 def test_bandwidth_is_never_above_the_share_of_data_on_the_link(
     mtu: int, markers: bool, timestamps: bool, switch: bool, workload: str, size: int
 ) -> None:
     wire = IwarpFormat(markers, timestamps)
-    opcode = Opcode.SEND if workload == "send_bw" else Opcode.RDMA_WRITE
+    opcode = Opcode.SEND if workload.endswith("send") else Opcode.RDMA_WRITE
     most = TEN_GIGABITS * size / weight(wire, mtu, opcode, size)
     machine = fast(mtu, markers=markers, timestamps=timestamps, switch=switch)
     assert bandwidth(machine, workload, size) <= most * (1 + 1e-6)
@@ -356,5 +354,5 @@ def test_a_machine_that_only_its_link_slows_down_reaches_that_share(
     size = 1 << 20
     wire = IwarpFormat(markers, timestamps=False)
     most = TEN_GIGABITS * size / weight(wire, mtu, Opcode.RDMA_WRITE, size)
-    found = bandwidth(fast(mtu, markers=markers), "write_bw", size)
+    found = bandwidth(fast(mtu, markers=markers), "window_bw", size)
     assert 0.995 * most < found <= most * (1 + 1e-6)

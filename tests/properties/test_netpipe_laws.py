@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcasim.workloads import Options, run_point
 from tests.rig import machine
+from tests.rig import run as run_workload
 
 ADAPTERS = st.sampled_from(["mt25208", "mt23108"])
 WAYS: list[dict[str, Any]] = [
@@ -21,7 +21,7 @@ TIGHT = {"adapter.mtt.entries": "64", "adapter.mpt.entries": "8"}
 
 
 def run(adapter: str, **options: Any) -> dict[str, Any]:
-    return run_point("netpipe", machine(TIGHT, adapter=adapter), Options(**FEW, **options)).row
+    return run_workload("netpipe", machine(TIGHT, adapter=adapter), **FEW, **options).row
 
 
 @settings(max_examples=60)

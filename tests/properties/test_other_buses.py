@@ -18,7 +18,7 @@ def stream(testbed: str, bus: str | None = None, adapter: str | None = None) -> 
     overrides = {} if bus is None else {"adapter.bus": bus}
     machine = resolve(testbed, adapter=adapter, overrides=overrides)
     options = Options(size=2**17, window=8, iters=20, warmup=2, explain=True)
-    return run_point("write_bw", machine, options)
+    return run_point("window_bw", machine, options)
 
 
 def bandwidth(point: Point) -> float:

@@ -60,7 +60,7 @@ def test_one_more_byte_costs_at_most_one_more_packet(adapter: str) -> None:
 @pytest.mark.parametrize("mtu", [512, 1024, 2048])
 def test_pci_express_fills_the_link_less_its_headers(mtu: int) -> None:
     wire = float(link_ps_per_byte("SDR", 4)) * (mtu + BASE + FRAME_DELIMITERS)
-    assert bandwidth("write_bw", "mt25208", 1 << 20, mtu=mtu) == pytest.approx(
+    assert bandwidth("window_bw", "mt25208", 1 << 20, mtu=mtu) == pytest.approx(
         mtu / wire * 1e6, rel=2e-3
     )
 
@@ -71,7 +71,7 @@ def test_a_narrow_bus_binds_at_its_read_bandwidth(lanes: int) -> None:
     alone = bandwidth("bw_rd", "mt25208", 4096, overrides=overrides)
     request = 512 + 8 * 20 + 2 * 8
     assert alone == pytest.approx(512 / request / float(ps_per_byte(1, lanes)) * 1e6, rel=1e-3)
-    assert bandwidth("write_bw", "mt25208", overrides=overrides) == pytest.approx(alone, rel=1e-2)
+    assert bandwidth("window_bw", "mt25208", overrides=overrides) == pytest.approx(alone, rel=1e-2)
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_a_narrow_bus_binds_at_its_read_bandwidth(lanes: int) -> None:
 )
 def test_more_of_the_bus_never_gives_less_on_two_ports(path: str, values: tuple[str, ...]) -> None:
     found = [
-        bandwidth("write_bw", "mt25208", overrides={path: v}, ports=2, mode="binding", processes=2)
+        bandwidth("window_bw", "mt25208", overrides={path: v}, ports=2, mode="binding", processes=2)
         for v in values
     ]
     assert all(after >= before * 0.999 for before, after in pairwise(found))
     assert found[-1] > found[0]
 
 
-@pytest.mark.parametrize("workload", ["write_bw", "write_bibw"])
+@pytest.mark.parametrize("workload", ["window_bw", "window_bibw"])
 def test_a_slower_pci_x_clock_gives_less_bandwidth_and_no_more_than_the_bus(workload: str) -> None:
     clocks = ("33.333333 MHz", "66.666667 MHz", "100 MHz", "133.333333 MHz")
     found = [bandwidth(workload, "mt23108", overrides={"adapter.bus.clock": c}) for c in clocks]
@@ -106,21 +106,21 @@ def test_longer_pci_x_reads_and_more_of_them_give_more_bandwidth() -> None:
         ("adapter.bus.mmrbc", ("512 B", "1024 B")),
         ("adapter.bus.outstanding_splits", ("1", "2", "3", "4")),
     ):
-        found = [bandwidth("write_bw", "mt23108", overrides={path: v}) for v in values]
+        found = [bandwidth("window_bw", "mt23108", overrides={path: v}) for v in values]
         assert found == sorted(found)
         assert found[-1] > 1.1 * found[0]
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_bandwidth_never_falls_as_messages_grow(adapter: str) -> None:
-    found = [bandwidth("write_bw", adapter, 1 << k) for k in range(0, 19, 2)]
+    found = [bandwidth("window_bw", adapter, 1 << k) for k in range(0, 19, 2)]
     assert all(after >= before * 0.999 for before, after in pairwise(found))
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_a_faster_link_helps_only_until_the_bus_binds(adapter: str) -> None:
     found = [
-        bandwidth("write_bw", adapter, overrides={"link.speed": speed})
+        bandwidth("window_bw", adapter, overrides={"link.speed": speed})
         for speed in ("SDR", "DDR", "QDR")
     ]
     alone = bandwidth("bw_rd", adapter, 4096)
@@ -131,8 +131,8 @@ def test_a_faster_link_helps_only_until_the_bus_binds(adapter: str) -> None:
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_two_nodes_without_a_switch_are_faster_and_carry_as_much(adapter: str) -> None:
     assert latency("write_lat", adapter, 8, switch=False) < latency("write_lat", adapter, 8)
-    assert bandwidth("write_bw", adapter, switch=False) == pytest.approx(
-        bandwidth("write_bw", adapter), rel=1e-3
+    assert bandwidth("window_bw", adapter, switch=False) == pytest.approx(
+        bandwidth("window_bw", adapter), rel=1e-3
     )
 
 

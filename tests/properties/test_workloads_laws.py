@@ -10,7 +10,7 @@ from hcasim.bus.pcie_link import ps_per_byte as pcie_ps_per_byte
 from hcasim.catalog import Machine
 from hcasim.fabric.medium import ps_per_byte
 from hcasim.workloads import Options, run_point
-from tests.rig import machine
+from tests.rig import machine, run
 
 ADAPTERS = st.sampled_from(["mt25208", "mt23108"])
 SPEEDS = st.sampled_from(["SDR", "DDR", "QDR", "EDR"])
@@ -90,35 +90,35 @@ def limit(of: Machine, both_ways: bool) -> float:
 @settings(max_examples=25)
 @given(
     setup=machines(),
-    name=st.sampled_from(["write_bw", "write_bibw", "send_bw", "read_bw"]),
+    name=st.sampled_from(["window_bw", "window_bibw", "window_bw send", "window_bw read"]),
     size=st.integers(1, 60_000),
 )
 def test_no_stream_exceeds_its_link_or_its_bus(setup: Any, name: str, size: int) -> None:
     of = on(setup)
-    row = run_point(name, of, Options(size=size, iters=6, warmup=1)).row
-    assert 0 < row["bandwidth_MBps"] <= limit(of, name == "write_bibw")
+    row = run(name, of, size=size, iters=6, warmup=1).row
+    assert 0 < row["bandwidth_MBps"] <= limit(of, name == "window_bibw")
     assert row["bandwidth_MBps"] == pytest.approx(row["rate_Mps"] * size)
 
 
 @settings(max_examples=20)
 @given(
     setup=machines(),
-    name=st.sampled_from(["write_lat", "send_bw", "write_bibw", "atomic_lat"]),
+    name=st.sampled_from(["write_lat", "window_bw send", "window_bibw", "atomic_lat"]),
     size=st.integers(1, 9000),
 )
 def test_the_same_benchmark_gives_the_same_events_and_numbers(
     setup: Any, name: str, size: int
 ) -> None:
-    options = Options(size=8 if name == "atomic_lat" else size, iters=4, warmup=1, window=8)
+    options = {"size": 8 if name == "atomic_lat" else size, "iters": 4, "warmup": 1, "window": 8}
 
-    def run() -> tuple[Any, ...]:
+    def logged() -> tuple[Any, ...]:
         events: list[tuple[Any, ...]] = []
-        point = run_point(name, on(setup), options, log=lambda *event: events.append(event))
+        point = run(name, on(setup), lambda *event: events.append(event), **options)
         return events, point.row, point.counters
 
-    first = run()
+    first = logged()
     assert first[0]
-    assert first == run()
+    assert first == logged()
 
 
 @settings(max_examples=20)
@@ -205,7 +205,7 @@ def test_a_scatter_over_more_queue_pairs_takes_longer(counts: tuple[int, int], s
 
 @settings(max_examples=15)
 @given(
-    name=st.sampled_from(["write_bw", "send_bw", "read_bw"]),
+    name=st.sampled_from(["window_bw", "window_bw send", "window_bw read"]),
     size=st.sampled_from([64, 4096, 20_000]),
     qps=st.integers(1, 4),
     reuse=st.integers(0, 99),
@@ -215,7 +215,7 @@ def test_further_buffers_never_make_a_stream_faster(
 ) -> None:
     tight = machine({"adapter.mtt.entries": "64", "adapter.mpt.entries": "16"})
     all_reused, some = (
-        run_point(name, tight, Options(size=size, qps=qps, iters=8, warmup=1, reuse=share)).row
+        run(name, tight, size=size, qps=qps, iters=8, warmup=1, reuse=share).row
         for share in (100, reuse)
     )
     assert some["bandwidth_MBps"] <= 1.005 * all_reused["bandwidth_MBps"]

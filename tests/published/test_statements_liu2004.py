@@ -35,7 +35,7 @@ def test_latency_tests_run_as_the_authors_ran_them() -> None:
 
 
 def test_bandwidth_tests_run_as_the_authors_ran_them() -> None:
-    tests = by_workload("write_bw", "write_bibw")
+    tests = by_workload("window_bw", "window_bibw")
     assert [test.figure for test in tests] == ["6", "7", "8", "9", "10", "11"]
     for test in tests:
         assert test.options.window == CONTEXT["LIU-052"].published

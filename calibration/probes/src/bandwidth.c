@@ -1,4 +1,4 @@
-/* write_bw, write_bibw, send_bw, send_bibw and read_bw: windows of messages.
+/* window_bw and window_bibw: windows of messages, written, sent or read.
  *
  * The sender posts a window of messages, the receiver waits for all of them and sends a small
  * reply. Reads need no reply. A window counts until the reply and all completions are there.
@@ -186,8 +186,11 @@ static bool run_windows(struct stream *st)
     return true;
 }
 
-static bool stream(struct session *s, enum ibv_wr_opcode opcode, bool both_ways)
+static bool stream(struct session *s, bool both_ways)
 {
+    static const enum ibv_wr_opcode OPCODES[] = {
+        [WRITE] = IBV_WR_RDMA_WRITE, [SEND] = IBV_WR_SEND, [READ] = IBV_WR_RDMA_READ};
+    enum ibv_wr_opcode opcode = OPCODES[get(s, VERB)];
     int ports = get(s, MODE) == STRIPING ? (int)get(s, PORTS) : 1;
     bool apart = both_ways && get(s, MODE) == BINDING, reads = opcode == IBV_WR_RDMA_READ;
     struct stream st = {
@@ -220,27 +223,12 @@ static bool stream(struct session *s, enum ibv_wr_opcode opcode, bool both_ways)
     return good;
 }
 
-bool write_bw(struct session *s)
+bool window_bw(struct session *s)
 {
-    return stream(s, IBV_WR_RDMA_WRITE, false);
+    return stream(s, false);
 }
 
-bool write_bibw(struct session *s)
+bool window_bibw(struct session *s)
 {
-    return stream(s, IBV_WR_RDMA_WRITE, true);
-}
-
-bool send_bw(struct session *s)
-{
-    return stream(s, IBV_WR_SEND, false);
-}
-
-bool send_bibw(struct session *s)
-{
-    return stream(s, IBV_WR_SEND, true);
-}
-
-bool read_bw(struct session *s)
-{
-    return stream(s, IBV_WR_RDMA_READ, false);
+    return stream(s, true);
 }

@@ -27,6 +27,7 @@ static const struct key_info INFO[KEYS] = {
     [PAGE_SIZE] = {"page_size", NUMBER, 4096, 1 << 30, 4096, {0}},
     [PATTERN] = {"pattern", WORD, 0, 0, CYCLIC, {"cyclic", "random", "zipf"}},
     [MTU] = {"mtu", NUMBER, 0, 4096, 0, {0}},
+    [VERB] = {"verb", WORD, 0, 0, WRITE, {"write", "send", "read"}},
     [FAULT] = {"fault", WORD, 0, 0, NO_FAULT, {"none", "rkey", "lkey", "size", "qp"}},
     [ITERS] = {"iters", NUMBER, 1, 10000000, 0, {0}},
     [WARMUP] = {"warmup", NUMBER, 0, 10000000, 0, {0}},

@@ -11,11 +11,12 @@
 /* As `hcasim bench` names them, and `fault`: what to do wrong on purpose. */
 enum key {
     SIZE, QPS, WINDOW, PORTS, MODE, INLINE, OP, THRESHOLD, REUSE, BUFFERS, PAGE_SIZE, PATTERN, MTU,
-    FAULT, ITERS, WARMUP, KEYS
+    VERB, FAULT, ITERS, WARMUP, KEYS
 };
 enum mode { SINGLE, STRIPING, BINDING };
 enum op { FETCH_ADD, CMP_SWAP };
 enum pattern { CYCLIC, RANDOM, ZIPF };
+enum verb { WRITE, SEND, READ };
 enum fault { NO_FAULT, WRONG_RKEY, WRONG_LKEY, WRONG_SIZE, WRONG_QP };
 
 enum { MAX_PORTS = 2, LONGEST_LIST = 64 };

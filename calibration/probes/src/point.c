@@ -57,6 +57,12 @@ static bool check_point(const struct point *point, struct faults *faults)
         what = "size: atomic operations have 8 bytes";
     else if (value[MODE] == SINGLE && value[PORTS] > 1)
         what = "mode: more than one port needs striping or binding";
+    else if (value[VERB] == READ && strcmp(point->probe->name, "window_bibw") == 0)
+        what = "verb: only one side reads; allowed: write, send";
+    else if (value[VERB] == READ && value[INLINE])
+        what = "inline: a read has no message to put there";
+    else if (value[VERB] != WRITE && value[MODE] == STRIPING)
+        what = "mode: striping only with verb=write";
     else if (value[REUSE] < 100 && value[MODE] != SINGLE)
         what = "reuse: below 100 only with mode=single";
     else if (value[REUSE] < 100 && value[WINDOW] < 2 * value[QPS])

@@ -8,8 +8,8 @@ enum {
     COMMON = BIT(SIZE) | BIT(ITERS) | BIT(WARMUP) | BIT(PAGE_SIZE),
     PAIR = COMMON | BIT(QPS) | BIT(MTU) | BIT(FAULT),
     LATENCY = PAIR | BIT(PATTERN),
-    STREAM = PAIR | BIT(WINDOW) | BIT(REUSE) | BIT(BUFFERS),
-    BOTH_PORTS = STREAM | BIT(INLINE) | BIT(PORTS) | BIT(MODE) | BIT(THRESHOLD),
+    WINDOWS = PAIR | BIT(WINDOW) | BIT(REUSE) | BIT(BUFFERS) | BIT(VERB) | BIT(INLINE) |
+              BIT(PORTS) | BIT(MODE) | BIT(THRESHOLD),
 };
 
 const struct probe PROBES[] = {
@@ -25,11 +25,8 @@ const struct probe PROBES[] = {
      false, scatter},
     {"loopback_lat", "RDMA write within one port, there and back", COMMON | BIT(QPS), 8, 10000,
      1000, true, loopback_lat},
-    {"write_bw", "one-way RDMA write windows", BOTH_PORTS, 65536, 100, 10, false, write_bw},
-    {"write_bibw", "two-way RDMA write windows", BOTH_PORTS, 65536, 100, 10, false, write_bibw},
-    {"send_bw", "one-way send windows", STREAM | BIT(INLINE), 65536, 100, 10, false, send_bw},
-    {"send_bibw", "two-way send windows", STREAM | BIT(INLINE), 65536, 100, 10, false, send_bibw},
-    {"read_bw", "RDMA read windows", STREAM, 65536, 100, 10, false, read_bw},
+    {"window_bw", "one-way windows of messages", WINDOWS, 65536, 100, 10, false, window_bw},
+    {"window_bibw", "two-way windows of messages", WINDOWS, 65536, 100, 10, false, window_bibw},
     {"reg_mr", "registering memory and deregistering it", COMMON, 65536, 100, 10, true, reg_mr},
     {"post_cost", "calls that post work and poll for it", COMMON | BIT(WINDOW) | BIT(INLINE), 8,
      1000, 100, true, post_cost},

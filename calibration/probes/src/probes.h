@@ -11,11 +11,8 @@ bool atomic_lat(struct session *s);
 bool qp_lat(struct session *s);
 bool scatter(struct session *s);
 bool loopback_lat(struct session *s);
-bool write_bw(struct session *s);
-bool write_bibw(struct session *s);
-bool send_bw(struct session *s);
-bool send_bibw(struct session *s);
-bool read_bw(struct session *s);
+bool window_bw(struct session *s);
+bool window_bibw(struct session *s);
 bool reg_mr(struct session *s);
 bool post_cost(struct session *s);
 

@@ -126,7 +126,7 @@ def test_every_byte_crosses_every_bus(chain: Chain, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHAINS)
-@pytest.mark.parametrize("workload", ["write_lat", "send_lat", "read_lat", "write_bibw"])
+@pytest.mark.parametrize("workload", ["write_lat", "send_lat", "read_lat", "window_bibw"])
 def test_a_benchmark_runs_behind_bridges_and_is_explained(
     chain: Chain, name: str, workload: str
 ) -> None:

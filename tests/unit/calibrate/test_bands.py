@@ -110,7 +110,7 @@ def test_a_band_holds_what_was_fitted(fitted: int, low: int, high: int, banded: 
 
 
 def test_each_result_has_its_own_band(banded: Banded) -> None:
-    result = banded(10, range(1, 20), workload="write_bw")
+    result = banded(10, range(1, 20), workload="window_bw")
     row = result.curve.rows[0]
     assert row["bandwidth_p5_MBps"] == pytest.approx(1000 / 19, rel=1e-12)
     assert row["bandwidth_p95_MBps"] == pytest.approx(1000, rel=1e-12)

@@ -6,5 +6,5 @@ TRUTH = {
     "adapter.responder.latency": "2200 ns",
 }
 FREE = [word for path in TRUTH for word in ("--free", path)]
-SIZES = {"write_lat": "8,1K", "send_lat": "8,1K", "read_lat": "8,1K", "write_bw": "8K"}
+SIZES = {"write_lat": "8,1K", "send_lat": "8,1K", "read_lat": "8,1K", "window_bw": "8K"}
 LINEAR = ("--intervals", "linear")

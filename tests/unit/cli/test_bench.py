@@ -26,9 +26,9 @@ def test_a_real_benchmark_runs(process: Hcasim) -> None:
 
 @invented
 def test_text_is_aligned_when_it_is_not_for_a_terminal(hcasim_: Hcasim) -> None:
-    found = hcasim_("bench", "write_bw", *LIU, "--size", "4K,1M")
+    found = hcasim_("bench", "window_bw", *LIU, "--size", "4K,1M")
     assert found.output.splitlines() == [
-        "write_bw on liu2004, mt25208",
+        "window_bw on liu2004, mt25208",
         "Size  Bandwidth (MB/s)  Rate (M/s)",
         "  4K           1048.58      0.5000",
         "  1M           1048.58      0.5000",
@@ -39,11 +39,11 @@ def test_text_is_aligned_when_it_is_not_for_a_terminal(hcasim_: Hcasim) -> None:
 @pytest.mark.parametrize("words", [("--format", "json"), ("--json",)])
 def test_json_has_the_fields_of_the_design(hcasim_: Hcasim, words: tuple[str, ...]) -> None:
     what_if = ("--set", "adapter.bus.lanes=4", "--set", "link.width=1")
-    found = hcasim_("bench", "write_bw", *LIU, "--size", "8", *what_if, *words)
+    found = hcasim_("bench", "window_bw", *LIU, "--size", "8", *what_if, *words)
     data = json.loads(found.output)
     assert data.pop("wall_seconds") >= 0
     assert data == {
-        "workload": "write_bw",
+        "workload": "window_bw",
         "testbed": "liu2004",
         "adapter": "mt25208",
         "firmware_mode": "tavor",
@@ -72,28 +72,15 @@ def test_perftest_latencies_have_its_nine_columns(hcasim_: Hcasim) -> None:
     assert lines[-3].startswith(" #bytes #iterations    t_min[usec]")
 
 
-@invented
-def test_perftest_bandwidths_are_in_two_to_the_twenty(hcasim_: Hcasim) -> None:
-    words = ("--size", "1M", "--format", "perftest")
-    lines = hcasim_("bench", "write_bw", *LIU, *words).output.splitlines()
-    assert lines[-2].split() == ["1048576", "100", "1000.00", "1000.00", "0.001000"]
-    assert lines[-3].split()[:2] == ["#bytes", "#iterations"]
-
-
-@invented
-def test_only_latencies_claim_a_tx_depth_of_perftest(hcasim_: Hcasim) -> None:
-    words = ("--size", "2K", "--format", "perftest")
-    latency = hcasim_("bench", "write_lat", *LIU, *words).output.splitlines()
-    windows = hcasim_("bench", "write_bw", *LIU, *words, "--window", "16").output.splitlines()
-    assert " TX depth        : 1" in latency
-    assert latency.index(" TX depth        : 1") == windows.index(" Window          : 16")
-    assert not any("TX depth" in line for line in windows)
+def test_perftest_has_no_windows_with_a_reply(hcasim_: Hcasim) -> None:
+    (fault,) = hcasim_("bench", "window_bw", *LIU, "--format", "perftest").faults
+    assert "perftest has no test like window_bw; allowed: text, json, csv or osu" in fault
 
 
 @invented
 def test_osu_bandwidths_are_in_ten_to_the_six(hcasim_: Hcasim) -> None:
     words = ("--size", "1M", "--format", "osu")
-    lines = hcasim_("bench", "write_bw", *LIU, *words).output.splitlines()
+    lines = hcasim_("bench", "window_bw", *LIU, *words).output.splitlines()
     assert lines[1] == "# Size      Bandwidth (MB/s)"
     assert lines[2] == "1048576              1048.58"
 
@@ -107,7 +94,7 @@ def test_an_explained_latency_is_a_sum_of_stages(hcasim_: Hcasim) -> None:
 
 @invented
 def test_an_explained_bandwidth_names_what_binds(hcasim_: Hcasim) -> None:
-    output = hcasim_("bench", "write_bw", *LIU, "--size", "4K", "--explain").output
+    output = hcasim_("bench", "window_bw", *LIU, "--size", "4K", "--explain").output
     assert "What limits 4K: bus" in output
     assert re.search(r"^bus +100\.0 %$", output, re.MULTILINE)
     assert re.search(r"^tags +25\.0 %$", output, re.MULTILINE)
@@ -119,8 +106,8 @@ SUR = ("--testbed", "sur2005")
 @invented
 def test_columns_appear_when_they_vary(hcasim_: Hcasim) -> None:
     words = ("--size", "4K", "--qps", "1,128", "--reuse", "100,0")
-    assert hcasim_("bench", "write_bw", *SUR, *words).output.splitlines() == [
-        "write_bw on sur2005, mt25218 (mem)",
+    assert hcasim_("bench", "window_bw", *SUR, *words).output.splitlines() == [
+        "window_bw on sur2005, mt25218 (mem)",
         "Size  QPs  Reuse (%)  Bandwidth (MB/s)  Rate (M/s)",
         "  4K    1        100           1048.58      0.5000",
         "  4K    1          0           1048.58      0.5000",
@@ -132,10 +119,10 @@ def test_columns_appear_when_they_vary(hcasim_: Hcasim) -> None:
 @invented
 def test_each_row_says_what_varies(hcasim_: Hcasim) -> None:
     words = ("--qps", "1..4", "--reuse", "100,0")
-    output = hcasim_("bench", "write_bw", *SUR, *words, "--format", "csv").output
+    output = hcasim_("bench", "window_bw", *SUR, *words, "--format", "csv").output
     rows = [(row["qps"], row["reuse"]) for row in csv.DictReader(io.StringIO(output))]
     assert rows == [(qps, reuse) for qps in "124" for reuse in ("100", "0")]
-    data = json.loads(hcasim_("bench", "write_bw", *SUR, *words, "--json").output)
+    data = json.loads(hcasim_("bench", "window_bw", *SUR, *words, "--json").output)
     assert [(str(row["qps"]), str(row["reuse"])) for row in data["rows"]] == rows
 
 
@@ -236,14 +223,14 @@ def test_the_machine_is_the_one_asked_for(hcasim_: Hcasim) -> None:
         (("--reuse", "most"), "reuse: found 'most'; allowed: a whole number from 0 to 100"),
         (("--page-size", "2K"), "page_size: found 2048; allowed: powers of two from 4096 B"),
         (("--page-size", "big"), "page_size: found 'big'"),
-        (("--depth", "8"), "depth: write_bw has no such option"),
+        (("--depth", "8"), "depth: window_bw has no such option"),
         (("--depth", "x"), "depth: found 'x'; allowed: a whole number"),
         (("--firmware-mode", "memfre"), "did you mean 'memfree'?"),
         (("--window", "0"), "window: found 0; allowed: 1 or more"),
         (("--mode", "striping", "--ports", "1"), "ports: found 1 with mode striping"),
         (("--ports", "2"), "choose mode striping or binding"),
         (("--mode", "bindng"), "did you mean 'binding'?"),
-        (("--op", "fetch_add"), "op: write_bw has no such option"),
+        (("--op", "fetch_add"), "op: window_bw has no such option"),
         (("--mtu", "1000"), "mtu: found 1000; allowed: "),
         (("--mtu", "big"), "mtu: found 'big'"),
         (("--set", "adapter.bus.lanes"), "--set: found 'adapter.bus.lanes'; allowed: PATH=VALUE"),
@@ -260,7 +247,7 @@ def test_the_machine_is_the_one_asked_for(hcasim_: Hcasim) -> None:
 def test_bad_input_is_one_line_that_says_what_is_allowed(
     hcasim_: Hcasim, words: tuple[str, ...], fault: str
 ) -> None:
-    (found,) = hcasim_("bench", "write_bw", *LIU, *words).faults
+    (found,) = hcasim_("bench", "window_bw", *LIU, *words).faults
     assert fault in found
 
 

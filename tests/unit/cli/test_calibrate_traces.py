@@ -29,7 +29,7 @@ def refused(hcasim_: Hcasim, *words: str) -> list[str]:
 def test_the_truth_comes_back_with_all_that_a_file_should_say(
     hcasim_: Hcasim, words: list[str], tmp_path: Path
 ) -> None:
-    found = hcasim_(*words, *FREE, "--holdout", "write_bw", "-o", "cal.toml", "--report", "r.html")
+    found = hcasim_(*words, *FREE, "--holdout", "window_bw", "-o", "cal.toml", "--report", "r.html")
     assert found.code == 0
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["cal.toml", "r.html"]
     file = read_calibration(Path("cal.toml"))
@@ -47,11 +47,11 @@ def test_the_truth_comes_back_with_all_that_a_file_should_say(
         "write_lat": "fitted",
         "send_lat": "fitted",
         "read_lat": "fitted",
-        "write_bw": "held out",
+        "window_bw": "held out",
     }
     lines = found.output.splitlines()
     assert sum(line.endswith("identified") for line in lines) == 3
-    assert any(line.startswith("write_bw ") and " held out " in line for line in lines)
+    assert any(line.startswith("window_bw ") and " held out " in line for line in lines)
     page = Path("r.html").read_text()
     assert page.count("<svg") == 4
     assert "adapters.mt25208.send.latency is determined by" in page
@@ -204,7 +204,10 @@ def test_a_trace_of_many_faults_says_the_first(hcasim_: Hcasim, words: list[str]
     [
         ((), "--free: found none"),
         ((*FREE, "--holdout", "write_lta"), "did you mean 'write_lat'?"),
-        ((*FREE, "--holdout", "read_bw"), "--holdout: found 'read_bw', of which no point is left"),
+        (
+            (*FREE, "--holdout", "window_bibw"),
+            "--holdout: found 'window_bibw', of which no point is left",
+        ),
         (
             (*FREE, *(word for name in SIZES for word in ("--holdout", name))),
             "found nothing to fit: all points are held out",
@@ -358,7 +361,7 @@ def test_the_truth_lies_within_the_intervals_of_noisy_traces(
     exact = {
         workload: to_trace(bench(workload, "liu2004", sizes=sizes, overrides=TRUTH))
         for workload, sizes in SIZES.items()
-        if workload != "write_bw"
+        if workload != "window_bw"
     }
     truth = {"send": 900_000, "receive_queue": 150_000, "responder": 2_200_000}
     hits = []

@@ -219,7 +219,6 @@ def test_a_full_disk_is_an_error_without_traceback(hcasim_: Hcasim, tmp_path: Pa
     ("workload", "form", "printed"),
     [
         ("write_lat", "perftest", ["4.00 us"]),
-        ("write_bibw", "perftest", ["1000.00 MiB/s"]),
         ("netpipe", "netpipe", ["4.00 us", "8000.00 Mibit/s"]),
     ],
 )
@@ -243,7 +242,6 @@ def test_what_bench_prints_is_read_back(
     assert point["workload"] == workload
     assert [one["printed"] for one in point["measured"]][: len(printed)] == printed
     assert "tx_depth" not in point["options"]
-    assert point["options"].get("window") == (64 if workload == "write_bibw" else None)
 
 
 def test_help_says_what_several_files_become(hcasim_: Hcasim) -> None:

@@ -116,7 +116,10 @@ def test_rotation_and_writes_are_in_the_rows(hcasim_: Hcasim) -> None:
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (("--verb", "wriet"), "verb: found 'wriet'; allowed: send or write; did you mean 'write'?"),
+        (
+            ("--verb", "wriet"),
+            "verb: found 'wriet'; allowed: write, send or read; did you mean 'write'?",
+        ),
         (("--completion", "ram"), "completion: found 'ram'; allowed: cq or memory"),
         (("--verb", "write", "--completion", "cq"), "completion: found 'cq' with verb write, "),
         (("--perturbation", "x"), "perturbation: found 'x'; allowed: a whole number"),
@@ -141,15 +144,15 @@ def test_bad_input_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (("--perturbation", "3"), "perturbation: write_bw has no such option; netpipe has it"),
-        (("-I",), "invalidate: write_bw has no such option"),
+        (("--perturbation", "3"), "perturbation: window_bw has no such option; netpipe has it"),
+        (("-I",), "invalidate: window_bw has no such option"),
         (("-o", "np.out"), "--output: found 'np.out'; allowed endings: .json, .csv or .jsonl"),
     ],
 )
 def test_what_only_netpipe_has_is_refused_elsewhere(
     hcasim_: Hcasim, words: tuple[str, ...], fault: str
 ) -> None:
-    (found,) = hcasim_("bench", "write_bw", "--testbed", "liu2004", *words).faults
+    (found,) = hcasim_("bench", "window_bw", "--testbed", "liu2004", *words).faults
     assert found.startswith(fault)
 
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("simulated")
 
 
 def test_the_result_is_the_json_of_the_design() -> None:
-    found = bench("write_bw", "liu2004", sizes="8,64", overrides={"adapter.bus.lanes": "4"})
+    found = bench("window_bw", "liu2004", sizes="8,64", overrides={"adapter.bus.lanes": "4"})
     data = found.to_dict()
     assert list(data) == [
         "workload",
@@ -38,8 +38,8 @@ def test_a_breakdown_of_one_size_stands_alone_and_of_several_with_their_sizes() 
 
 
 def test_options_are_keywords(simulated: Callable[[], list[Any]]) -> None:
-    bench("write_bw", "liu2004", sizes=8, mode="striping")
-    assert simulated() == [["write_bw", "mt25208", 8, "striping"]]
+    bench("window_bw", "liu2004", sizes=8, mode="striping")
+    assert simulated() == [["window_bw", "mt25208", 8, "striping"]]
 
 
 def test_a_benchmark_is_a_table_and_html() -> None:
@@ -62,7 +62,7 @@ def test_queue_pairs_are_a_number_a_list_or_a_text() -> None:
 
 
 def test_reuse_is_in_the_rows_if_it_varies() -> None:
-    found = bench("write_bw", "sur2005", reuse="100,0")
+    found = bench("window_bw", "sur2005", reuse="100,0")
     assert [row["reuse"] for row in found.curve.rows] == [100, 0]
     assert found.curve.axis == "reuse"
     assert list(found.curve.rows[0])[:3] == ["size", "qps", "reuse"]

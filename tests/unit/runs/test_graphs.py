@@ -24,7 +24,7 @@ def test_netpipe_is_drawn_over_size_and_over_time() -> None:
 
 
 def test_any_other_benchmark_is_drawn_over_what_varies_with_a_line_for_what_else_does() -> None:
-    (axes,) = bench("write_bw", "sur2005", sizes="4K,64K,1M", qps="1,128").plot().axes
+    (axes,) = bench("window_bw", "sur2005", sizes="4K,64K,1M", qps="1,128").plot().axes
     assert axes.get_ylabel() == "Bandwidth (MB/s)"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["QPs 1", "QPs 128"]
     assert all(list(line.get_xdata()) == [2**12, 2**16, 2**20] for line in axes.lines)
@@ -34,7 +34,7 @@ def test_any_other_benchmark_is_drawn_over_what_varies_with_a_line_for_what_else
 
 @pytest.mark.parametrize(
     ("workload", "options", "label"),
-    [("write_bw", {"reuse": "100,50,0"}, "Reuse (%)"), ("host_memory", {"qps": "1..64"}, "QPs")],
+    [("window_bw", {"reuse": "100,50,0"}, "Reuse (%)"), ("host_memory", {"qps": "1..64"}, "QPs")],
 )
 def test_the_x_axis_is_what_varies(workload: str, options: dict[str, str], label: str) -> None:
     (axes,) = bench(workload, "sur2005", **options).plot().axes

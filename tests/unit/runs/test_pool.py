@@ -22,7 +22,7 @@ Simulated = Callable[[], list[Any]]
 
 def jobs(*sizes: int, adapter: str = "mt25208") -> list[Job]:
     machine = resolve("liu2004", adapter=adapter)
-    return [Job("write_bw", machine, Options(size=size)) for size in sizes]
+    return [Job("window_bw", machine, Options(size=size)) for size in sizes]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -82,7 +82,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 hcasim.workloads.run_point = lambda *arguments: time.sleep(60)
 machine = resolve("liu2004")
 started = lambda done, total: print("started", flush=True)
-jobs = [Job("write_bw", machine, Options(size=size)) for size in (4, 8, 16)]
+jobs = [Job("window_bw", machine, Options(size=size)) for size in (4, 8, 16)]
 try:
     run_jobs(jobs, workers=2, progress=started)
 except KeyboardInterrupt:

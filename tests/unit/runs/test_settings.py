@@ -10,7 +10,7 @@ from hcasim.runs.settings import build_options
 from hcasim.workloads import WORKLOADS
 
 
-def faults_of(workload: str = "write_bw", testbed: str = "liu2004", **request: Any) -> list[str]:
+def faults_of(workload: str = "window_bw", testbed: str = "liu2004", **request: Any) -> list[str]:
     with pytest.raises(CatalogError) as caught:
         prepare(workload, testbed, **request)
     return caught.value.faults
@@ -35,7 +35,7 @@ def faults_of(workload: str = "write_bw", testbed: str = "liu2004", **request: A
         ({"window": 10**6}, "window: found 1000000; allowed: up to 65535"),
         ({"iters": 0}, "iters: found 0; allowed: 1 or more"),
         ({"warmup": -1}, "warmup: found -1; allowed: 0 or more"),
-        ({"op": "fetch_add"}, "op: write_bw has no such option; it has "),
+        ({"op": "fetch_add"}, "op: window_bw has no such option; it has "),
         ({"widnow": 1}, "did you mean 'window'?"),
         ({"reuse": 101}, "reuse: found 101; allowed: 0 to 100"),
         ({"reuse": "-1"}, "reuse: found -1; allowed: 0 to 100"),
@@ -45,7 +45,7 @@ def faults_of(workload: str = "write_bw", testbed: str = "liu2004", **request: A
         ),
         ({"page_size": 2048}, "page_size: found 2048; allowed: powers of two from 4096 B"),
         ({"page_size": 12288}, "page_size: found 12288; allowed: powers of two from 4096 B"),
-        ({"depth": 64}, "depth: write_bw has no such option; it has "),
+        ({"depth": 64}, "depth: window_bw has no such option; it has "),
     ],
 )
 def test_an_option_out_of_range_or_in_contradiction_is_named(
@@ -58,7 +58,7 @@ def test_an_option_out_of_range_or_in_contradiction_is_named(
 @pytest.mark.parametrize("options", [{"qps": 65535}, {"window": 65535}, {"warmup": 0}])
 @pytest.mark.parametrize("size", [1, 2**31])
 def test_the_limits_themselves_are_allowed(options: dict[str, Any], size: int) -> None:
-    assert prepare("write_bw", "liu2004", sizes=size, options=options)
+    assert prepare("window_bw", "liu2004", sizes=size, options=options)
 
 
 def test_as_much_inline_data_as_stack_and_adapter_take_is_allowed() -> None:
@@ -85,9 +85,9 @@ def test_too_much_inline_data_is_refused() -> None:
 
 def test_all_faults_of_a_request_are_said_at_once() -> None:
     faults = faults_of(
-        "wirte_bw", "liu204", sizes="0,x", adapter="mt2520", overrides={"adapter.bus.lanez": "4"}
+        "windwo_bw", "liu204", sizes="0,x", adapter="mt2520", overrides={"adapter.bus.lanez": "4"}
     )
-    assert "did you mean 'write_bw'?" in faults[0]
+    assert "did you mean 'window_bw'?" in faults[0]
     assert [line.partition(":")[0] for line in faults[1:3]] == ["size", "size"]
     assert "did you mean 'liu2004'?" in faults[3]
     assert "did you mean 'mt25208'?" in faults[4]
@@ -99,12 +99,12 @@ def test_a_wrong_override_does_not_hide_a_wrong_option() -> None:
 
 
 def test_striping_and_binding_use_both_ports_unless_told_otherwise() -> None:
-    (job,) = prepare("write_bw", "liu2004", options={"mode": "striping"})
+    (job,) = prepare("window_bw", "liu2004", options={"mode": "striping"})
     assert job.options.ports == 2
 
 
 def test_what_is_not_given_is_the_workload_s_own_default() -> None:
-    (job,) = prepare("write_bw", "liu2004", options={"window": 3})
+    (job,) = prepare("window_bw", "liu2004", options={"window": 3})
     assert (job.options.window, job.options.iters, job.options.size) == (3, 100, 65536)
 
 
@@ -149,7 +149,7 @@ def test_an_unknown_firmware_mode_is_a_fault_and_hides_no_other() -> None:
 
 def test_faults_of_numbers_and_of_lists_are_said_together() -> None:
     faults = faults_of(
-        "write_bw",
+        "window_bw",
         "sur2005",
         sizes="x",
         options={"qps": "y,0", "reuse": [101], "page_size": 3, "mode": "z"},
@@ -171,7 +171,7 @@ def test_faults_of_numbers_and_of_lists_are_said_together() -> None:
         ("write_lat", {"qps": 4}, 1000),
         ("write_lat", {"qps": 4096, "warmup": 7}, 7),
         ("write_lat", {"qps": 4096, "warmup": 0}, 0),
-        ("send_bw", {"qps": 1000, "window": 10}, 100),
+        ("window_bw", {"qps": 1000, "window": 10}, 100),
         ("netpipe", {"buffers": 16}, 16),
         ("qp_lat", {"qps": 4096}, 10),
         ("scatter", {"qps": 4096}, 10),

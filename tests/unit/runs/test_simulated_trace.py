@@ -17,8 +17,8 @@ from hcasim.traces import read_trace, render
     ("workload", "testbed", "options"),
     [
         ("write_lat", "liu2004", {"sizes": "8,64"}),
-        ("send_bw", "rashti2007", {"sizes": "4K", "window": 16, "qps": [1, 2]}),
-        ("write_bw", "liu2004", {"sizes": "8K", "mode": "striping", "iters": 20}),
+        ("window_bw", "rashti2007", {"sizes": "4K", "verb": "send", "window": 16, "qps": [1, 2]}),
+        ("window_bw", "liu2004", {"sizes": "8K", "mode": "striping", "iters": 20}),
         ("reg_mr", "liu2004", {"sizes": "4K"}),
         ("netpipe", "liu2004", {"sizes": "64", "verb": "write"}),
     ],

@@ -7,9 +7,9 @@ import pytest
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import Access, Context
-from hcasim.workloads import Options, run_point
+from hcasim.workloads import Options
 from hcasim.workloads.buffers import FurtherBuffers, enough_buffers
-from tests.rig import machine
+from tests.rig import machine, run
 
 TIGHT = {"adapter.mpt.entries": "4", "adapter.mtt.entries": "64"}
 
@@ -49,11 +49,11 @@ def test_there_are_so_many_further_buffers_that_both_caches_have_forgotten_each(
     assert count * -(-size // 4096) > adapter.mtt.entries
 
 
-@pytest.mark.parametrize("name", ["write_bw", "send_bw", "read_bw"])
+@pytest.mark.parametrize("name", ["window_bw", "window_bw send", "window_bw read"])
 def test_each_end_translates_a_further_buffer_anew(name: str) -> None:
     def misses(reuse: int) -> int:
-        options = Options(size=8192, window=16, iters=8, warmup=0, reuse=reuse, exact=True)
-        return run_point(name, machine(TIGHT), options).counters["mtt_miss_cnt"]
+        few = {"window": 16, "iters": 8, "warmup": 0, "exact": True}
+        return run(name, machine(TIGHT), size=8192, reuse=reuse, **few).counters["mtt_miss_cnt"]
 
     # Two pages for each of the 128 messages, at both ends.
     further = 2 * 128 * 2
@@ -65,9 +65,9 @@ def test_each_end_translates_a_further_buffer_anew(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "reuse"),
     [
-        ("write_bw", 0),
-        ("write_bw", 100),
-        ("send_bw", 100),
+        ("window_bw", 0),
+        ("window_bw", 100),
+        ("window_bw send", 100),
         ("write_lat", 100),
         ("read_lat", 100),
         ("qp_lat", 100),
@@ -78,7 +78,7 @@ def test_each_end_translates_a_further_buffer_anew(name: str) -> None:
 )
 def test_a_larger_page_takes_fewer_translations(name: str, reuse: int) -> None:
     def misses(page_size: int) -> int:
-        options = Options(size=1 << 19, window=4, iters=4, reuse=reuse, page_size=page_size)
-        return run_point(name, machine(TIGHT), options).counters["mtt_miss_cnt"]
+        options = {"window": 4, "iters": 4, "reuse": reuse, "page_size": page_size}
+        return run(name, machine(TIGHT), size=1 << 19, **options).counters["mtt_miss_cnt"]
 
     assert misses(65536) < misses(4096) / 4

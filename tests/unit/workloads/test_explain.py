@@ -6,14 +6,14 @@ import pytest
 
 from hcasim.workloads import Options, run_point
 from hcasim.workloads.explain import Utilisation, stages
-from tests.rig import machine
+from tests.rig import machine, run
 
 COMMON = ["post_send", "doorbell", "WQE fetch", "send engine"]
 WIRE = ["gather data", "send pipeline", "link", "switch", "link", "receive pipeline"]
 
 
 def breakdown(name: str, adapter: str = "mt25208", **options: Any) -> tuple[Any, dict[str, Any]]:
-    point = run_point(name, machine(adapter=adapter), Options(explain=True, **options))
+    point = run(name, machine(adapter=adapter), explain=True, **options)
     return point.row, point.breakdown
 
 
@@ -90,13 +90,13 @@ def test_marks_that_come_out_of_order_are_sorted() -> None:
 @pytest.mark.parametrize(
     ("name", "adapter", "options", "binding"),
     [
-        ("write_bw", "mt25208", {}, ".link"),
-        ("send_bw", "mt25208", {}, ".link"),
-        ("read_bw", "mt25208", {}, "node1.hca.port1.link"),
-        ("write_bw", "mt23108", {}, "node0.bus.outstanding_splits"),
-        ("write_bibw", "mt23108", {}, ".bus.bus"),
-        ("write_bw", "mt25208", {"ports": 2, "mode": "striping"}, "node0.bus.downstream"),
-        ("write_bw", "mt25208", {"size": 8}, "node0.cpu0"),
+        ("window_bw", "mt25208", {}, ".link"),
+        ("window_bw send", "mt25208", {}, ".link"),
+        ("window_bw read", "mt25208", {}, "node1.hca.port1.link"),
+        ("window_bw", "mt23108", {}, "node0.bus.outstanding_splits"),
+        ("window_bibw", "mt23108", {}, ".bus.bus"),
+        ("window_bw", "mt25208", {"ports": 2, "mode": "striping"}, "node0.bus.downstream"),
+        ("window_bw", "mt25208", {"size": 8}, "node0.cpu0"),
     ],
 )
 def test_the_resource_that_binds_is_named(
@@ -145,7 +145,7 @@ def test_widening_what_binds_helps_and_widening_something_else_does_not() -> Non
         settings = {key.replace("__", "."): value for key, value in change.items()}
         on = machine(settings, adapter="mt23108")
         options = Options(size=1 << 17, iters=4, warmup=1)
-        return run_point("write_bw", on, options).row["bandwidth_MBps"]
+        return run_point("window_bw", on, options).row["bandwidth_MBps"]
 
     base = bandwidth()
     assert bandwidth(adapter__bus__outstanding_splits="4") > 1.05 * base
@@ -173,7 +173,7 @@ def test_missing_entries_or_the_path_to_them_are_named(
 
 
 def test_shares_are_shares() -> None:
-    _, found = breakdown("write_bibw", size=65536, iters=4, warmup=1)
+    _, found = breakdown("window_bibw", size=65536, iters=4, warmup=1)
     for resource in found["resources"]:
         share = resource.get("busy", resource.get("waited"))
         assert 0 < share <= 1

@@ -6,15 +6,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hcasim.workloads import Options, Point, run_point
+from hcasim.workloads import Options, Point
 from hcasim.workloads.pool import ALIGNMENT, POOL, places, rotation
 from tests.rig import Rig, machine
+from tests.rig import run as run_workload
 
 
 def run(
     name: str, adapter: str = "mt25208", overrides: dict[str, str] | None = None, **o: Any
 ) -> Point:
-    return run_point(name, machine(overrides, adapter=adapter), Options(**o))
+    return run_workload(name, machine(overrides, adapter=adapter), **o)
 
 
 MEMORY: dict[str, Any] = {"completion": "memory"}

@@ -87,7 +87,7 @@ def test_striping_uses_both_ports_alike_and_whole_messages_only_one(
 
     monkeypatch.setattr(bandwidth, "Cluster", cluster)
     options = Options(size=size, ports=2, mode="striping", window=8, iters=2, warmup=0)
-    bandwidth.write_bw(Simulator(), machine(), options)
+    bandwidth.window_bw(Simulator(), machine(), options)
     first, second = (port.transmitter.payload_bytes for port in built[0].nodes[0].adapter.ports)
     assert second / (first + second) == pytest.approx(share, abs=0.01)
 

@@ -6,17 +6,14 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import Machine, resolve
-from hcasim.workloads import Options, run_point
-from tests.rig import machine
+from tests.rig import machine, run
 
 ADAPTERS = ["mt25208", "mt23108"]
 
 
-def both(name: str, on: Machine, column: str, **options: object) -> tuple[float, float]:
+def both(name: str, on: Machine, column: str, **options: Any) -> tuple[float, float]:
     """A result in short, and in full."""
-    short, full = (
-        run_point(name, on, Options(exact=exact, **options)).row[column] for exact in (False, True)
-    )
+    short, full = (run(name, on, exact=exact, **options).row[column] for exact in (False, True))
     return short, full
 
 
@@ -70,15 +67,15 @@ def test_a_long_message_differs_by_a_few_flow_control_packets_at_most() -> None:
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        ("write_bw", 64),
-        ("write_bw", 4096),
-        ("write_bw", 30_000),
-        ("write_bibw", 2048),
-        ("send_bw", 64),
-        ("send_bw", 5000),
-        ("send_bibw", 2048),
-        ("read_bw", 64),
-        ("read_bw", 8192),
+        ("window_bw", 64),
+        ("window_bw", 4096),
+        ("window_bw", 30_000),
+        ("window_bibw", 2048),
+        ("window_bw send", 64),
+        ("window_bw send", 5000),
+        ("window_bibw send", 2048),
+        ("window_bw read", 64),
+        ("window_bw read", 8192),
     ],
 )
 def test_a_bandwidth_is_that_of_all_windows(adapter: str, name: str, size: int) -> None:
@@ -98,7 +95,7 @@ def test_a_bandwidth_of_the_bus_is_that_of_all_windows(adapter: str, name: str) 
 
 
 @pytest.mark.parametrize("size", [4096, 16384])
-@pytest.mark.parametrize("name", ["write_bw", "write_bibw"])
+@pytest.mark.parametrize("name", ["window_bw", "window_bibw"])
 def test_a_striped_bandwidth_is_that_of_all_windows(name: str, size: int) -> None:
     short, full = both(
         name,
@@ -123,16 +120,16 @@ def test_streams_that_never_repeat_are_averaged_within_six_percent(size: int, it
         "iters": iters,
         "warmup": 2,
     }
-    short, full = both("write_bibw", machine(), "bandwidth_MBps", **options)
+    short, full = both("window_bibw", machine(), "bandwidth_MBps", **options)
     assert short == pytest.approx(full, rel=0.06, abs=0)
     work = [
-        run_point("write_bibw", machine(), Options(exact=exact, **options)).counters["doorbells"]
+        run("window_bibw", machine(), exact=exact, **options).counters["doorbells"]
         for exact in (False, True)
     ]
     assert work[0] < 0.7 * work[1]
 
 
-@pytest.mark.parametrize("name", ["write_bw", "write_bibw", "send_bw", "read_bw"])
+@pytest.mark.parametrize("name", ["window_bw", "window_bibw", "window_bw send", "window_bw read"])
 @pytest.mark.parametrize(("qps", "window"), [(3, 1), (16, 4), (7, 2), (64, 16)])
 def test_queue_pairs_that_take_several_windows_to_have_their_turns_are_all_warm(
     name: str, qps: int, window: int
@@ -159,7 +156,7 @@ TIGHT = {
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-@pytest.mark.parametrize("name", ["write_bw", "send_bw", "read_bw"])
+@pytest.mark.parametrize("name", ["window_bw", "window_bw send", "window_bw read"])
 @pytest.mark.parametrize("size", [64, 30_000])
 @pytest.mark.parametrize("reuse", [0, 33])
 def test_a_bandwidth_with_further_buffers_is_that_of_all_windows(
@@ -175,7 +172,7 @@ def test_a_window_begins_with_misses_when_further_buffers_displace_what_it_needs
     reuse: int,
 ) -> None:
     options = {"size": 65536, "reuse": reuse, "iters": 6, "warmup": 1}
-    short, full = both("write_bw", resolve("sur2005"), "bandwidth_MBps", **options)
+    short, full = both("window_bw", resolve("sur2005"), "bandwidth_MBps", **options)
     assert short == pytest.approx(full, rel=0.0005, abs=0)
 
 
@@ -191,7 +188,7 @@ def test_a_random_order_is_averaged_to_about_one_percent(name: str, qps: int, pa
     # One percent is two standard errors; three must be enough.
     assert short == pytest.approx(full, rel=0.015, abs=0)
     work = [
-        run_point(name, machine(SMALL), Options(exact=exact, **options)).counters["doorbells"]
+        run(name, machine(SMALL), exact=exact, **options).counters["doorbells"]
         for exact in (False, True)
     ]
     assert work[0] < 0.6 * work[1]
@@ -224,9 +221,7 @@ def test_one_round_trip_tells_all_where_a_message_displaces_every_translation(
     # 64 translations reach 256 KiB.
     tight = machine({"adapter.mtt.entries": "64"}, adapter="mt23108")
     words = {"size": size, "iters": 20, "warmup": 5} | options
-    short, full = (
-        run_point("netpipe", tight, Options(exact=exact, **words)) for exact in (False, True)
-    )
+    short, full = (run("netpipe", tight, exact=exact, **words) for exact in (False, True))
     assert short.row == full.row
     assert short.counters["port_rcv_data"] == pytest.approx(2 * laps * size, rel=0.01)
 

@@ -59,8 +59,8 @@ def test_no_more_iterations_are_run_than_usual(gathered: Gather) -> None:
             "left out 1 point of write_lat: completion 'event' is not simulated",
         ),
         (
-            point("write_bw", size=8, tx_depth=128),
-            "write_bw: tx_depth 128 is not simulated (so many requests are in flight all the time",
+            point("window_bw", size=8, tx_depth=128),
+            "window_bw: tx_depth 128 is not simulated (so many requests are in flight all the time",
         ),
         (point("read_lat", size=8, inline=True), "inline True is not simulated"),
         (point("write_lat", size="8"), "write_lat: size: found '8'; allowed: such as 8"),
@@ -86,7 +86,7 @@ def test_an_option_that_says_what_is_usual_does_no_harm(gathered: Gather) -> Non
 
 def test_of_what_follows_from_each_other_one_counts(gathered: Gather) -> None:
     both = Point(
-        workload="write_bw",
+        workload="window_bw",
         options={"size": 65536},
         measured=(
             Measured(quantity="rate", unit="M/s", samples=(0.0148,)),
