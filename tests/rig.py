@@ -8,7 +8,7 @@ from simpy.events import Event
 
 from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
+from hcasim.engine import Listener, Simulator
 from hcasim.verbs import (
     CQ,
     MR,
@@ -23,7 +23,6 @@ from hcasim.verbs import (
     WROpcode,
 )
 from hcasim.workloads import WORKLOADS, Options, Point, run_point
-from hcasim.workloads.registry import Log
 
 Program = Generator[Event, Any, Any]
 
@@ -150,11 +149,11 @@ def machine(
     return _resolve(adapter, mtu, switch, firmware_mode, changes)
 
 
-def run(name: str, on: Machine, log: Log | None = None, **options: Any) -> Point:
+def run(name: str, on: Machine, listener: Listener | None = None, **options: Any) -> Point:
     """Run one point of a workload; its verb may follow its name."""
     workload, _, verb = name.partition(" ")
     usual = {"verb": verb or WORKLOADS[workload].defaults.verb}
-    return run_point(workload, on, Options(**usual | options), log)
+    return run_point(workload, on, Options(**usual | options), listener)
 
 
 class Peer:

@@ -174,18 +174,15 @@ def _trace_faults(file: Path, prepared: list[Job]) -> Iterator[str]:
 
 
 def _run_traced(job: Job, file: Path) -> Benchmark:
-    """Run one point and write a line for each event: time in ps, block, event, details."""
+    """Run one point and write a line for each event of its blocks."""
+    from hcasim.engine import EventLog
     from hcasim.ground.writing import write_atomically
     from hcasim.runs.benchmark import run_benchmark
 
-    lines = ["time_ps\tblock\tevent\tdetails\n"]
-
-    def log(time_ps: int, block: str, event: str, details: str) -> None:
-        lines.append(f"{time_ps}\t{block}\t{event}\t{details}\n")
-
-    result = run_benchmark([job], log=log)
-    write_atomically(file, "".join(lines))
-    note(f"Wrote {len(lines) - 1} events to {file}")
+    log = EventLog()
+    result = run_benchmark([job], listener=log)
+    write_atomically(file, "".join(["time_ps\tblock\tevent\toperation\tdetails\n", *log.lines()]))
+    note(f"Wrote {len(log.events)} events to {file}")
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from itertools import count
 from typing import Any
 
 from simpy.core import Environment
@@ -22,7 +23,8 @@ class Simulator(Environment):
 
     Attributes:
         now: the time in ps.
-        log: called as ``log(time_ps, block, event, details)`` for each logged event, or None.
+        listeners: told what the probes of the blocks see; none, unless somebody listens.
+        operations: numbers for work requests, from 1.
     """
 
     # Plain where SimPy has a property, because every block reads it all the time.
@@ -32,7 +34,8 @@ class Simulator(Environment):
         super().__init__(initial_time=0)
         # SimPy's own queue, under a type that admits calls beside events.
         self._calls: list[Any] = self._queue
-        self.log: Callable[[int, str, str, str], None] | None = None
+        self.listeners: list[Callable[[int, str, str, int, str], None]] = []
+        self.operations = count(1)
 
     def call_after(self, delay_ps: int, action: Callable[..., None], *args: Any) -> None:
         """Call ``action(*args)`` after ``delay_ps`` picoseconds.

@@ -92,7 +92,7 @@ class Packet:
         offset: place of its first byte in the message.
         message: the work request it belongs to, at the requester.
         content: what the extended headers say, for the opcodes that have one.
-        trace: list of (time in ps, stage) that follows one operation, or None.
+        operation: number of the operation that waits for it, or 0.
         held_in: the adapter's buffer that it takes room in, once it has arrived.
     """
 
@@ -106,11 +106,11 @@ class Packet:
         "message",
         "offset",
         "opcode",
+        "operation",
         "payload",
         "psn",
         "qpn",
         "size",
-        "trace",
     )
 
     def __init__(
@@ -127,7 +127,7 @@ class Packet:
         ack_request: bool = False,
         message: Any = None,
         content: Any = None,
-        trace: list[tuple[int, str]] | None = None,
+        operation: int = 0,
         size_of: Callable[..., int] = packet_size,
     ) -> None:
         self.opcode = opcode
@@ -142,7 +142,7 @@ class Packet:
         self.ack_request = ack_request
         self.message = message
         self.content = content
-        self.trace = trace
+        self.operation = operation
         self.held_in: Room | None = None
 
     def __repr__(self) -> str:

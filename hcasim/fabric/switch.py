@@ -6,7 +6,7 @@ from functools import partial
 
 from hcasim.catalog import Link
 from hcasim.catalog import Switch as SwitchDescription
-from hcasim.engine import Simulator
+from hcasim.engine import Probe, Simulator
 from hcasim.fabric.link import ReceiveBuffer, Transmitter
 from hcasim.fabric.packet import Packet
 
@@ -25,9 +25,10 @@ class SwitchInput:
         output = switch.outputs[switch.routes[packet.lid]]
         # The output may not run dry when it is faster than the input.
         start = max(head_at, tail_at - output.serialisation(packet)) + switch.latency_ps
-        if packet.trace is not None:
-            packet.trace.append((head_at, "link"))
-            packet.trace.append((start, "switch"))
+        probe = switch.probe
+        if probe.listeners:
+            probe.event("link", packet.operation, packet, head_at)
+            probe.event("switch", packet.operation, packet, start)
         buffer = self.buffer
         assert buffer is not None
         output.send(self._port, packet, start, partial(buffer.free, packet))
@@ -49,6 +50,7 @@ class Switch:
     ) -> None:
         self.sim = sim
         self.name = name
+        self.probe = Probe(sim, name)
         self.latency_ps = description.latency
         self.buffer_bytes = description.buffer
         self.outputs = [

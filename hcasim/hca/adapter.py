@@ -71,7 +71,7 @@ class HostChannelAdapter:
         )
         self.icm = Icm(sim, name, description, bus, self.memory)
         self.tables = TranslationTables(description, self.icm)
-        self.dma = DmaEngine(sim, bus, self.memory, self.tables, description.send.prefetch)
+        self.dma = DmaEngine(sim, name, bus, self.memory, self.tables, description.send.prefetch)
         self.completions = CompletionEngine(sim, name, description, self.icm, self.dma)
         self.requester = Requester(
             sim, name, description, self.icm, self.tables, self.dma, self.completions, self.ports

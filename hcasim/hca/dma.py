@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from hcasim.engine import Simulator
+from hcasim.engine import Probe, Simulator
 from hcasim.fabric.packet import Packet
 from hcasim.hca.local_memory import Storage
 from hcasim.hca.port import Port, StagedPacket, StagingBuffer
@@ -77,12 +77,13 @@ class DmaEngine:
     def __init__(
         self,
         sim: Simulator,
+        name: str,
         host: Storage,
         local: Storage,
         tables: TranslationTables,
         prefetch: int,
     ) -> None:
-        self.sim = sim
+        self._probe = Probe(sim, f"{name}.dma")
         self._host = host
         self._local = local
         self._tables = tables
@@ -180,14 +181,14 @@ class DmaEngine:
     ) -> None:
         self.scattered += packet.payload
         landed = None
-        if region.watches or packet.trace is not None:
+        if region.watches or self._probe.listeners:
             landed = partial(self._landed, packet, region, address)
         self._storage(region).write(address, packet.payload, partial(port.free, packet), landed)
         then()
 
     def _landed(self, packet: Packet, region: Region, address: int) -> None:
-        if packet.trace is not None:
-            packet.trace.append((self.sim.now, "data write"))
+        if self._probe.listeners:
+            self._probe.event("data write", packet.operation, packet)
         region.written(address, packet.payload)
 
     def store(self, region: Region, address: int, size: int) -> None:

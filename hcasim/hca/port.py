@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from hcasim.catalog import Adapter, Link
-from hcasim.engine import CreditPool, SerialServer, Simulator
+from hcasim.engine import CreditPool, Probe, SerialServer, Simulator
 from hcasim.fabric.link import ReceiveBuffer, Transmitter, blocks
 from hcasim.fabric.packet import Packet
 from hcasim.hca.scheduler import Scheduler
@@ -71,6 +71,7 @@ class StagingBuffer:
     ) -> None:
         self.sim = sim
         self.slots = CreditPool(sim, name, slots)
+        self._probe = Probe(sim, name)
         self._port = port
         self._source = source
         self._latency = latency_ps
@@ -93,16 +94,16 @@ class StagingBuffer:
         """Note that a packet's data is here, and send on what has become first in line."""
         staged.ready = True
         packet = staged.packet
-        if packet.trace is not None:
-            packet.trace.append((self.sim.now, "gather data"))
+        if self._probe.listeners:
+            self._probe.event("gather data", packet.operation, packet)
         packets = self._packets
         while packets and packets[0].ready:
             self._offer(packets.popleft().packet)
 
     def _offer(self, packet: Packet) -> None:
         ready_at = self.sim.now + self._latency
-        if packet.trace is not None:
-            packet.trace.append((ready_at, "send pipeline"))
+        if self._probe.listeners:
+            self._probe.event("send pipeline", packet.operation, packet, ready_at)
         self._port.way_out(packet).send(self._source, packet, ready_at, self._leaves)
 
     def _leaves(self, end_ps: int) -> None:
@@ -129,6 +130,7 @@ class Port:
         self.sim = sim
         self.name = name
         self.lid = lid
+        self._probe = Probe(sim, name)
         self.buffer_bytes = adapter.receive.buffer
         self.buffer: ReceiveBuffer | None = None
         self.transmitter = Transmitter(sim, f"{name}.link", link, SOURCES, urgent=1)
@@ -179,18 +181,16 @@ class Port:
 
     def process_from(self, packet: Packet, tail_at: int) -> None:
         """Put a packet whose last byte is here at ``tail_at`` through the receive pipeline."""
-        if packet.trace is not None:
-            packet.trace.append((tail_at, "link"))
+        if self._probe.listeners:
+            self._probe.event("link", packet.operation, packet, tail_at)
         through = self._pipeline.reserve_from(tail_at, self._service) + self._latency
         self.sim.call_at(through, self._through, packet)
 
     def _through(self, packet: Packet) -> None:
         self.packets_received += 1
         self.payload_received += packet.payload
-        if packet.trace is not None:
-            packet.trace.append((self.sim.now, "receive pipeline"))
-        if self.sim.log is not None:
-            self.sim.log(self.sim.now, self.name, "received", repr(packet))
+        if self._probe.listeners:
+            self._probe.event("receive pipeline", packet.operation, packet)
         if self._occupied:
             self._arrived.append(packet)
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from hcasim.catalog import Adapter
-from hcasim.engine import Simulator
+from hcasim.engine import Probe, Simulator
 from hcasim.fabric.packet import Opcode, Packet
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.dma import DmaEngine
@@ -48,7 +48,7 @@ class Requester:
         ports: list[Port],
     ) -> None:
         self.sim = sim
-        self.name = name
+        self._probe = Probe(sim, f"{name}.requester")
         self.send_engine = SendEngine(
             sim, name, adapter, icm, dma, ports, self._begin, self._source
         )
@@ -63,10 +63,8 @@ class Requester:
 
     def doorbell(self, qp: QueuePair, entry: SendEntry) -> None:
         """Learn of one more entry in the send queue of ``qp``."""
-        if self.sim.log is not None:
-            self.sim.log(self.sim.now, self.name, "doorbell", f"qp {qp.qpn}")
-        if entry.trace is not None:
-            entry.trace.append((self.sim.now, "doorbell"))
+        if self._probe.listeners:
+            self._probe.event("doorbell", entry.operation, qp)
         entry.segment = self._transport.wire.payload(qp.mtu, entry.opcode)
         qp.send_queue.append(entry)
         self.send_engine.schedule(qp)
@@ -172,20 +170,20 @@ class Requester:
             if entry.fault is not None:
                 self._break(qp, entry, entry.fault)
             elif entry.signaled:
-                trace = entry.trace if entry.awaits_response else None
-                self._report(qp, entry, Status.SUCCESS, trace)
+                operation = entry.operation if entry.awaits_response else 0
+                self._report(qp, entry, Status.SUCCESS, operation)
 
     def _report(
         self,
         qp: QueuePair,
         entry: SendEntry,
         status: Status,
-        trace: list[tuple[int, str]] | None = None,
+        operation: int = 0,
     ) -> None:
         self._completions.complete(
             qp.send_cq,
             Completion(entry.wr_id, status, qp.qpn, entry.length, False, posted=entry.posted),
-            trace,
+            operation,
         )
 
     # When things go wrong.

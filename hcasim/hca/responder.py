@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from hcasim.catalog import Adapter
-from hcasim.engine import CreditPool, Simulator
+from hcasim.engine import CreditPool, Probe, Simulator
 from hcasim.fabric.packet import Opcode, Packet
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.dma import DmaEngine
@@ -47,7 +47,7 @@ class Responder:
         flush: Callable[[QueuePair], None],
     ) -> None:
         self.sim = sim
-        self.name = name
+        self._probe = Probe(sim, f"{name}.responder")
         self.adapter = adapter
         self.rqpc = icm.cache("rqpc", adapter.rqpc, written=True)
         self.receive_wqes_fetched = 0
@@ -71,8 +71,8 @@ class Responder:
 
     def request(self, port: Port, qp: QueuePair, packet: Packet) -> None:
         """Deal with a request packet whose queue pair context is on chip."""
-        if packet.trace is not None and packet.trace[-1][0] < self.sim.now:
-            packet.trace.append((self.sim.now, "receive QP context"))
+        if self._probe.listeners:
+            self._probe.event("receive QP context", packet.operation, packet)
         if packet.psn != qp.expected_psn:
             # After a negative acknowledgement the requester starts again at the refused PSN.
             self.out_of_sequence += 1
@@ -142,8 +142,8 @@ class Responder:
         self.sim.call_after(self.adapter.receive_queue.latency, self._place_first, port, qp, packet)
 
     def _place_first(self, port: Port, qp: QueuePair, packet: Packet) -> None:
-        if packet.trace is not None:
-            packet.trace.append((self.sim.now, "receive WQE fetch"))
+        if self._probe.listeners:
+            self._probe.event("receive WQE fetch", packet.operation, qp)
         entry = qp.receiving
         assert entry is not None
         message: SendEntry = packet.message
@@ -160,7 +160,7 @@ class Responder:
             self._place_send(port, qp, packet)
             return
         qp.receiving = None
-        self._complete_receive(qp, entry, status, 0, None)
+        self._complete_receive(qp, entry, status, 0, 0)
         too_long = status is Status.LOC_LEN_ERR
         self._refuse(port, qp, packet, Status.REM_INV_REQ_ERR if too_long else Status.REM_OP_ERR)
 
@@ -184,7 +184,7 @@ class Responder:
         entry.received += packet.payload
         if packet.last:
             qp.receiving = None
-            self._complete_receive(qp, entry, Status.SUCCESS, entry.received, packet.trace)
+            self._complete_receive(qp, entry, Status.SUCCESS, entry.received, packet.operation)
         self._written(port, qp, packet)
 
     def _complete_receive(
@@ -193,12 +193,12 @@ class Responder:
         entry: ReceiveEntry,
         status: Status,
         length: int,
-        trace: list[tuple[int, str]] | None,
+        operation: int,
     ) -> None:
         if not entry.signaled and status is Status.SUCCESS:
             return
         completion = Completion(entry.wr_id, status, qp.qpn, length, True, posted=entry.posted)
-        self._completions.complete(qp.receive_cq, completion, trace)
+        self._completions.complete(qp.receive_cq, completion, operation)
 
     # Reads and atomics.
 
@@ -227,8 +227,8 @@ class Responder:
         port.done()
 
     def _read(self, qp: QueuePair, entry: SendEntry, region: Region | None) -> None:
-        if entry.trace is not None:
-            entry.trace.append((self.sim.now, "read responder"))
+        if self._probe.listeners:
+            self._probe.event("read responder", entry.operation, qp)
         self._respond(qp, entry, region, 0)
 
     def _respond(self, qp: QueuePair, entry: SendEntry, region: Region | None, index: int) -> None:
@@ -255,7 +255,7 @@ class Responder:
             offset=offset,
             ack_request=ask,
             message=entry,
-            trace=entry.trace if last else None,
+            operation=entry.operation if last else 0,
             size_of=self._size_of,
         )
         staged = port.responses.stage(packet)
@@ -269,8 +269,8 @@ class Responder:
             self._respond(qp, entry, region, index + 1)
 
     def _atomic(self, qp: QueuePair, entry: SendEntry, region: Region) -> None:
-        if entry.trace is not None:
-            entry.trace.append((self.sim.now, "atomic responder"))
+        if self._probe.listeners:
+            self._probe.event("atomic responder", entry.operation, qp)
         self._atomic_unit.acquire(1, self._fetch_word, qp, entry, region)
 
     def _fetch_word(self, qp: QueuePair, entry: SendEntry, region: Region) -> None:
@@ -298,7 +298,7 @@ class Responder:
             ATOMIC_SIZE,
             message=entry,
             content=original,
-            trace=entry.trace,
+            operation=entry.operation,
             size_of=self._size_of,
         )
         port.responses.complete(port.responses.stage(packet))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hcasim.catalog import Adapter
-from hcasim.engine import SerialServer, Simulator
+from hcasim.engine import Probe, SerialServer, Simulator
 from hcasim.fabric.packet import Packet
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.icm import Icm
@@ -44,6 +44,7 @@ class SendEngine:
         self.adapter = adapter
         self.sqpc = icm.cache("sqpc", adapter.sqpc, written=True)
         self.server = SerialServer(sim, f"{name}.send_engine")
+        self._probe = Probe(sim, self.server.name)
         self.wqes_fetched = 0
         self._size_of = transport(adapter.protocol).wire.size
         # Both ends agree on it when they connect, and all adapters of a machine are alike.
@@ -77,8 +78,8 @@ class SendEngine:
             self._make_ready(qp)
         elif qp.send_queue and qp.state is State.RTS and not qp.rnr_waiting:
             entry = qp.send_queue[0]
-            if entry.trace is not None and entry.trace[-1][0] < self.sim.now:
-                entry.trace.append((self.sim.now, "send QP context"))
+            if self._probe.listeners:
+                self._probe.event("send QP context", entry.operation, qp)
             size = entry.size(self.adapter.wqe.stride)
             self._dma.fetch_entry(qp.send_ring, entry.posted - 1, size, self._fetched, qp)
         else:
@@ -91,10 +92,8 @@ class SendEngine:
             self._leave(qp)
             return
         entry = qp.send_queue.popleft()
-        if entry.trace is not None:
-            entry.trace.append((self.sim.now, "WQE fetch"))
-        if self.sim.log is not None:
-            self.sim.log(self.sim.now, self.name, "wqe", f"{entry.opcode.name} qp {qp.qpn}")
+        if self._probe.listeners:
+            self._probe.event("WQE fetch", entry.operation, f"{entry.opcode.name} {qp}")
         qp.current = entry
         self._make_ready(qp)
 
@@ -172,8 +171,8 @@ class SendEngine:
             return
         packet = self._segment(qp, entry)
         staged = port.requests.stage(packet)
-        if self.sim.log is not None:
-            self.sim.log(self.sim.now, self.name, "packet", repr(packet))
+        if self._probe.listeners:
+            self._probe.event("send engine", packet.operation, packet)
         if entry.sent == entry.request_packets:
             qp.current = None
             if qp.send_queue and not port.scheduler.contended(qp):
@@ -196,7 +195,7 @@ class SendEngine:
                 qp.remote_qpn,
                 entry.first_psn,
                 message=entry,
-                trace=entry.trace,
+                operation=entry.operation,
                 size_of=self._size_of,
             )
         offset = index * entry.segment
@@ -216,7 +215,7 @@ class SendEngine:
             offset=offset,
             ack_request=ask,
             message=entry,
-            trace=entry.trace if last else None,
+            operation=entry.operation if last else 0,
             size_of=self._size_of,
         )
 
@@ -227,8 +226,6 @@ class SendEngine:
         packet: Packet,
         staged: StagedPacket,
     ) -> None:
-        if packet.trace is not None:
-            packet.trace.append((self.sim.now, "send engine"))
         region = entry.region
         if region is None or packet.payload == 0:
             port.requests.complete(staged)

@@ -52,6 +52,9 @@ class Completion:
     timestamp_ps: int = 0
     posted: int = 0
 
+    def __str__(self) -> str:
+        return f"{self.status.name} qp {self.qpn}"
+
 
 class Ring:
     """A queue in host memory: entries of one stride, used in turn.
@@ -133,7 +136,7 @@ class CompletionQueue:
         self.depth = depth
         self.ring = ring
         self.produced = 0
-        self.unwritten: deque[tuple[Completion, list[tuple[int, str]] | None]] = deque()
+        self.unwritten: deque[tuple[Completion, int]] = deque()
         self.entries: deque[Completion] = deque()
         self.overrun = False
         self.on_entry: Callable[[], None] | None = None
@@ -155,6 +158,7 @@ class SendEntry:
     Attributes:
         length: bytes of the message.
         posted: its number among the requests of its queue pair, counted from 1.
+        operation: its number among all requests of a run, by which it can be followed.
         region: local memory, once the adapter has looked it up.
         first_psn: sequence number of its first packet, once execution has begun.
         packets: packets of the request (of the response, for a read).
@@ -176,6 +180,7 @@ class SendEntry:
         "key",
         "length",
         "opcode",
+        "operation",
         "packets",
         "posted",
         "received",
@@ -187,7 +192,6 @@ class SendEntry:
         "sent",
         "signaled",
         "swap",
-        "trace",
         "wr_id",
     )
 
@@ -206,7 +210,7 @@ class SendEntry:
         posted: int = 0,
         compare_add: int = 0,
         swap: int = 0,
-        trace: list[tuple[int, str]] | None = None,
+        operation: int = 0,
     ) -> None:
         self.opcode = opcode
         self.wr_id = wr_id
@@ -220,7 +224,7 @@ class SendEntry:
         self.posted = posted
         self.compare_add = compare_add
         self.swap = swap
-        self.trace = trace
+        self.operation = operation
         self.is_atomic = opcode in (Opcode.FETCH_ADD, Opcode.COMPARE_SWAP)
         self.awaits_response = self.is_atomic or opcode is Opcode.RDMA_READ_REQUEST
         self.region: Region | None = None
@@ -334,6 +338,9 @@ class QueuePair:
         self.write_region: Region | None = None
         self.receiving: ReceiveEntry | None = None
         self.jobs: deque[Callable[[], None]] = deque()
+
+    def __str__(self) -> str:
+        return f"qp {self.qpn}"
 
     def connect(self, mtu: int, remote_lid: int, remote_qpn: int) -> None:
         """Make it ready to send to and receive from a remote queue pair."""

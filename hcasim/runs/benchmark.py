@@ -14,7 +14,7 @@ from hcasim.catalog import CatalogError, Machine, one_of, resolve
 from hcasim.runs.axis import AXES, Axis, varying
 from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, html_table
-from hcasim.runs.pool import Job, Log, Progress, run_job, run_jobs, with_swept
+from hcasim.runs.pool import Job, Progress, run_job, run_jobs, with_swept
 from hcasim.runs.quantities import band_fields
 from hcasim.runs.settings import build_options, find_faults, find_workload, unknown_workload
 from hcasim.runs.sizes import PERTURBATION, netpipe_ladder, perturbed
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from hcasim.engine import Listener
     from hcasim.workloads import Options, Workload
 
 
@@ -242,7 +243,7 @@ def run_benchmark(
     *,
     jobs: int | None = 1,
     progress: Progress | None = None,
-    log: Log | None = None,
+    listener: Listener | None = None,
 ) -> Benchmark:
     """Run the points that `prepare` returned.
 
@@ -250,14 +251,13 @@ def run_benchmark(
         prepared: the points.
         jobs: processes to use; all processors if None.
         progress: is told how many points are done.
-        log: is told each event, as (time in ps, block, event, details); then all points run in
-            this process.
+        listener: told what happens in the blocks; then all points run in this process.
     """
     started = perf_counter()
-    if log is None:
+    if listener is None:
         points = run_jobs(prepared, workers=jobs, progress=progress)
     else:
-        points = {job: run_job(job, log) for job in prepared}
+        points = {job: run_job(job, listener) for job in prepared}
     first = prepared[0]
     counters: Counter[str] = Counter()
     for job in prepared:

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from hcasim.catalog import CatalogError, Machine
 
 if TYPE_CHECKING:
+    from hcasim.engine import Listener
     from hcasim.workloads import Options, Point
 
 Progress = Callable[[int, int], None]
 """Called with the number of points done and of all points."""
-Log = Callable[[int, str, str, str], None]
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ def with_swept(row: Mapping[str, Any], job: Job, names: Iterable[str]) -> Mappin
     return {**first, **missing, **row}
 
 
-def run_job(job: Job, log: Log | None = None) -> Point:
+def run_job(job: Job, listener: Listener | None = None) -> Point:
     """Simulate one point in this process.
 
     Parameters:
         job: the point.
-        log: is told each event, as (time in ps, block, event, details).
+        listener: told what happens in the blocks.
 
     Raises:
         CatalogError: the machine's limits are too tight for the benchmark.
@@ -78,7 +78,7 @@ def run_job(job: Job, log: Log | None = None) -> Point:
     from hcasim.workloads import run_point
 
     try:
-        return run_point(job.workload, job.machine, job.options, log)
+        return run_point(job.workload, job.machine, job.options, listener)
     except VerbsError as error:
         raise CatalogError([f"{job.workload}: the adapter refuses it: {error}"]) from error
 

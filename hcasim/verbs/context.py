@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcasim.cluster import Node
-from hcasim.engine import Simulator
+from hcasim.engine import Probe, Simulator
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.memory import PD
@@ -15,6 +15,9 @@ class Context:
     Args:
         node: the node it runs on.
         core: which of the node's processors it has to itself.
+
+    Attributes:
+        probe: tells what the process does.
     """
 
     def __init__(self, sim: Simulator, node: Node, core: int = 0) -> None:
@@ -22,6 +25,7 @@ class Context:
         self.node = node
         self.adapter = node.adapter
         self.core = node.cores[core]
+        self.probe = Probe(sim, self.core.name)
         self.stack = node.machine.stack
 
     def alloc_pd(self) -> PD:

@@ -102,8 +102,11 @@ class QP:
         self._qp.rnr_timer_ps = min_rnr_timer_ps
         self._qp.connect(mtu, remote.lid, remote.qp_num)
 
-    def post_send(self, wr: SendWR) -> Generator[Event, object, None]:
+    def post_send(self, wr: SendWR) -> Generator[Event, object, int]:
         """Post a request to the send queue and ring the doorbell.
+
+        Returns:
+            The number under which probes tell of the operation.
 
         Raises:
             VerbsError: ``ENOMEM`` if the queue is full, ``EINVAL`` if the queue pair is not
@@ -114,8 +117,9 @@ class QP:
         self._posted_sends = posted = self._posted_sends + 1
         yield context.core.work(context.stack.post_send)
         sge = wr.sge
-        if wr.trace is not None:
-            wr.trace.append((context.sim.now, "post_send"))
+        operation = next(context.sim.operations)
+        if context.probe.listeners:
+            context.probe.event("post_send", operation, self._qp)
         entry = SendEntry(
             wr.opcode.value,
             wr.wr_id,
@@ -129,12 +133,13 @@ class QP:
             posted=posted,
             compare_add=wr.compare_add,
             swap=wr.swap,
-            trace=wr.trace,
+            operation=operation,
         )
         adapter = context.adapter
         context.node.bus.mmio_write(
             DOORBELL_SIZE, adapter.doorbell.ring, adapter.requester.doorbell, self._qp, entry
         )
+        return operation
 
     def _check_send(self, wr: SendWR) -> None:
         length = 0 if wr.sge is None else wr.sge.length

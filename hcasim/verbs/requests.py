@@ -39,7 +39,6 @@ class SendWR:
         signaled: whether a completion is wanted.
         compare_add: operand of an atomic: what to compare with, or what to add.
         swap: second operand of a compare-and-swap.
-        trace: list that collects (time in ps, stage) of this operation, or None.
     """
 
     opcode: WROpcode
@@ -51,7 +50,6 @@ class SendWR:
     signaled: bool = True
     compare_add: int = 0
     swap: int = 0
-    trace: list[tuple[int, str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

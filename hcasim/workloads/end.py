@@ -41,6 +41,7 @@ class End:
         ]
         self._turns = draw_turns(options)
         self.received = 0
+        self.operation = 0
 
     def connect(self, other: End) -> None:
         """Connect each queue pair with its peer."""
@@ -51,7 +52,7 @@ class End:
         """The queue pair whose turn it is."""
         return self.qps[next(self._turns)]
 
-    def request(self, opcode: WROpcode, peer: End, trace: list[tuple[int, str]] | None) -> SendWR:
+    def request(self, opcode: WROpcode, peer: End) -> SendWR:
         """A request that moves the whole buffer."""
         return SendWR(
             opcode,
@@ -60,8 +61,11 @@ class End:
             rkey=peer.sink.rkey,
             inline=self.inline,
             compare_add=1,
-            trace=trace,
         )
+
+    def post(self, opcode: WROpcode, peer: End) -> Steps:
+        """Post such a request to the queue pair whose turn it is."""
+        self.operation = yield from self.next_qp().post_send(self.request(opcode, peer))
 
     def prepare_receive(self, qp: QP) -> Steps:
         """Post one receive."""

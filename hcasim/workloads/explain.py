@@ -5,23 +5,43 @@ from __future__ import annotations
 from typing import Any
 
 from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
 
 SATURATED = 0.97
 
 
-def stages(trace: list[tuple[int, str]], start_ps: int, *, typical: bool = True) -> dict[str, Any]:
-    """The stages of one operation, adding up to its duration.
+def stages(marks: list[tuple[int, str]], start_ps: int, *, typical: bool = True) -> dict[str, Any]:
+    """The stages of one operation, adding up to its duration; those that take no time are left out.
 
     Args:
-        trace: (time in ps, stage that ends then), in order of time.
+        marks: (time in ps, stage that ends then).
         start_ps: when the operation began.
         typical: whether all operations last as long.
     """
     found, before = [], start_ps
-    for time_ps, stage in sorted(trace, key=lambda mark: mark[0]):
-        found.append({"stage": stage, "us": (time_ps - before) / 1e6})
-        before = time_ps
+    for time_ps, stage in sorted(marks, key=lambda mark: mark[0]):
+        if time_ps > before:
+            found.append({"stage": stage, "us": (time_ps - before) / 1e6})
+            before = time_ps
     return {"stages": found, "total_us": (before - start_ps) / 1e6, "typical": typical}
+
+
+class Follower:
+    """Listens from now on, to explain one of the operations that follow."""
+
+    def __init__(self, sim: Simulator) -> None:
+        self._sim = sim
+        self._begin = sim.now
+        self._marks: dict[int, list[tuple[int, str]]] = {}
+        sim.listeners.append(self._note)
+
+    def _note(self, time_ps: int, block: str, event: str, operation: int, details: str) -> None:
+        self._marks.setdefault(operation, []).append((time_ps, event))
+
+    def stages(self, operation: int, *, typical: bool) -> dict[str, Any]:
+        """The stages of an operation that began when this did; nobody listens any more."""
+        self._sim.listeners.remove(self._note)
+        return stages(self._marks[operation], self._begin, typical=typical)
 
 
 class Utilisation:

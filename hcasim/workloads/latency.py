@@ -14,7 +14,7 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads.end import End, Steps
-from hcasim.workloads.explain import Utilisation, stages
+from hcasim.workloads.explain import Follower, Utilisation
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.turns import make_laps, repeats
@@ -36,12 +36,11 @@ class PingPong(ABC):
         self.client.connect(self.server)
         self.server.connect(self.client)
         self.laps = make_laps(options)
-        self._trace: list[tuple[int, str]] | None = None
         self._use: Utilisation | None = None
         self._breakdown: dict[str, Any] = {}
 
     @abstractmethod
-    def send(self, end: End, peer: End, trace: list[tuple[int, str]] | None) -> Steps:
+    def send(self, end: End, peer: End) -> Steps:
         """Send one message."""
 
     @abstractmethod
@@ -53,9 +52,9 @@ class PingPong(ABC):
         yield from ()
 
     def mark(self, end: End, stage: str) -> None:
-        """Note the end of a stage at the server, if this message is followed."""
-        if self._trace is not None and end is self.server:
-            self._trace.append((self.sim.now, stage))
+        """Tell the end of a stage of the message that this end has just received."""
+        peer = self.client if end is self.server else self.server
+        end.context.probe.event(stage, peer.operation)
 
     def run_server(self) -> Steps:
         """Answer every message."""
@@ -63,21 +62,20 @@ class PingPong(ABC):
             yield from self.receive(self.server)
             if self._use is not None:
                 self._breakdown = self._use.report()
-            yield from self.send(self.server, self.client, None)
+            yield from self.send(self.server, self.client)
 
     def run_client(self) -> Steps:
         """Send, await the answer, take the time."""
         while not self.laps.done:
             begin = self.sim.now
-            yield from self.send(self.client, self.server, None)
+            yield from self.send(self.client, self.server)
             yield from self.receive(self.client)
             self.laps.lap(self.sim.now - begin)
 
-    def follow(self, trace: list[tuple[int, str]]) -> Steps:
-        """One more round trip, the first half of it with a trace."""
-        self._trace = trace
+    def follow(self) -> Steps:
+        """One more round trip, the first half of which is explained."""
         self._use = Utilisation(self.cluster)
-        yield from self.send(self.client, self.server, trace)
+        yield from self.send(self.client, self.server)
         yield from self.receive(self.client)
 
     def mean_ps(self) -> float:
@@ -98,18 +96,17 @@ class PingPong(ABC):
         }
         counters = self.cluster.counters()
         if self.options.explain:
-            trace: list[tuple[int, str]] = []
-            begin = self.sim.now
-            self.sim.run(until=self.sim.process(self.follow(trace)))
-            self._breakdown |= stages(trace, begin, typical=repeats(self.options))
+            follower = Follower(self.sim)
+            self.sim.run(until=self.sim.process(self.follow()))
+            self._breakdown |= follower.stages(self.client.operation, typical=repeats(self.options))
         return Result(row, counters, self._breakdown)
 
 
 class WritePingPong(PingPong):
     """Each end polls the last byte of its buffer, after its own completion."""
 
-    def send(self, end: End, peer: End, trace: list[tuple[int, str]] | None) -> Steps:
-        yield from end.next_qp().post_send(end.request(WROpcode.RDMA_WRITE, peer, trace))
+    def send(self, end: End, peer: End) -> Steps:
+        yield from end.post(WROpcode.RDMA_WRITE, peer)
         yield from end.cq.wait()
 
     def receive(self, end: End) -> Steps:
@@ -125,8 +122,8 @@ class SendPingPong(PingPong):
         for qp in end.qps:
             yield from end.prepare_receive(qp)
 
-    def send(self, end: End, peer: End, trace: list[tuple[int, str]] | None) -> Steps:
-        yield from end.next_qp().post_send(end.request(WROpcode.SEND, peer, trace))
+    def send(self, end: End, peer: End) -> Steps:
+        yield from end.post(WROpcode.SEND, peer)
 
     def receive(self, end: End) -> Steps:
         qp = yield from end.await_receive()
@@ -153,16 +150,15 @@ def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROp
     target.connect(initiator)
     laps = make_laps(options)
 
-    def once(trace: list[tuple[int, str]] | None) -> Steps:
-        yield from initiator.next_qp().post_send(initiator.request(opcode, target, trace))
+    def once() -> Steps:
+        yield from initiator.post(opcode, target)
         yield from initiator.cq.wait()
-        if trace is not None:
-            trace.append((sim.now, "poll CQ"))
+        initiator.context.probe.event("poll CQ", initiator.operation)
 
     def loop() -> Steps:
         while not laps.done:
             begin = sim.now
-            yield from once(None)
+            yield from once()
             laps.lap(sim.now - begin)
 
     sim.run(until=sim.process(loop()))
@@ -170,10 +166,9 @@ def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROp
     counters = cluster.counters()
     breakdown: dict[str, Any] = {}
     if options.explain:
-        trace: list[tuple[int, str]] = []
-        begin, use = sim.now, Utilisation(cluster)
-        sim.run(until=sim.process(once(trace)))
-        breakdown = use.report() | stages(trace, begin, typical=repeats(options))
+        follower, use = Follower(sim), Utilisation(cluster)
+        sim.run(until=sim.process(once()))
+        breakdown = use.report() | follower.stages(initiator.operation, typical=repeats(options))
     return Result(row, counters, breakdown)
 
 

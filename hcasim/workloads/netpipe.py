@@ -19,10 +19,10 @@ from hcasim.engine import Simulator
 from hcasim.verbs import SGE, Context, RecvWR, SendWR
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import Steps
-from hcasim.workloads.explain import Utilisation, stages
+from hcasim.workloads.explain import Follower, Utilisation
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import OPCODES, Options
-from hcasim.workloads.pool import Place, places, rotation, spacing
+from hcasim.workloads.pool import places, rotation, spacing
 from hcasim.workloads.result import Result
 
 SLACK = 1e-4
@@ -87,7 +87,6 @@ class _Followed:
     """What is noted on the way of one message."""
 
     use: Utilisation
-    trace: list[tuple[int, str]] = field(default_factory=list)
     limits: dict[str, Any] = field(default_factory=dict)
 
 
@@ -107,16 +106,17 @@ class Player:
         self._places = places(pd, options)
         self._sends = count()
         self._receives = count()
-        self._remote: list[Place] = []
+        self._peer = self
         self._watch: Watch | None = None
         self._awaits_completion = True
         self._completed = {False: 0, True: 0}
+        self.operation = 0
         self.followed: _Followed | None = None
 
     def connect(self, other: Player) -> None:
         """Connect this end."""
         self.qp.connect(other.qp)
-        self._remote = other._places
+        self._peer = other
 
     def _length(self, message: int) -> int:
         size = self._options.size
@@ -141,11 +141,11 @@ class Player:
         yield from self.qp.post_recv(RecvWR(sge, signaled=self._awaits_completion))
         self._mark("post_recv")
 
-    def send(self, trace: list[tuple[int, str]] | None = None) -> Steps:
+    def send(self) -> Steps:
         """Post the next message."""
         message = next(self._sends)
         turn = message % len(self._places)
-        place, remote = self._places[turn], self._remote[turn]
+        place, remote = self._places[turn], self._peer._places[turn]
         signaled = self._empties_queue(message)
         request = SendWR(
             OPCODES[self._options.verb],
@@ -153,9 +153,8 @@ class Player:
             remote_addr=remote.target,
             rkey=remote.receiving.rkey,
             signaled=signaled,
-            trace=trace,
         )
-        yield from self.qp.post_send(request)
+        self.operation = yield from self.qp.post_send(request)
         if signaled and self._options.completion == "memory":
             yield from self._await_completion(receive=False)
 
@@ -176,8 +175,7 @@ class Player:
         self._completed[receive] -= 1
 
     def _mark(self, stage: str) -> None:
-        if self.followed is not None:
-            self.followed.trace.append((self.context.sim.now, stage))
+        self.context.probe.event(stage, self._peer.operation)
 
 
 def _serve(player: Player) -> Steps:
@@ -203,11 +201,12 @@ def _follow(
     sim: Simulator, cluster: Cluster, transmitter: Player, receiver: Player, typical: bool
 ) -> dict[str, Any]:
     """One more round trip: what limits its first half, and what each half takes of the bus."""
-    before, begin = cluster.counters(), sim.now
+    before = cluster.counters()
     receiver.followed = followed = _Followed(Utilisation(cluster))
+    follower = Follower(sim)
 
     def once() -> Steps:
-        yield from transmitter.send(followed.trace)
+        yield from transmitter.send()
         yield from transmitter.receive()
         yield from transmitter.prepare_to_receive()
 
@@ -215,7 +214,7 @@ def _follow(
     after = cluster.counters()
     names = [name for name in after if name.startswith("bus_")]
     bus = {name: (after[name] - before[name]) / 2 for name in names}
-    found = followed.limits | stages(followed.trace, begin, typical=typical)
+    found = followed.limits | follower.stages(transmitter.operation, typical=typical)
     return {**found, "bus_per_message": bus}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hcasim.catalog import Machine
-from hcasim.engine import Simulator
+from hcasim.engine import Listener, Simulator
 from hcasim.workloads import (
     bandwidth,
     bus,
@@ -25,7 +25,6 @@ from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
 Run = Callable[[Simulator, Machine, Options], Result]
-Log = Callable[[int, str, str, str], None]
 
 
 @dataclass(frozen=True)
@@ -257,13 +256,15 @@ WORKLOADS: dict[str, Workload] = {
 }
 
 
-def run_point(name: str, machine: Machine, options: Options, log: Log | None = None) -> Point:
+def run_point(
+    name: str, machine: Machine, options: Options, listener: Listener | None = None
+) -> Point:
     """Run one benchmark once on a fresh machine.
 
     Args:
         name: a key of :data:`WORKLOADS`.
         machine: a resolved machine.
-        log: called with (time in ps, block, event, details) for each logged event.
+        listener: told what happens in the blocks.
 
     Raises:
         KeyError: for an unknown name.
@@ -271,6 +272,7 @@ def run_point(name: str, machine: Machine, options: Options, log: Log | None = N
     workload = WORKLOADS[name]
     began = time.perf_counter()
     sim = Simulator()
-    sim.log = log
+    if listener is not None:
+        sim.listeners.append(listener)
     result = workload.run(sim, machine, options)
     return Point(result.row, result.counters, result.breakdown, time.perf_counter() - began)

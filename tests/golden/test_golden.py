@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hcasim.engine import EventLog
 from tests.rig import (
     FETCH_ADD,
     READ,
@@ -105,16 +106,15 @@ SCENES: dict[str, tuple[str, Scene, list[str]]] = {
 
 
 def record(name: str) -> str:
-    """The events of one scene, a line for each: time in ps, block, event, details."""
+    """The events of one scene, a line for each: time in ps, block, event, operation, details."""
     adapter, scene, outcome = SCENES[name]
     adapter, _, mode = adapter.partition(" ")
     rig = Rig(machine(adapter=adapter, firmware_mode=mode or None))
-    lines: list[str] = []
-    rig.sim.log = lambda time_ps, *words: lines.append("\t".join((str(time_ps), *words)))
+    log = EventLog()
+    rig.sim.listeners.append(log)
     assert scene(rig) == outcome
     rig.sim.run()
-    lines.append(f"{rig.sim.now}\tend")
-    return "\n".join(lines) + "\n"
+    return "".join([*log.lines(), f"{rig.sim.now}\tend\n"])
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -141,10 +141,17 @@ def test_the_logs_depend_on_no_value_that_was_fitted_or_assumed(adapter: str, sw
     assert open_values == []
 
 
-def test_the_log_has_four_columns_and_its_times_never_go_back() -> None:
+def test_the_log_has_five_columns_and_its_times_never_go_back() -> None:
     *rows, end = (line.split("\t") for line in record("send_3000").splitlines())
-    assert all(len(row) == 4 for row in rows)
+    assert all(len(row) == 5 for row in rows)
     times = [int(row[0]) for row in rows]
     assert times == sorted(times)
     assert times[-1] <= int(end[0])
-    assert {row[2] for row in rows} == {"doorbell", "wqe", "packet", "received", "cqe"}
+    assert {row[2] for row in rows} == {
+        *("post_send", "doorbell", "send QP context", "WQE fetch", "send engine", "gather data"),
+        *("send pipeline", "link", "switch", "receive pipeline", "receive QP context"),
+        *("receive WQE fetch", "data write", "completion engine", "CQE write"),
+    }
+    followed = [row[2] for row in rows if row[3] == "1"]
+    assert followed[0] == "post_send"
+    assert followed[-1] == "CQE write"

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hcasim.engine import EventLog
 from hcasim.verbs import Completion, Status, WROpcode
 from tests.rig import (
     CMP_SWAP,
@@ -111,8 +112,8 @@ class Run:
             firmware_mode=mix.mode,
         )
         self.rig = rig = Rig(on)
-        self.log: list[tuple[Any, ...]] = []
-        rig.sim.log = lambda *event: self.log.append(event)
+        self.log = EventLog()
+        rig.sim.listeners.append(self.log)
         self.landed: dict[int, list[int]] = {}
         a, b = rig.peers
         ports = [(1, 1), (1, 1), (2, 2)]
@@ -250,7 +251,7 @@ def test_everything_that_was_lent_is_given_back(mix: Mix) -> None:
 @given(mix=mixes())
 def test_the_same_run_leaves_the_same_events(mix: Mix) -> None:
     first, second = Run(mix), Run(mix)
-    assert first.log == second.log
+    assert first.log.events == second.log.events
     assert first.rig.cluster.counters() == second.rig.cluster.counters()
     assert first.rig.cluster.busy_ps() == second.rig.cluster.busy_ps()
 

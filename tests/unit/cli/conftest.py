@@ -78,9 +78,9 @@ def process(root: Path) -> Hcasim:
 def invented(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the simulation by constant results."""
 
-    def run(name: str, machine: Machine, options: Options, log: Any = None) -> Point:
-        if log is not None:
-            log(1000, "node0.hca", "doorbell", "qp 1")
+    def run(name: str, machine: Machine, options: Options, listener: Any = None) -> Point:
+        if listener is not None:
+            listener(1000, "node0.hca", "doorbell", 1, "qp 1")
         fields = hcasim.workloads.WORKLOADS[name].fields
         values = {"latency_us": 4.0, "bandwidth_MBps": 1048.576, "rate_Mps": 0.5}
         values["throughput_Mbps"] = 8000.0

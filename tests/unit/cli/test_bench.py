@@ -197,7 +197,9 @@ def test_a_trace_has_a_line_per_event(hcasim_: Hcasim, tmp_path: Path) -> None:
     file = tmp_path / "events.tsv"
     found = hcasim_("bench", "write_lat", *LIU, "--size", "8", "--trace", str(file))
     assert found.messages == f"Wrote 1 events to {file}\n"
-    assert file.read_text() == ("time_ps\tblock\tevent\tdetails\n1000\tnode0.hca\tdoorbell\tqp 1\n")
+    assert file.read_text() == (
+        "time_ps\tblock\tevent\toperation\tdetails\n1000\tnode0.hca\tdoorbell\t1\tqp 1\n"
+    )
 
 
 @invented

@@ -171,11 +171,11 @@ def test_an_acknowledgement_never_overtakes_the_response_before_it() -> None:
     a, b = rig.peers
     arrived: list[str] = []
 
-    def log(_time: int, block: str, event: str, details: str) -> None:
-        if block.startswith("node0") and event == "received":
+    def listen(_time: int, block: str, event: str, _operation: int, details: str) -> None:
+        if block.startswith("node0") and event == "receive pipeline":
             arrived.append(details.split()[0])
 
-    rig.sim.log = log
+    rig.sim.listeners.append(listen)
     qp, _ = rig.connect(a, b)
     assert succeeded(rig.exchange(qp, a, a.request(READ, b, 3 * 1024), a.request(WRITE, b, 8)))
     assert arrived == ["RDMA_READ_RESPONSE"] * 3 + ["ACKNOWLEDGE"]

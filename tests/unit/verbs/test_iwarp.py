@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from hcasim.engine import EventLog
 from hcasim.fabric import Opcode
 from hcasim.fabric.iwarp import IwarpFormat
 from hcasim.hca import State
@@ -146,11 +147,13 @@ def test_an_acknowledgement_does_not_wait_for_a_read_before_it() -> None:
         """How much of what arrives comes before the acknowledgement of a write behind a read."""
         a, b = rig.peers
         qp, _ = rig.connect(a, b)
-        log: list[tuple[int, str, str, str]] = []
-        rig.sim.log = lambda *event: log.append(event)
+        log = EventLog()
+        rig.sim.listeners.append(log)
         rig.run(a.post(qp, a.request(READ, b, 1 << 20), a.request(WRITE, b, 8)))
-        arrivals = [e for e in log if e[2] == "received" and e[1].startswith("node0")]
-        first = next(i for i, e in enumerate(arrivals) if "ACKNOWLEDGE psn" in e[3])
+        arrivals = [
+            e for e in log.events if e[2] == "receive pipeline" and e[1].startswith("node0")
+        ]
+        first = next(i for i, e in enumerate(arrivals) if "ACKNOWLEDGE psn" in e[4])
         return first / len(arrivals)
 
     assert acknowledged_at(Rig(iwarp.machine())) < 0.1
