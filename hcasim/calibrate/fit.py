@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from hcasim.calibrate.confidence import Confidence, confidence
-from hcasim.calibrate.fitted import FittedParameter, Residual
-from hcasim.calibrate.identifiability import examine_ties, verdicts
-from hcasim.calibrate.local import Local
-from hcasim.calibrate.objective import Objective, Run, simulate
-from hcasim.calibrate.observation import Observation, without_repeats
-from hcasim.calibrate.parameters import FreeParameter, free_parameters, settings
+import numpy as np
+from numpy.typing import NDArray
+
+from hcasim.calibrate.intervals.confidence import Confidence, confidence
+from hcasim.calibrate.intervals.estimate import FittedParameter, Residual
+from hcasim.calibrate.intervals.identifiability import examine_ties, verdicts
+from hcasim.calibrate.intervals.local import Local
+from hcasim.calibrate.intervals.space import UNNOTICED
 from hcasim.calibrate.report import FitReport
-from hcasim.calibrate.search import USUAL, Search, Solution, searched
-from hcasim.calibrate.space import UNNOTICED
+from hcasim.calibrate.search.descent import USUAL, Search, Solution, searched
+from hcasim.calibrate.search.objective import Objective, Run, simulate
+from hcasim.calibrate.search.observation import Observation, without_repeats
+from hcasim.calibrate.search.parameters import FreeParameter, free_parameters, settings
 from hcasim.catalog import Fit
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 def calibrate(
@@ -104,8 +100,6 @@ def _kept(
     how: Search,
 ) -> Solution:
     """Go back to the start along the moves that the data do not notice."""
-    import numpy as np
-
     lows = np.array([one.low for one in parameters], dtype=float)
     widths = np.array([one.width for one in parameters], dtype=float)
     start = (np.array([one.start for one in parameters]) - lows) / widths

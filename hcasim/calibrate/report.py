@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hcasim import __version__
-from hcasim.calibrate.fitted import FittedParameter, Residual
-from hcasim.calibrate.identifiability import Tie
-from hcasim.calibrate.local import Local
+from hcasim.calibrate.intervals.estimate import FittedParameter, Residual
+from hcasim.calibrate.intervals.identifiability import Tie
+from hcasim.calibrate.intervals.local import Local
 from hcasim.catalog import Fit, FittedValue, render_fit
 
 STRONG = 0.9

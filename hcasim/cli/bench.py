@@ -119,7 +119,7 @@ def command(
     as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops when it repeats itself;
     counters count what was run, which is all of it with --exact.
     """
-    from hcasim.calibrate.bands import with_bands
+    from hcasim.calibrate.file.bands import with_bands
     from hcasim.runs.benchmark import run_benchmark
 
     known, faults = read_known(calibration, uncertainty)

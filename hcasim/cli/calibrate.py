@@ -107,7 +107,7 @@ def _calibrate_paper(
     jobs: int | None,
     given: dict[str, Any],
 ) -> None:
-    from hcasim.calibrate import calibrate
+    from hcasim.calibrate.fit import calibrate
     from hcasim.catalog import load_fit
     from hcasim.ground.writing import write_atomically
     from hcasim.papers.observations import observations, runner

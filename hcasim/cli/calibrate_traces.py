@@ -14,7 +14,7 @@ from hcasim.cli.output import note, progress_bar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hcasim.calibrate.objective import Budget
+    from hcasim.calibrate.search.objective import Budget
     from hcasim.calibrate.traces.evaluations import Memory
     from hcasim.calibrate.traces.request import Prepared
 
@@ -30,8 +30,8 @@ def calibrate_traces(
     given: dict[str, Any],
 ) -> None:
     """Fit a machine to traces as the words of the command say."""
-    from hcasim.calibrate.freeing import RULE
-    from hcasim.calibrate.traces.search import fit_traces
+    from hcasim.calibrate.traces.fit import fit_traces
+    from hcasim.calibrate.traces.freeing import RULE
     from hcasim.ground.writing import write_atomically
     from hcasim.papers.observations import runner
 
@@ -178,7 +178,7 @@ def _percent(text: str) -> float:
 
 
 def _budget(text: str) -> Budget:
-    from hcasim.calibrate.objective import Budget
+    from hcasim.calibrate.search.objective import Budget
 
     match = _BUDGET.fullmatch(text.strip())
     if match is None or not float(match[1]) or ("." in match[1] and not match[2]):

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from hcasim.cli.output import note
 
 if TYPE_CHECKING:
-    from hcasim.calibrate.calibration import Calibration
+    from hcasim.calibrate.file.calibration import Calibration
 
 
 def read_known(file: Path | None, uncertainty: str | None) -> tuple[Calibration | None, list[str]]:
     """Return the calibration that a file holds, and every fault of it."""
-    from hcasim.calibrate.calibration_file import read_calibration
+    from hcasim.calibrate.file.reading import read_calibration
     from hcasim.catalog import CatalogError
 
     if file is None:
@@ -33,7 +33,7 @@ def calibrated(
     faults: list[str],
 ) -> tuple[dict[str, str], list[dict[str, str]]]:
     """Return the settings that a calibration makes, and those of each sample."""
-    from hcasim.calibrate.bands import USUAL, chosen_samples
+    from hcasim.calibrate.file.bands import USUAL, chosen_samples
     from hcasim.catalog import CatalogError, resolve
 
     if calibration is None:
@@ -68,7 +68,7 @@ def blamed(
     faults: Iterable[str], calibration: Calibration | None, given: dict[str, Any]
 ) -> list[str]:
     """Return faults of a machine; those of what the calibration has set name its file."""
-    from hcasim.calibrate.calibration_machine import settings_of
+    from hcasim.calibrate.file.machine import settings_of
     from hcasim.ground.errors import display
 
     by_hand = _by_hand(given)
@@ -103,7 +103,7 @@ def note_torn(
     calibration: Calibration, testbed: str, adapter: str, by_hand: Collection[str] = ()
 ) -> None:
     """Say what is used without that together with which alone it was known."""
-    from hcasim.calibrate.freeing import fit_path
+    from hcasim.calibrate.paths import fit_path
     from hcasim.ground.errors import display
 
     foreign = calibration.foreign(testbed, adapter)

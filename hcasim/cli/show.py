@@ -38,7 +38,7 @@ def command(identifier: str, adapter: str | None, calibration: Path | None, as_j
 
 
 def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json: bool) -> None:
-    from hcasim.calibrate.calibration_file import read_calibration
+    from hcasim.calibrate.file.reading import read_calibration
     from hcasim.catalog import find_kind, load, resolve
 
     kind = find_kind(identifier)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from hcasim.calibrate import Observation, Progress, Run, Setup, Trial
+from hcasim.calibrate.search.objective import Progress, Run, Trial
+from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.catalog import CatalogError, data_path, list_ids, one_of
 from hcasim.catalog.folders import unknown_id
 from hcasim.ground.errors import display

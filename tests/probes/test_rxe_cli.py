@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.calibrate.calibration_file import read_calibration
+from hcasim.calibrate.file.reading import read_calibration
 from hcasim.traces import read_trace
 from tests.probes.machine import Outcome
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hcasim import __version__
-from hcasim.calibrate import Run, Trial
+from hcasim.calibrate.search.objective import Run, Trial
 from hcasim.ground.writing import FileError
 
 BATCH = 64

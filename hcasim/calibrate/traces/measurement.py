@@ -7,15 +7,11 @@ import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from hcasim.calibrate.search.loss import Array
 from hcasim.traces import Measured
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 QUARTILES = 1.348980
 """Distance of the quartiles of a normal distribution, in standard deviations."""
@@ -63,8 +59,6 @@ class Measurement:
             count: how many.
             floor: relative error of the model.
         """
-        import numpy as np
-
         seen = sum(self.counts)
         if seen > 1:
             ranks = rng.beta((seen + 1) / 2, (seen + 1) / 2, count)

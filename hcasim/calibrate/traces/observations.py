@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from hcasim.calibrate import Observation, Setup
+from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.traces.measurement import Measurement, measurement, pooled
 from hcasim.catalog import MTUS, Machine, one_of
 from hcasim.runs.settings import build_options, find_faults, find_workload

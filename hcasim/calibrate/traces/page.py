@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from hcasim.calibrate import Residual
+from hcasim.calibrate.intervals.estimate import Residual
 from hcasim.calibrate.report import Table
-from hcasim.calibrate.traces.fit import TraceFit
+from hcasim.calibrate.traces.report import TraceFit
 from hcasim.runs.axis import AXES
 from hcasim.runs.drawing import mark_axis, new_figure, render
 

@@ -9,11 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hcasim.calibrate.freeing import fit_path, free_fit
-from hcasim.calibrate.intervals import KINDS
-from hcasim.calibrate.loss import LOSSES
-from hcasim.calibrate.objective import Budget
-from hcasim.calibrate.parameters import free_parameters
+from hcasim.calibrate.intervals.linear import KINDS
+from hcasim.calibrate.paths import fit_path
+from hcasim.calibrate.search.loss import LOSSES
+from hcasim.calibrate.search.objective import Budget
+from hcasim.calibrate.search.parameters import free_parameters
+from hcasim.calibrate.traces.freeing import free_fit
 from hcasim.calibrate.traces.mismatch import mismatches
 from hcasim.calibrate.traces.observations import FLOOR, Base, Evidence, gather
 from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, resolve

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hcasim.calibrate.calibration import Calibration
+from hcasim.calibrate.file.calibration import Calibration
 from hcasim.catalog import Fit, FittedValue
 
 SEND = "adapters.mt25208.send.latency"

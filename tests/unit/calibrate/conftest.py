@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate import Observation, Setup, Trial
+from hcasim.calibrate.search.objective import Trial
+from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.catalog import Fit, FittedValue
 from hcasim.workloads import Options
 from tests.unit.calibrate.toys import QUEUE, RESPONDER, SEND, starting

@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcasim.calibrate import (
-    FitReport,
-    Observation,
-    Setup,
-    Trial,
-    calibrate,
-    free_parameters,
-    search,
-    simulate,
-)
-from hcasim.calibrate.search import searched
+from hcasim.calibrate.fit import calibrate
+from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.search import descent
+from hcasim.calibrate.search.descent import searched
+from hcasim.calibrate.search.objective import Trial, simulate
+from hcasim.calibrate.search.observation import Observation, Setup
+from hcasim.calibrate.search.parameters import free_parameters
 from hcasim.catalog import CatalogError, Fit, FittedValue, load_fit, resolve
 from hcasim.papers.observations import observations
 from hcasim.workloads import Options
@@ -172,7 +168,7 @@ def test_every_fault_of_the_fit_is_found_before_anything_is_simulated(
 def test_a_search_that_does_not_end_is_no_fit(
     make_fit: MakeFit, observe: Observe, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "ROUNDS", 1)
+    monkeypatch.setattr(descent, "ROUNDS", 1)
     report = calibrate(make_fit(FREE), invented(run, observe, TRUE), run=run)
     assert not report.converged
     assert report.closing_lines()[-1].endswith("not a fit")

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from hcasim import __version__
-from hcasim.calibrate import FitReport, Observation, calibrate
+from hcasim.calibrate.fit import calibrate
+from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.search.observation import Observation
 from hcasim.catalog import Fit
 from hcasim.catalog.fits import parse_fit
 

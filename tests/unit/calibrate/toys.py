@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hcasim.calibrate import Observation, Setup, Trial
+from hcasim.calibrate.search.objective import Trial
+from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.catalog import Fit
 from hcasim.workloads import Options
 

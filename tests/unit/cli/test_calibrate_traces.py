@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate import search
-from hcasim.calibrate.calibration_file import read_calibration
+from hcasim.calibrate.file.reading import read_calibration
+from hcasim.calibrate.search import descent
 from hcasim.calibrate.traces.request import Request
 from hcasim.runs.benchmark import bench
 from hcasim.runs.simulated_trace import to_trace, with_noise
@@ -112,7 +112,7 @@ def test_what_the_traces_do_not_tell_is_said(hcasim_: Hcasim, words: list[str]) 
 def test_a_search_that_finds_no_end_is_no_fit(
     hcasim_: Hcasim, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "ROUNDS", 1)
+    monkeypatch.setattr(descent, "ROUNDS", 1)
     found = hcasim_(*words, *FREE, "-o", "cal.toml")
     assert found.code == 2
     why = "the search did not end; allowed: narrower bounds or fewer free parameters"

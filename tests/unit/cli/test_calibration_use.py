@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.calibration_file import read_calibration
+from hcasim.calibrate.file.reading import read_calibration
 from hcasim.runs.benchmark import bench
 from hcasim.runs.simulated_trace import to_trace, with_noise
 from hcasim.traces import render

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate import Trial, without_repeats
+from hcasim.calibrate.search.objective import Trial
+from hcasim.calibrate.search.observation import without_repeats
 from hcasim.catalog import CatalogError, resolve
 from hcasim.papers.observations import observations, runner
 from hcasim.workloads import Options

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate import Trial
+from hcasim.calibrate.search.objective import Trial
 from hcasim.calibrate.traces import evaluations as remember
 from hcasim.calibrate.traces.evaluations import Memory
 from hcasim.catalog import resolve

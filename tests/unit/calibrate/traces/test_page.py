@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate import Trial, Verdict
-from hcasim.calibrate.freeing import free_fit
-from hcasim.calibrate.traces.fit import TraceFit
+from hcasim.calibrate.intervals.identifiability import Verdict
+from hcasim.calibrate.search.objective import Trial
+from hcasim.calibrate.traces.fit import fit_traces
+from hcasim.calibrate.traces.freeing import free_fit
 from hcasim.calibrate.traces.observations import Base, gather
 from hcasim.calibrate.traces.page import page
+from hcasim.calibrate.traces.report import TraceFit
 from hcasim.calibrate.traces.request import Prepared, Request
-from hcasim.calibrate.traces.search import fit_traces
 from hcasim.catalog import resolve
 from hcasim.traces import Header, Measured, Point, Tool, Trace
 from tests.unit.calibrate.toys import RECEIVE, RESPONDER, SEND, run_curved

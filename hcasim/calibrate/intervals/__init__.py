@@ -1,0 +1,1 @@
+"""What the observations tell of each parameter: intervals, verdicts, and values as likely."""

@@ -1,0 +1,154 @@
+"""Which parameters the data can tell apart, and which ties they make necessary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hcasim.calibrate.intervals.confidence import deviations, split
+from hcasim.calibrate.search.loss import Array
+from hcasim.calibrate.search.objective import Objective
+from hcasim.calibrate.search.parameters import FreeParameter
+
+PART = 0.05
+"""A parameter takes part in a direction from this share of it on."""
+_TOGETHER = "only in combination with "
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the data say about one parameter.
+
+    Parameters:
+        identified: whether they determine it.
+        partners: the others of the combinations of which alone something is known; empty if it
+            is identified, or if the data say nothing at all.
+        known: the only side from which the data limit it: "above", "below" or neither.
+        ended: whether the search for it came to an end.
+    """
+
+    identified: bool
+    partners: tuple[str, ...] = ()
+    known: str = ""
+    ended: bool = True
+
+    def __str__(self) -> str:
+        if not self.ended:
+            return "unknown: the search did not end"
+        if self.identified:
+            return "identified"
+        if not self.partners:
+            return f"only from {self.known}" if self.known else "not at all"
+        return f"{_TOGETHER}{' and '.join(self.partners)}"
+
+
+def partners(verdict: str) -> list[str]:
+    """Return with what alone a parameter is known, as its verdict says in a file.
+
+    Parameters:
+        verdict: in words, with what is said of ties behind it.
+    """
+    if not verdict.startswith(_TOGETHER):
+        return []
+    return verdict.removeprefix(_TOGETHER).partition(",")[0].split(" and ")
+
+
+@dataclass(frozen=True)
+class Tie:
+    """What happens if a tied parameter is freed.
+
+    Parameters:
+        path: the parameter that follows.
+        leader: the one that it follows.
+        direction: the move that the data do not notice, by path: what the others must change by
+            if 1 is added to this one; empty if the data tell them apart.
+    """
+
+    path: str
+    leader: str
+    direction: tuple[tuple[str, float], ...]
+
+    @property
+    def separable(self) -> bool:
+        """Whether the data would determine the parameter without the tie."""
+        return not self.direction
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the data say about the parameter, were it free."""
+        partners = tuple(path for path, _ in self.direction if path != self.path)
+        return Verdict(self.separable, partners)
+
+    @property
+    def move(self) -> str:
+        """The direction in words."""
+        if self.separable:
+            return "nothing: there is no need to tie it"
+        return ", ".join(f"{part:+.2f} {path}" for path, part in self.direction)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the test for JSON."""
+        return {
+            "path": self.path,
+            "tied_to": self.leader,
+            "separable": self.separable,
+            "direction": {path: round(part, 4) for path, part in self.direction},
+        }
+
+
+def verdicts(undetermined: Array, parameters: Sequence[FreeParameter]) -> list[Verdict]:
+    """Judge each free parameter.
+
+    Parameters:
+        undetermined: parameters by directions, in widths of the bounds.
+        parameters: the free parameters.
+    """
+    # How much of a move of one parameter the data miss, and what of the others would hide it.
+    hidden = undetermined @ undetermined.T
+    found = []
+    for one in range(len(parameters)):
+        partners = tuple(
+            parameters[other].path
+            for other in range(len(parameters))
+            if other != one and abs(hidden[one, other]) >= PART
+        )
+        found.append(Verdict(True) if hidden[one, one] < PART**2 else Verdict(False, partners))
+    return found
+
+
+def examine_ties(
+    objective: Objective, point: Mapping[str, int], parameters: Sequence[FreeParameter]
+) -> list[Tie]:
+    """Free each tied parameter and look for the move that makes up for it.
+
+    Parameters:
+        objective: the observations.
+        point: the fit, in base units by path.
+        parameters: what was fitted; every tie is undone for this test.
+    """
+    leaders = [one.alone(one.path) for one in parameters]
+    followers = [(one.alone(path), one.path) for one in parameters for path in one.paths[1:]]
+    if not followers:
+        return []
+    columns = [*leaders, *(one for one, _ in followers)]
+    widths = np.array([one.width for one in columns], dtype=float)
+    sigmas = deviations(objective.observations)
+    effects = objective.slopes(point, columns) * widths / sigmas[:, None]
+    ties = []
+    for number, (follower, leader) in enumerate(followers, start=len(leaders)):
+        chosen = [*range(len(leaders)), number]
+        _, undetermined = split(effects[:, chosen])
+        hidden = (undetermined @ undetermined.T)[-1]
+        direction: list[tuple[str, float]] = []
+        if hidden[-1] >= PART**2:
+            parts = hidden / hidden[-1]
+            direction = [
+                (columns[n].path, float(part) * columns[n].width / follower.width)
+                for n, part in zip(reversed(chosen), reversed(parts), strict=True)
+                if abs(part) >= PART
+            ]
+        ties.append(Tie(follower.path, leader, tuple(direction)))
+    return ties

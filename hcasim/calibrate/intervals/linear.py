@@ -1,0 +1,113 @@
+"""Intervals of a fit to first order and by bootstrap; `profile` follows the simulator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from hcasim.calibrate.intervals.identifiability import Verdict
+from hcasim.calibrate.intervals.space import Space
+from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.search.loss import Array, straight_fit
+
+KINDS = ("profile", "bootstrap", "linear")
+METHODS = {
+    "profile": (
+        "Intervals: 95 %, by profile likelihood: each end is where the simulated cost, the other",
+        "parameters following, is 1.92 above that of the fit (scaled as the errors are).",
+    ),
+    "bootstrap": (
+        "Intervals: 95 %, by bootstrap: quantiles of fits to resampled medians, with the model",
+        "taken as straight around the fit.",
+    ),
+    "linear": ("Intervals: 95 %, from the errors of the observations, to first order.",),
+}
+TRIES = 1000
+"""Fits of a bootstrap."""
+
+
+def correlated(report: FitReport, space: Space) -> FitReport:
+    """Return a report with correlations over all moves, also those that the data do not notice."""
+    spread = np.sqrt(np.diag(space.spread))
+    product = np.outer(spread, spread)
+    found = np.divide(space.spread, product, out=np.eye(len(spread)), where=product > 0)
+    paths = [one.path for one in space.free]
+    parameters = tuple(
+        replace(one, correlation=dict(zip(paths, map(float, row), strict=True)))
+        for one, row in zip(report.parameters, found, strict=True)
+    )
+    return replace(report, parameters=parameters)
+
+
+def unfinished(report: FitReport) -> FitReport:
+    """Return a report of a search that was cut off, which tells nothing of any parameter."""
+    nothing = Verdict(False, ended=False)
+    return replace(
+        report,
+        parameters=tuple(
+            replace(one, verdict=nothing, deviation=math.inf) for one in report.parameters
+        ),
+    )
+
+
+def with_linear(report: FitReport) -> FitReport:
+    """Return a report with intervals to first order; what reaches a bound is not identified."""
+    judged = []
+    for one in report.parameters:
+        (low, high), allowed = one.interval, one.parameter
+        ends = [low <= allowed.low, high >= allowed.high]
+        verdict = one.verdict
+        if verdict.identified and any(ends):
+            known = "" if all(ends) else ("above" if ends[0] else "below")
+            verdict = Verdict(False, (), known)
+        judged.append(replace(one, verdict=verdict))
+    found = replace(report, parameters=tuple(judged), method=METHODS["linear"])
+    return correlated(found, Space(report))
+
+
+def with_bootstrap(report: FitReport, draws: Array) -> FitReport:
+    """Return a report whose intervals come from fits to what might as well have been measured.
+
+    Parameters:
+        report: to first order, or with verdicts of profiles.
+        draws: tries by observations: what each is off, in its tolerances.
+    """
+    space = Space(report)
+    inflation = space.local.confidence.inflation
+    fits = [
+        straight_fit(
+            space.local.residuals - inflation * draw, space.slopes, space.start, space.local.loss
+        )
+        for draw in draws
+    ]
+    values = space.lows + np.array(fits) * space.widths
+    ends = {}
+    for n, one in enumerate(report.parameters):
+        # A straight model is none for a number whose effect has steps.
+        if one.verdict.identified and not one.parameter.stepped:
+            low, high = np.quantile(values[:, n], [0.025, 0.975])
+            ends[one.path] = (min(float(low), one.value), max(float(high), one.value))
+    return with_ends(report, ends, METHODS["bootstrap"])
+
+
+def with_ends(
+    report: FitReport, ends: Mapping[str, tuple[float, float]], method: tuple[str, ...]
+) -> FitReport:
+    """Return a report with other ends of some intervals.
+
+    Parameters:
+        report: of a fit.
+        ends: in base units, by path; what is not in it keeps its own.
+        method: what a table says of them, by lines.
+    """
+    return replace(
+        report,
+        parameters=tuple(
+            replace(one, ends=ends[one.path]) if one.path in ends else one
+            for one in report.parameters
+        ),
+        method=method,
+    )

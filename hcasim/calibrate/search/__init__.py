@@ -1,0 +1,1 @@
+"""The search for the values of free parameters that meet the observations best."""

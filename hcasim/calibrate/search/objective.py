@@ -1,0 +1,214 @@
+"""What a calibration makes small: the simulated beside the published numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hcasim.calibrate.paths import prefixes
+from hcasim.calibrate.search.loss import Array
+from hcasim.calibrate.search.observation import Observation, Setup
+from hcasim.calibrate.search.parameters import FreeParameter
+from hcasim.catalog import Machine, resolve
+
+if TYPE_CHECKING:
+    from hcasim.workloads import Options
+
+STEP = 0.01
+"""How far a parameter is moved to see a slope, in widths of its bounds: far above the picosecond
+that times are whole in, and within one smooth piece of the model."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point on a machine with certain values of the parameters.
+
+    Parameters:
+        workload: name of the benchmark.
+        machine: what it runs on.
+        options: message size and the other settings.
+    """
+
+    workload: str
+    machine: Machine
+    options: Options
+
+
+Row = Mapping[str, Any]
+Run = Callable[[Sequence[Trial]], Sequence[Row]]
+"""Simulates points, in any order or at the same time; returns their rows in the order asked."""
+Progress = Callable[[int, int], None]
+"""Called with the number of points done and of those known to be needed."""
+
+
+def simulate(trials: Sequence[Trial]) -> list[Row]:
+    """Simulate points one after another in this process."""
+    from hcasim.workloads import run_point
+
+    return [run_point(one.workload, one.machine, one.options).row for one in trials]
+
+
+class BudgetSpent(Exception):
+    """A search has used up what it was given; the best point so far is the objective's."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a search may take.
+
+    Parameters:
+        evaluations: points of the parameters at which the observations may be computed, or None.
+        seconds: after which no evaluation is begun, or None. A fit that ends by it depends on the
+            speed of the computer.
+    """
+
+    evaluations: int | None = None
+    seconds: float | None = None
+
+
+class Objective:
+    """The observations as a function of the parameters.
+
+    Parameters:
+        observations: what was published.
+        parameters: what will be set; points hold a value for each of their paths.
+        run: simulates points.
+        budget: of evaluations; without end if None.
+
+    Attributes:
+        evaluations: different points at which the observations have been computed.
+    """
+
+    def __init__(
+        self,
+        observations: Sequence[Observation],
+        parameters: Sequence[FreeParameter],
+        run: Run = simulate,
+        budget: Budget | None = None,
+    ) -> None:
+        self.observations = tuple(observations)
+        self.run = run
+        self.budget = budget
+        self.evaluations = 0
+        self._began = monotonic()
+        self._machines: dict[tuple[Any, ...], Machine] = {}
+        self._leaves = {path: one.leaf for one in parameters for path in one.paths}
+        self._prefixes = {
+            (setup.testbed, setup.adapter): prefixes(setup.testbed, setup.adapter)
+            for one in observations
+            for setup in one.setups
+        }
+        self._rows: dict[tuple[Setup, tuple[tuple[str, str], ...]], Row] = {}
+        self._values: dict[tuple[tuple[str, int], ...], Array] = {}
+
+    def simulated(self, points: Sequence[Mapping[str, int]]) -> list[Array]:
+        """Return what the model gives for each observation at several points.
+
+        All that is not known yet is simulated in one call of `run`.
+
+        Parameters:
+            points: values in base units by path, tied paths included.
+        """
+        keys = [tuple(sorted(point.items())) for point in points]
+        new = dict.fromkeys(key for key in keys if key not in self._values)
+        if new:
+            self._check_budget()
+        wanted: dict[tuple[Setup, tuple[tuple[str, str], ...]], None] = {}
+        for key in new:
+            for one in self.observations:
+                for setup in one.setups:
+                    wanted.setdefault((setup, self._overrides(setup, key)))
+        missing = [one for one in wanted if one not in self._rows]
+        if missing:
+            rows = self.run([self._trial(*one) for one in missing])
+            self._rows.update(zip(missing, rows, strict=True))
+        for key in new:
+            self.evaluations += 1
+            self._values[key] = np.array(
+                [
+                    one.read([self._rows[s, self._overrides(s, key)] for s in one.setups])
+                    for one in self.observations
+                ]
+            )
+        return [self._values[key] for key in keys]
+
+    def residuals(self, point: Mapping[str, int]) -> Array:
+        """Return the relative errors at a point, in tolerances."""
+        published = np.array([float(one.published) for one in self.observations])
+        residuals: Array = (self.simulated([point])[0] - published) / self.scales()
+        return residuals
+
+    def scales(self) -> Array:
+        """Return the published numbers times their tolerances: what makes residuals of errors."""
+        return np.array([float(one.published) * one.tolerance for one in self.observations])
+
+    def slopes(
+        self, point: Mapping[str, int], columns: Sequence[FreeParameter], *, central: bool = True
+    ) -> Array:
+        """Return how each observation changes with each parameter.
+
+        Parameters:
+            point: values in base units by path, tied paths included.
+            columns: each moves its paths by the same amount, within its bounds.
+            central: move to both sides, which is exact for a bend too; else to the farther bound
+                only, which is half the work.
+
+        Returns:
+            Observations by columns, per base unit.
+        """
+        pairs: list[tuple[int, int]] = []
+        points: list[dict[str, int]] = []
+        for one in columns:
+            step = max(one.step, one.snap(STEP * one.width))
+            center = point[one.paths[0]]
+            pair = (one.clip(center - step), one.clip(center + step))
+            if not central:
+                upwards = one.high - center > center - one.low
+                pair = (center, pair[1]) if upwards else (pair[0], center)
+            pairs.append(pair)
+            points += [{**point, **dict.fromkeys(one.paths, value)} for value in pair]
+        found = self.simulated(points)
+        slopes = [
+            (found[2 * n + 1] - found[2 * n]) / (high - low) for n, (low, high) in enumerate(pairs)
+        ]
+        return np.array(slopes).T.reshape(len(self.observations), len(columns))
+
+    def _overrides(
+        self, setup: Setup, point: Sequence[tuple[str, int]]
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the settings of one machine, which other machines' parameters do not change."""
+        known = self._prefixes[setup.testbed, setup.adapter]
+        return tuple(
+            (prefix + path.removeprefix(start), self._leaves[path].format(value))
+            for path, value in point
+            for start, prefix in known
+            if path.startswith(start)
+        )
+
+    def _trial(self, setup: Setup, overrides: tuple[tuple[str, str], ...]) -> Trial:
+        settings = (*setup.overrides, *overrides)
+        fixed = (setup.testbed, setup.adapter, setup.mtu, setup.firmware_mode, setup.switch)
+        key = (*fixed, settings)
+        if key not in self._machines:
+            self._machines[key] = resolve(
+                setup.testbed,
+                adapter=setup.adapter,
+                overrides=dict(settings),
+                mtu=setup.mtu,
+                firmware_mode=setup.firmware_mode,
+                switch=setup.switch,
+            )
+        return Trial(setup.workload, self._machines[key], setup.options)
+
+    def _check_budget(self) -> None:
+        budget = self.budget
+        if budget is None:
+            return
+        if budget.evaluations is not None and self.evaluations >= budget.evaluations:
+            raise BudgetSpent
+        if budget.seconds is not None and monotonic() - self._began >= budget.seconds:
+            raise BudgetSpent

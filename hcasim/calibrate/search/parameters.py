@@ -1,0 +1,159 @@
+"""What a calibration may change: the free entries of a fit, with their bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from hcasim.calibrate.paths import quantity_at
+from hcasim.catalog import CatalogError, Fit, FittedValue
+from hcasim.catalog.fields import Leaf
+from hcasim.ground.errors import display
+from hcasim.ground.units import FREQUENCY, RATE, TIME, UnitError
+
+DIGITS = 5
+"""To so many digits of the distance of the bounds a rate or frequency is given."""
+
+
+@dataclass(frozen=True)
+class FreeParameter:
+    """One number that a calibration may choose, in base units.
+
+    Parameters:
+        path: its entry in the fit, such as "adapters.mt25208.send.latency".
+        paths: all that it sets: its own and those tied to it.
+        low: smallest value that may be tried.
+        high: largest value that may be tried.
+        start: where the search sets out.
+        leaf: its type and unit.
+        multiple: its values are multiples of this.
+    """
+
+    path: str
+    paths: tuple[str, ...]
+    low: int
+    high: int
+    start: int
+    leaf: Leaf
+    multiple: int = 1
+
+    @property
+    def width(self) -> int:
+        """Distance of the bounds."""
+        return self.high - self.low
+
+    @property
+    def stepped(self) -> bool:
+        """Whether it is a number, such as entries of a cache, whose effect may have steps."""
+        return self.leaf.unit is not TIME
+
+    @property
+    def grain(self) -> int:
+        """What a result is rounded to: whole nanoseconds of a time, a decimal part of about a ten
+        thousandth of the bounds of a rate or frequency, else the unit itself."""
+        if self.leaf.unit in (RATE, FREQUENCY):
+            return int(self.step * 10 ** max(0, len(str(self.width // self.step)) - DIGITS))
+        return self.step if self.stepped else 1000
+
+    @property
+    def step(self) -> int:
+        """Smallest change of the value."""
+        return math.lcm(self.leaf.step or 1, self.multiple)
+
+    def snap(self, value: float) -> int:
+        """Return the nearest whole number of steps."""
+        return self.step * round(value / self.step)
+
+    def rounded(self, value: float) -> int:
+        """Return the value of a result: a whole number of grains, within the bounds."""
+        return self.clip(self.grain * round(value / self.grain))
+
+    def clip(self, value: int) -> int:
+        """Return the nearest value within the bounds."""
+        return min(max(value, self.low), self.high)
+
+    def alone(self, path: str) -> FreeParameter:
+        """Return the same without the tie: it sets one path only."""
+        return replace(self, path=path, paths=(path,))
+
+
+def free_parameters(fit: Fit) -> tuple[FreeParameter, ...]:
+    """Return the free parameters of a fit, in its order.
+
+    Raises:
+        CatalogError: every entry without bounds, with bounds that are none, or with a path that
+            names no parameter.
+    """
+    faults: list[str] = []
+    free: list[FreeParameter] = []
+    where = display(fit.file)
+    for path, entry in fit.entries.items():
+        leaf = quantity_at(path)
+        if isinstance(leaf, str):
+            faults.append(f"{where}: {path}: {leaf}")
+        elif not entry.tied_to:
+            tied = tuple(name for name, one in fit.entries.items() if one.tied_to == path)
+            try:
+                free.append(_free(path, tied, entry, leaf))
+            except UnitError as error:
+                faults.append(f"{where}: {path}{error}")
+    if not (free or faults):
+        faults.append(f"{where}: found no entry with a value; nothing can be fitted")
+    faults += [f"{where}: {fault}" for fault in _mixed(free)]
+    if faults:
+        raise CatalogError(faults)
+    return tuple(free)
+
+
+def _free(path: str, tied: tuple[str, ...], entry: FittedValue, leaf: Leaf) -> FreeParameter:
+    if entry.bounds is None:
+        example = f"[{_written(leaf, 0)}, {_written(leaf, 2 * (leaf.step or 10**6))}]"
+        raise UnitError(f".bounds: missing; allowed: the range to search, such as {example}")
+    low, high = (_number(leaf, bound, ".bounds") for bound in entry.bounds)
+    if not low < high:
+        raise UnitError(
+            f".bounds: found {_written(leaf, low)} to {_written(leaf, high)}; "
+            "allowed: a lower and a higher value"
+        )
+    step = leaf.step or 1
+    start = step * ((low + high) // (2 * step))
+    if entry.start is not None:
+        start = _number(leaf, entry.start, ".start")
+        if not low <= start <= high:
+            raise UnitError(
+                f".start: found {_written(leaf, start)}; "
+                f"allowed: {leaf.format(low)} to {leaf.format(high)}, as its bounds say"
+            )
+    return FreeParameter(path, (path, *tied), low, high, start, leaf, entry.multiple)
+
+
+def _number(leaf: Leaf, raw: object, key: str) -> int:
+    try:
+        value = leaf.read(raw)
+    except UnitError as error:
+        raise UnitError(f"{key}: {error}") from None
+    assert isinstance(value, int)
+    return value
+
+
+def _written(leaf: Leaf, value: int) -> str:
+    return f'"{leaf.format(value)}"' if leaf.unit is not None else leaf.format(value)
+
+
+def _mixed(free: list[FreeParameter]) -> Iterator[str]:
+    for one in free:
+        for path in one.paths[1:]:
+            leaf = quantity_at(path)
+            if isinstance(leaf, Leaf) and leaf.unit is not one.leaf.unit:
+                yield f"{path}.tied_to: found {one.path!r}, which has another unit"
+
+
+def settings(values: Mapping[str, int], free: tuple[FreeParameter, ...]) -> dict[str, int]:
+    """Return the value of each path, tied ones included.
+
+    Parameters:
+        values: of the free parameters, by path.
+        free: the free parameters.
+    """
+    return {path: values[one.path] for one in free for path in one.paths}

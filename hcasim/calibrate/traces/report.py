@@ -1,0 +1,254 @@
+"""Fitting a machine to traces: parameters, how well each curve is met, and the file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from textwrap import wrap
+from typing import Any
+
+from hcasim import __version__
+from hcasim.calibrate.file.calibration import Calibration, render_calibration
+from hcasim.calibrate.intervals.estimate import Residual
+from hcasim.calibrate.intervals.sampling import Samples
+from hcasim.calibrate.paths import fit_path
+from hcasim.calibrate.report import FitReport, Table
+from hcasim.calibrate.traces.freeing import RULE
+from hcasim.calibrate.traces.request import Prepared
+from hcasim.traces import Trace
+
+OPAQUE = 5.0
+"""Errors that are so many times larger than expected mean that the model lacks what matters."""
+
+FAR = 4.0
+"""A curve that is so many deviations off, rms, is named."""
+
+
+@dataclass(frozen=True)
+class TraceFit:
+    """A fit to traces with all that is known of it.
+
+    Parameters:
+        prepared: what was asked for and the traces.
+        report: the fit.
+        before: what the base description gives for each fitted observation.
+        held: the observations that were held out, as the fit has them.
+        samples: values that the traces allow.
+    """
+
+    prepared: Prepared
+    report: FitReport
+    before: tuple[Residual, ...]
+    held: tuple[Residual, ...]
+    samples: Samples
+
+    def calibration(self) -> Calibration:
+        """Return what the file holds."""
+        request, machine = self.prepared.request, self.prepared.base.machine
+        report = self.report
+        made: dict[str, Any] = {
+            "hcasim": __version__,
+            "command": request.command,
+            "testbed": machine.id,
+            "adapter": machine.adapter.id,
+            "mtu": machine.mtu,
+            "no_switch": not request.switch,
+            "seed": request.seed,
+            "loss": request.loss,
+            "floor_percent": round(100 * request.floor, 9),
+            "intervals": request.intervals,
+            "converged": report.converged,
+            "evaluations": report.evaluations,
+            "observations": len(report.residuals),
+            "held_out": len(self.held),
+            "cost": float(f"{report.cost:.6g}"),
+            "inflation": float(f"{report.inflation:.6g}"),
+            "notes": list(self.prepared.notes),
+        }
+        return Calibration(
+            fit=replace(
+                report.result,
+                title=f"{machine.id} with {machine.adapter.id}, fitted to traces",
+                notes="A description of the machine that was measured, as far as the traces tell.",
+            ),
+            made=made,
+            settings={
+                fit_path(machine.id, machine.adapter.id, path): text
+                for path, text in request.settings.items()
+            },
+            traces=tuple(_trace_rows(self.prepared.traces)),
+            curves=tuple(
+                {
+                    "curve": one.name,
+                    "role": one.role,
+                    "points": one.points,
+                    "mean_error_percent": round(100 * one.mean, 3) + 0.0,
+                    "worst_error_percent": round(100 * one.worst, 3) + 0.0,
+                    "rms_deviations": round(one.rms, 3),
+                }
+                for one in self.curves()
+            ),
+            samples={
+                one.path: tuple(
+                    one.parameter.clip(one.parameter.snap(float(value))) for value in column
+                )
+                for one, column in zip(report.parameters, self.samples.values.T, strict=True)
+            },
+        )
+
+    def render(self) -> str:
+        """Return the text of the calibration file."""
+        return render_calibration(self.calibration(), self._header())
+
+    def curves(self) -> list[CurveFit]:
+        """Return how well each curve is met."""
+        fitted = _by_curve(self.report.residuals)
+        found = [CurveFit.of(name, "fitted", part) for name, part in fitted]
+        return found + [CurveFit.of(name, "held out", part) for name, part in _by_curve(self.held)]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return parameters, curves and correlations as tables."""
+        parameters, _, correlations, *_ = self.report.tables()
+        rows = tuple(
+            (
+                one.name,
+                one.role,
+                str(one.points),
+                f"{100 * one.mean:+.2f} %",
+                f"{100 * one.worst:+.2f} %",
+                f"{one.rms:.2f}",
+            )
+            for one in self.curves()
+        )
+        columns = ("curve", "role", "points", "mean error", "worst", "in deviations")
+        return parameters, Table("Curves", columns, rows, columns[2:]), correlations
+
+    def points(self) -> Table:
+        """Return each point, measured and simulated."""
+        rows = tuple(
+            (
+                one.observation.curve,
+                one.observation.statement,
+                role,
+                one.published,
+                one.written,
+                f"{100 * one.error:+.2f} %",
+                f"{one.error / one.observation.tolerance:+.1f}",
+            )
+            for role, part in (("fitted", self.report.residuals), ("held out", self.held))
+            for one in part
+        )
+        columns = ("curve", "point", "role", "measured", "simulated", "error", "in deviations")
+        return Table("Points", columns, rows, columns[3:])
+
+    def closing_lines(self) -> list[str]:
+        """Return what the traces cannot tell, what was left out, and a summary."""
+        found = self._doubts() if self.report.converged else []
+        return [*self.prepared.notes, *found, *self.report.closing_lines()]
+
+    def _doubts(self) -> list[str]:
+        """Return what speaks against the model or the samples."""
+        missed = [
+            f"{curve.name} is not met: {curve.rms:.1f} deviations off (rms)"
+            for curve in self.curves()
+            if curve.role == "fitted" and curve.rms > FAR
+        ]
+        met = not missed and self.report.inflation <= 1
+        why = (
+            "all curves are met there"
+            if met
+            else ("the model may lack something, or the bounds are too tight")
+        )
+        lines = []
+        for one in self.report.parameters:
+            bounds = one.parameter.low, one.parameter.high
+            if one.value in bounds and (one.value != one.parameter.start or one.verdict.known):
+                lines.append(f"{one.path} is at a bound of what was allowed: {why}")
+        lines += missed
+        if self.report.inflation > OPAQUE:
+            lines.append(
+                "the model does not describe these curves: its parameters say little of the machine"
+            )
+        if self.samples.poor:
+            lines.append(
+                f"the samples rest on {self.samples.support:.0f} places, which is few: bands of "
+                "bench --uncertainty are rough; narrower bounds or fewer free parameters help"
+            )
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fit for JSON."""
+        found = self.calibration()
+        return {
+            **self.report.to_dict(),
+            "made": dict(found.made),
+            "traces": [dict(one) for one in found.traces],
+            "curves": [dict(one) for one in found.curves],
+            "held_out": [one.to_dict() for one in self.held],
+        }
+
+    def _header(self) -> list[str]:
+        return [
+            f"Written by hcasim {__version__} from traces; it comes again with",
+            f"    {self.prepared.request.command}",
+            "Used by: hcasim show ID --calibration FILE, hcasim bench ... --calibration FILE",
+            "",
+            *self.report.method,
+            "Errors of the points: of their samples, of the rounding of what was printed, and",
+            f"{100 * self.prepared.request.floor:g} % for the model.",
+            *wrap(RULE, 96),
+        ]
+
+
+@dataclass(frozen=True)
+class CurveFit:
+    """How well one curve is met.
+
+    Parameters:
+        name: of the curve.
+        role: "fitted" or "held out".
+        points: how many.
+        mean, worst: relative errors, signed.
+        rms: root of the mean square of the errors, in their standard deviations.
+    """
+
+    name: str
+    role: str
+    points: int
+    mean: float
+    worst: float
+    rms: float
+
+    @classmethod
+    def of(cls, name: str, role: str, residuals: Sequence[Residual]) -> CurveFit:
+        """Sum up the points of a curve."""
+        errors = [one.error for one in residuals]
+        parts = [one.error / one.observation.tolerance for one in residuals]
+        return cls(
+            name,
+            role,
+            len(errors),
+            sum(errors) / len(errors),
+            max(errors, key=abs),
+            math.sqrt(sum(part**2 for part in parts) / len(parts)),
+        )
+
+
+def _by_curve(residuals: Iterable[Residual]) -> Iterable[tuple[str, list[Residual]]]:
+    groups: dict[str, list[Residual]] = {}
+    for one in residuals:
+        groups.setdefault(one.observation.curve, []).append(one)
+    return groups.items()
+
+
+def _trace_rows(traces: Mapping[str, Trace]) -> Iterable[dict[str, Any]]:
+    for name, trace in traces.items():
+        tool = trace.header.tool
+        yield {
+            "name": name,
+            "sha256": trace.sha256,
+            "tool": f"{tool.name} {tool.version}".strip(),
+            "device": trace.header.device.name,
+            "points": len(trace.points),
+        }

@@ -1,0 +1,126 @@
+"""Bands of a benchmark are quantiles over samples of a calibration, and hold what was fitted."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hcasim.workloads
+from hcasim.calibrate import Calibration
+from hcasim.calibrate.file.bands import chosen_samples, with_bands
+from hcasim.catalog import CatalogError, Fit, Machine
+from hcasim.runs.benchmark import Benchmark, prepare, run_benchmark
+from hcasim.workloads import Options, Point
+
+SEND = "adapters.mt25208.send.latency"
+Banded = Callable[..., Benchmark]
+
+
+def calibration(samples: int) -> Calibration:
+    fit = Fit("liu2004-mt25208", "title", "notes", Path("cal.toml"), {})
+    return Calibration(fit, {}, {}, (), (), {SEND: tuple(range(samples))} if samples else {})
+
+
+@pytest.mark.parametrize("wanted", [2, 3, 30])
+def test_the_first_samples_are_taken(wanted: int) -> None:
+    assert chosen_samples(calibration(30), wanted) == [*range(wanted)]
+
+
+@pytest.mark.parametrize("wanted", [-1, 0, 1, 31, 10**9])
+def test_more_samples_than_there_are_or_less_than_two_are_refused(wanted: int) -> None:
+    with pytest.raises(CatalogError) as caught:
+        chosen_samples(calibration(30), wanted)
+    allowed = "2 to 30, the samples of cal.toml"
+    assert caught.value.faults == [f"--uncertainty: found {wanted}; allowed: {allowed}"]
+
+
+def test_a_fit_without_samples_is_refused() -> None:
+    with pytest.raises(CatalogError) as caught:
+        chosen_samples(calibration(0), 2)
+    assert caught.value.faults == [
+        "--uncertainty: cal.toml has no samples; it was not fitted to traces"
+    ]
+
+
+@pytest.fixture
+def banded(monkeypatch: pytest.MonkeyPatch) -> Banded:
+    """Return a benchmark with bands over latencies of sending (ns), of a model without time."""
+
+    def run(name: str, machine: Machine, options: Options, log: object = None) -> Point:
+        latency = machine.adapter.send.latency / 1e3 + options.size / 8 * 1000
+        bandwidth = 1e6 / machine.adapter.send.latency
+        row = {"size": options.size, "qps": 1, "latency_us": latency}
+        row |= {"bandwidth_MBps": bandwidth, "rate_Mps": 2 * bandwidth}
+        return Point(row, {}, {}, 0.0)
+
+    monkeypatch.setattr(hcasim.workloads, "run_point", run)
+
+    def make(
+        fitted: int, samples: Sequence[int], workload: str = "write_lat", **given: Any
+    ) -> Benchmark:
+        def points(value: int) -> Any:
+            overrides = {"adapter.send.latency": f"{value} ns"}
+            return prepare(workload, "liu2004", sizes="8,16", overrides=overrides)
+
+        return with_bands(
+            run_benchmark(points(fitted), jobs=1), [points(one) for one in samples], **given
+        )
+
+    return make
+
+
+def ends(result: Benchmark, row: int = 0) -> tuple[float, float]:
+    found = result.curve.rows[row]
+    return found["latency_p5_us"], found["latency_p95_us"]
+
+
+def shuffled(count: int) -> list[int]:
+    """Return 1, 2, ... in another order; 7 divides none of the counts that are used."""
+    return [1 + 7 * n % count for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high"),
+    [
+        # Rank 0.05 (n + 1) and 0.95 (n + 1): definition 6 of Hyndman and Fan, 1996.
+        (19, 1, 19),
+        (39, 2, 38),
+        (99, 5, 95),
+        (29, 1.5, 28.5),
+        (20, 1.05, 19.95),
+        # Fewer than 19 have no such ranks: all of them are in the band.
+        (18, 1, 18),
+        (2, 1, 2),
+    ],
+)
+def test_quantiles_follow_definition_6(count: int, low: float, high: float, banded: Banded) -> None:
+    samples = shuffled(count)
+    assert sorted(samples) == [*range(1, count + 1)]
+    result = banded(10 if count > 2 else 1, samples)
+    assert ends(result) == pytest.approx((1000 + low, 1000 + high), rel=1e-12)
+    assert ends(result, 1) == pytest.approx((2000 + low, 2000 + high), rel=1e-12)
+
+
+@pytest.mark.parametrize(("fitted", "low", "high"), [(100, 100, 219), (300, 201, 300)])
+def test_a_band_holds_what_was_fitted(fitted: int, low: int, high: int, banded: Banded) -> None:
+    result = banded(fitted, range(201, 220))
+    assert ends(result) == pytest.approx((1000 + low, 1000 + high), rel=1e-12)
+    assert result.curve.rows[0]["latency_us"] == pytest.approx(1000 + fitted, rel=1e-12)
+
+
+def test_each_result_has_its_own_band(banded: Banded) -> None:
+    result = banded(10, range(1, 20), workload="window_bw")
+    row = result.curve.rows[0]
+    assert row["bandwidth_p5_MBps"] == pytest.approx(1000 / 19, rel=1e-12)
+    assert row["bandwidth_p95_MBps"] == pytest.approx(1000, rel=1e-12)
+    assert row["rate_p5_Mps"] == pytest.approx(2000 / 19, rel=1e-12)
+    assert row["rate_p95_Mps"] == pytest.approx(2000, rel=1e-12)
+    assert {"bandwidth_MBps", "bandwidth_p5_MBps", "rate_p95_Mps"} <= {*result.fields}
+
+
+def test_equal_samples_are_simulated_once(banded: Banded) -> None:
+    told: list[tuple[int, int]] = []
+    result = banded(5, [5, 5, 6, 6], progress=lambda done, total: told.append((done, total)))
+    assert ends(result) == pytest.approx((1005, 1006), rel=1e-12)
+    assert told[-1] == (4, 4)

@@ -1,0 +1,351 @@
+"""A calibration file that is damaged is refused, with its key and what is meant."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.calibrate.file.calibration import Calibration, render_calibration
+from hcasim.calibrate.file.keys import CURVE, MADE, TRACE
+from hcasim.calibrate.file.reading import read_calibration
+from hcasim.calibrate.paths import fit_path
+from hcasim.catalog import CatalogError, FittedValue, Testbed, list_ids, load, resolve
+from tests.unit.calibrate.calibrations import LANES, READ, SEND, of_liu2004
+
+
+@pytest.fixture
+def calibration(in_empty_folder: Path) -> Calibration:
+    return of_liu2004(Path("cal.toml"))
+
+
+@pytest.fixture
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def text(calibration: Calibration) -> str:
+    return render_calibration(calibration, [])
+
+
+def faults(text: str) -> list[str]:
+    """What is said of a file with this text, without its name."""
+    Path("cal.toml").write_text(text)
+    with pytest.raises(CatalogError) as caught:
+        read_calibration(Path("cal.toml"))
+    assert all(fault.startswith("cal.toml: ") for fault in caught.value.faults)
+    return [fault.removeprefix("cal.toml: ") for fault in caught.value.faults]
+
+
+def like(found: str, fault: str) -> bool:
+    """Whether a fault is as expected, where * stands for any words."""
+    return re.fullmatch(re.escape(fault).replace(r"\*", ".*"), found) is not None
+
+
+def changed(text: str, old: str, new: str) -> str:
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+def keeping(calibration: Calibration, **entry: Any) -> str:
+    """The file with another entry of the first value."""
+    one = replace(calibration.fit.entries[SEND], **entry)
+    entries = {**calibration.fit.entries, SEND: one}
+    return render_calibration(
+        replace(calibration, fit=replace(calibration.fit, entries=entries)), []
+    )
+
+
+KEYS = [
+    (table, name)
+    for table, keys in (("made", MADE), ("traces", TRACE), ("curves", CURVE))
+    for name in keys
+]
+
+
+@pytest.mark.parametrize(("table", "name"), KEYS)
+def test_a_key_that_is_misspelt_or_missing_is_named_and_nothing_else(
+    text: str, table: str, name: str
+) -> None:
+    head, mark, tail = text.partition(f"[{table}]")
+    where = table if table == "made" else f"{table}[0]"
+    (fault,) = faults(head + mark + changed(tail, f"\n{name} =", f"\n{name[:1] + name[2:]} ="))
+    assert fault.startswith(f"{where}.{name[:1] + name[2:]}: unknown key; allowed: ")
+    assert fault.endswith(f"; did you mean {name!r}?")
+    (line,) = (one for one in tail.split("\n\n")[0].splitlines() if one.startswith(f"{name} ="))
+    (fault,) = faults(head + mark + changed(tail, f"{line}\n", ""))
+    assert fault == f"{where}.{name}: missing; calibrate writes it"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('id = "liu', 'di = "liu', "di: unknown key; * did you mean 'id'?"),
+        ("[made]", "[mde]", "mde: unknown key; * did you mean 'made'?"),
+        ("[samples]", "[sample]", "sample: unknown key; * did you mean 'samples'?"),
+        ("[adapters.", "[adaptrs.", "adaptrs: unknown key; * did you mean 'adapters'?"),
+        ("{ value", "{ valeu", f"{SEND}.valeu: unknown key; * did you mean 'value'?"),
+        (", bounds", ", bouns", f"{SEND}.bouns: unknown key; * did you mean 'bounds'?"),
+        (
+            "[adapters.mt25208.send]",
+            "[adapters.mt25208.sent]",
+            "*sent.latency: unknown parameter; *",
+        ),
+        ("[adapters.mt25208.send]", "[adapters.mt2520.send]", "* did you mean 'mt25208'?"),
+        ('id = "liu2004-mt25208"', "id = 5", "id: found 5; allowed: text"),
+        ('title = "title"', "title = 5", "title: found 5; allowed: text"),
+        ("[hosts", "stacks = 3\n[hosts", "*stacks: found 3; allowed: a table of fitted values"),
+        ('value = "900 ns"', 'value = "900 parsecs"', f"{SEND}.value: found '900 parsecs'*"),
+        (
+            "[890000, 910000]",
+            "[890000]",
+            "samples: found 1 of *send.latency, 2 of *read_latency; *",
+        ),
+        ("[890000, 910000]", "[890000, -5]", f"samples.{SEND}: found *-5*"),
+        ("[890000, 910000]", '["a", 1]', f"samples.{SEND}: found 'a'; allowed: a list of *"),
+        ("[890000, 910000]", "[]", f"samples.{SEND}: found []; allowed: a list of *"),
+        ("[890000, 910000]", "4", f"samples.{SEND}: found 4; allowed: a list of *"),
+        (
+            "[890000, 910000]",
+            "[890000, 7900001]",
+            f"samples.{SEND}: found 7900001 (7.900001 us); allowed: 0 ns to 7.9 us, as its *",
+        ),
+        (f'"{SEND}" =', f'"{SEND}y" =', f"samples.{SEND}y: found, but * did you mean {SEND!r}?"),
+        ("mtu = 1024", "mtu = 1000", "made.mtu: found 1000; allowed: 256 B*"),
+        ("mtu = 1024", "mtu = true", "made.mtu: found True; allowed: bytes"),
+        ("mtu = 1024", 'mtu = "2K"', "made.mtu: found '2K'; allowed: bytes"),
+        ("no_switch = false", "no_switch = 1", "made.no_switch: found 1; allowed: true or false"),
+        ("converged = true", "converged = false", "made.converged: found false; allowed: true*"),
+        ('"soft_l1"', '"soft_l"', "made.loss: found 'soft_l'; * did you mean 'soft_l1'?"),
+        ("seed = 0", "seed = -1", "made.seed: found -1; allowed: a whole number from 0"),
+        ('["a note"]', '"a note"', "made.notes: found 'a note'; allowed: a list of text"),
+        ('"liu2004"', '"liu204"', "made.testbed: found 'liu204'; * did you mean 'liu2004'?"),
+        ('"liu2004"', "4", "made.testbed: found 4; allowed: text"),
+        (
+            'r = "mt25208"',
+            'r = "m25208"',
+            "made.adapter: found 'm25208'; * did you mean 'mt25208'?",
+        ),
+        ('"fitted"', '"fited"', "curves[0].role: found 'fited'; * did you mean 'fitted'?"),
+        (
+            "[[curves]]",
+            "[curves]",
+            "curves: found a table; allowed: tables [[curves]], one or more",
+        ),
+        (f'"{LANES}"', '"adapter.bus.lanes"', f"settings.adapter.bus.lanes: * mean {LANES!r}?"),
+        (".bus.lanes", ".bus.lnes", "settings.adapters.mt25208.bus.lnes: * mean 'bus.lanes'?"),
+        (
+            'bus.lanes" = "4"',
+            'bus.clock" = "100 MHz"',
+            "settings.*.bus.clock: no parameter of this *",
+        ),
+        ('lanes" = "4"', 'lanes" = "5"', f"settings.{LANES}: found 5; allowed: 1, 2, 4, *"),
+        ('lanes" = "4"', 'lanes" = 4', f"settings.{LANES}: found 4; allowed: text, as --set *"),
+        ('bus.lanes" = "4"', 'bus" = "pcy"', "settings.adapters.mt25208.bus: found 'pcy'; *"),
+        (f'"{LANES}" = "4"', f'"{SEND}" = "1 us"', f"settings.{SEND}: found, and fitted, too; *"),
+        (
+            'mt25208.bus.lanes" = "4"',
+            'mt23108.bus.clock" = "100 MHz"',
+            "settings.adapters.mt23108.bus.clock: no part of liu2004 with mt25208, as made says; *",
+        ),
+        (
+            f'"{LANES}" = "4"',
+            f'"{LANES}" = "4"\n"adapters.mt25208.mtt.ways" = "7"',
+            "settings.adapters.mt25208.mtt.ways: adapters.mt25208.mtt: found 7 ways, *",
+        ),
+    ],
+)
+def test_what_is_damaged_is_named_and_nothing_else(
+    text: str, old: str, new: str, fault: str
+) -> None:
+    (found,) = faults(changed(text, old, new))
+    assert like(found, fault), found
+
+
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        (
+            {"value": "9000 ns"},
+            "value: found '9000 ns'; allowed: 0 ns to 7.9 us, as its bounds say",
+        ),
+        ({"start": "8 us"}, "start: found '8 us'; allowed: 0 ns to 7.9 us, as its bounds say"),
+        (
+            {"value": "1000 ns"},
+            "interval: found 850 ns to 950 ns; allowed: an interval that holds the value, 1 us",
+        ),
+        (
+            {"interval": ("950 ns", "850 ns")},
+            "interval: found 950 ns to 850 ns; allowed: the lower end before the higher one",
+        ),
+        (
+            {"interval": ("850 ns", "8 us")},
+            "interval: found 850 ns to 8 us; allowed: within 0 ns to 7.9 us, as its bounds say",
+        ),
+        (
+            {"bounds": ("7.9 us", "0 ns")},
+            "bounds: found 7.9 us to 0 ns; allowed: a lower and a higher value",
+        ),
+        ({"bounds": ("0", "7.9 us")}, "bounds: found '0' *"),
+        ({"interval": ("850 ns", 4)}, "interval: found 4 without a unit*"),
+        (
+            {"verdict": "only in combination with hosts.xeon-e7520.memory.read_latncy"},
+            f"verdict: found 'hosts.xeon-e7520.memory.read_latncy', * did you mean {READ!r}?",
+        ),
+    ],
+)
+def test_a_value_agrees_with_its_interval_and_its_bounds(
+    calibration: Calibration, entry: dict[str, Any], fault: str
+) -> None:
+    (found,) = faults(keeping(calibration, **entry))
+    assert like(found, f"{SEND}.{fault}"), found
+
+
+@pytest.mark.parametrize("value", ["0 ns", "7.9 us"])
+def test_a_value_may_be_at_its_bound(calibration: Calibration, value: str) -> None:
+    text = keeping(calibration, value=value, interval=(value, value))
+    Path("cal.toml").write_text(text)
+    assert read_calibration(Path("cal.toml")).fit.entries[SEND].value == value
+
+
+def test_a_switch_is_not_set_where_there_was_none(text: str) -> None:
+    bare = changed(text, "no_switch = false", "no_switch = true")
+    Path("cal.toml").write_text(bare)
+    assert read_calibration(Path("cal.toml")).base() == {"no_switch": True}
+    setting = f'"{LANES}" = "4"\n"switches.infiniscale.latency" = "1 us"'
+    (fault,) = faults(changed(bare, f'"{LANES}" = "4"', setting))
+    assert fault.startswith("settings.switches.infiniscale.latency: there is no switch between")
+
+
+def test_all_faults_are_said_at_once(text: str) -> None:
+    for old, new in (
+        ("no_switch", "no_swich"),
+        ("mtu = 1024", "mtu = 1000"),
+        ('value = "900 ns"', 'value = "9000 ns"'),
+        (".bus.lanes", ".bus.lnes"),
+        ("[0, 600000]", "[0, 6000000]"),
+        ("role =", "rol ="),
+        ("title =", "titel ="),
+    ):
+        text = changed(text, old, new)
+    assert sorted(fault.partition(": ")[0] for fault in faults(text)) == [
+        "adapters.mt25208.send.latency.value",
+        "curves[0].rol",
+        "made.mtu",
+        "made.no_swich",
+        f"samples.{READ}",
+        "settings.adapters.mt25208.bus.lnes",
+        "titel",
+    ]
+
+
+def test_a_file_that_lacks_its_end_or_a_line_is_refused_or_says_the_same(
+    calibration: Calibration, text: str
+) -> None:
+    file = Path("cal.toml")
+    lines = text.splitlines(keepends=True)
+    silent = []
+    for number, line in enumerate(lines):
+        if line.strip():
+            file.write_text("".join(lines[:number] + lines[number + 1 :]))
+            try:
+                read_calibration(file)
+            except CatalogError:
+                continue
+            silent.append(line.partition(" =")[0].strip())
+    assert [one.partition(" Values")[0] for one in silent] == ["title", "notes", "#"]
+    # All but the end of the last line.
+    for end in range(len(text) - 1):
+        if text[end - 1] == "\n" or not end % 5:
+            assert faults(text[:end])
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("", "found an empty file; allowed: a calibration file, as `hcasim calibrate"),
+        ("# nothing\n", "found an empty file; allowed: a calibration file, as `hcasim calibrate"),
+        (
+            '{"record": "header", "schema": "hcasim-trace"}\n{}\n',
+            "found a trace; `hcasim calibrate",
+        ),
+        ('{\n  "rows": []\n}\n', "found JSON; allowed: a calibration file"),
+        ("id = 'liu2004'\n", "found no fitted value; allowed: a calibration file"),
+        ("id = 'liu204'\n", "found no table made, traces, curves or samples; allowed: all of them"),
+        ("samples = 4\n", "id: missing"),
+        ("made = 1\n", "id: missing"),
+        ("traces = 3", "id: missing"),
+        ("settings = 3", "id: missing"),
+        ("a b", "not valid TOML"),
+    ],
+)
+def test_a_file_that_is_no_calibration_is_said_to_be_what_it_is(
+    in_empty_folder: Path, content: str, fault: str
+) -> None:
+    assert faults(content)[0].startswith(fault)
+
+
+def machines() -> list[tuple[str, str]]:
+    found = []
+    for testbed in list_ids("testbeds"):
+        model = load(testbed, "testbeds").model
+        assert isinstance(model, Testbed)
+        found += [(testbed, adapter) for adapter in model.adapters]
+    return found
+
+
+def with_settings(
+    calibration: Calibration, testbed: str, adapter: str, settings: Mapping[str, str]
+) -> None:
+    """Check that a calibration of a machine with such settings can be read."""
+    path = f"adapters.{adapter}.send.latency"
+    other = replace(
+        calibration,
+        fit=replace(calibration.fit, entries={path: FittedValue("900 ns")}),
+        made={
+            **calibration.made,
+            "testbed": testbed,
+            "adapter": adapter,
+            "mtu": resolve(testbed, adapter=adapter).mtu,
+        },
+        settings={fit_path(testbed, adapter, name): value for name, value in settings.items()},
+        samples={path: (1, 2)},
+    )
+    Path("cal.toml").write_text(render_calibration(other, []))
+    assert read_calibration(Path("cal.toml")).settings == other.settings
+
+
+@pytest.mark.parametrize(("testbed", "adapter"), machines())
+def test_whatever_show_prints_may_be_a_setting(
+    calibration: Calibration, testbed: str, adapter: str
+) -> None:
+    parts = ("adapter.", "host.", "switch.", "link.", "stack.")
+    settings = {
+        one.path: one.text
+        for one in resolve(testbed, adapter=adapter).parameters
+        if one.path.startswith(parts) and one.path != "adapter.send.latency"
+    }
+    assert len(settings) > 50
+    with_settings(calibration, testbed, adapter, settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"adapter.bus": "mt23108"},
+        {"adapter.bus": "pcix", "adapter.bus.clock": "100 MHz"},
+        {"adapter.bus.kind": "pcix", "adapter.bus.clock": "66 MHz"},
+        {
+            "adapter.firmware_mode": "memfree",
+            "adapter.limits.max_inline": "1K",
+            "stack.max_inline": "100",
+            "adapter.limits.atomics": "TRUE",
+        },
+    ],
+)
+def test_another_bus_may_be_a_setting(calibration: Calibration, settings: dict[str, str]) -> None:
+    with_settings(calibration, "liu2004", "mt25208", settings)
