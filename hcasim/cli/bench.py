@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,36 @@ from hcasim.cli.figures import plot_fault, write_figure
 from hcasim.cli.formats import FORMATS, format_faults, print_benchmark
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.saving import lost_bands, save, saving_fault
+from hcasim.workloads.options import OPTIONS, Option
 
 if TYPE_CHECKING:
     from hcasim.runs.benchmark import Benchmark
     from hcasim.runs.pool import Job
+
+Decorated = Callable[..., Any]
+
+
+def benchmark_options(command: Decorated) -> Decorated:
+    """Give a command the options of a benchmark, as their table has them."""
+    for option in [*OPTIONS.values()][::-1]:
+        name = option.name.replace("_", "-")
+        long = f"--{name}/--no-{name}" if option.is_flag else f"--{name}"
+        words = " or ".join([", ".join(option.words[:-1]), *option.words[-1:]])
+        command = click.option(
+            *filter(None, (option.short, long)),
+            default=None,
+            metavar=_metavar(option),
+            help=f"{option.help} ({words})." if option.words else f"{option.help}.",
+        )(command)
+    return command
+
+
+def _metavar(option: Option) -> str | None:
+    if option.is_flag:
+        return None
+    if option.title:
+        return "N,N..M" if option.doubling else "N,N"
+    return "WORD" if option.words else "N"
 
 
 # Values are taken as text, so that all that is wrong can be said at once.
@@ -35,39 +61,14 @@ if TYPE_CHECKING:
 )
 @click.option("--adapter", metavar="ID", help="An adapter instead of the testbed's: id or file.")
 @click.option("--firmware-mode", metavar="MODE", help="Of the adapter: tavor, mem or memfree.")
-@click.option("--size", metavar="N,N..M", help="Bytes of a message: 8, 4K,64K or 4..1M.")
-@click.option("--qps", metavar="N,N..M", help="Queue pairs of each process: 8, 1,128 or 1..4096.")
-@click.option("--reuse", metavar="N,N", help="Percentage of messages from the same buffer: 100,0.")
-@click.option("--window", metavar="N", help="Messages sent back to back before a reply.")
-@click.option("--ports", metavar="N", help="Ports of each adapter.")
-@click.option("--mode", metavar="MODE", help="single, striping or binding.")
-@click.option("--processes", metavar="N", help="Processes on each node.")
 @click.option(
     "--mtu", metavar="N", help="InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216."
 )
-@click.option("--pattern", metavar="WORD", help="Which queue pair is next: cyclic, random or zipf.")
-@click.option("--memory", metavar="WORD", help="Where the buffers are: host or adapter.")
-@click.option("--page-size", metavar="N", help="Page of the registered buffers: 4K or more.")
-@click.option(
-    "--buffers",
-    metavar="N",
-    help="Registered buffers that messages rotate through; 1 with --reuse: more than caches hold.",
-)
-@click.option("--verb", metavar="WORD", help="How messages travel: write, send or read.")
-@click.option("--completion", metavar="WORD", help="What NetPIPE's receiver polls: cq or memory.")
-@click.option(
-    "-I", "--invalidate", is_flag=True, help="Rotate through a pool of 10 MB, as NetPIPE's -I does."
-)
+@click.option("--no-switch/--switch", default=None, help="Two hosts back to back.")
+@benchmark_options
 @click.option(
     "--perturbation", metavar="N", help="Also NetPIPE's sizes so many bytes above and below: 3."
 )
-@click.option("--depth", metavar="N", help="Entries of each work queue.")
-@click.option("--op", metavar="OP", help="Atomic operation: fetch_add or cmp_swap.")
-@click.option("--iters", metavar="N", help="Iterations that are timed.")
-@click.option("--warmup", metavar="N", help="Iterations before them.")
-@click.option("--inline/--no-inline", default=None, help="Send payload inside the work request.")
-@click.option("--no-switch/--switch", default=None, help="Two hosts back to back.")
-@click.option("--exact", is_flag=True, help="Run every iteration instead of detecting a period.")
 @settings_option
 @calibration_option
 @click.option(
@@ -77,7 +78,6 @@ if TYPE_CHECKING:
     metavar="[N]",
     help="Also the 5 and 95 % quantiles over N samples of the calibration (50 without a number).",
 )
-@click.option("--explain", is_flag=True, help="Also say where the time goes or what binds.")
 @click.option(
     "--trace",
     type=click.Path(path_type=Path),
@@ -188,54 +188,29 @@ def _run_traced(job: Job, file: Path) -> Benchmark:
 
 def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Job], list[str]]:
     """Turn the arguments into points, or find every fault."""
-    from hcasim.catalog import CatalogError
+    from hcasim.catalog import CatalogError, UnitError, parse_size
     from hcasim.runs.benchmark import prepare
 
     faults: list[str] = []
-    options: dict[str, Any] = {}
-    counts = ("window", "ports", "processes", "iters", "warmup", "buffers", "depth")
-    for name in (*counts, "perturbation"):
-        if given[name] is not None:
-            _read_count(name, given[name], options, faults)
-    perturbation = options.pop("perturbation", None)
-    mtu = None if given["mtu"] is None else _read_size("mtu", given["mtu"], faults)
-    if given["page_size"] is not None:
-        page_size = _read_size("page_size", given["page_size"], faults)
-        options |= {} if page_size is None else {"page_size": page_size}
-    words = ("qps", "reuse", "mode", "op", "pattern", "memory", "inline", "verb", "completion")
-    options |= {name: given[name] for name in words if given[name] is not None}
-    options |= {name: True for name in ("exact", "invalidate") if given[name]}
+    mtu = given["mtu"]
+    if mtu is not None:
+        try:
+            mtu = parse_size(mtu)
+        except UnitError as error:
+            faults.append(f"mtu: {error}")
+            mtu = None
     try:
         prepared = prepare(
             given["workload"],
             given["testbed"],
-            sizes=given["size"],
             adapter=given["adapter"],
             firmware_mode=given["firmware_mode"],
             overrides={**base, **read_settings(given["settings"], faults)},
             mtu=mtu,
             switch=not given["no_switch"],
-            explain=given["explain"],
-            perturbation=perturbation,
-            options=options,
+            perturbation=given["perturbation"],
+            **{name: given[name] for name in OPTIONS},
         )
     except CatalogError as error:
         return [], faults + error.faults
     return prepared, faults
-
-
-def _read_count(name: str, text: str, options: dict[str, Any], faults: list[str]) -> None:
-    try:
-        options[name] = int(text)
-    except ValueError:
-        faults.append(f"{name}: found {text!r}; allowed: a whole number")
-
-
-def _read_size(name: str, text: str, faults: list[str]) -> int | None:
-    from hcasim.catalog import UnitError, parse_size
-
-    try:
-        return parse_size(text)
-    except UnitError as error:
-        faults.append(f"{name}: {error}")
-        return None

@@ -109,11 +109,11 @@ def _print_text(result: Benchmark) -> None:
 
 def _named(point: Mapping[str, int]) -> str:
     """A point in words: "4K", "4K, 128 QPs" or "64K, 50 % reuse"."""
-    from hcasim.runs.sizes import axis_label
+    from hcasim.workloads.options import AXES
 
     def word(name: str, value: int) -> str:
         if name == "size":
-            return axis_label(value)
+            return AXES[name].label(value)
         if name == "reuse":
             return f"{value} % reuse"
         return f"{value} QP" if value == 1 else f"{value} QPs"

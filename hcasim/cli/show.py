@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,16 +113,16 @@ def _value(row: dict[str, Any]) -> str:
 
 def _show_scenario(identifier: str, as_json: bool) -> None:
     from hcasim.papers.scenario import load_scenario
-    from hcasim.runs.sizes import axis_label
+    from hcasim.workloads.options import AXES
 
     scenario = load_scenario(identifier)
     if as_json:
         print_json(scenario.model_dump(mode="json", exclude_none=True))
         return
     options: dict[str, Any] = scenario.options.model_dump(exclude_none=True)
-    labels: dict[str, Callable[[int], str]] = {"sizes": axis_label, "qps": str, "reuse": str}
-    for name in labels.keys() & options.keys():
-        options[name] = " ".join(map(labels[name], options[name]))
+    for name in AXES.keys() & scenario.options.chosen.keys():
+        values = map(AXES[name].label, scenario.options.chosen[name])
+        options["sizes" if name == "size" else name] = " ".join(values)
     options = {"testbed": scenario.testbed, "workload": scenario.workload, **options}
     title = f"{scenario.id}: {scenario.title} ({scenario.place})"
     print_table(title, ("option", "value"), ((name, str(one)) for name, one in options.items()))

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from hcasim.papers.compare import TOLERANCES
-from hcasim.runs.sizes import parse_sizes
+from hcasim.workloads.options import OPTIONS
 
 Relation = Literal["=", "~", "<", "<=", ">", ">="]
 Role = Literal["fitted", "predicted"]
@@ -34,7 +34,7 @@ def _range(value: object) -> object:
 
 def read_size(value: object) -> object:
     """Read one size as the papers' axes write it, such as "8K"."""
-    return parse_sizes(value)[0] if isinstance(value, str) else value
+    return OPTIONS["size"].read(value)[0] if isinstance(value, str) else value
 
 
 At = Annotated[int, BeforeValidator(read_size), Field(ge=0)]

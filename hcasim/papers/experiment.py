@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from hcasim.catalog import one_of
 from hcasim.catalog.adapter import FirmwareMode
 from hcasim.catalog.link import LARGEST_MTU
 from hcasim.papers.claim import Claim, Entry, Text, read_size
-from hcasim.runs.axis import AXES, Axis
+from hcasim.workloads.options import AXES, OPTIONS, Option
 
 
 def as_tuple(value: object) -> object:
@@ -22,16 +22,37 @@ def _several(value: object) -> object:
     return as_tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-Size = Annotated[int, BeforeValidator(read_size), Field(ge=1)]
-Sizes = Annotated[tuple[Size, ...], BeforeValidator(_several), Field(min_length=1)]
-Positive = Annotated[int, Field(ge=1)]
-Counts = Annotated[tuple[Positive, ...], BeforeValidator(_several), Field(min_length=1)]
-Percent = Annotated[int, Field(ge=0, le=100)]
-Percents = Annotated[tuple[Percent, ...], BeforeValidator(_several), Field(min_length=1)]
-Memory = Literal["host", "adapter"]
+Size = Annotated[int, BeforeValidator(read_size)]
+Several = Annotated[tuple[Size, ...], BeforeValidator(_several), Field(min_length=1)]
+_IN_ROWS = {"sizes": "size"}
+"""What a file names otherwise than the key of a row."""
 
 
-class Options(Entry):
+class Settings(Entry):
+    """What authors set of the options of a benchmark, in the words and ranges of their table."""
+
+    @field_validator("*")
+    @classmethod
+    def _is_allowed(cls, value: Any, info: ValidationInfo) -> Any:
+        option = OPTIONS.get(_IN_ROWS.get(info.field_name or "", info.field_name or ""))
+        if option is not None and value is not None:
+            values = value if isinstance(value, tuple) else (value,)
+            if faults := list(filter(None, map(option.fault, values))):
+                raise ValueError("; ".join(faults))
+        return value
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The options that are set, by name; of an axis all values."""
+        named = {_IN_ROWS.get(name, name): getattr(self, name) for name in type(self).model_fields}
+        return {
+            name: OPTIONS[name].read(value)
+            for name, value in named.items()
+            if name in OPTIONS and value is not None
+        }
+
+
+class Options(Settings):
     """What the authors set for all series of a figure; never a hardware parameter.
 
     One of sizes, qps and reuse may have several values: the x axis of the figure.
@@ -50,55 +71,52 @@ class Options(Entry):
         mtu: in bytes, if the authors chose another.
     """
 
-    sizes: Sizes | None = None
-    window: Positive | None = None
-    threshold: Annotated[int, Field(ge=0)] | None = None
-    warmup: Annotated[int, Field(ge=0)] | None = None
-    iters: Positive | None = None
-    qps: Counts | None = None
-    reuse: Percents | None = None
-    pattern: Literal["cyclic", "random", "zipf"] | None = None
+    sizes: Several | None = None
+    window: int | None = None
+    threshold: int | None = None
+    warmup: int | None = None
+    iters: int | None = None
+    qps: Several | None = None
+    reuse: Several | None = None
+    pattern: str | None = None
     page_size: Size | None = None
-    depth: Positive | None = None
+    depth: int | None = None
     mtu: Annotated[int, Field(ge=256, le=LARGEST_MTU)] | None = None
 
     @model_validator(mode="after")
     def _has_one_axis(self) -> Options:
-        several = [name for name, values in self._swept.items() if values and len(values) > 1]
+        several = [name for name, values in self._swept.items() if len(values) > 1]
         if len(several) > 1:
             raise ValueError(
                 f"found several values of {one_of(several)}; allowed: of one, the x axis"
             )
         for name, values in self._swept.items():
-            if values and len(set(values)) < len(values):
+            if len(set(values)) < len(values):
                 raise ValueError(f"{name}: found a value twice")
         return self
 
     @property
-    def _swept(self) -> dict[str, tuple[int, ...] | None]:
-        return {"size": self.sizes, "qps": self.qps, "reuse": self.reuse}
+    def _swept(self) -> dict[str, tuple[int, ...]]:
+        return {name: values for name, values in self.chosen.items() if name in AXES}
 
     @property
-    def axis(self) -> Axis:
+    def axis(self) -> Option:
         """The x axis of the figure."""
-        several = [name for name, values in self._swept.items() if values and len(values) > 1]
+        several = [name for name, values in self._swept.items() if len(values) > 1]
         return AXES[several[0] if several else "size"]
 
     @property
     def points(self) -> tuple[int, ...] | None:
         """The values along the x axis; None if that is the usual size of the workload."""
-        return self._swept[self.axis.name]
+        return self._swept.get(self.axis.name)
 
     def fixed(self) -> dict[str, int]:
         """What has one value and is not the x axis: of size, qps and reuse."""
-        return {
-            name: values[0]
-            for name, values in self._swept.items()
-            if values and name != self.axis.name
-        }
+        swept = self._swept
+        return {name: values[0] for name, values in swept.items() if name != self.axis.name}
 
 
-class Series(Entry):
+class Series(Settings):
     """One curve of a figure.
 
     Parameters:
@@ -132,16 +150,16 @@ class Series(Entry):
     chipset_flag: bool | None = None
     adapter: Text
     firmware_mode: FirmwareMode | None = None
-    memory: Memory | None = None
-    buffers: Positive | None = None
-    qps: Positive | None = None
-    mode: Literal["single", "striping", "binding"] | None = None
-    ports: Positive | None = None
-    processes: Positive | None = None
-    op: Literal["fetch_add", "cmp_swap"] | None = None
-    completion: Literal["cq", "memory"] | None = None
+    memory: str | None = None
+    buffers: int | None = None
+    qps: int | None = None
+    mode: str | None = None
+    ports: int | None = None
+    processes: int | None = None
+    op: str | None = None
+    completion: str | None = None
     invalidate: bool | None = None
-    verb: Literal["send", "write"] | None = None
+    verb: str | None = None
 
     @property
     def overrides(self) -> dict[str, str]:

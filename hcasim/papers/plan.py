@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Any
 
 from hcasim.catalog import CatalogError, nearest, one_of, resolve
 from hcasim.papers.experiment import Scenario, Series
 from hcasim.papers.scenario import references
-from hcasim.runs.axis import AXES
+from hcasim.runs.options import each_point, find_faults, find_workload, unknown_workload
 from hcasim.runs.pool import Job
 from hcasim.runs.quantities import FIELDS, derivable
-from hcasim.runs.settings import build_options, find_faults, find_workload, unknown_workload
-
-_SHARED = ("window", "threshold", "warmup", "iters", "pattern", "page_size", "depth")
-NETPIPE = ("completion", "invalidate", "verb")
-_OWN = ("memory", "buffers", "mode", "ports", "processes", "op", *NETPIPE)
+from hcasim.workloads.options import AXES
 
 
 @dataclass(frozen=True)
@@ -149,7 +143,7 @@ def _swept(
     for name, (one, given) in wanted.items():
         if given is not None:
             try:
-                swept[one.name] = one.values(given)
+                swept[one.name] = one.read(given)
             except ValueError as error:
                 faults += [f"{name}: {line}" for line in str(error).splitlines()]
     if axis.name != "size" and len(swept.get("size", ())) > 1:
@@ -177,25 +171,9 @@ def _line(
         mtu=scenario.options.mtu,
         firmware_mode=series.firmware_mode,
     )
-    values = dict(swept)
-    if series.qps is not None:
-        values["qps"] = (series.qps,)
-    given = _given(scenario, series)
-    faults = find_faults(workload, machine, values, given)
+    given = {**scenario.options.chosen, **swept, **series.chosen}
+    faults = find_faults(workload, machine, given)
     if faults:
         raise CatalogError([f"{scenario.id}: series.{name}: {fault}" for fault in faults])
-    jobs = (
-        Job(
-            workload.name,
-            machine,
-            build_options(workload, {**given, **dict(zip(values, point, strict=True))}),
-        )
-        for point in product(*values.values())
-    )
+    jobs = (Job(workload.name, machine, options) for options in each_point(workload, given))
     return Line(name, series, scenario.options.axis.name, scenario.axes.field, tuple(jobs))
-
-
-def _given(scenario: Scenario, series: Series) -> dict[str, Any]:
-    shared = {name: getattr(scenario.options, name) for name in _SHARED}
-    own = {name: getattr(series, name) for name in _OWN}
-    return {name: value for name, value in {**shared, **own}.items() if value is not None}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from hcasim.papers.claim import Claim, Measure
 from hcasim.papers.experiment import Scenario
-from hcasim.runs.axis import AXES
 from hcasim.runs.curve import Curve
 from hcasim.runs.quantities import BEST, FIELDS, UNITS
+from hcasim.workloads.options import AXES
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from hcasim.papers.experiment import Scenario
-from hcasim.papers.plan import NETPIPE, Line, Plan, plan, plan_all
+from hcasim.papers.plan import Line, Plan, plan, plan_all
 from hcasim.papers.scenario import load_scenario
 from hcasim.runs.curve import Curve, html_table, table
 from hcasim.runs.pool import Job, Progress, run_jobs, with_swept
@@ -144,9 +144,9 @@ def _curve(line: Line, points: Mapping[Job, Point]) -> Curve:
         "ports": job.options.ports,
         "processes": job.options.processes,
     }
-    for name in ("chipset_flag", "memory", "buffers", "op", *NETPIPE):
-        if getattr(line.series, name) is not None:
-            settings[name] = getattr(line.series, name)
+    if line.series.chipset_flag is not None:
+        settings["chipset_flag"] = line.series.chipset_flag
+    settings |= {name: one for name, one in line.series.chosen.items() if name != "qps"}
     rows = []
     for job in line.jobs:
         row = with_swept(points[job].row, job, [line.axis])

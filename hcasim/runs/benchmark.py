@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from hcasim.catalog import CatalogError, Machine, one_of, resolve
-from hcasim.runs.axis import AXES, Axis, varying
+from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, html_table
+from hcasim.runs.ladder import add_ladder
+from hcasim.runs.options import (
+    each_point,
+    find_faults,
+    find_workload,
+    read_options,
+    unknown_workload,
+)
 from hcasim.runs.pool import Job, Progress, run_job, run_jobs, with_swept
 from hcasim.runs.quantities import band_fields
-from hcasim.runs.settings import build_options, find_faults, find_workload, unknown_workload
-from hcasim.runs.sizes import PERTURBATION, netpipe_ladder, perturbed
+from hcasim.workloads.options import AXES, Option, Options, varying
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
     from hcasim.engine import Listener
-    from hcasim.workloads import Options, Workload
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Benchmark:
     wall_seconds: float
 
     @property
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[Option, ...]:
         """What tells the points apart: the size, if it means something, and what else varies."""
         workload = find_workload(self.workload)
         sized = workload is None or "size" in workload.options
@@ -125,47 +129,40 @@ def prepare(
     workload: str,
     testbed: str,
     *,
-    sizes: str | int | Sequence[int] | None = None,
     adapter: str | None = None,
     firmware_mode: str | None = None,
     overrides: Mapping[str, str] | None = None,
     mtu: int | None = None,
     switch: bool = True,
-    explain: bool = False,
-    perturbation: int | None = None,
-    options: Mapping[str, Any] | None = None,
+    perturbation: int | str | None = None,
+    **options: Any,
 ) -> list[Job]:
     """Check a benchmark and return its points: each size with each other value that varies.
 
     Parameters:
         workload: its name, such as "write_lat".
         testbed: id of the testbed.
-        sizes: message sizes in bytes, or as text such as "8", "4K,64K" or "4..1M"; the
-            workload's usual size without it; for netpipe those of NetPIPE.
         adapter: id of an adapter instead of the testbed's default.
         firmware_mode: of the adapter instead of its usual one, such as "memfree".
         overrides: what-if settings by path, such as {"adapter.bus.lanes": "4"}.
         mtu: in bytes instead of the testbed's.
         switch: False connects two hosts back to back.
-        explain: also record where the time goes.
         perturbation: for netpipe, also measure sizes by so many bytes below and above each; 3
-            without `sizes`, 0 with them.
-        options: further settings by name, such as {"window": 16}; of "qps" and "reuse" also
-            several, as a sequence or as text such as "1..128" or "100,50,0".
+            without `size`, 0 with it.
+        options: those of the command line by the same names, as numbers or as its text, such as
+            window=16, size="4..1M", qps=[1, 128] or explain=True. Without `size` it is the
+            workload's usual one, and for netpipe all of NetPIPE's.
 
     Raises:
         CatalogError: every fault of the request.
     """
-    from hcasim.workloads import WORKLOADS
-
     faults: list[str] = []
     found = find_workload(workload)
     if found is None:
         faults.append(unknown_workload(workload))
-    given = {name: value for name, value in (options or {}).items() if name not in AXES}
-    swept = _swept({"size": sizes, **(options or {})}, faults)
+    given = read_options(options, faults)
     if found is not None:
-        faults += _perturb(found, swept, perturbation)
+        faults += add_ladder(found, given, perturbation)
     machine = None
     try:
         machine = resolve(
@@ -182,60 +179,34 @@ def prepare(
         with suppress(CatalogError):
             machine = resolve(testbed, adapter=adapter)
     if found is not None:
-        faults += find_faults(found, machine, swept, given)
-        if explain and "explain" not in found.options:
-            able = [name for name, one in WORKLOADS.items() if "explain" in one.options]
-            faults.append(f"explain: {found.name} has no stages; allowed: {one_of(able)}")
+        faults += find_faults(found, machine, given)
     if faults or found is None or machine is None:
         raise CatalogError(faults)
-    combined = product(*swept.values())
-    chosen = (dict(zip(swept, values, strict=True)) for values in combined)
-    settings = [replace(build_options(found, {**given, **one}), explain=explain) for one in chosen]
-    return [Job(found.name, machine, one) for one in settings]
+    return [Job(found.name, machine, one) for one in each_point(found, given)]
 
 
 def bench(
     workload: str,
     testbed: str,
     *,
-    sizes: str | int | Sequence[int] | None = None,
-    adapter: str | None = None,
-    firmware_mode: str | None = None,
-    overrides: Mapping[str, str] | None = None,
-    mtu: int | None = None,
-    switch: bool = True,
-    explain: bool = False,
-    perturbation: int | None = None,
     jobs: int | None = 1,
     progress: Progress | None = None,
-    **options: Any,
+    **request: Any,
 ) -> Benchmark:
-    """Run a benchmark.
+    """Run a benchmark, such as `bench("write_bw", "liu2004", size="4..1M", window=16)`.
 
     Parameters:
-        workload, testbed, sizes, adapter, firmware_mode, overrides, mtu, switch, explain,
-            perturbation: as for `prepare`.
+        workload: its name.
+        testbed: id of the testbed.
         jobs: processes to use; all processors if None.
         progress: is told how many points are done.
-        options: further settings, such as window=16, mode="striping" or qps=[1, 128].
+        request: adapter, firmware_mode, overrides, mtu, switch and the options of the command
+            line, as for `prepare`.
 
     Raises:
         CatalogError: every fault of the request.
     """
-    prepared = prepare(
-        workload,
-        testbed,
-        sizes=sizes,
-        adapter=adapter,
-        firmware_mode=firmware_mode,
-        overrides=overrides,
-        mtu=mtu,
-        switch=switch,
-        explain=explain,
-        perturbation=perturbation,
-        options=options,
-    )
-    return run_benchmark(prepared, jobs=jobs, progress=progress)
+    return run_benchmark(prepare(workload, testbed, **request), jobs=jobs, progress=progress)
 
 
 def run_benchmark(
@@ -286,30 +257,3 @@ def run_benchmark(
         ),
         wall_seconds=perf_counter() - started,
     )
-
-
-def _perturb(
-    workload: Workload, swept: dict[str, tuple[int, ...]], perturbation: int | None
-) -> Iterator[str]:
-    """Complete the sizes of a workload that runs NetPIPE's, or say why that cannot be."""
-    if perturbation is not None and not workload.ladder:
-        yield f"perturbation: {workload.name} has no such option; netpipe has it"
-    elif perturbation is not None and perturbation < 0:
-        yield f"perturbation: found {perturbation}; allowed: 0 or more"
-    elif workload.ladder and "size" not in swept:
-        swept["size"] = netpipe_ladder(PERTURBATION if perturbation is None else perturbation)
-    elif perturbation:
-        swept["size"] = perturbed(swept["size"], perturbation)
-
-
-def _swept(given: Mapping[str, Any], faults: list[str]) -> dict[str, tuple[int, ...]]:
-    """Read the values of what may vary, as far as it was given."""
-    swept: dict[str, tuple[int, ...]] = {}
-    for name, axis in AXES.items():
-        if given.get(name) is None:
-            continue
-        try:
-            swept[name] = axis.values(given[name])
-        except ValueError as error:
-            faults += [f"{name}: {line}" for line in str(error).splitlines()]
-    return swept

@@ -8,8 +8,8 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from hcasim.runs.axis import AXES
 from hcasim.runs.quantities import measured, title
+from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
     import numpy as np

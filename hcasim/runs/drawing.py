@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from hcasim.runs.axis import Axis
+from hcasim.workloads.options import Option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def render(figure: Figure, form: str) -> bytes:
     return buffer.getvalue()
 
 
-def mark_axis(axes: Axes, axis: Axis, points: Iterable[int]) -> None:
+def mark_axis(axes: Axes, axis: Option, points: Iterable[int]) -> None:
     """Give what varies its scale and its ticks."""
     marked = sorted(set(points))
     if axis.doubling:

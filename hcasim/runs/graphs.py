@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hcasim.runs.axis import AXES
 from hcasim.runs.drawing import MARKERS, mark_axis, new_figure
 from hcasim.runs.quantities import title
+from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

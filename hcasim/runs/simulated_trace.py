@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hcasim import __version__
 from hcasim.catalog import EthernetLink, IwarpProtocol, Machine, PcieDevice
 from hcasim.catalog.link import LANE_RATES
-from hcasim.runs.settings import find_workload
+from hcasim.runs.options import find_workload
 from hcasim.traces import (
     UNITS,
     Device,
@@ -20,6 +20,7 @@ from hcasim.traces import (
     Tool,
     Trace,
 )
+from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
     from hcasim.runs.benchmark import Benchmark
@@ -53,7 +54,7 @@ def to_trace(result: Benchmark) -> Trace:
     }
     points = []
     for row in result.curve.rows:
-        swept = {name: row[name] for name in ("size", "qps", "reuse") if name in row}
+        swept = {name: row[name] for name in AXES if name in row}
         options: dict[str, Any] = common | {
             name: value for name, value in swept.items() if name in workload.options
         }

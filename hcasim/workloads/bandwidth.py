@@ -15,8 +15,8 @@ from hcasim.engine import Simulator
 from hcasim.verbs import QP, WROpcode
 from hcasim.workloads.buffers import ALL, is_mixed
 from hcasim.workloads.explain import Utilisation
-from hcasim.workloads.options import OPCODES, Options
-from hcasim.workloads.process import Lane, Process, ReadProcess
+from hcasim.workloads.options import Options
+from hcasim.workloads.process import OPCODES, Lane, Process, ReadProcess
 from hcasim.workloads.result import Result
 from hcasim.workloads.windows import WindowPlan
 

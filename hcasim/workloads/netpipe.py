@@ -21,8 +21,9 @@ from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Follower, Utilisation
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.options import OPCODES, Options
+from hcasim.workloads.options import Options
 from hcasim.workloads.pool import places, rotation, spacing
+from hcasim.workloads.process import OPCODES
 from hcasim.workloads.result import Result
 
 SLACK = 1e-4

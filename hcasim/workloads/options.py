@@ -1,11 +1,11 @@
-"""What the author of a benchmark chooses."""
+"""The options of a benchmark in one table, which command line, scenarios, traces and plots read."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from dataclasses import dataclass
-from typing import Literal
-
-from hcasim.verbs import WROpcode
+LARGEST = 2**31
+"""Longest message of an RDMA operation, in bytes (InfiniBand Architecture Specification 9.7.2)."""
 
 Mode = Literal["single", "striping", "binding"]
 AtomicOp = Literal["fetch_add", "cmp_swap"]
@@ -14,63 +14,214 @@ Memory = Literal["host", "adapter"]
 Notice = Literal["cq", "memory"]
 Verb = Literal["write", "send", "read"]
 
-OPCODES: dict[Verb, WROpcode] = {
-    "write": WROpcode.RDMA_WRITE,
-    "send": WROpcode.SEND,
-    "read": WROpcode.RDMA_READ,
-}
+
+@dataclass(frozen=True)
+class Option:
+    """How an option is written and what it may be; as an axis, what a curve is drawn over.
+
+    Parameters:
+        help: what it is, as the command line says it.
+        low, high: least and greatest number; none is too great if that is None.
+        is_size: whether it is in bytes, which are also written with K, M and G.
+        is_power: whether only powers of two are allowed.
+        short: its letter on the command line.
+        title: of a column and an axis; an option with one may have several values.
+        doubling: whether values are spread by doubling: as a range, and on a logarithmic axis.
+        name: of the field of `Options` and of the key of a row.
+        words: those it may be, if it is a word.
+        is_flag: whether it is on or off.
+    """
+
+    help: str
+    low: int = 1
+    high: int | None = None
+    is_size: bool = False
+    is_power: bool = False
+    short: str = ""
+    title: str = ""
+    doubling: bool = True
+    name: str = ""
+    words: tuple[str, ...] = ()
+    is_flag: bool = False
+
+    @property
+    def allowed(self) -> str:
+        """The numbers that it may be, for messages."""
+        low, high = str(self.low), str(self.high)
+        if self.is_size:
+            from hcasim.ground.units import format_size
+
+            low, high = format_size(self.low), format_size(self.high or 0)
+        if self.high is None:
+            return f"{low} or more"
+        return f"{'powers of two from ' if self.is_power else ''}{low} to {high}"
+
+    def fault(self, value: Any, text: str = "") -> str:
+        """Say that a value is not allowed, and what is; nothing if it is allowed.
+
+        Parameters:
+            value: of the option.
+            text: how it was written.
+        """
+        if self.words:
+            from hcasim.ground.errors import nearest, one_of
+
+            hint = nearest(str(value), self.words)
+            found = f"found {str(value)!r}; allowed: {one_of(self.words)}{hint}"
+            return "" if value in self.words else found
+        fits = self.is_flag or (self.low <= value and (self.high is None or value <= self.high))
+        if fits and not (self.is_power and value & (value - 1)):
+            return ""
+        return f"found {text or value}; allowed: {self.allowed}"
+
+    def read(self, given: Any) -> Any:
+        """Return what was given, as text or not: a value, or for an axis all of them.
+
+        Parameters:
+            given: such as "16", "4K", or for an axis 8, [8, 64], "8,64" or "4..1M": a range holds
+                the powers of two between its ends and the ends themselves.
+
+        Returns:
+            The value; the values of an axis in the order written, each once.
+
+        Raises:
+            ValueError: a line for each fault of a text.
+        """
+        if not self.title:
+            is_text = isinstance(given, str) and not self.words
+            return self._number(given) if is_text else given
+        if not isinstance(given, str):
+            return (given,) if isinstance(given, int) else tuple(given)
+        found: dict[int, None] = {}
+        faults: list[str] = []
+        for item in (part.strip() for part in given.split(",")):
+            try:
+                values = self._range(item)
+            except ValueError as error:
+                faults.append(str(error))
+                continue
+            text = item if len(values) == 1 else ""
+            ends = dict.fromkeys((values[0], values[-1]))
+            faults += filter(None, (self.fault(end, text) for end in ends))
+            found.update(dict.fromkeys(values))
+        if faults:
+            raise ValueError("\n".join(faults))
+        return tuple(found)
+
+    def _range(self, item: str) -> Sequence[int]:
+        first, dots, last = item.partition("..")
+        if not (dots and self.doubling):
+            return [self._number(item)]
+        low, high = self._number(first), self._number(last)
+        if low > high:
+            raise ValueError(f"found the range {item!r}, whose end is below its start")
+        powers = (1 << n for n in range(low.bit_length(), high.bit_length()))
+        return [low, *(number for number in powers if number < high), high]
+
+    def _number(self, text: str) -> int:
+        from hcasim.ground.units import parse_size
+
+        try:
+            return parse_size(text) if self.is_size else int(text)
+        except ValueError:
+            allowed = "a size such as 8, 4K or 1M" if self.is_size else "a whole number"
+            if self.high and not self.is_size:
+                allowed += f" from {self.allowed}"
+            if self.title:
+                allowed += (
+                    ", or several such as 8,64" + ", or a range such as 4..64" * self.doubling
+                )
+            raise ValueError(f"found {text!r}; allowed: {allowed}") from None
+
+    def label(self, value: int) -> str:
+        """Write a value as the papers' axes do: 512, 4K, 1M."""
+        for suffix, factor in (("G", 2**30), ("M", 2**20), ("K", 2**10)) if self.is_size else ():
+            if value >= factor and value % factor == 0:
+                return f"{value // factor}{suffix}"
+        return str(value)
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of one measured point.
+    """What the author of a benchmark chooses for one measured point; `OPTIONS` describes each."""
 
-    Attributes:
-        size: bytes of a message.
-        qps: queue pairs that each process uses in turn.
-        window: messages sent back to back before the receiver's reply.
-        ports: ports of each adapter in use.
-        mode: how several ports are used: ``striping`` divides each message, ``binding`` gives
-            each process and direction a port of its own.
-        processes: processes on each node.
-        iters: iterations that are averaged.
-        warmup: iterations before them that are not.
-        inline: whether small messages travel inside the work queue entry.
-        exact: run every iteration instead of stopping when the model has become periodic.
-        op: the atomic operation.
-        threshold: longest message in bytes that striping leaves whole.
-        explain: also report where the time goes.
-        reuse: percentage of the messages that come from the same buffer; the others rotate through
-            ``buffers`` further ones, or, if that is 1, through more than the adapter's caches hold.
-        page_size: bytes of a page of the registered buffers.
-        pattern: which queue pair is next.
-        memory: where the buffers are.
-        buffers: registered buffers that messages rotate through.
-        depth: entries of each work queue.
-        completion: what a receiver polls: the completion queue, or the last byte of its buffer.
-        invalidate: rotate through a large pool of memory, as NetPIPE's -I does.
-        verb: how messages travel: RDMA write, send and receive, or RDMA read.
-    """
+    size: Annotated[
+        int,
+        Option("Bytes of a message: 8, 4K,64K or 4..1M", high=LARGEST, is_size=True, title="Size"),
+    ] = 8
+    qps: Annotated[
+        int, Option("Queue pairs of each process, used in turn: 8, 1,128 or 1..4096", title="QPs")
+    ] = 1
+    reuse: Annotated[
+        int,
+        Option(
+            "Percentage of messages from the same buffer; the others rotate through --buffers "
+            "more, or, if that is 1, through more than the adapter's caches hold",
+            low=0,
+            high=100,
+            title="Reuse (%)",
+            doubling=False,
+        ),
+    ] = 100
+    window: Annotated[int, Option("Messages sent back to back before the receiver's reply")] = 64
+    ports: Annotated[int, Option("Ports of each adapter in use")] = 1
+    mode: Annotated[
+        Mode,
+        Option(
+            "How several ports are used: striping divides each message, binding gives each "
+            "process and direction a port of its own"
+        ),
+    ] = "single"
+    threshold: Annotated[
+        int,
+        Option("Longest message that striping leaves whole", low=0, high=LARGEST, is_size=True),
+    ] = 8192
+    processes: Annotated[int, Option("Processes on each node")] = 1
+    pattern: Annotated[Pattern, Option("Which queue pair is next")] = "cyclic"
+    memory: Annotated[Memory, Option("Where the buffers are")] = "host"
+    page_size: Annotated[
+        int,
+        Option("Page of the registered buffers", low=4096, high=2**30, is_size=True, is_power=True),
+    ] = 4096
+    buffers: Annotated[int, Option("Registered buffers that messages rotate through")] = 1
+    verb: Annotated[Verb, Option("How messages travel")] = "write"
+    completion: Annotated[
+        Notice, Option("What NetPIPE's receiver polls: the completion queue or its buffer's end")
+    ] = "cq"
+    invalidate: Annotated[
+        bool, Option("Rotate through a pool of 10 MB, as NetPIPE's -I does", short="-I")
+    ] = False
+    depth: Annotated[int, Option("Entries of each work queue")] = 128
+    op: Annotated[AtomicOp, Option("Atomic operation")] = "fetch_add"
+    iters: Annotated[int, Option("Iterations that are timed")] = 1000
+    warmup: Annotated[int, Option("Iterations before them", low=0)] = 100
+    inline: Annotated[bool, Option("Send payload inside the work request")] = False
+    exact: Annotated[bool, Option("Run every iteration instead of detecting a period")] = False
+    explain: Annotated[bool, Option("Also say where the time goes or what binds")] = False
 
-    size: int = 8
-    qps: int = 1
-    window: int = 64
-    ports: int = 1
-    mode: Mode = "single"
-    processes: int = 1
-    iters: int = 1000
-    warmup: int = 100
-    inline: bool = False
-    exact: bool = False
-    op: AtomicOp = "fetch_add"
-    threshold: int = 8192
-    explain: bool = False
-    reuse: int = 100
-    page_size: int = 4096
-    pattern: Pattern = "cyclic"
-    memory: Memory = "host"
-    buffers: int = 1
-    depth: int = 128
-    completion: Notice = "cq"
-    invalidate: bool = False
-    verb: Verb = "write"
+
+def _table() -> dict[str, Option]:
+    return {
+        name: replace(
+            hint.__metadata__[0],
+            name=name,
+            words=get_args(hint.__origin__) if get_origin(hint.__origin__) is Literal else (),
+            is_flag=hint.__origin__ is bool,
+        )
+        for name, hint in Options.__annotations__.items()
+    }
+
+
+OPTIONS: Mapping[str, Option] = _table()
+"""Each option by its name, in the order of the command line."""
+AXES: Mapping[str, Option] = {name: one for name, one in OPTIONS.items() if one.title}
+"""Those that may vary along a curve, the usual x axis first."""
+
+
+def varying(rows: Sequence[Mapping[str, Any]]) -> list[Option]:
+    """Return the axes of which rows have several values, in the order of AXES."""
+    return [
+        axis
+        for axis in AXES.values()
+        if len({row[axis.name] for row in rows if axis.name in row}) > 1
+    ]

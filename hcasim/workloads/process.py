@@ -18,9 +18,14 @@ from hcasim.verbs import MR, QP, SGE, Access, Completion, Context, RecvWR, SendW
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.buffers import FurtherBuffers, is_mixed
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.options import Options
+from hcasim.workloads.options import Options, Verb
 from hcasim.workloads.windows import WindowPlan, find_pace
 
+OPCODES: dict[Verb, WROpcode] = {
+    "write": WROpcode.RDMA_WRITE,
+    "send": WROpcode.SEND,
+    "read": WROpcode.RDMA_READ,
+}
 REPLY_SIZE = 4
 CONTROL_SIZE = 4
 SPARE_RECEIVES = 8

@@ -194,7 +194,7 @@ def test_a_fit_of_five_parameters_to_forty_points_beside_the_bare_loop(
 ) -> None:
     files = []
     for seed, (workload, sizes) in enumerate(MEASURED.items()):
-        exact = to_trace(bench(workload, "liu2004", sizes=sizes, overrides=TRUTH, jobs=None))
+        exact = to_trace(bench(workload, "liu2004", size=sizes, overrides=TRUTH, jobs=None))
         files.append(tmp_path / f"{workload}.jsonl")
         files[-1].write_text(render(with_noise(exact, seed=seed, spread=0.05, samples=100)))
     free = [word for path in TRUTH for word in ("--free", path)]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.traces.measurement import Measurement, measurement, pooled
 from hcasim.catalog import MTUS, Machine, one_of
-from hcasim.runs.settings import build_options, find_faults, find_workload
-from hcasim.runs.sizes import axis_label
+from hcasim.runs.options import build_options, find_faults, find_workload
 from hcasim.traces import Measured, Point, Trace
+from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
     from hcasim.workloads import Options, Workload
@@ -32,7 +32,6 @@ _UNITS = {
 }
 """By quantity, the unit of a row and how much of it is one of a trace's."""
 _RUNS = ("iters", "warmup")
-_SWEPT = ("size", "qps", "reuse")
 _OTHERWISE = {
     "tx_depth": "so many requests are in flight all the time; the windows that are simulated "
     "wait for a reply",
@@ -150,7 +149,7 @@ class _Reading:
         unit, factor = _UNITS[self.quantity]
         value = taken.value * factor
         error = taken.deviation(floor) * factor
-        size = axis_label(self.setup.options.size)
+        size = AXES["size"].label(self.setup.options.size)
         return Observation(
             id=f"{self.curve} {size}",
             setups=(self.setup,),
@@ -176,9 +175,7 @@ def _readings(
     if "size" in workload.options and "size" not in point.options:
         faults.append("size: missing")
     mtu = base.mtu or _mtu(point, trace, base, faults)
-    swept = {name: (given[name],) for name in _SWEPT if name in given}
-    others = {name: value for name, value in given.items() if name not in _SWEPT}
-    faults += find_faults(workload, base.machine, swept, others)
+    faults += find_faults(workload, base.machine, given)
     if faults:
         left.setdefault("; ".join(faults), Counter())[point.workload] += 1
         return

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from hcasim.calibrate.intervals.estimate import Residual
 from hcasim.calibrate.report import Table
 from hcasim.calibrate.traces.report import TraceFit
-from hcasim.runs.axis import AXES
 from hcasim.runs.drawing import mark_axis, new_figure, render
+from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

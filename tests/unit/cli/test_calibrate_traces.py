@@ -359,7 +359,7 @@ def test_the_truth_lies_within_the_intervals_of_noisy_traces(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     exact = {
-        workload: to_trace(bench(workload, "liu2004", sizes=sizes, overrides=TRUTH))
+        workload: to_trace(bench(workload, "liu2004", size=sizes, overrides=TRUTH))
         for workload, sizes in SIZES.items()
         if workload != "window_bw"
     }

@@ -286,7 +286,7 @@ def test_a_pair_that_only_a_sum_shows_is_said_to_be_one_and_its_bands_hold_the_t
             "adapter.send.latency": f"{send} ns",
             "host.memory.write_latency": f"{write} ns",
         }
-        exact = to_trace(bench("write_lat", "liu2004", sizes="8,256", overrides=truth))
+        exact = to_trace(bench("write_lat", "liu2004", size="8,256", overrides=truth))
         Path("t.jsonl").write_text(render(with_noise(exact, seed=seed, spread=0.05, samples=40)))
         words = ("--testbed", "liu2004", *free, "--floor", "0.1", "-o", "cal.toml", "-j", "1")
         found = hcasim_("calibrate", "t.jsonl", *words)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from hcasim.cli.netpipe import np_out, terminal_lines
-from hcasim.runs.sizes import netpipe_ladder
+from hcasim.runs.ladder import netpipe_ladder
 
 Hcasim = Callable[..., Any]
 BEN = ("netpipe", "--testbed", "benjegerdes2004")

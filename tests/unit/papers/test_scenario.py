@@ -111,7 +111,7 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
         (SERIES, 'firmware_mode = "memfre"\n' + SERIES, "did you mean 'memfree'?"),
         (SERIES, 'memory = "hots"\n' + SERIES, "series.pcie.memory: found 'hots'; allowed: "),
         ("warmup = 1000", "qps = [1, 2]", "options: found several values of size or qps; allowed"),
-        ("warmup = 1000", "reuse = 101", "options.reuse[1]: found 101; "),
+        ("warmup = 1000", "reuse = 101", "options.reuse: found 101; allowed: 0 to 100"),
         ("warmup = 1000", 'pattern = "cyclc"', "did you mean 'cyclic'?"),
         ("[options]", "[adapter]\nports = 1\n\n[options]", "adapter: unknown key; allowed: "),
     ],

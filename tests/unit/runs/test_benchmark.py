@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("simulated")
 
 
 def test_the_result_is_the_json_of_the_design() -> None:
-    found = bench("window_bw", "liu2004", sizes="8,64", overrides={"adapter.bus.lanes": "4"})
+    found = bench("window_bw", "liu2004", size="8,64", overrides={"adapter.bus.lanes": "4"})
     data = found.to_dict()
     assert list(data) == [
         "workload",
@@ -31,25 +31,25 @@ def test_the_result_is_the_json_of_the_design() -> None:
 
 
 def test_a_breakdown_of_one_size_stands_alone_and_of_several_with_their_sizes() -> None:
-    one = bench("write_lat", "liu2004", sizes=8, explain=True).to_dict()
+    one = bench("write_lat", "liu2004", size=8, explain=True).to_dict()
     assert one["breakdown"] == {"stages": [], "total_us": 0.0, "caches": []}
-    several = bench("write_lat", "liu2004", sizes=[8, 64], explain=True).to_dict()
+    several = bench("write_lat", "liu2004", size=[8, 64], explain=True).to_dict()
     assert [part["size"] for part in several["breakdown"]["sizes"]] == [8, 64]
 
 
 def test_options_are_keywords(simulated: Callable[[], list[Any]]) -> None:
-    bench("window_bw", "liu2004", sizes=8, mode="striping")
+    bench("window_bw", "liu2004", size=8, mode="striping")
     assert simulated() == [["window_bw", "mt25208", 8, "striping"]]
 
 
 def test_a_benchmark_is_a_table_and_html() -> None:
-    found = bench("write_lat", "liu2004", sizes=[8, 64])
+    found = bench("write_lat", "liu2004", size=[8, 64])
     assert found.to_pandas()["size"].tolist() == [8, 64]
     assert "<table>" in found._repr_html_()
 
 
 def test_each_size_is_measured_with_each_number_of_queue_pairs() -> None:
-    found = bench("write_lat", "liu2004", sizes="8,64", qps="1..4")
+    found = bench("write_lat", "liu2004", size="8,64", qps="1..4")
     rows = [(row["size"], row["qps"]) for row in found.curve.rows]
     assert rows == [(8, 1), (8, 2), (8, 4), (64, 1), (64, 2), (64, 4)]
     assert [axis.name for axis in found.axes] == ["size", "qps"]
@@ -82,6 +82,6 @@ def test_a_breakdown_names_what_varies() -> None:
 
 
 def test_html_has_a_column_for_each_combination() -> None:
-    html = bench("write_lat", "liu2004", sizes=[8, 64], qps=[1, 2])._repr_html_()
+    html = bench("write_lat", "liu2004", size=[8, 64], qps=[1, 2])._repr_html_()
     assert "<th>QPs 1</th><th>QPs 2</th>" in html
     assert "<th>64</th><td>4.06</td><td>4.07</td>" in html

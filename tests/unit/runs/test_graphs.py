@@ -24,7 +24,7 @@ def test_netpipe_is_drawn_over_size_and_over_time() -> None:
 
 
 def test_any_other_benchmark_is_drawn_over_what_varies_with_a_line_for_what_else_does() -> None:
-    (axes,) = bench("window_bw", "sur2005", sizes="4K,64K,1M", qps="1,128").plot().axes
+    (axes,) = bench("window_bw", "sur2005", size="4K,64K,1M", qps="1,128").plot().axes
     assert axes.get_ylabel() == "Bandwidth (MB/s)"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["QPs 1", "QPs 128"]
     assert all(list(line.get_xdata()) == [2**12, 2**16, 2**20] for line in axes.lines)
@@ -43,11 +43,11 @@ def test_the_x_axis_is_what_varies(workload: str, options: dict[str, str], label
 
 @pytest.mark.parametrize("workload", ["write_lat", "netpipe", "host_memory", "reg_mr"])
 def test_one_point_can_be_drawn(workload: str) -> None:
-    sized = {} if workload == "host_memory" else {"sizes": 8}
+    sized = {} if workload == "host_memory" else {"size": 8}
     found = bench(workload, "sur2005", **sized)
     assert all(len(axes.lines) == 1 for axes in found.plot().axes)
 
 
 def test_the_same_graph_is_the_same_file() -> None:
-    found = bench("netpipe", "liu2004", sizes="1..1M")
+    found = bench("netpipe", "liu2004", size="1..1M")
     assert render(found.plot(), "svg") == render(found.plot(), "svg")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.runs.quantities import derivable, result
+from hcasim.runs.quantities import FIELDS, UNITS, derivable, measured, result, title
 
 
 def test_a_latency_says_what_one_message_after_the_other_carries() -> None:
@@ -16,3 +16,29 @@ def test_a_measured_bandwidth_is_not_derived() -> None:
     assert derivable(["bandwidth_MBps", "rate_Mps"]) == ("bandwidth_MBps", "rate_Mps")
     row = {"size": 4096, "latency_us": 8.0, "bandwidth_MBps": 900.0}
     assert result(row, "bandwidth_MBps") == pytest.approx(900.0)
+
+
+def test_results_are_told_from_settings_by_their_unit() -> None:
+    row = {"size": 8, "qps": 1, "reuse": 0, "buffers": 2, "latency_us": 4.0, "total_KiB": 5.0}
+    assert measured(row) == ("latency_us", "total_KiB")
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("latency_us", "Latency (us)"),
+        ("bandwidth_MBps", "Bandwidth (MB/s)"),
+        ("rate_Mps", "Rate (M/s)"),
+        ("work_queues_KiB", "Work queues (KiB)"),
+    ],
+)
+def test_a_result_has_a_title_with_its_unit(field: str, words: str) -> None:
+    assert title(field) == words
+
+
+def test_each_quantity_can_be_claimed_in_the_unit_of_its_row() -> None:
+    assert set(FIELDS) == set(UNITS)
+    assert all(1.0 in factors.values() for factors in UNITS.values())
+    assert UNITS["bandwidth"]["MiB/s"] * 2**20 == pytest.approx(1e6)
+    assert UNITS["bandwidth"]["Gbit/s"] * 125 == 1
+    assert UNITS["memory"]["MiB"] * 1024 == 1

@@ -16,11 +16,11 @@ from hcasim.traces import read_trace, render
 @pytest.mark.parametrize(
     ("workload", "testbed", "options"),
     [
-        ("write_lat", "liu2004", {"sizes": "8,64"}),
-        ("window_bw", "rashti2007", {"sizes": "4K", "verb": "send", "window": 16, "qps": [1, 2]}),
-        ("window_bw", "liu2004", {"sizes": "8K", "mode": "striping", "iters": 20}),
-        ("reg_mr", "liu2004", {"sizes": "4K"}),
-        ("netpipe", "liu2004", {"sizes": "64", "verb": "write"}),
+        ("write_lat", "liu2004", {"size": "8,64"}),
+        ("window_bw", "rashti2007", {"size": "4K", "verb": "send", "window": 16, "qps": [1, 2]}),
+        ("window_bw", "liu2004", {"size": "8K", "mode": "striping", "iters": 20}),
+        ("reg_mr", "liu2004", {"size": "4K"}),
+        ("netpipe", "liu2004", {"size": "64", "verb": "write"}),
     ],
 )
 def test_a_simulated_trace_is_met_exactly(
@@ -46,7 +46,7 @@ def test_a_simulated_trace_is_met_exactly(
 
 
 def test_noise_has_the_spread_that_is_asked_for_and_comes_again() -> None:
-    trace = to_trace(bench("write_lat", "liu2004", sizes="8"))
+    trace = to_trace(bench("write_lat", "liu2004", size="8"))
     exact = trace.points[0].measured[0].samples[0]
     one, same, other = (
         with_noise(trace, seed=seed, spread=0.05, samples=2000) for seed in (1, 1, 2)

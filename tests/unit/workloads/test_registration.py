@@ -97,7 +97,7 @@ def test_each_measures_the_columns_that_it_names(name: str) -> None:
 def test_they_run_as_any_benchmark() -> None:
     result = bench("host_memory", "liu2004", qps=4)
     assert result.curve.rows[0]["qps"] == 4
-    assert bench("reg_mr", "liu2004", sizes="4K,8K").curve.rows[1]["size"] == 8192
+    assert bench("reg_mr", "liu2004", size="4K,8K").curve.rows[1]["size"] == 8192
 
 
 def test_options_without_meaning_are_refused() -> None:

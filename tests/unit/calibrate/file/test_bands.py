@@ -61,7 +61,7 @@ def banded(monkeypatch: pytest.MonkeyPatch) -> Banded:
     ) -> Benchmark:
         def points(value: int) -> Any:
             overrides = {"adapter.send.latency": f"{value} ns"}
-            return prepare(workload, "liu2004", sizes="8,16", overrides=overrides)
+            return prepare(workload, "liu2004", size="8,16", overrides=overrides)
 
         return with_bands(
             run_benchmark(points(fitted), jobs=1), [points(one) for one in samples], **given

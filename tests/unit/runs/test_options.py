@@ -6,7 +6,7 @@ import pytest
 
 from hcasim.catalog import CatalogError, resolve
 from hcasim.runs.benchmark import prepare
-from hcasim.runs.settings import build_options
+from hcasim.runs.options import build_options
 from hcasim.workloads import WORKLOADS
 
 
@@ -51,41 +51,41 @@ def faults_of(workload: str = "window_bw", testbed: str = "liu2004", **request: 
 def test_an_option_out_of_range_or_in_contradiction_is_named(
     options: dict[str, Any], fault: str
 ) -> None:
-    (found,) = faults_of(options=options)
+    (found,) = faults_of(**options)
     assert fault in found
 
 
 @pytest.mark.parametrize("options", [{"qps": 65535}, {"window": 65535}, {"warmup": 0}])
 @pytest.mark.parametrize("size", [1, 2**31])
 def test_the_limits_themselves_are_allowed(options: dict[str, Any], size: int) -> None:
-    assert prepare("window_bw", "liu2004", sizes=size, options=options)
+    assert prepare("window_bw", "liu2004", size=size, **options)
 
 
 def test_as_much_inline_data_as_stack_and_adapter_take_is_allowed() -> None:
     machine = resolve("liu2004")
     limit = min(machine.stack.max_inline, machine.adapter.limits.max_inline)
-    assert prepare("write_lat", "liu2004", sizes=limit, options={"inline": True})
-    assert faults_of("write_lat", sizes=limit + 1, options={"inline": True})
+    assert prepare("write_lat", "liu2004", size=limit, inline=True)
+    assert faults_of("write_lat", size=limit + 1, inline=True)
 
 
 @pytest.mark.parametrize("size", [0, -1, 2**31 + 1])
 def test_a_size_that_no_message_can_have_is_refused(size: int) -> None:
-    assert faults_of(sizes=size) == [f"size: found {size}; allowed: 1 B to 2 GiB"]
+    assert faults_of(size=size) == [f"size: found {size}; allowed: 1 B to 2 GiB"]
 
 
 def test_an_atomic_has_eight_bytes() -> None:
-    assert "allowed: 8" in faults_of("atomic_lat", sizes="8,16")[0]
-    assert "found 16" in faults_of("atomic_lat", sizes="8,16")[0]
+    assert "allowed: 8" in faults_of("atomic_lat", size="8,16")[0]
+    assert "found 16" in faults_of("atomic_lat", size="8,16")[0]
 
 
 def test_too_much_inline_data_is_refused() -> None:
-    (fault,) = faults_of("write_lat", sizes="8,64K", options={"inline": True})
+    (fault,) = faults_of("write_lat", size="8,64K", inline=True)
     assert fault.startswith("inline: found with size 65536; allowed: up to ")
 
 
 def test_all_faults_of_a_request_are_said_at_once() -> None:
     faults = faults_of(
-        "windwo_bw", "liu204", sizes="0,x", adapter="mt2520", overrides={"adapter.bus.lanez": "4"}
+        "windwo_bw", "liu204", size="0,x", adapter="mt2520", overrides={"adapter.bus.lanez": "4"}
     )
     assert "did you mean 'window_bw'?" in faults[0]
     assert [line.partition(":")[0] for line in faults[1:3]] == ["size", "size"]
@@ -94,17 +94,17 @@ def test_all_faults_of_a_request_are_said_at_once() -> None:
 
 
 def test_a_wrong_override_does_not_hide_a_wrong_option() -> None:
-    faults = faults_of(overrides={"adapter.bus.lanez": "4"}, options={"processes": 9})
+    faults = faults_of(overrides={"adapter.bus.lanez": "4"}, processes=9)
     assert len(faults) == 2
 
 
 def test_striping_and_binding_use_both_ports_unless_told_otherwise() -> None:
-    (job,) = prepare("window_bw", "liu2004", options={"mode": "striping"})
+    (job,) = prepare("window_bw", "liu2004", mode="striping")
     assert job.options.ports == 2
 
 
 def test_what_is_not_given_is_the_workload_s_own_default() -> None:
-    (job,) = prepare("window_bw", "liu2004", options={"window": 3})
+    (job,) = prepare("window_bw", "liu2004", window=3)
     assert (job.options.window, job.options.iters, job.options.size) == (3, 100, 65536)
 
 
@@ -122,19 +122,19 @@ def test_what_is_not_given_is_the_workload_s_own_default() -> None:
 def test_an_option_of_some_workloads_is_checked_where_it_is_understood(
     workload: str, options: dict[str, Any], fault: str
 ) -> None:
-    (found,) = faults_of(workload, "sur2005", options=options)
+    (found,) = faults_of(workload, "sur2005", **options)
     assert fault in found
 
 
 def test_a_size_is_refused_where_it_means_nothing() -> None:
-    (fault,) = faults_of("host_memory", "sur2005", sizes=8)
+    (fault,) = faults_of("host_memory", "sur2005", size=8)
     assert fault.startswith("size: host_memory has no such option; it has ")
 
 
 def test_an_adapter_without_memory_of_its_own_holds_no_buffers() -> None:
     place = {"memory": "adapter"}
-    assert prepare("loopback_lat", "sur2005", options=place)
-    (fault,) = faults_of("loopback_lat", "sur2005", firmware_mode="memfree", options=place)
+    assert prepare("loopback_lat", "sur2005", **place)
+    (fault,) = faults_of("loopback_lat", "sur2005", firmware_mode="memfree", **place)
     assert fault == (
         "memory: found 'adapter', but mt25218 has none in use in firmware mode memfree; "
         "allowed: host"
@@ -142,7 +142,7 @@ def test_an_adapter_without_memory_of_its_own_holds_no_buffers() -> None:
 
 
 def test_an_unknown_firmware_mode_is_a_fault_and_hides_no_other() -> None:
-    first, second = faults_of(firmware_mode="memfre", options={"processes": 9})
+    first, second = faults_of(firmware_mode="memfre", processes=9)
     assert "did you mean 'memfree'?" in first
     assert second.startswith("processes: ")
 
@@ -151,8 +151,11 @@ def test_faults_of_numbers_and_of_lists_are_said_together() -> None:
     faults = faults_of(
         "window_bw",
         "sur2005",
-        sizes="x",
-        options={"qps": "y,0", "reuse": [101], "page_size": 3, "mode": "z"},
+        size="x",
+        qps="y,0",
+        reuse=[101],
+        page_size=3,
+        mode="z",
     )
     assert [line.partition(":")[0] for line in faults] == [
         "size",

@@ -1,30 +1,19 @@
-"""The settings of a benchmark: understood by it, and free of contradictions."""
+"""The options of a benchmark: understood by it, and free of contradictions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import Machine, format_size, nearest, one_of
-from hcasim.runs.axis import AXES
-from hcasim.runs.sizes import LARGEST
+from hcasim.workloads.options import AXES, OPTIONS, Options
 
 if TYPE_CHECKING:
-    from hcasim.workloads import Options, Workload
-
-WORDS = {
-    "mode": ("single", "striping", "binding"),
-    "op": ("fetch_add", "cmp_swap"),
-    "pattern": ("cyclic", "random", "zipf"),
-    "memory": ("host", "adapter"),
-    "completion": ("cq", "memory"),
-    "verb": ("write", "send", "read"),
-}
-"""The options that are a word, and the words."""
+    from hcasim.workloads import Workload
 
 ATOMIC_SIZE = 8
-SMALLEST_PAGE, LARGEST_PAGE = 4096, 2**30
 
 
 def find_workload(name: str) -> Workload | None:
@@ -61,27 +50,59 @@ def build_options(workload: Workload, given: Mapping[str, Any]) -> Options:
     return replace(options, warmup=max(options.warmup, workload.round(options)))
 
 
-def find_faults(
-    workload: Workload,
-    machine: Machine | None,
-    swept: Mapping[str, tuple[int, ...]],
-    given: Mapping[str, Any],
-) -> list[str]:
-    """Return a line for each setting that is out of range, unknown or contradicts another.
+def read_options(given: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
+    """Read options that may be text, as far as they are given and can be read.
+
+    Parameters:
+        given: values by name; those that are None are left out.
+        faults: gets a line for each text that cannot be read.
+    """
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        option = OPTIONS.get(name)
+        try:
+            if value is not None:
+                found[name] = option.read(value) if option else value
+        except ValueError as error:
+            faults += [f"{name}: {line}" for line in str(error).splitlines()]
+    return found
+
+
+def each_point(workload: Workload, given: Mapping[str, Any]) -> list[Options]:
+    """Return the options of each point: each value of an axis with each other's.
+
+    Parameters:
+        workload: the benchmark.
+        given: what was set; of an axis all values. It must have no faults.
+    """
+    swept = {name: given[name] for name in AXES if name in given}
+    points = (dict(zip(swept, values, strict=True)) for values in product(*swept.values()))
+    return [build_options(workload, {**given, **point}) for point in points]
+
+
+def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str, Any]) -> list[str]:
+    """Return a line for each option that is out of range, unknown or contradicts another.
 
     Parameters:
         workload: the benchmark.
         machine: what it runs on, or None if that is not known.
-        swept: the values of each of size, qps and reuse that was given.
-        given: further settings that were made, by the name of the option.
+        given: what was set, by name; of an axis a value or all values.
     """
-    faults = [*_not_understood(workload, [*swept, *given])]
-    faults += _swept_faults(workload, swept)
-    faults += _range_faults({name: given[name] for name in given if name in workload.options})
+    several = {name: one if isinstance(one, tuple) else (one,) for name, one in given.items()}
+    faults = [*_not_understood(workload, given)]
+    for name in (one for one in several if one in workload.options):
+        found = filter(None, map(OPTIONS[name].fault, several[name]))
+        faults += [f"{name}: {fault}" for fault in found]
+    sizes = several.get("size", ())
+    if not faults and workload.name == "atomic_lat" and set(sizes) - {ATOMIC_SIZE}:
+        found = next(size for size in sizes if size != ATOMIC_SIZE)
+        faults.append(
+            f"size: found {found}; allowed: {ATOMIC_SIZE}, the size of an atomic operation"
+        )
     if faults:
         return faults
-    largest = {name: max(values) for name, values in swept.items() if values}
-    settings = build_options(workload, {**largest, **given})
+    largest = {name: max(values) for name, values in several.items() if values}
+    settings = build_options(workload, largest)
     faults += _port_faults(settings, given)
     faults += _pool_faults(settings)
     faults += _verb_faults(workload, settings)
@@ -90,45 +111,14 @@ def find_faults(
     return faults
 
 
-def _not_understood(workload: Workload, given: Iterable[str]) -> Iterator[str]:
+def _not_understood(workload: Workload, given: Mapping[str, Any]) -> Iterator[str]:
     allowed = sorted(workload.options)
     for name in given:
-        if name not in workload.options:
+        if name not in workload.options and given[name] is not False:
             yield (
                 f"{name}: {workload.name} has no such option; "
                 f"it has {', '.join(allowed)}{nearest(name, allowed)}"
             )
-
-
-def _swept_faults(workload: Workload, swept: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
-    for size in swept.get("size", ()):
-        if not 1 <= size <= LARGEST:
-            yield f"size: found {size}; allowed: 1 B to {format_size(LARGEST)}"
-        elif workload.name == "atomic_lat" and size != ATOMIC_SIZE:
-            yield f"size: found {size}; allowed: {ATOMIC_SIZE}, the size of an atomic operation"
-    for count in swept.get("qps", ()):
-        if count < 1:
-            yield f"qps: found {count}; allowed: 1 or more"
-    reuse = AXES["reuse"]
-    for percent in swept.get("reuse", ()):
-        if not reuse.low <= percent <= reuse.high:
-            yield f"reuse: found {percent}; allowed: {reuse.low} to {reuse.high}"
-
-
-def _range_faults(given: Mapping[str, Any]) -> Iterator[str]:
-    for name in ("window", "ports", "processes", "iters", "buffers", "depth"):
-        if name in given and given[name] < 1:
-            yield f"{name}: found {given[name]}; allowed: 1 or more"
-    if given.get("warmup", 0) < 0:
-        yield f"warmup: found {given['warmup']}; allowed: 0 or more"
-    page = given.get("page_size", SMALLEST_PAGE)
-    if not SMALLEST_PAGE <= page <= LARGEST_PAGE or page & (page - 1):
-        pages = f"{format_size(SMALLEST_PAGE)} to {format_size(LARGEST_PAGE)}"
-        yield f"page_size: found {page}; allowed: powers of two from {pages}"
-    for name, words in WORDS.items():
-        if name in given and given[name] not in words:
-            found = str(given[name])
-            yield f"{name}: found {found!r}; allowed: {one_of(words)}{nearest(found, words)}"
 
 
 def _port_faults(settings: Options, given: Mapping[str, Any]) -> Iterator[str]:

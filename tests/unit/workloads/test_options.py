@@ -1,0 +1,126 @@
+"""Options are read as users and papers write them, and tell what they may be."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hcasim.workloads import WORKLOADS
+from hcasim.workloads.options import AXES, LARGEST, OPTIONS, Options, varying
+
+SIZE, QPS, REUSE = AXES.values()
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("8", (8,)),
+        ("4K", (4096,)),
+        ("1M", (2**20,)),
+        ("2G", (2**31,)),
+        ("16 KiB", (16384,)),
+        ("8,64, 4K", (8, 64, 4096)),
+        ("4..32", (4, 8, 16, 32)),
+        ("3..20", (3, 4, 8, 16, 20)),
+        ("8..8", (8,)),
+        ("8,4..16", (8, 4, 16)),
+    ],
+)
+def test_a_list_may_hold_sizes_and_ranges_of_powers_of_two(
+    text: str, sizes: tuple[int, ...]
+) -> None:
+    assert SIZE.read(text) == sizes
+
+
+@pytest.mark.parametrize("text", ["", "x", "8,", "0", "-4", "3G", "1.5", "8..", "64..8", "8 ns"])
+def test_a_size_that_no_message_can_have_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="found"):
+        SIZE.read(text)
+
+
+def test_all_faults_of_a_list_are_said_at_once() -> None:
+    with pytest.raises(ValueError, match="found") as caught:
+        SIZE.read("0,x,8,64..8")
+    assert len(str(caught.value).splitlines()) == 3
+
+
+@given(st.integers(min_value=1, max_value=LARGEST))
+def test_the_label_of_a_size_reads_back_as_the_size(size: int) -> None:
+    assert SIZE.read(SIZE.label(size)) == (size,)
+
+
+@given(st.integers(1, LARGEST), st.integers(1, LARGEST))
+def test_a_range_rises_from_its_start_to_its_end(one: int, other: int) -> None:
+    low, high = sorted((one, other))
+    sizes = SIZE.read(f"{low}..{high}")
+    assert sizes[0] == low
+    assert sizes[-1] == high
+    assert list(sizes) == sorted(set(sizes))
+    assert all(size & (size - 1) == 0 for size in sizes[1:-1])
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [("8", (8,)), ("1,128", (1, 128)), ("1..16", (1, 2, 4, 8, 16)), ("3..10,1", (3, 4, 8, 10, 1))],
+)
+def test_queue_pairs_are_listed_like_sizes(text: str, counts: tuple[int, ...]) -> None:
+    assert QPS.read(text) == counts
+
+
+@pytest.mark.parametrize("text", ["", "x", "8,", "0", "-4", "1.5", "8..", "64..8", "4K"])
+def test_queue_pairs_are_whole_numbers_from_one_on(text: str) -> None:
+    with pytest.raises(ValueError, match="found"):
+        QPS.read(text)
+
+
+def test_percentages_keep_their_order() -> None:
+    assert REUSE.read("100,75, 50,25,0,75") == (100, 75, 50, 25, 0)
+
+
+@pytest.mark.parametrize("text", ["", "x", "101", "-1", "1.5", "0..100"])
+def test_a_percentage_is_a_whole_number_up_to_a_hundred(text: str) -> None:
+    with pytest.raises(ValueError, match="found"):
+        REUSE.read(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "values"),
+    [
+        ("size", "4K", (4096,)),
+        ("qps", "1..4", (1, 2, 4)),
+        ("qps", 8, (8,)),
+        ("qps", [8, 2], (8, 2)),
+        ("reuse", "100,0", (100, 0)),
+    ],
+)
+def test_values_are_text_or_numbers(name: str, given: object, values: tuple[int, ...]) -> None:
+    assert AXES[name].read(given) == values
+
+
+def test_only_what_has_several_values_varies() -> None:
+    rows = [{"size": 8, "qps": 1, "reuse": 0}, {"size": 8, "qps": 2, "reuse": 50}]
+    assert [axis.name for axis in varying(rows)] == ["qps", "reuse"]
+    assert varying(rows[:1]) == []
+    assert varying([{"size": 8}, {"size": 8}]) == []
+
+
+def test_sizes_and_queue_pairs_double_along_the_axis_and_percentages_do_not() -> None:
+    assert {name: axis.doubling for name, axis in AXES.items()} == {
+        "size": True,
+        "qps": True,
+        "reuse": False,
+    }
+    assert AXES["size"].label(4096) == "4K"
+    assert AXES["qps"].label(4096) == "4096"
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_usual_value_of_each_option_is_allowed_and_something_else_is_not(name: str) -> None:
+    option, usual = OPTIONS[name], getattr(Options(), name)
+    assert option.help
+    assert option.fault(usual) == ""
+    assert option.is_flag or option.fault("nothing" if option.words else -1)
+
+
+def test_each_workload_understands_options_of_the_table_only() -> None:
+    for workload in WORKLOADS.values():
+        assert workload.options <= set(OPTIONS)
