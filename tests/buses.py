@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from hcasim.bus import Bus, connect
 from hcasim.catalog import Host, PcieDevice, PcixDevice
-from hcasim.catalog.host import Chipset, Memory, PcixBridge, RootPort
+from hcasim.catalog.host import Chipset, Memory, PcixBridge, ProcessorCache, RootPort
 from hcasim.engine import Simulator
+from hcasim.host import Host as Built
 
 Device = PcieDevice | PcixDevice
 WIRE_PS = 1000
@@ -49,6 +50,8 @@ def hosts(draw: st.DrawFn, bandwidth: int | None = None) -> Host:
         id="any",
         title="Any host",
         cpus=1,
+        sockets=1,
+        cache=ProcessorCache(size=4096, hit_bandwidth=10**10, miss_bandwidth=10**9, ddio=0),
         # Reads take at least as long as writes, so what is read late is seen late.
         memory=Memory(
             read_latency=read_latency,
@@ -98,7 +101,7 @@ traffic = st.lists(operations, max_size=12)
 
 
 def make(device: Device, host: Host) -> Bus:
-    return connect(Simulator(), device, host, "bus")
+    return connect(Built(Simulator(), host, "host"), device, "bus")
 
 
 def width(operation: Operation) -> int:

@@ -33,12 +33,11 @@ def machine(
     limits = card.limits.model_copy(update={"max_mtu": LARGEST, "atomics": False})
     ack = card.ack.model_copy(update={"interval": ACK_INTERVAL})
     protocol = IwarpProtocol(markers=markers, crc=True, timestamps=timestamps)
-    return base.model_copy(
-        update={
-            "adapter": card.model_copy(update={"protocol": protocol, "limits": limits, "ack": ack}),
-            "link": EthernetLink(gigabits=gigabits, cable_length=metres * 1000, propagation=5000),
-            "mtu": mtu,
-        }
+    return rig.refitted(
+        base,
+        mtu,
+        adapter=card.model_copy(update={"protocol": protocol, "limits": limits, "ack": ack}),
+        link=EthernetLink(gigabits=gigabits, cable_length=metres * 1000, propagation=5000),
     )
 
 

@@ -56,6 +56,9 @@ FIXED = {
     "adapter.limits.max_sge": "30",
     "adapter.limits.max_wr": "65535",
     "adapter.limits.max_mtu": "4096 B",
+    "host.cache.size": "1 MiB",
+    "host.cache.hit_bandwidth": "6 GB/s",
+    "host.cache.miss_bandwidth": "1.5 GB/s",
     "host.memory.read_latency": "450 ns",
     "host.memory.write_latency": "150 ns",
     "host.memory.bandwidth": "6.4 GB/s",
@@ -154,6 +157,12 @@ def run(name: str, on: Machine, listener: Listener | None = None, **options: Any
     workload, _, verb = name.partition(" ")
     usual = {"verb": verb or WORKLOADS[workload].defaults.verb}
     return run_point(workload, on, Options(**usual | options), listener)
+
+
+def refitted(base: Machine, mtu: int | None = None, **parts: Any) -> Machine:
+    """The machine with other parts in every node: adapter, host, stack or link."""
+    groups = tuple(group.model_copy(update=parts) for group in base.groups)
+    return base.model_copy(update={"groups": groups, "mtu": mtu or base.mtu})
 
 
 class Peer:

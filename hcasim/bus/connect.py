@@ -7,35 +7,37 @@ from hcasim.bus.bridge import Bridge, BusBehind
 from hcasim.bus.pcie import PcieBus
 from hcasim.bus.pcie_link import FarEnd
 from hcasim.bus.pcix import PcixBus
-from hcasim.bus.upstream import MemoryController, Upstream
-from hcasim.catalog import Host, PcieDevice, PcixDevice
-from hcasim.engine import Simulator
+from hcasim.bus.upstream import Upstream
+from hcasim.catalog import PcieDevice, PcixDevice
+from hcasim.host import Host
 
 
-def connect(sim: Simulator, device: PcieDevice | PcixDevice, host: Host, name: str) -> Bus:
-    """The bus that a device is on, with all that is between it and memory.
+def connect(host: Host, device: PcieDevice | PcixDevice, name: str, socket: int = 0) -> Bus:
+    """The bus that a device is on, with all that is between it and a host.
 
     Args:
+        host: the bus is attached to it.
         device: the device's side of the bus; the bus may lead to a bridge and another bus.
         name: prefix of the names of its resources.
+        socket: of the host, to which the bus is attached.
     """
-    bridge = device.bridge
+    sim, offers, bridge = host.sim, host.description, device.bridge
     if bridge is not None:
-        bus = connect(sim, bridge.bus, host, f"{name}.bridge.bus")
+        bus = connect(host, bridge.bus, f"{name}.bridge.bus", socket)
         behind = BusBehind(sim, bus, bridge.completion_burst, bridge.reads)
         upstream: Upstream = Bridge(sim, f"{name}.bridge", bridge, behind)
     else:
-        upstream = MemoryController(sim, host, name)
-        if host.io_bridge is not None:
-            upstream = Bridge(sim, f"{name}.io_bridge", host.io_bridge, upstream)
+        upstream = host.attach(socket)
+        if offers.io_bridge is not None:
+            upstream = Bridge(sim, f"{name}.io_bridge", offers.io_bridge, upstream)
     if isinstance(device, PcieDevice):
-        port = host.root_port
-        assert port is not None, f"{host.id} has no root port"
+        port = offers.root_port
+        assert port is not None, f"{offers.id} has no root port"
         far = FarEnd.of_root_port(port) if bridge is None else FarEnd.of_bridge(bridge, port)
         return PcieBus(sim, device, far, upstream, name)
     if bridge is not None:
         return PcixBus(sim, device, bridge.completion_burst, upstream, name)
-    of_host = host.pcix_bridge
-    assert of_host is not None, f"{host.id} has no PCI-X"
-    upstream = Bridge(sim, f"{name}.pcix_bridge", of_host, upstream)
-    return PcixBus(sim, device, of_host.burst, upstream, name)
+    slot = offers.pcix_bridge
+    assert slot is not None, f"{offers.id} has no bridge to PCI-X"
+    upstream = Bridge(sim, f"{name}.pcix_bridge", slot, upstream)
+    return PcixBus(sim, device, slot.burst, upstream, name)

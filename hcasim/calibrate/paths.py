@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hcasim.catalog import Testbed, list_ids, load, nearest, one_of
+from hcasim.catalog.assembly import models_of, starts_of
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.catalog.folders import unknown_id
 from hcasim.catalog.loader import CLASSES
@@ -12,13 +13,15 @@ def prefixes(testbed: str, adapter: str) -> list[tuple[str, str]]:
     """Return how the paths of a fit become the settings of a machine."""
     bed = load(testbed, "testbeds").model
     assert isinstance(bed, Testbed)
-    return [
-        (f"adapters.{adapter}.", "adapter."),
-        (f"hosts.{bed.host}.", "host."),
-        (f"switches.{bed.switch}.", "switch."),
-        (f"stacks.{bed.stack}.", "stack."),
-        (f"testbeds.{testbed}.link.", "link."),
+    name, nodes = next(iter(bed.nodes.items()))
+    start = starts_of(bed.nodes)[name]
+    found = [
+        (f"adapters.{adapter}.", f"{start}adapter."),
+        (f"hosts.{nodes.host}.", f"{start}host."),
     ]
+    found += [(f"switches.{one}.", "switch.") for one in models_of(bed.network).values()][:1]
+    found.append((f"stacks.{nodes.stack}.", f"{start}stack."))
+    return [*found, (f"testbeds.{testbed}.link.", f"{start}link.")]
 
 
 def fit_path(testbed: str, adapter: str, path: str) -> str:

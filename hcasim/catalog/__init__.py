@@ -6,7 +6,8 @@ from hcasim.catalog.folders import KINDS, MODELS, data_path, find_file, list_ids
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import MTUS, EthernetLink, InfinibandLink, Link
 from hcasim.catalog.loader import Loaded, find_kind, load
-from hcasim.catalog.machine import Machine
+from hcasim.catalog.machine import Machine, NodeGroup
+from hcasim.catalog.network import Way, Wiring, select
 from hcasim.catalog.protocol import InfinibandProtocol, IwarpProtocol
 from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter
 from hcasim.catalog.resolve import resolve
@@ -38,6 +39,7 @@ __all__ = [
     "Link",
     "Loaded",
     "Machine",
+    "NodeGroup",
     "Parameter",
     "PcieDevice",
     "PcixDevice",
@@ -45,6 +47,8 @@ __all__ = [
     "Switch",
     "Testbed",
     "UnitError",
+    "Way",
+    "Wiring",
     "data_path",
     "file_schema",
     "find_file",
@@ -64,4 +68,5 @@ __all__ = [
     "render_fit",
     "render_toml",
     "resolve",
+    "select",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from hcasim.catalog.adapter import PcieDevice
-from hcasim.catalog.link import InfinibandLink
-from hcasim.catalog.machine import Machine
+from hcasim.catalog.link import InfinibandLink, Link
+from hcasim.catalog.machine import Machine, NodeGroup
+from hcasim.catalog.network import BackToBack
 from hcasim.catalog.protocol import LINK_OF, IwarpProtocol
 from hcasim.ground.errors import one_of
 from hcasim.ground.units import format_size
@@ -16,7 +17,43 @@ HEADROOM = 128
 def contradictions(machine: Machine) -> list[str]:
     """Return a line for each pair of values that could not work together."""
     faults: list[str] = []
-    adapter, host = machine.adapter, machine.host
+    alone = len(machine.groups) == 1
+    for group in machine.groups:
+        start = "" if alone and group.name == "nodes" else f"{group.name}."
+        faults += [start + fault for fault in _of_nodes(group, machine.mtu)]
+    links = [*(group.link for group in machine.groups), *machine.trunks.values()]
+    need, beside = max(_needed(link, machine.mtu) for link in links)
+    for name, switch in machine.switches.items():
+        if switch.buffer < need:
+            path = f"{name}.switch.buffer".lstrip(".")
+            faults.append(_too_small(path, switch.buffer, need, machine.mtu, beside))
+    if isinstance(machine.network, BackToBack) and machine.nodes != 2:
+        faults.append(f"nodes.count: found {machine.nodes}; allowed: 2, back to back")
+    try:
+        faults += machine.wiring.faults()
+    except ValueError as error:
+        faults += str(error).splitlines()
+    return faults
+
+
+def _needed(link: Link, mtu: int) -> tuple[int, str]:
+    """Bytes that a receive buffer holds at least, and what beside a packet that includes."""
+    if isinstance(link, InfinibandLink):
+        beside = f" beside link.credit_update, {format_size(link.credit_update)}"
+        return mtu + HEADROOM + link.credit_update, beside
+    return mtu + HEADROOM, ""
+
+
+def _too_small(path: str, size: int, need: int, mtu: int, beside: str) -> str:
+    return (
+        f"{path}: found {format_size(size)}; allowed: from {format_size(need)}, to hold a "
+        f"packet of MTU {mtu}{beside}"
+    )
+
+
+def _of_nodes(group: NodeGroup, mtu: int) -> list[str]:
+    faults: list[str] = []
+    adapter, host = group.adapter, group.host
     bus = adapter.bus
     if isinstance(bus, PcieDevice) and host.root_port is not None:
         port = host.root_port
@@ -31,7 +68,7 @@ def contradictions(machine: Machine) -> list[str]:
                 f"allowed: from {bus.max_payload // 16}, to hold one write of "
                 f"adapter.bus.max_payload, {format_size(bus.max_payload)}"
             )
-    protocol, link = adapter.protocol, machine.link
+    protocol, link = adapter.protocol, group.link
     if LINK_OF[protocol.kind] != link.kind:
         speaks = [kind for kind, carrier in LINK_OF.items() if carrier == link.kind]
         faults.append(
@@ -43,26 +80,10 @@ def contradictions(machine: Machine) -> list[str]:
             "adapter.limits.atomics: found true; allowed: false, because iWARP has no atomic "
             "operations (RFC 5040)"
         )
-    need = machine.mtu + HEADROOM
-    beside = ""
-    if isinstance(link, InfinibandLink):
-        need += link.credit_update
-        beside = f" beside link.credit_update, {format_size(link.credit_update)}"
-    buffers = {"adapter.receive.buffer": adapter.receive.buffer}
-    if machine.switch is not None:
-        buffers["switch.buffer"] = machine.switch.buffer
-        ports = machine.nodes * adapter.ports
-        if ports > machine.switch.ports:
-            faults.append(
-                f"switch.ports: found {machine.switch.ports}; allowed: from {ports}, for "
-                f"{machine.nodes} nodes with adapter.ports of {adapter.ports}"
-            )
-    for path, size in buffers.items():
-        if size < need:
-            faults.append(
-                f"{path}: found {format_size(size)}; allowed: from {format_size(need)}, to hold a "
-                f"packet of MTU {machine.mtu}{beside}"
-            )
+    need, beside = _needed(link, mtu)
+    if adapter.receive.buffer < need:
+        path = "adapter.receive.buffer"
+        faults.append(_too_small(path, adapter.receive.buffer, need, mtu, beside))
     local = [name for name, table in adapter.caches.items() if not adapter.in_host(table)]
     if local and not adapter.local_memory_size:
         paths = ", ".join(f"adapter.{name}.location" for name in local)
@@ -73,14 +94,14 @@ def contradictions(machine: Machine) -> list[str]:
             f"{format_size(adapter.memory.size)}); allowed: 'host'"
             + (", or firmware mode memfree" if by_mode else "")
         )
-    if machine.mtu > adapter.limits.max_mtu:
+    if mtu > adapter.limits.max_mtu:
         faults.append(
-            f"mtu: found {format_size(machine.mtu)}; allowed: up to adapter.limits.max_mtu, "
+            f"mtu: found {format_size(mtu)}; allowed: up to adapter.limits.max_mtu, "
             f"{format_size(adapter.limits.max_mtu)}"
         )
-    if machine.stack.max_inline > adapter.limits.max_inline:
+    if group.stack.max_inline > adapter.limits.max_inline:
         faults.append(
-            f"stack.max_inline: found {format_size(machine.stack.max_inline)}; allowed: up to "
+            f"stack.max_inline: found {format_size(group.stack.max_inline)}; allowed: up to "
             f"adapter.limits.max_inline, {format_size(adapter.limits.max_inline)}"
         )
     return faults

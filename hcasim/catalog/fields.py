@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Any, Literal, get_args, get_origin
 
 import annotated_types
@@ -35,6 +35,7 @@ class Leaf:
         low: smallest value allowed.
         high: largest value allowed.
         step: what the value must be a multiple of.
+        required: a file must hold it.
     """
 
     base: type
@@ -43,6 +44,7 @@ class Leaf:
     low: int | None
     high: int | None
     step: int | None
+    required: bool = True
 
     def format(self, value: Value) -> str:
         """Write a value as a file would hold it, without quotes."""
@@ -150,11 +152,23 @@ class PlainKey:
 
 @dataclass(frozen=True)
 class Table:
-    """A section, or several of which the key `kind` chooses one."""
+    """A section, or several of which the key `kind` chooses one.
+
+    Parameters:
+        models: by kind; a section without kinds has the single key "".
+        required: a file must hold it.
+        named: there may be several, by name; without names the key's own is that of the only one.
+    """
 
     models: Mapping[str, type[BaseModel]]
-    """By kind; a section without kinds has the single key ""."""
     required: bool = True
+    named: bool = False
+
+    def parts(self, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+        """The section or sections of a table `name`, by the path at which they are."""
+        if not self.named:
+            return {name: table}
+        return {name if inner == name else f"{name}.{inner}": one for inner, one in table.items()}
 
 
 Key = Leaf | PlainKey | Table
@@ -181,21 +195,32 @@ def leaf_paths(
     leaves: dict[str, Leaf] = {}
     for name, key in keys_of(model).items():
         if isinstance(key, Leaf):
-            leaves[name] = key
+            if key.required or values is None or name in values:
+                leaves[name] = key
         elif isinstance(key, Table) and depth:
             inside = None
             if values is not None:
                 inside = values.get(name)
                 if inside is None:
                     continue
-            for kind, child in key.models.items():
-                if inside is None or inside.get("kind", "") == kind:
-                    for path, leaf in leaf_paths(child, inside, depth - 1).items():
-                        leaves[f"{name}.{path}"] = leaf
+            parts = key.parts(name, inside or {})
+            for part, one in {name: None}.items() if inside is None else parts.items():
+                for kind, child in key.models.items():
+                    if one is None or one.get("kind", "") == kind:
+                        for path, leaf in leaf_paths(child, one, depth - 1).items():
+                            leaves[f"{part}.{path}"] = leaf
     return leaves
 
 
 def _key(info: FieldInfo) -> Key:
+    if get_origin(info.annotation) is dict:
+        model = get_args(info.annotation)[1]
+        return Table(MappingProxyType({"": model}), info.is_required(), named=True)
+    inner = [kind for kind in get_args(info.annotation) if kind is not NoneType]
+    if len(inner) == 1 and NoneType in get_args(info.annotation):
+        optional = FieldInfo.from_annotation(inner[0])
+        optional.metadata += info.metadata
+        return replace(_key(optional), required=False)
     models = [kind for kind in (get_args(info.annotation) or (info.annotation,)) if _section(kind)]
     if models:
         by_kind = MappingProxyType({_kind(model): model for model in models})

@@ -10,17 +10,37 @@ from hcasim.catalog.bridge import Bridge, PcixBridge
 from hcasim.catalog.description import Description, Latency, Section
 from hcasim.ground.units import RATE, SIZE
 
+Bandwidth = Annotated[int, RATE, Field(ge=10**6, le=10**13)]
+
 
 class Memory(Section):
-    """Main memory as the root port sees it."""
+    """Main memory as a bus sees it."""
 
     read_latency: Latency = Field(description="read at the root port to first data leaving it")
     write_latency: Latency = Field(
         description="last byte at the root port to visible for a polling processor"
     )
-    bandwidth: Annotated[int, RATE, Field(ge=10**6, le=10**13)] = Field(
-        description="sustained by all memory channels together"
+    bandwidth: Bandwidth = Field(
+        description="sustained by all channels of a memory controller together"
     )
+
+
+class ProcessorCache(Section):
+    """The last-level cache of each socket, and how fast a core copies."""
+
+    size: Annotated[int, SIZE, Field(ge=4096, le=2**40)] = Field(description="of one socket")
+    hit_bandwidth: Bandwidth = Field(description="copied with both ends in the cache")
+    miss_bandwidth: Bandwidth = Field(description="copied with neither end in the cache")
+    ddio: Annotated[int, SIZE, Field(ge=0, le=2**40)] = Field(
+        description="part of it that writes of devices may fill; 0: they go to memory"
+    )
+
+
+class Interconnect(Section):
+    """What joins sockets that have a memory controller each."""
+
+    latency: Latency = Field(description="each way")
+    bandwidth: Bandwidth = Field(description="of what leaves a socket")
 
 
 class Chipset(Section):
@@ -53,7 +73,14 @@ class Host(Description):
     """A host."""
 
     cpus: Annotated[int, Field(ge=1, le=4096)] = Field(description="processors")
+    sockets: Annotated[int, Field(ge=1, le=64)] = Field(
+        description="among which the processors are shared out evenly"
+    )
+    cache: ProcessorCache
     memory: Memory
+    interconnect: Interconnect | None = Field(
+        default=None, description="of hosts with a memory controller in each socket"
+    )
     chipset: Chipset
     root_port: RootPort | None = Field(default=None, description="of hosts with PCI Express")
     pcix_bridge: PcixBridge | None = Field(default=None, description="of hosts with PCI-X")

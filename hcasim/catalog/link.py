@@ -23,23 +23,25 @@ LANE_RATES = {
 }
 """Gbit/s of an InfiniBand lane, by its name (InfiniBand Architecture Specification volume 2)."""
 
+Speed = Literal["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR"]
+Width = Literal[1, 4, 8, 12]
+Gigabits = Literal[1, 10, 25, 40, 100]
 CableLength = Annotated[int, LENGTH, Field(ge=0, le=10**8)]
 Propagation = Annotated[int, DELAY, Field(ge=3335, le=10**5)]
+CreditUpdate = Annotated[int, SIZE, Field(ge=1, le=2**20)]
 
 
 class InfinibandLink(Section):
     """InfiniBand links (InfiniBand Architecture Specification volume 2)."""
 
     kind: Annotated[Literal["infiniband"], PLAIN] = "infiniband"
-    speed: Literal["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR"] = Field(
-        description="lane rate, by its InfiniBand name"
-    )
-    width: Literal[1, 4, 8, 12] = Field(description="lanes")
+    speed: Speed = Field(description="lane rate, by its InfiniBand name")
+    width: Width = Field(description="lanes")
     cable_length: CableLength = Field(description="length of each cable")
     propagation: Propagation = Field(
         description="delay of the cable; light in vacuum takes 3.336 ns/m"
     )
-    credit_update: Annotated[int, SIZE, Field(ge=1, le=2**20)] = Field(
+    credit_update: CreditUpdate = Field(
         description="receive buffer freed between two flow-control packets"
     )
 
@@ -48,9 +50,7 @@ class EthernetLink(Section):
     """Full-duplex Ethernet links that pause rather than lose (IEEE 802.3, 802.3x)."""
 
     kind: Annotated[Literal["ethernet"], PLAIN] = "ethernet"
-    gigabits: Literal[1, 10, 25, 40, 100] = Field(
-        description="data rate in Gbit/s, line coding taken off"
-    )
+    gigabits: Gigabits = Field(description="data rate in Gbit/s, line coding taken off")
     cable_length: CableLength = Field(description="length of each cable")
     propagation: Propagation = Field(
         description="delay of the cable; light in vacuum takes 3.336 ns/m"
@@ -58,6 +58,18 @@ class EthernetLink(Section):
 
 
 Link = Annotated[InfinibandLink | EthernetLink, Field(discriminator="kind")]
+
+
+class LinkChanges(Section):
+    """Where some links differ from the others."""
+
+    speed: Speed | None = None
+    width: Width | None = None
+    gigabits: Gigabits | None = None
+    cable_length: CableLength | None = None
+    propagation: Propagation | None = None
+    credit_update: CreditUpdate | None = None
+
 
 LARGEST_MTU = 9216
 

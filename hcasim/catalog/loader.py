@@ -9,6 +9,7 @@ from typing import Any
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.description import Description
+from hcasim.catalog.fields import Table, keys_of
 from hcasim.catalog.folders import MODELS, find_file, is_path, list_ids
 from hcasim.catalog.host import Host
 from hcasim.catalog.provenance import Parameter
@@ -70,7 +71,7 @@ def load(name: str, kind: str | None = None) -> Loaded:
     reader = Reader(kind, CLASSES[kind], find_file(name, kind))
     values = reader.read()
     if kind == "testbeds":
-        _check_default(reader, values)
+        _check_testbed(reader, values)
     if reader.faults:
         raise CatalogError(reader.faults)
     model, faults = build(CLASSES[kind], values)
@@ -79,13 +80,23 @@ def load(name: str, kind: str | None = None) -> Loaded:
     return Loaded(kind, reader.file, model, values, tuple(reader.parameters))
 
 
-def _check_default(reader: Reader, values: Mapping[str, Any]) -> None:
-    adapters, default = values.get("adapters", ()), values.get("default_adapter")
-    if default is not None and adapters and default not in adapters:
-        reader.fault(
-            ("default_adapter",),
-            f"found {default!r}; allowed: {one_of(adapters)}{nearest(default, adapters)}",
-        )
+def _check_testbed(reader: Reader, values: Mapping[str, Any]) -> None:
+    key = keys_of(Testbed)["nodes"]
+    assert isinstance(key, Table)
+    for place, nodes in key.parts("nodes", values.get("nodes", {})).items():
+        adapters, default = nodes.get("adapters", ()), nodes.get("default_adapter")
+        if default is not None and adapters and default not in adapters:
+            reader.fault(
+                (place, "default_adapter"),
+                f"found {default!r}; allowed: {one_of(adapters)}{nearest(default, adapters)}",
+            )
+    network = values.get("network", {})
+    for name, switch in network.get("switches", {}).items():
+        if not (network.get("switch") or switch.get("switch")):
+            reader.fault(
+                ("network", "switches", name, "switch"),
+                f"missing; allowed: {one_of(list_ids('switches'))}",
+            )
 
 
 def find_kind(name: str) -> str:

@@ -10,59 +10,134 @@ from pydantic import BaseModel, ConfigDict
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import Link
+from hcasim.catalog.network import Network, Wiring, wire
 from hcasim.catalog.provenance import Parameter
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
 
+_WORDS = {"id", "title", "notes", "references"}
 
-class Machine(BaseModel):
-    """A testbed with one adapter, resolved.
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class NodeGroup(_Frozen):
+    """Nodes that are alike.
+
+    Parameters:
+        name: of the group.
+        count: how many they are.
+        host: each of them.
+        adapter: in each of them.
+        stack: the software on each of them.
+        link: from each of their adapters' ports.
+    """
+
+    name: str
+    count: int
+    host: Host
+    adapter: Adapter
+    stack: Stack
+    link: Link
+
+
+class Machine(_Frozen):
+    """A testbed with its adapters, resolved.
 
     Parameters:
         id: the testbed's id.
         title: the testbed's title.
-        nodes: hosts; two if there is no switch.
-        adapter: the adapter in every host.
-        host: every host.
-        switch: the switch, or None if two hosts are connected back to back.
-        link: every link.
-        stack: the software on every host.
+        groups: the nodes, which are numbered group by group.
+        network: how they are connected.
+        switches: the model of each switch that has a name; under "" that of all others.
+        trunks: the link of each trunk that has a name; under "" that of all others.
         mtu: largest payload of an InfiniBand packet, or IP packet of an Ethernet frame, in bytes.
         overrides: what-if settings, as they were given.
         parameters: each value with its provenance.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     id: str
     title: str
-    nodes: int
-    adapter: Adapter
-    host: Host
-    switch: Switch | None
-    link: Link
-    stack: Stack
+    groups: tuple[NodeGroup, ...]
+    network: Network
+    switches: dict[str, Switch]
+    trunks: dict[str, Link]
     mtu: int
     overrides: dict[str, str]
     parameters: tuple[Parameter, ...]
 
+    @property
+    def nodes(self) -> int:
+        """Hosts with an adapter."""
+        return sum(group.count for group in self.groups)
+
+    @property
+    def adapter(self) -> Adapter:
+        """The adapter of the first group."""
+        return self.groups[0].adapter
+
+    @property
+    def host(self) -> Host:
+        """The host of the first group."""
+        return self.groups[0].host
+
+    @property
+    def stack(self) -> Stack:
+        """The software of the first group."""
+        return self.groups[0].stack
+
+    @property
+    def link(self) -> Link:
+        """The links of the first group."""
+        return self.groups[0].link
+
+    @property
+    def switch(self) -> Switch | None:
+        """The first model of a switch, or None if two hosts are connected back to back."""
+        return next(iter(self.switches.values()), None)
+
+    def place(self, node: int) -> tuple[NodeGroup, int]:
+        """The group of a node, counted from 0, and the LID of the first port of its adapter."""
+        first, lid = 0, 1
+        for group in self.groups:
+            if node < first + group.count:
+                return group, lid + (node - first) * group.adapter.ports
+            first, lid = first + group.count, lid + group.count * group.adapter.ports
+        raise ValueError(f"{self.id} has {first} nodes and none of number {node}")
+
+    @property
+    def sizes(self) -> list[tuple[str, int, int]]:
+        """Name, number of nodes and ports of each node's adapter, group by group."""
+        return [(group.name, group.count, group.adapter.ports) for group in self.groups]
+
+    @cached_property
+    def wiring(self) -> Wiring:
+        """Which cable goes where."""
+        return wire(self.network, self.sizes, self.switches, self.trunks)
+
     @cached_property
     def digest(self) -> str:
         """Hexadecimal digest of all values: equal machines have equal digests in any process."""
-        words = {"id", "title", "notes", "references"}
+        parts = {"adapter": _WORDS, "host": _WORDS, "stack": _WORDS}
         values = self.model_dump_json(
             exclude={
                 "id": True,
                 "title": True,
                 "overrides": True,
                 "parameters": True,
-                "adapter": words,
-                "host": words,
-                "switch": words,
-                "stack": words,
+                "groups": {"__all__": parts},
+                "switches": dict.fromkeys(self.switches, _WORDS),
             }
         )
         return hashlib.sha256(values.encode()).hexdigest()
+
+    def __getstate__(self) -> dict[object, object]:
+        """Leave out what is derived."""
+        state = super().__getstate__()
+        derived = ("wiring", "digest")
+        inner = {name: one for name, one in state["__dict__"].items() if name not in derived}
+        return {**state, "__dict__": inner}
 
     def __hash__(self) -> int:
         return hash(self.digest)

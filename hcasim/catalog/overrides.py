@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import BaseModel
 
 from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
 from hcasim.catalog.loader import Loaded, load
-from hcasim.catalog.provenance import Parameter
+from hcasim.catalog.provenance import Parameter, Value
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import UnitError
 
@@ -20,52 +20,74 @@ BUS_KIND = f"{BUS}.kind"
 PREFIXES = ("adapter", "host", "switch", "link", "stack")
 
 
+def kind_of(name: str) -> str:
+    """What a part is: its name but for that of the group of nodes."""
+    return name.rpartition(".")[2]
+
+
 @dataclass
 class Part:
     """One description while it is being put together.
 
     Parameters:
+        name: where its paths begin.
         model: its class.
         values: nested tables of values in base units, which settings change.
         parameters: the same with provenance, by full path.
-        set_paths: paths that settings have changed.
+        own: what differs by its file from what it follows.
+        set_paths: settings that have changed it.
     """
 
+    name: str
     model: type[BaseModel]
     values: dict[str, Any]
     parameters: dict[str, Parameter]
-    set_paths: list[str]
+    own: set[str] = field(default_factory=set)
+    set_paths: list[str] = field(default_factory=list)
 
     @property
     def leaves(self) -> dict[str, Leaf]:
         return leaf_paths(self.model, self.values)
 
+    @property
+    def bus_paths(self) -> tuple[str, ...]:
+        """The settings that give it, if it is an adapter, the bus of another."""
+        return (BUS, BUS_KIND, f"{self.name}.bus", f"{self.name}.bus.kind")
+
+    def put(self, path: str, value: Value, leaf: Leaf, setting: str) -> None:
+        """Change one value, whose full path is given, for the sake of a setting."""
+        table = self.values
+        *sections, last = path.removeprefix(f"{self.name}.").split(".")
+        for section in sections:
+            table = table[section]
+            table = table.get(section, table)
+        table[last] = value
+        if setting not in self.set_paths:
+            self.set_paths.append(setting)
+        self.parameters[path] = self.parameters[path].changed(value, leaf.format(value), "--set")
+
 
 def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> str | None:
-    """Apply one setting; return the fault if there is one."""
+    """Apply one setting, to every group of nodes unless it names one; return the fault if any."""
     prefix, _, inner = path.partition(".")
     if prefix == "switch" and not switch:
         return f"--set {path}: there is no switch between two hosts back to back"
-    if prefix in PREFIXES and prefix not in parts:
+    if prefix in PREFIXES and not any(kind_of(name) == prefix for name in parts):
         return None  # its file is faulty and already reported
-    leaves = {
-        f"{name}.{leaf}": key for name, part in parts.items() for leaf, key in part.leaves.items()
-    }
-    if path not in leaves:
-        return f"--set {path}: {_unknown(path, leaves, parts)}"
-    part = parts[prefix]
-    leaf = leaves[path]
-    try:
-        value = leaf.read_argument(text)
-    except UnitError as error:
-        return f"--set {path}: {error}"
-    table = part.values
-    *sections, name = inner.split(".")
-    for section in sections:
-        table = table[section]
-    table[name] = value
-    part.set_paths.append(path)
-    part.parameters[path] = part.parameters[path].changed(value, leaf.format(value), "--set")
+    found: dict[str, list[tuple[Part, str, Leaf]]] = {}
+    for name, part in parts.items():
+        for inner, leaf in part.leaves.items():
+            for start in dict.fromkeys((name, kind_of(name))):
+                found.setdefault(f"{start}.{inner}", []).append((part, f"{name}.{inner}", leaf))
+            if name == "trunk" and inner not in part.own:
+                found.setdefault(f"link.{inner}", []).append((part, f"{name}.{inner}", leaf))
+    if path not in found:
+        return f"--set {path}: {_unknown(path, found, parts)}"
+    for part, full, leaf in found[path]:
+        try:
+            part.put(full, leaf.read_argument(text), leaf, path)
+        except UnitError as error:
+            return f"--set {path}: {error}"
     return None
 
 
@@ -83,38 +105,42 @@ def replace_bus(part: Part, text: str, adapters: Sequence[str]) -> str | None:
     if other is None:
         allowed = [*by_kind, *others]
         return f"found {text!r}; allowed: {one_of(allowed)}{nearest(text, allowed)}"
-    take_section(part, "adapter", "bus", other, f"the bus of {other.model.id}")
-    part.set_paths.append(BUS)
+    take_section(part, "bus", other, f"the bus of {other.model.id}")
+    part.set_paths.append(f"{part.name}.bus")
     return None
 
 
-def take_section(part: Part, prefix: str, name: str, other: Loaded, words: str) -> None:
+def take_section(part: Part, name: str, other: Loaded, words: str) -> None:
     """Put a section of another description in the place of this one's; its sources say so."""
     part.values[name] = copy.deepcopy(other.values[name])
-    inside = f"{prefix}.{name}."
+    inside = f"{part.name}.{name}."
     for path in [path for path in part.parameters if path.startswith(inside)]:
         del part.parameters[path]
     for parameter in other.parameters:
-        path = f"{prefix}.{parameter.path}"
+        path = f"{part.name}.{parameter.path}"
         if path.startswith(inside):
             source = f"{words}: {parameter.source}"
             part.parameters[path] = replace(parameter, path=path, source=source)
 
 
-def _unknown(path: str, leaves: Mapping[str, Leaf], parts: Mapping[str, Part]) -> str:
+def _unknown(path: str, leaves: Iterable[str], parts: Mapping[str, Part]) -> str:
     """Say why a path cannot be set and which ones can."""
     prefix, _, inner = path.partition(".")
     if path == "mtu":
         return "found no such parameter; the MTU is chosen with --mtu"
-    if prefix not in PREFIXES:
-        hint = nearest(path, leaves) or nearest(prefix, PREFIXES)
+    starts = dict.fromkeys((*map(kind_of, parts), *(n.partition(".")[0] for n in parts)))
+    if prefix not in starts:
+        hint = nearest(path, leaves) or nearest(prefix, starts)
         suffix = [leaf for leaf in leaves if leaf.endswith(f".{path}")]
         if suffix:
             hint = f"; did you mean {one_of([repr(leaf) for leaf in suffix])}?"
-        starts = one_of([f"{name}." for name in PREFIXES])
-        return f"unknown parameter; allowed: paths that start with {starts}{hint}"
-    if inner in leaf_paths(parts[prefix].model):
-        return _elsewhere(prefix, inner, leaves, parts[prefix])
+        allowed = one_of([f"{name}." for name in starts])
+        return f"unknown parameter; allowed: paths that start with {allowed}{hint}"
+    for name, part in parts.items():
+        start = name if path.startswith(f"{name}.") else kind_of(name)
+        inner = path.removeprefix(f"{start}.")
+        if inner != path and inner in leaf_paths(part.model):
+            return _elsewhere(start, inner, leaves, part)
     section = path
     while not any(leaf.startswith(f"{section}.") for leaf in leaves):
         section = section.rpartition(".")[0]
@@ -123,7 +149,7 @@ def _unknown(path: str, leaves: Mapping[str, Leaf], parts: Mapping[str, Part]) -
     return f"unknown parameter; {_inside(section, leaves)}{nearest(path, leaves)}"
 
 
-def _elsewhere(prefix: str, inner: str, leaves: Mapping[str, Leaf], part: Part) -> str:
+def _elsewhere(prefix: str, inner: str, leaves: Iterable[str], part: Part) -> str:
     """Say why a parameter that descriptions may have is not in this one."""
     section, table, model = prefix, part.values, part.model
     for name in inner.split("."):
@@ -140,7 +166,7 @@ def _elsewhere(prefix: str, inner: str, leaves: Mapping[str, Leaf], part: Part) 
     return f"there is no {section}.{name} here; {_inside(section, leaves)}"
 
 
-def _inside(section: str, leaves: Mapping[str, Leaf]) -> str:
+def _inside(section: str, leaves: Iterable[str]) -> str:
     """List what a section holds: its parameters, and its own sections as `name.*`."""
     names: dict[str, None] = {}
     for leaf in leaves:

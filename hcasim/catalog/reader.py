@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +20,7 @@ from hcasim.ground.toml import read_toml
 from hcasim.ground.units import UnitError
 
 _LEAF_KEYS = ("value", "evidence", "source", "fit", "claims")
+_NAME = re.compile(r"[\w-]+")
 
 
 class Reader:
@@ -60,7 +63,7 @@ class Reader:
         for name, key in keys.items():
             here = (*path, name)
             if name not in table:
-                if _needed(key):
+                if key.required:
                     self.fault(here, f"missing; {_wanted(key)}")
                 continue
             raw = table[name]
@@ -75,6 +78,16 @@ class Reader:
     def table(self, key: Table, raw: object, path: tuple[str, ...], values: dict[str, Any]) -> None:
         if not isinstance(raw, dict):
             self.fault(path, f"found {raw!r}; allowed: a table [{'.'.join(path)}]")
+            return
+        if key.named:
+            alone = not raw or bool(raw.keys() & keys_of(key.models[""]).keys())
+            sections: dict[str, Any] = {}
+            for label, one in {"": raw}.items() if alone else raw.items():
+                if not alone and not _NAME.fullmatch(label):
+                    self.fault((*path, label), "odd name; allowed: letters, digits, - and _")
+                here = path if alone else (*path, label)
+                self.table(replace(key, named=False), one, here, sections)
+            values[path[-1]] = sections
             return
         kinds = list(key.models)
         kind = raw.get("kind", "") if kinds != [""] else ""
@@ -256,12 +269,13 @@ class Reader:
             table = values.get(name)
             if not isinstance(key, Table) or table is None:
                 continue
-            child = key.models[table.get("kind", "")]
-            if _complete(child, table):
-                _, faults = build(child, table, (*path, name))
-                self.faults += [f"{self.where}: {fault}" for fault in faults]
-            else:
-                self.check_sections(child, table, (*path, name))
+            for part, one in key.parts(name, table).items():
+                child, here = key.models[one.get("kind", "")], (*path, *part.split("."))
+                if _complete(child, one):
+                    _, faults = build(child, one, here)
+                    self.faults += [f"{self.where}: {fault}" for fault in faults]
+                else:
+                    self.check_sections(child, one, here)
 
 
 def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | None:
@@ -282,17 +296,13 @@ def _complete(model: type[BaseModel], table: Mapping[str, Any]) -> bool:
     """Whether a section has all that it needs, in its own sections too."""
     for name, key in keys_of(model).items():
         if name not in table:
-            if _needed(key):
+            if key.required:
                 return False
         elif isinstance(key, Table):
-            inner = table[name]
-            if not _complete(key.models[inner.get("kind", "")], inner):
-                return False
+            for inner in key.parts(name, table[name]).values():
+                if not _complete(key.models[inner.get("kind", "")], inner):
+                    return False
     return True
-
-
-def _needed(key: Leaf | PlainKey | Table) -> bool:
-    return isinstance(key, Leaf) or key.required
 
 
 def _wanted(key: Leaf | PlainKey | Table) -> str:

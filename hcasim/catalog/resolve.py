@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import copy
+import re
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, TypeVar
-
-from pydantic import BaseModel
+from itertools import islice
+from typing import Any
 
 from hcasim.catalog.adapter import Adapter
+from hcasim.catalog.assembly import gather, models_of, starts_of, trunks_of
 from hcasim.catalog.consistency import contradictions
 from hcasim.catalog.fields import Leaf, keys_of
-from hcasim.catalog.folders import find_file, list_ids
-from hcasim.catalog.host import Host
+from hcasim.catalog.folders import find_file
 from hcasim.catalog.link import MTUS, mtu_fault
 from hcasim.catalog.loader import load
-from hcasim.catalog.machine import Machine
-from hcasim.catalog.overrides import BUS, BUS_KIND, Part, override, replace_bus
+from hcasim.catalog.machine import Machine, NodeGroup
+from hcasim.catalog.network import BackToBack, Network
+from hcasim.catalog.overrides import BUS, BUS_KIND, PREFIXES, Part, kind_of, override
 from hcasim.catalog.provenance import Parameter
-from hcasim.catalog.slots import plug
-from hcasim.catalog.stack import Stack
-from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
 from hcasim.catalog.validate import build
 from hcasim.ground.errors import CatalogError, nearest
-
-M = TypeVar("M", bound=BaseModel)
 
 
 def resolve(
@@ -69,97 +63,67 @@ def resolve(
         raise CatalogError(faults) from None
     testbed = bed.model
     assert isinstance(testbed, Testbed)
-
-    parts: dict[str, Part] = {}
-    wanted = {
-        "adapter": ("adapters", adapter or testbed.default_adapter),
-        "host": ("hosts", testbed.host),
-        "switch": ("switches", testbed.switch),
-        "link": ("", ""),
-        "stack": ("stacks", testbed.stack),
-    }
-    for name, (kind, identifier) in wanted.items():
-        if name == "link":
-            own = [p for p in bed.parameters if p.path.startswith("link.")]
-            parts[name] = _part(type(testbed.link), bed.values["link"], "", own)
-        elif name != "switch" or switch:
-            try:
-                loaded = load(identifier, kind)
-            except CatalogError as error:
-                faults += error.faults
-            else:
-                parts[name] = _part(
-                    type(loaded.model), loaded.values, f"{name}.", list(loaded.parameters)
-                )
-
-    if firmware_mode is not None and "adapter" in parts:
-        fault = _choose_firmware(parts["adapter"], firmware_mode)
-        if fault:
-            faults.append(fault)
-    for path in (BUS, BUS_KIND):
-        if path in settings and "adapter" in parts:
-            known = dict.fromkeys((*testbed.adapters, *list_ids("adapters")))
-            fault = replace_bus(parts["adapter"], settings[path], list(known))
-            if fault:
-                faults.append(f"--set {path}: {fault}")
-    if "adapter" in parts and "host" in parts:
-        identifier = wanted["adapter"][1]
-        measured = identifier in testbed.adapters and not {BUS, BUS_KIND} & settings.keys()
-        names = (testbed.host, identifier) if measured else None
-        faults += plug(parts["adapter"], parts["host"], names)
-    for path, text in settings.items():
-        if path in (BUS, BUS_KIND):
-            continue
-        fault = override(parts, path, text, switch)
-        if fault:
-            faults.append(fault)
+    # Back to back are two nodes of the only group, or one of each of the first two.
+    groups = testbed.nodes if switch else dict(islice(testbed.nodes.items(), 2))
+    network: Network = testbed.network if switch else BackToBack()
+    parts = gather(bed, groups, network, adapter, settings, faults)
+    adapters = [part for name, part in parts.items() if kind_of(name) == "adapter"]
+    if firmware_mode is not None:
+        chosen = [_choose_firmware(part, firmware_mode) for part in adapters]
+        faults += dict.fromkeys(fault for fault in chosen if fault)
+    buses = {BUS, BUS_KIND}.union(*(part.bus_paths for part in adapters))
+    rest = [path for path in settings if path not in buses]
+    found: dict[str, str | None] = dict.fromkeys(rest)
+    # What is said of all comes before what is said of one group.
+    for path in sorted(rest, key=lambda path: path.partition(".")[0] not in PREFIXES):
+        found[path] = override(parts, path, settings[path], switch)
+    faults += [fault for fault in found.values() if fault]
     size = {p.path: p for p in bed.parameters}["mtu"]
     if mtu is not None:
         size, fault = _chosen_mtu(size, mtu, testbed.link.kind)
         if fault:
             faults.append(fault)
-    built: dict[str, BaseModel] = {}
+    built: dict[str, Any] = {}
     for name, part in parts.items():
-        model, broken = build(part.model, part.values, (name,))
+        model, broken = build(part.model, part.values, name.split("."))
         faults += [f"--set {', '.join(part.set_paths)}: {fault}" for fault in broken]
-        if model is not None:
-            built[name] = model
+        built[name] = model
     if faults:
         raise CatalogError(faults)
 
-    nodes = {p.path: p for p in bed.parameters}["nodes"]
+    network = built.get("network", network)
+    counted = [p for p in bed.parameters if re.fullmatch(r"nodes\.(.*\.)?count", p.path)]
     if not switch:
-        nodes = nodes.changed(2, "2", "two hosts back to back")
-    parameters = [p for part in parts.values() for p in part.parameters.values()]
+        counted = [
+            one.changed(2 // len(groups), str(2 // len(groups)), "two hosts back to back")
+            for one in counted[: len(groups)]
+        ]
     machine = Machine(
         id=testbed.id,
         title=testbed.title,
-        nodes=int(nodes.value),
-        adapter=_typed(built["adapter"], Adapter),
-        host=_typed(built["host"], Host),
-        switch=_typed(built["switch"], Switch) if switch else None,
-        link=_typed(built["link"], type(testbed.link)),
-        stack=_typed(built["stack"], Stack),
+        groups=tuple(
+            NodeGroup(
+                name=name,
+                count=int(count.value),
+                **{part: built[start + part] for part in ("adapter", "host", "stack", "link")},
+            )
+            for (name, start), count in zip(starts_of(groups).items(), counted, strict=True)
+        ),
+        network=network,
+        switches={name: built[f"{name}.switch".lstrip(".")] for name in models_of(network)},
+        trunks=trunks_of(network, built.get("trunk", testbed.link), testbed.id),
         mtu=int(size.value),
         overrides=settings,
-        parameters=(*parameters, nodes, size),
+        parameters=(
+            *(one for part in parts.values() for one in part.parameters.values()),
+            *counted,
+            size,
+        ),
     )
     clashes = contradictions(machine)
     if clashes:
         raise CatalogError(f"{testbed_id}: {clash}" for clash in clashes)
     return machine
-
-
-def _part(
-    model: type[BaseModel], values: Mapping[str, Any], prefix: str, parameters: list[Parameter]
-) -> Part:
-    named = [replace(p, path=prefix + p.path) for p in parameters]
-    return Part(model, copy.deepcopy(dict(values)), {p.path: p for p in named}, [])
-
-
-def _typed(model: BaseModel, kind: type[M]) -> M:
-    assert isinstance(model, kind)
-    return model
 
 
 def _choose_firmware(part: Part, mode: str) -> str | None:
@@ -168,7 +132,7 @@ def _choose_firmware(part: Part, mode: str) -> str | None:
     if mode not in leaf.choices:
         close = nearest(mode, map(str, leaf.choices))
         return f"firmware_mode: found {mode!r}; allowed: {leaf.allowed}{close}"
-    path = "adapter.firmware_mode"
+    path = f"{part.name}.firmware_mode"
     part.values["firmware_mode"] = mode
     part.parameters[path] = part.parameters[path].changed(mode, mode, "chosen for this run")
     return None

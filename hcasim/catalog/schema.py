@@ -36,7 +36,7 @@ def _object(model: type[BaseModel], depth: int = DEPTH) -> dict[str, Any]:
             continue
         schema = _schema(key, depth - 1)
         properties[name] = {**schema, "description": description} if description else schema
-        if isinstance(key, Leaf) or key.required:
+        if key.required:
             required.append(name)
     return {
         "type": "object",
@@ -49,7 +49,10 @@ def _object(model: type[BaseModel], depth: int = DEPTH) -> dict[str, Any]:
 def _schema(key: Leaf | PlainKey | Table, depth: int) -> dict[str, Any]:
     if isinstance(key, Table):
         objects = [_object(model, depth) for model in key.models.values()]
-        return objects[0] if len(objects) == 1 else {"oneOf": objects}
+        one = objects[0] if len(objects) == 1 else {"oneOf": objects}
+        if key.named:
+            return {"oneOf": [one, {"type": "object", "additionalProperties": one}]}
+        return one
     if isinstance(key, PlainKey):
         if key.many:
             return {"type": "array", "items": {"type": "string"}}

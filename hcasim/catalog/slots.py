@@ -33,7 +33,7 @@ def plug(adapter: Part, host: Part, names: tuple[str, str] | None) -> list[str]:
         ]
     for name in missing:
         words = f"no {name} in this host; that of {STAND_IN}"
-        take_section(host, "host", name, load(STAND_IN, "hosts"), words)
+        take_section(host, name, load(STAND_IN, "hosts"), words)
     return []
 
 

@@ -6,31 +6,49 @@ from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from hcasim.catalog.description import Description, Name, Refers
-from hcasim.catalog.link import Link, mtu_fault
+from hcasim.catalog.description import PLAIN, Description, Refers, Section
+from hcasim.catalog.link import Link, LinkChanges, mtu_fault
+from hcasim.catalog.network import Network
 from hcasim.ground.units import SIZE, format_size
 
 AdapterName = Annotated[str, Refers("adapters")]
 HostName = Annotated[str, Refers("hosts")]
-SwitchName = Annotated[str, Refers("switches")]
 StackName = Annotated[str, Refers("stacks")]
 
 
-class Testbed(Description):
-    """An installation on which an experiment was run."""
+class Nodes(Section):
+    """A group of nodes that are alike."""
 
-    __test__ = False
-
-    paper: Name = Field(description="where the experiment was published")
-    nodes: Annotated[int, Field(ge=2, le=65536)] = Field(description="hosts with an adapter")
+    count: Annotated[int, Field(ge=1, le=65536)] = Field(description="hosts with an adapter")
     host: HostName
+    stack: StackName
     adapters: Annotated[tuple[str, ...], Refers("adapters")] = Field(
         min_length=1, description="adapters that were measured"
     )
-    default_adapter: AdapterName
-    switch: SwitchName
-    stack: StackName
+    default_adapter: AdapterName = Field(default="", description="of them, if not the first")
+    ports: Annotated[int | None, Field(ge=1, le=256)] = Field(
+        default=None, description="ports of each adapter that have a cable, if not all have"
+    )
+    link: LinkChanges | None = Field(default=None, description="where their links differ")
+
+    @property
+    def adapter(self) -> str:
+        """The adapter unless another is chosen."""
+        return self.default_adapter or self.adapters[0]
+
+
+class Testbed(Description):
+    """An installation on which experiments are run."""
+
+    __test__ = False
+
+    paper: Annotated[str, PLAIN] = Field(
+        default="", description="where an experiment on it was published"
+    )
+    nodes: dict[str, Nodes] = Field(description="all nodes, or several groups by name")
+    network: Network = Field(description="how they are connected")
     link: Link = Field(description="each link between an adapter and a switch")
+    trunk: LinkChanges | None = Field(default=None, description="where links of switches differ")
     # The kind of link tells what is allowed; a second pair of limits here would hide it.
     mtu: Annotated[int, SIZE, Field(ge=0, le=2**31)] = Field(
         description="largest payload of an InfiniBand packet, or IP packet of an Ethernet frame"

@@ -37,6 +37,8 @@ def _rule(
     for part in location:
         # The location also names the kind of a section, which is no key of the file.
         if isinstance(table, Mapping) and part in table:
-            names.append(str(part))
+            # Nor does the path name an only section twice that could be one of several.
+            if names[-1:] != [part]:
+                names.append(str(part))
             table = table[part]
     return f"{'.'.join(names)}: {message.removeprefix('Value error, ')}"

@@ -63,6 +63,11 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
         if calibration is not None:
             parameters = calibration.marked(machine)
         extra = {"adapter": machine.adapter.id, "host": machine.host.id, "stack": machine.stack.id}
+        if len(machine.groups) > 1:
+            extra = {
+                one.name: f"{one.count} x {one.host.id} with {one.adapter.id}, {one.stack.id}"
+                for one in machine.groups
+            }
         if machine.switch is not None:
             extra["switch"] = machine.switch.id
     elif adapter is not None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hcasim.bus import connect
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
 from hcasim.fabric import Fabric
 from hcasim.hca import HostChannelAdapter
-from hcasim.host import Core
+from hcasim.host import Host
+from hcasim.host.memory import SOCKET_BITS
 
 PAGE = 4096
 
@@ -16,63 +19,76 @@ class Node:
     """One host with its adapter.
 
     Attributes:
+        index: its number among the nodes of the machine.
+        group: what it is.
+        host: processors and memory.
         cores: one for each processor.
     """
 
     def __init__(self, sim: Simulator, machine: Machine, index: int) -> None:
+        group, lid = machine.place(index)
         self.name = f"node{index}"
+        self.index = index
         self.machine = machine
-        self.bus = connect(sim, machine.adapter.bus, machine.host, f"{self.name}.bus")
+        self.group = group
+        self.host = Host(sim, group.host, self.name)
+        self.cores = self.host.cores
+        self.bus = connect(self.host, group.adapter.bus, f"{self.name}.bus")
         self.adapter = HostChannelAdapter(
-            sim,
-            f"{self.name}.hca",
-            machine.adapter,
-            self.bus,
-            machine.link,
-            machine.mtu,
-            1 + index * machine.adapter.ports,
+            sim, f"{self.name}.hca", group.adapter, self.bus, group.link, machine.mtu, lid
         )
-        self.cores = [Core(sim, f"{self.name}.cpu{number}") for number in range(machine.host.cpus)]
-        self._next_address = PAGE
+        self._next_address = {0: PAGE}
 
-    def allocate(self, length: int, page_size: int = PAGE) -> int:
-        """Address of ``length`` fresh bytes of memory, aligned to a page of ``page_size`` bytes."""
-        address = -(-self._next_address // page_size) * page_size
-        self._next_address = address + -(-max(length, 1) // PAGE) * PAGE
+    def allocate(self, length: int, page_size: int = PAGE, socket: int = 0) -> int:
+        """Address of ``length`` fresh bytes of memory, aligned to a page of ``page_size`` bytes.
+
+        The adapter is attached to socket 0.
+
+        Raises:
+            ValueError: if there is no such socket.
+        """
+        if not 0 <= socket < self.host.memory.sockets:
+            raise ValueError(f"{self.name} has no socket {socket}")
+        free = self._next_address.get(socket, socket << SOCKET_BITS)
+        address = -(-free // page_size) * page_size
+        self._next_address[socket] = address + -(-max(length, 1) // PAGE) * PAGE
         return address
 
 
 class Cluster:
-    """Nodes joined by the machine's switch, or two nodes back to back if it has none.
+    """Nodes joined by the machine's network, or two nodes back to back if it has none.
 
     Args:
         machine: a resolved machine.
-        nodes: how many of its nodes to build; all of them by default.
+        nodes: which of its nodes to build, or how many of the first; all of them by default.
 
     Raises:
         ValueError: if the machine has fewer nodes, or has no switch and the nodes are not two.
     """
 
-    def __init__(self, sim: Simulator, machine: Machine, nodes: int | None = None) -> None:
-        count = machine.nodes if nodes is None else nodes
-        if count > machine.nodes:
-            raise ValueError(f"{machine.id} has {machine.nodes} nodes, not {count}")
+    def __init__(
+        self, sim: Simulator, machine: Machine, nodes: int | Sequence[int] | None = None
+    ) -> None:
+        wanted = machine.nodes if nodes is None else nodes
+        chosen = range(wanted) if isinstance(wanted, int) else wanted
+        if len(chosen) > machine.nodes:
+            raise ValueError(f"{machine.id} has {machine.nodes} nodes, not {len(chosen)}")
         self.sim = sim
         self.machine = machine
-        self.nodes = [Node(sim, machine, index) for index in range(count)]
-        self.fabric = Fabric(sim, machine.link)
-        ports = [node.adapter.ports for node in self.nodes]
+        self.nodes = [Node(sim, machine, index) for index in chosen]
+        self.fabric = Fabric(sim, machine.wiring)
         if machine.switch is None:
-            if count != 2:
-                raise ValueError(f"only two nodes can be joined without a switch, not {count}")
-            for a, b in zip(*ports, strict=True):
-                self.fabric.join(a, b)
+            if len(chosen) != 2:
+                raise ValueError(
+                    f"only two nodes can be joined without a switch, not {len(chosen)}"
+                )
+            a, b = self.nodes
+            for one, other in zip(a.adapter.ports, b.adapter.ports, strict=False):
+                self.fabric.join(one, other)
             return
-        switch = self.fabric.add_switch(machine.switch)
-        for node_ports in ports:
-            for port in node_ports:
-                self.fabric.attach(port, switch)
-        self.fabric.route()
+        for node in self.nodes:
+            for port in node.adapter.ports:
+                self.fabric.attach(port, node.group.link)
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that each serial resource was in use so far, by name."""

@@ -73,3 +73,8 @@ class SerialServer:
         self.free_at = end = start + duration_ps
         self.busy_ps += duration_ps
         return end
+
+    def reserve_series(self, arrival_ps: int, duration_ps: int, period_ps: int, count: int) -> None:
+        """Likewise for ``count`` requests that arrive a period apart and never wait."""
+        self.free_at = arrival_ps + (count - 1) * period_ps + duration_ps
+        self.busy_ps += count * duration_ps

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Protocol
 
 from hcasim.catalog import Link
 from hcasim.catalog import Switch as SwitchDescription
 from hcasim.engine import Probe, Simulator
 from hcasim.fabric.link import ReceiveBuffer, Transmitter
 from hcasim.fabric.packet import Packet
+
+
+class Routes(Protocol):
+    """What knows the outputs of switches."""
+
+    def output(self, switch: Switch, lid: int) -> int:
+        """The output of a switch towards a destination."""
 
 
 class SwitchInput:
@@ -22,7 +30,7 @@ class SwitchInput:
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Forward a packet ``latency`` after its first byte at the earliest."""
         switch = self._switch
-        output = switch.outputs[switch.routes[packet.lid]]
+        output = switch.routes.get(packet.lid) or switch.find(packet.lid)
         # The output may not run dry when it is faster than the input.
         start = max(head_at, tail_at - output.serialisation(packet)) + switch.latency_ps
         probe = switch.probe
@@ -39,23 +47,42 @@ class Switch:
 
     Args:
         description: ports, latency in ps, buffer in bytes per port.
-        link: the links on its ports.
+        number: of the switch in its network.
+        network: tells the output for a destination when it is first needed.
 
     Attributes:
-        routes: output port for each LID.
+        outputs: by port; None where nothing is connected.
+        routes: outputs by LID, as far as they have been needed.
     """
 
     def __init__(
-        self, sim: Simulator, description: SwitchDescription, link: Link, name: str
+        self,
+        sim: Simulator,
+        description: SwitchDescription,
+        name: str,
+        number: int,
+        network: Routes,
     ) -> None:
         self.sim = sim
         self.name = name
         self.probe = Probe(sim, name)
+        self.number = number
         self.latency_ps = description.latency
         self.buffer_bytes = description.buffer
-        self.outputs = [
-            Transmitter(sim, f"{name}.port{port + 1}", link, description.ports)
-            for port in range(description.ports)
-        ]
+        self.outputs: list[Transmitter | None] = [None] * description.ports
         self.inputs = [SwitchInput(self, port) for port in range(description.ports)]
-        self.routes: dict[int, int] = {}
+        self.routes: dict[int, Transmitter] = {}
+        self._network = network
+
+    def add_port(self, port: int, link: Link) -> Transmitter:
+        """Put a cable into a port."""
+        output = Transmitter(self.sim, f"{self.name}.port{port + 1}", link, len(self.outputs))
+        self.outputs[port] = output
+        return output
+
+    def find(self, lid: int) -> Transmitter:
+        """The output towards a destination, looked up for the first time."""
+        output = self.outputs[self._network.output(self, lid)]
+        assert output is not None
+        self.routes[lid] = output
+        return output

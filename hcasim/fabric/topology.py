@@ -1,12 +1,10 @@
-"""Adapter ports, switches and the links between them, with a route for every destination."""
+"""Adapter ports, switches and the links between them, as far as packets reach them."""
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Protocol
 
-from hcasim.catalog import Link
-from hcasim.catalog import Switch as SwitchDescription
+from hcasim.catalog import Link, Way, Wiring
 from hcasim.engine import Simulator
 from hcasim.fabric.link import ReceiveBuffer, Receiver, Transmitter, connect_ports
 from hcasim.fabric.switch import Switch
@@ -22,46 +20,40 @@ class EndPort(Receiver, Protocol):
 
 
 class Fabric:
-    """A graph of adapter ports and switches.
+    """The part of a network that somebody uses.
 
-    Build it with :meth:`add_switch`, :meth:`attach` and :meth:`join`, then call :meth:`route`.
+    A switch is built when the first adapter port on it is attached or the first packet is sent to
+    it, and finds the output for a destination when the first packet for it comes.
 
     Args:
-        link: description of every link.
+        wiring: the whole network.
     """
 
-    def __init__(self, sim: Simulator, link: Link) -> None:
+    def __init__(self, sim: Simulator, wiring: Wiring) -> None:
         self.sim = sim
-        self.link = link
-        self.switches: list[Switch] = []
-        self._ends: list[EndPort] = []
-        self._place: dict[int, tuple[Switch, int]] = {}
-        self._trunks: dict[Switch, list[tuple[int, Switch]]] = {}
-        self._used: dict[Switch, int] = {}
+        self.wiring = wiring
+        self._switches: dict[int, Switch] = {}
 
-    def add_switch(self, description: SwitchDescription, name: str = "") -> Switch:
-        """Add a switch."""
-        switch = Switch(self.sim, description, self.link, name or f"switch{len(self.switches)}")
-        self.switches.append(switch)
-        self._trunks[switch] = []
-        self._used[switch] = 0
-        return switch
+    @property
+    def switches(self) -> list[Switch]:
+        """Those that have been built, in the order of the wiring."""
+        return [self._switches[number] for number in sorted(self._switches)]
 
-    def attach(self, end: EndPort, switch: Switch) -> None:
-        """Connect an adapter port to the next free port of a switch."""
-        port = self._take_port(switch)
+    def attach(self, end: EndPort, link: Link) -> None:
+        """Connect an adapter port to its place, over a link."""
+        number, port = self.wiring.places[end.lid - 1]
+        switch = self.switch(number)
+        output = switch.add_port(port, link)
         connect_ports(
             end.transmitter,
             end,
             end.buffer_bytes,
-            switch.outputs[port],
+            output,
             switch.inputs[port],
             switch.buffer_bytes,
         )
-        end.buffer = ReceiveBuffer(switch.outputs[port], end.transmitter)
-        switch.inputs[port].buffer = ReceiveBuffer(end.transmitter, switch.outputs[port])
-        self._place[end.lid] = (switch, port)
-        self._ends.append(end)
+        end.buffer = ReceiveBuffer(output, end.transmitter)
+        switch.inputs[port].buffer = ReceiveBuffer(end.transmitter, output)
 
     def join(self, a: EndPort, b: EndPort) -> None:
         """Connect two adapter ports back to back."""
@@ -69,51 +61,40 @@ class Fabric:
         a.buffer = ReceiveBuffer(b.transmitter, a.transmitter)
         b.buffer = ReceiveBuffer(a.transmitter, b.transmitter)
 
-    def trunk(self, a: Switch, b: Switch) -> None:
-        """Connect two switches with one link."""
-        port_a, port_b = self._take_port(a), self._take_port(b)
-        connect_ports(
-            a.outputs[port_a],
-            a.inputs[port_a],
-            a.buffer_bytes,
-            b.outputs[port_b],
-            b.inputs[port_b],
-            b.buffer_bytes,
-        )
-        a.inputs[port_a].buffer = ReceiveBuffer(b.outputs[port_b], a.outputs[port_a])
-        b.inputs[port_b].buffer = ReceiveBuffer(a.outputs[port_a], b.outputs[port_b])
-        self._trunks[a].append((port_a, b))
-        self._trunks[b].append((port_b, a))
+    def switch(self, number: int) -> Switch:
+        """The switch of this number."""
+        found = self._switches.get(number)
+        if found is None:
+            wiring = self.wiring
+            name, model = wiring.names[number], wiring.models[number]
+            found = self._switches[number] = Switch(self.sim, model, name, number, self)
+        return found
 
-    def route(self) -> None:
-        """Fill every switch's table with shortest paths, parallel trunks shared by LID."""
-        for lid, (home, port) in self._place.items():
-            distance = {home: 0}
-            queue = deque([home])
-            while queue:
-                switch = queue.popleft()
-                for _, neighbour in self._trunks[switch]:
-                    if neighbour not in distance:
-                        distance[neighbour] = distance[switch] + 1
-                        queue.append(neighbour)
-            for switch in distance:
-                if switch is home:
-                    switch.routes[lid] = port
-                    continue
-                closer = [
-                    out
-                    for out, neighbour in self._trunks[switch]
-                    if distance[neighbour] < distance[switch]
-                ]
-                switch.routes[lid] = closer[lid % len(closer)]
+    def output(self, switch: Switch, lid: int) -> int:
+        """The output of a switch towards a destination; its cable is connected if it is not yet.
+
+        Raises:
+            ValueError: if nobody is attached there.
+        """
+        way = self.wiring.out(switch.number, lid)
+        if not isinstance(way, Way):
+            if switch.outputs[way] is None:
+                raise ValueError(f"no node with LID {lid} was built")
+            return way
+        if switch.outputs[way.port] is None:
+            self._connect(switch, way)
+        return way.port
+
+    def _connect(self, near: Switch, way: Way) -> None:
+        far = self.switch(way.neighbour)
+        there, back = near.add_port(way.port, way.link), far.add_port(way.far_port, way.link)
+        near_input, far_input = near.inputs[way.port], far.inputs[way.far_port]
+        connect_ports(there, near_input, near.buffer_bytes, back, far_input, far.buffer_bytes)
+        near_input.buffer = ReceiveBuffer(back, there)
+        far_input.buffer = ReceiveBuffer(there, back)
 
     def transmitters(self) -> list[Transmitter]:
         """Every direction of every link of the switches."""
-        return [output for switch in self.switches for output in switch.outputs]
-
-    def _take_port(self, switch: Switch) -> int:
-        port = self._used[switch]
-        if port >= len(switch.outputs):
-            raise ValueError(f"{switch.name} has {len(switch.outputs)} ports and all are in use")
-        self._used[switch] = port + 1
-        return port
+        return [
+            output for switch in self.switches for output in switch.outputs if output is not None
+        ]

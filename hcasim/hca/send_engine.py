@@ -47,8 +47,6 @@ class SendEngine:
         self._probe = Probe(sim, self.server.name)
         self.wqes_fetched = 0
         self._size_of = transport(adapter.protocol).wire.size
-        # Both ends agree on it when they connect, and all adapters of a machine are alike.
-        self._outstanding = min(adapter.requester.outstanding, adapter.responder.outstanding)
         self._dma = dma
         self._ports = ports
         self._begin = begin
@@ -105,7 +103,8 @@ class SendEngine:
         """
         entry = qp.current
         assert entry is not None
-        if entry.awaits_response and entry.sent == 0 and qp.outstanding_reads >= self._outstanding:
+        full = qp.outstanding_reads >= qp.max_rd_atomic
+        if full and entry.awaits_response and entry.sent == 0:
             qp.stalled = True
             self._leave(qp)
             return

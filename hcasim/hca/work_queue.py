@@ -329,6 +329,7 @@ class QueuePair:
         self.next_psn = 0
         self.since_ack_request = 0
         self.outstanding_reads = 0
+        self.max_rd_atomic = 1
         self.stalled = False
         self.rnr_tries = 0
         self.rnr_waiting = False
@@ -342,9 +343,14 @@ class QueuePair:
     def __str__(self) -> str:
         return f"qp {self.qpn}"
 
-    def connect(self, mtu: int, remote_lid: int, remote_qpn: int) -> None:
-        """Make it ready to send to and receive from a remote queue pair."""
+    def connect(self, mtu: int, remote_lid: int, remote_qpn: int, max_rd_atomic: int) -> None:
+        """Make it ready to send to and receive from a remote queue pair.
+
+        Args:
+            max_rd_atomic: reads and atomics that both ends agree to have outstanding at once.
+        """
         self.mtu = mtu
+        self.max_rd_atomic = max_rd_atomic
         self.remote_lid = remote_lid
         self.remote_qpn = remote_qpn
         self.state = State.RTS

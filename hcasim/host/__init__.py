@@ -1,6 +1,7 @@
-"""The machine around the adapter: processors and memory behind the chipset."""
+"""The machine around the adapter: processors with their caches, memory, and the chipset."""
 
-from hcasim.host.cpu import Core
-from hcasim.host.memory import HostMemory
+from hcasim.host.chipset import Chipset
+from hcasim.host.core import Core
+from hcasim.host.host import Host
 
-__all__ = ["Core", "HostMemory"]
+__all__ = ["Chipset", "Core", "Host"]

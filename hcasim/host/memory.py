@@ -1,22 +1,88 @@
-"""Main memory: a bandwidth that all share."""
+"""Memory: a controller for each socket, or one for all of them, and what joins them."""
 
 from __future__ import annotations
 
-from hcasim.catalog import Host
+from typing import NamedTuple
+
+from hcasim.catalog import Host as Description
 from hcasim.engine import Rate, SerialServer, Simulator
 
+SOCKET_BITS = 40
+"""An address holds above so many bits the number of the socket whose memory it is in."""
 
-class HostMemory:
-    """Memory behind the memory controller.
+
+class Channel(SerialServer):
+    """Moves bytes at a bandwidth, one transfer after the other.
 
     Args:
-        host: description of the machine; bandwidth in B/s.
+        bandwidth: in B/s.
     """
 
-    def __init__(self, sim: Simulator, host: Host, name: str) -> None:
-        self.controller = SerialServer(sim, f"{name}.memory")
-        self._rate = Rate.from_bandwidth(host.memory.bandwidth)
+    __slots__ = ("rate",)
 
-    def transfer(self, size_bytes: int) -> int:
-        """Move ``size_bytes`` over the memory channels; return the time in ps of the last byte."""
-        return self.controller.reserve(self._rate.time(size_bytes))
+    def __init__(self, sim: Simulator, name: str, bandwidth: int) -> None:
+        super().__init__(sim, name)
+        self.rate = Rate.from_bandwidth(bandwidth)
+
+
+class Path(NamedTuple):
+    """What bytes pass between a socket and the memory that holds them.
+
+    Attributes:
+        channels: the memory controller, and the interconnect if the memory is another socket's.
+        latency: of the interconnect, in ps.
+    """
+
+    channels: tuple[Channel, ...]
+    latency: int
+
+    def transfer(self, size: int) -> int:
+        """Move ``size`` bytes; return when the last one has passed, in ps."""
+        last = 0
+        for channel in self.channels:
+            end = channel.reserve(channel.rate.time(size))
+            if end > last:
+                last = end
+        return last
+
+
+class Memory:
+    """The memory of a host.
+
+    Where sockets have a memory controller each, what leaves one passes its own link of the
+    interconnect, which is as fast in the other direction. Otherwise one controller serves all.
+
+    Attributes:
+        sockets: how many there are.
+        controllers: one, or one for each socket.
+        latency: of the interconnect, in ps.
+        links: the interconnect, by the socket that data leave.
+    """
+
+    def __init__(self, sim: Simulator, description: Description, name: str) -> None:
+        bandwidth, joined = description.memory.bandwidth, description.interconnect
+        self.sockets = description.sockets
+        self.latency = 0
+        self.links: list[Channel] = []
+        if joined is None:
+            self.controllers = [Channel(sim, f"{name}.memory", bandwidth)]
+            return
+        sockets = range(self.sockets)
+        self.latency = joined.latency
+        self.controllers = [Channel(sim, f"{name}.memory{n}", bandwidth) for n in sockets]
+        self.links = [Channel(sim, f"{name}.interconnect{n}", joined.bandwidth) for n in sockets]
+
+    def paths(self, socket: int, *, away: bool) -> list[Path]:
+        """The ways from the memory of each socket to one socket, or ``away`` from it."""
+        if not self.links:
+            return [Path((self.controllers[0],), 0)] * self.sockets
+        return [
+            Path((controller,), 0)
+            if home == socket
+            else Path((controller, self.links[socket if away else home]), self.latency)
+            for home, controller in enumerate(self.controllers)
+        ]
+
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that each controller and link was in use so far, by name."""
+        return {one.name: one.busy_ps for one in (*self.controllers, *self.links)}

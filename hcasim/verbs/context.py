@@ -26,7 +26,7 @@ class Context:
         self.adapter = node.adapter
         self.core = node.cores[core]
         self.probe = Probe(sim, self.core.name)
-        self.stack = node.machine.stack
+        self.stack = node.group.stack
 
     def alloc_pd(self) -> PD:
         """A new protection domain."""

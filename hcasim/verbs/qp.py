@@ -100,7 +100,9 @@ class QP:
             raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {allowed}")
         self._qp.rnr_retry = rnr_retry
         self._qp.rnr_timer_ps = min_rnr_timer_ps
-        self._qp.connect(mtu, remote.lid, remote.qp_num)
+        answers = remote.context.adapter.description.responder.outstanding
+        reads = min(adapter.description.requester.outstanding, answers)
+        self._qp.connect(mtu, remote.lid, remote.qp_num, reads)
 
     def post_send(self, wr: SendWR) -> Generator[Event, object, int]:
         """Post a request to the send queue and ring the doorbell.

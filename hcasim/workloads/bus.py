@@ -8,6 +8,7 @@ from hcasim.bus import Bus, connect
 from hcasim.bus.base import Gather
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
+from hcasim.host import Host
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
@@ -44,7 +45,7 @@ class _Stream:
 
 
 def _bandwidth(sim: Simulator, machine: Machine, options: Options, kind: str) -> Result:
-    bus = connect(sim, machine.adapter.bus, machine.host, "bus")
+    bus = connect(Host(sim, machine.host, "host"), machine.adapter.bus, "bus")
     starts = {
         "r": lambda done: bus.read(0, options.size, done),
         "w": lambda done: bus.write(0, options.size, done),
@@ -92,7 +93,7 @@ def _latency(
     options: Options,
     operation: Callable[[Bus, Callable[[], None]], None],
 ) -> Result:
-    bus = connect(sim, machine.adapter.bus, machine.host, "bus")
+    bus = connect(Host(sim, machine.host, "host"), machine.adapter.bus, "bus")
     laps = Laps(options.warmup, options.iters, options.exact)
     while not laps.done:
         begin = sim.now

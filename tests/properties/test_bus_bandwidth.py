@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import Machine, PcieDevice, PcixDevice, resolve
 from hcasim.workloads import Options, run_point
+from tests.rig import refitted
 
 Kind = Literal["bw_rd", "bw_wr", "bw_rdwr"]
 
@@ -53,11 +54,10 @@ def bandwidth(kind: Kind, bus: str, device: dict[str, Any], size: int, window: i
     port = machine.host.root_port.model_copy(update=CREDITS)
     # The bus is to bind, not the memory behind it.
     memory = machine.host.memory.model_copy(update={"bandwidth": 10**12})
-    machine = machine.model_copy(
-        update={
-            "adapter": machine.adapter.model_copy(update={"bus": described}),
-            "host": machine.host.model_copy(update={"root_port": port, "memory": memory}),
-        }
+    machine = refitted(
+        machine,
+        adapter=machine.adapter.model_copy(update={"bus": described}),
+        host=machine.host.model_copy(update={"root_port": port, "memory": memory}),
     )
     options = Options(size=size, window=window, iters=960 // window, warmup=5, exact=True)
     return float(run_point(kind, machine, options).row["bandwidth_MBps"])

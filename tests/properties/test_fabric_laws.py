@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcasim.catalog import EthernetLink, InfinibandLink, Link
+from hcasim.catalog import EthernetLink, InfinibandLink, Link, Wiring
 from hcasim.catalog import Switch as Description
 from hcasim.engine import Rate, Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
@@ -147,20 +147,18 @@ class Run:
         description = Description(
             id="invented", title="Invented", ports=8, latency=LATENCY, buffer=shape.buffer
         )
-        fabric = Fabric(self.sim, self.link)
-        self.ends: list[End] = []
-        self.home: list[int] = []
-        for index, count in enumerate(shape.ends):
-            switch = fabric.add_switch(description)
-            for _ in range(count):
-                self.ends.append(End(self.sim, len(self.ends) + 1, self.link, shape))
-                self.home.append(index)
-                fabric.attach(self.ends[-1], switch)
-            if index:
-                for _ in range(shape.trunks):
-                    fabric.trunk(fabric.switches[index - 1], switch)
-        fabric.route()
-        self.fabric = fabric
+        wiring = Wiring()
+        self.home = [index for index, count in enumerate(shape.ends) for _ in range(count)]
+        for index in range(len(shape.ends)):
+            wiring.add_switch(f"switch{index}", description)
+        for node, switch in enumerate(self.home):
+            wiring.attach(node, 1, switch)
+        for index in range(1, len(shape.ends)):
+            wiring.trunk(index - 1, index, self.link, shape.trunks)
+        self.fabric = fabric = Fabric(self.sim, wiring)
+        self.ends = [End(self.sim, n + 1, self.link, shape) for n in range(len(self.home))]
+        for end in self.ends:
+            fabric.attach(end, self.link)
         self.sent: list[Message] = []
         for number, message in enumerate(sorted(traffic, key=lambda m: m.at)):
             source, target = (n % len(self.ends) for n in (message.source, message.target))

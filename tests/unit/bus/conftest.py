@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from hcasim.bus import PcieBus, PcixBus, connect
-from hcasim.catalog import Host, PcieDevice, PcixDevice
-from hcasim.catalog.host import Chipset, Memory, PcixBridge, RootPort
+from hcasim.catalog import Host as Description
+from hcasim.catalog import PcieDevice, PcixDevice
+from hcasim.catalog.host import Chipset, Memory, PcixBridge, ProcessorCache, RootPort
 from hcasim.engine import Simulator
+from hcasim.host import Host
 
 PCIE = PcieDevice(
     generation=1,
@@ -25,7 +27,7 @@ PCIX = PcixDevice(
 )
 
 
-def host(**port: int) -> Host:
+def host(**port: int) -> Description:
     """Memory latencies of 400 and 100 ns, 50 ns to a register, 200 ns through the bridge."""
     given = {
         "completion": 64,
@@ -34,10 +36,12 @@ def host(**port: int) -> Host:
         "posted_data_credits": 256,
         "nonposted_header_credits": 32,
     } | port
-    return Host(
+    return Description(
         id="round",
         title="A host with round numbers",
         cpus=1,
+        sockets=1,
+        cache=ProcessorCache(size=2**20, hit_bandwidth=8 * 10**9, miss_bandwidth=2 * 10**9, ddio=0),
         memory=Memory(read_latency=400_000, write_latency=100_000, bandwidth=10**10),
         chipset=Chipset(mmio_latency=50_000),
         root_port=RootPort(**given),
@@ -51,7 +55,7 @@ def pcie() -> Callable[..., PcieBus]:
 
     def make(port: dict[str, int] | None = None, **device: Any) -> PcieBus:
         given = PcieDevice(**(PCIE.model_dump() | device))
-        return connect(Simulator(), given, host(**port or {}), "bus")
+        return connect(Host(Simulator(), host(**port or {}), "host"), given, "bus")
 
     return make
 
@@ -62,6 +66,6 @@ def pcix() -> Callable[..., PcixBus]:
 
     def make(**device: Any) -> PcixBus:
         given = PcixDevice(**(PCIX.model_dump() | device))
-        return connect(Simulator(), given, host(), "bus")
+        return connect(Host(Simulator(), host(), "host"), given, "bus")
 
     return make

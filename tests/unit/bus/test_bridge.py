@@ -15,7 +15,9 @@ from hcasim.bus.bridge import Bridge
 from hcasim.catalog import CatalogError, Machine, data_path, folders, resolve
 from hcasim.catalog.bridge import Bridge as Description
 from hcasim.engine import Simulator
+from hcasim.host import Host
 from hcasim.workloads import Options, run_point
+from tests.rig import refitted
 
 DATA = Path(__file__).with_name("data")
 CHAINS = ["pcix-behind-pcie", "pcie-switch", "two-bridges"]
@@ -45,7 +47,7 @@ def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chain:
 def end(machine: Machine, start: Callable[[Bus, Callable[[], None]], None]) -> int:
     """When one operation on an idle way is over, in ps."""
     sim = Simulator()
-    bus = connect(sim, machine.adapter.bus, machine.host, "bus")
+    bus = connect(Host(sim, machine.host, "host"), machine.adapter.bus, "bus")
     done: list[int] = []
     start(bus, lambda: done.append(sim.now))
     sim.run()
@@ -78,11 +80,8 @@ def test_every_bridge_adds_its_latency_each_way(
 def test_a_read_behind_a_bridge_takes_both_buses_and_the_bridge(chain: Chain) -> None:
     """Clock by clock: 7 for the split request and 6 + 8 for a completion of 64 bytes."""
     machine = chain("pcix-behind-pcie")
-    behind = machine.model_copy(
-        update={
-            "adapter": machine.adapter.model_copy(update={"bus": machine.adapter.bus.bridge.bus})
-        }
-    )
+    adapter = machine.adapter
+    behind = refitted(machine, adapter=adapter.model_copy(update={"bus": adapter.bus.bridge.bus}))
     pcix = (7 + 14) * 7_500
     alone = end(behind, OPERATIONS["read"])
     assert end(machine, OPERATIONS["read"]) == pytest.approx(alone + pcix + 400_000, abs=3)
@@ -108,7 +107,7 @@ def test_a_chain_is_no_faster_than_its_slowest_bus(chain: Chain, name: str, work
 def test_every_byte_crosses_every_bus(chain: Chain, name: str) -> None:
     sim = Simulator()
     machine = chain(name)
-    bus = connect(sim, machine.adapter.bus, machine.host, "bus")
+    bus = connect(Host(sim, machine.host, "host"), machine.adapter.bus, "bus")
     for number in range(20):
         bus.read(1000 * number, 3333, lambda: None)
         bus.write(777 * number, 5001)
@@ -222,7 +221,7 @@ def test_room_in_a_bridge_is_kept_until_the_bus_behind_it_has_taken_the_write(ch
         sim = Simulator()
         more = {"adapter__bus__bridge__buffer": "4 KiB"}
         machine = chain("pcix-behind-pcie", adapter__bus__bridge__bus__lanes=lanes, **more)
-        bus = connect(sim, machine.adapter.bus, machine.host, "bus")
+        bus = connect(Host(sim, machine.host, "host"), machine.adapter.bus, "bus")
         sent: list[int] = []
         for number in range(3):
             bus.write(4096 * number, 4096, lambda: sent.append(sim.now))
@@ -238,7 +237,7 @@ def test_what_waits_for_a_bridge_is_told(chain: Chain) -> None:
     more = {"adapter__bus__bridge__latency": "20 us", "adapter__bus__bridge__reads": "1"}
     sim = Simulator()
     machine = chain("pcix-behind-pcie", **more)
-    bus = connect(sim, machine.adapter.bus, machine.host, "bus")
+    bus = connect(Host(sim, machine.host, "host"), machine.adapter.bus, "bus")
     for number in range(8):
         bus.write(4096 * number, 4096)
         bus.read(2**20 + 4096 * number, 4096, lambda: None)

@@ -98,7 +98,7 @@ def test_a_path_inside_a_file_starts_from_that_file(put: Put) -> None:
         load("lab/beds/wrong.toml", "testbeds")
     assert caught.value.faults == [
         (
-            "lab/beds/wrong.toml: host: lab/parts/bax.toml: no such file; "
+            "lab/beds/wrong.toml: nodes.host: lab/parts/bax.toml: no such file; "
             "its folder holds box.toml; did you mean 'box.toml'?"
         )
     ]

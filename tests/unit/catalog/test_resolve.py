@@ -216,7 +216,7 @@ def test_without_a_switch_two_hosts_are_back_to_back() -> None:
     machine = resolve("liu2004", switch=False)
     assert (machine.switch, machine.nodes) == (None, 2)
     assert not [p for p in machine.parameters if p.path.startswith("switch.")]
-    assert parameter(machine, "nodes").source == "two hosts back to back"
+    assert parameter(machine, "nodes.count").source == "two hosts back to back"
     assert faults(switch=False, overrides={"switch.ports": "8"}) == [
         "--set switch.ports: there is no switch between two hosts back to back"
     ]

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from hcasim.catalog import InfinibandLink
+from hcasim.catalog import InfinibandLink, Wiring
 from hcasim.catalog import Switch as Description
 from hcasim.engine import Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
@@ -56,22 +56,21 @@ class End:
 
 def line(switches: int, ends_on_each: int = 1, trunks: int = 1) -> tuple[Fabric, list[list[End]]]:
     """Switches in a line, with ends on each."""
-    sim = Simulator()
-    fabric = Fabric(sim, link())
-    chain = [fabric.add_switch(description()) for _ in range(switches)]
-    ends: list[list[End]] = []
-    lid = 0
-    for switch in chain:
-        ends.append([])
-        for _ in range(ends_on_each):
-            lid += 1
-            ends[-1].append(End(sim, lid))
-            fabric.attach(ends[-1][-1], switch)
+    sim, wiring = Simulator(), Wiring()
+    chain = [wiring.add_switch(f"switch{n}", description()) for n in range(switches)]
+    for node in range(switches * ends_on_each):
+        wiring.attach(node, 1, chain[node // ends_on_each])
     for left, right in pairwise(chain):
-        for _ in range(trunks):
-            fabric.trunk(left, right)
-    fabric.route()
+        wiring.trunk(left, right, link(), trunks)
+    fabric = Fabric(sim, wiring)
+    ends = [[End(sim, n * ends_on_each + k + 1) for k in range(ends_on_each)] for n in chain]
+    for end in chain_of(ends):
+        fabric.attach(end, link())
     return fabric, ends
+
+
+def chain_of(ends: list[list[End]]) -> list[End]:
+    return [end for row in ends for end in row]
 
 
 def wire(payload: int) -> int:
@@ -102,7 +101,7 @@ def test_every_switch_on_the_way_adds_its_latency_and_a_cable() -> None:
 def test_every_end_of_a_line_of_switches_reaches_every_other() -> None:
     for switches, trunks in ((2, 1), (2, 2), (3, 1), (3, 2)):
         fabric, ends = line(switches, ends_on_each=2, trunks=trunks)
-        flat = [end for row in ends for end in row]
+        flat = chain_of(ends)
         for source in flat:
             for target in flat:
                 if source is not target:
@@ -119,7 +118,7 @@ def test_parallel_trunks_share_the_destinations() -> None:
         source.send(target.lid, *range(10))
     fabric.sim.run()
     left = fabric.switches[0]
-    carried = sorted(output.packets for output in left.outputs if output.packets)
+    carried = sorted(output.packets for output in left.outputs if output and output.packets)
     assert carried == [20, 20]
 
 
@@ -175,25 +174,35 @@ def test_a_faster_output_does_not_run_dry() -> None:
     fast = InfinibandLink(
         speed="DDR", width=4, cable_length=5000, propagation=5000, credit_update=1024
     )
-    switch = Switch(sim, description(), fast, "switch")
+    switch = Switch(sim, description(), "switch", 0, Fabric(sim, Wiring()))
     sent: list[int] = []
-    switch.outputs[1].send = lambda source, packet, ready, left: sent.append(ready)
-    switch.routes[1] = 1
+    output = switch.routes[1] = switch.add_port(1, fast)
+    output.send = lambda source, packet, ready, left: sent.append(ready)  # type: ignore[method-assign]
     packet = Packet(Opcode.SEND, 1, 1, 0, 1024)
     switch.inputs[0].buffer = ReceiveBuffer.__new__(ReceiveBuffer)
-    slow_time = 2 * switch.outputs[1].serialisation(packet)
+    slow_time = 2 * output.serialisation(packet)
     switch.inputs[0].receive(packet, 0, slow_time)
     assert sent == [slow_time // 2 + LATENCY]
 
 
 def test_a_switch_runs_out_of_ports() -> None:
-    sim = Simulator()
-    fabric = Fabric(sim, link())
-    switch = fabric.add_switch(description(ports=2))
-    for lid in (1, 2):
-        fabric.attach(End(sim, lid), switch)
-    with pytest.raises(ValueError, match=r"^switch0 has 2 ports and all are in use$"):
-        fabric.attach(End(sim, 3), switch)
+    wiring = Wiring()
+    wiring.add_switch("switch0", description(ports=2))
+    wiring.attach(0, 2, 0)
+    assert list(wiring.faults()) == []
+    wiring.attach(1, 1, 0)
+    (fault,) = wiring.faults()
+    assert fault.startswith("switch.ports: found 2; allowed: from 3, for the adapter ports and")
+
+
+def test_a_packet_for_a_node_that_nobody_built_is_refused() -> None:
+    wiring = Wiring()
+    wiring.add_switch("switch0", description())
+    wiring.attach(0, 1, 0)
+    wiring.attach(1, 1, 0)
+    fabric = Fabric(Simulator(), wiring)
+    with pytest.raises(ValueError, match=r"^no node with LID 2 was built$"):
+        fabric.switch(0).find(2)
 
 
 def incast(rig: Rig, target: Peer, source: Peer, size: int, count: int) -> Program:
@@ -217,5 +226,7 @@ def test_three_nodes_that_write_to_one_share_its_link_fairly() -> None:
     assert target.adapter.dma.scattered == 3 * count * size
     assert rig.counter("retransmissions") == rig.counter("out_of_sequence") == 0
     # The one link into the target was busy all the time.
-    busy = rig.cluster.fabric.switches[0].outputs[0].busy_ps
+    output = rig.cluster.fabric.switches[0].outputs[0]
+    assert output is not None
+    busy = output.busy_ps
     assert busy > 0.95 * max(ends)

@@ -294,7 +294,8 @@ def machines() -> list[tuple[str, str]]:
     for testbed in list_ids("testbeds"):
         model = load(testbed, "testbeds").model
         assert isinstance(model, Testbed)
-        found += [(testbed, adapter) for adapter in model.adapters]
+        (nodes,) = model.nodes.values()
+        found += [(testbed, adapter) for adapter in nodes.adapters]
     return found
 
 

@@ -1,0 +1,174 @@
+"""The parts of a machine, gathered from the files that its testbed names."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from hcasim.catalog.fields import keys_of
+from hcasim.catalog.folders import list_ids
+from hcasim.catalog.loader import Loaded, load
+from hcasim.catalog.network import BackToBack, Explicit, Network, OneSwitch
+from hcasim.catalog.overrides import Part, kind_of, replace_bus
+from hcasim.catalog.provenance import Parameter
+from hcasim.catalog.slots import plug
+from hcasim.catalog.testbed import Nodes, Testbed
+from hcasim.ground.errors import CatalogError, one_of
+
+_FOLDERS = {"adapter": "adapters", "host": "hosts", "switch": "switches", "stack": "stacks"}
+
+
+def starts_of(groups: Iterable[str]) -> dict[str, str]:
+    """Return what begins the paths of each group of nodes: nothing if there is only one."""
+    names = list(groups)
+    return {name: "" if names == ["nodes"] else f"{name}." for name in names}
+
+
+def models_of(network: Network) -> dict[str, str]:
+    """Return the model of each switch by its name; under "" if all are of the same."""
+    if isinstance(network, BackToBack):
+        return {}
+    if not isinstance(network, Explicit):
+        return {"": network.switch}
+    models = {name: one.switch or network.switch for name, one in network.switches.items()}
+    return {"": network.switch} if set(models.values()) == {network.switch} else models
+
+
+def gather(
+    bed: Loaded,
+    groups: Mapping[str, Nodes],
+    network: Network,
+    adapter: str | None,
+    settings: Mapping[str, str],
+    faults: list[str],
+) -> dict[str, Part]:
+    """Return the parts of a machine by the beginning of their paths; add what is wrong to faults.
+
+    Parameters:
+        bed: the testbed.
+        groups: its nodes.
+        network: how they are connected.
+        adapter: an adapter instead of the usual one of each group that it was measured in, or, if
+            there is none, of each.
+        settings: of which those are used that give an adapter the bus of another.
+    """
+    testbed, starts = bed.model, starts_of(groups)
+    assert isinstance(testbed, Testbed)
+    measured = [one for group in groups.values() for one in group.adapters]
+    known = list_ids("adapters")
+    wanted: dict[str, str] = {}
+    for name, group in groups.items():
+        other = adapter is not None and (adapter in group.adapters or adapter not in measured)
+        wanted[f"{starts[name]}adapter"] = str(adapter) if other else group.adapter
+    wanted |= {f"{starts[name]}host": group.host for name, group in groups.items()}
+    wanted |= {(f"{name}." if name else "") + "switch": m for name, m in models_of(network).items()}
+    wanted |= {f"{start}link": name for name, start in starts.items()}
+    wanted |= {f"{starts[name]}stack": group.stack for name, group in groups.items()}
+    parts: dict[str, Part] = {}
+    for name, identifier in wanted.items():
+        if kind_of(name) == "link":
+            parts[name] = _link(bed, name, f"nodes.{identifier}.link", faults)
+            continue
+        try:
+            loaded = load(identifier, _FOLDERS[kind_of(name)])
+        except CatalogError as error:
+            faults += [fault for fault in error.faults if fault not in faults]
+        else:
+            parts[name] = _part(name, type(loaded.model), loaded.values, loaded.parameters)
+    if not isinstance(network, BackToBack | OneSwitch):
+        parts["trunk"] = _link(bed, "trunk", "trunk", faults)
+        inside = _below(bed.parameters, "network")
+        parts["network"] = _part("network", type(network), bed.values["network"], inside)
+    for name, group in groups.items():
+        part, host = (parts.get(starts[name] + kind) for kind in ("adapter", "host"))
+        if part is None:
+            continue
+        if group.ports is not None:
+            faults += _cable(bed, part, name, group.ports)
+        buses = [path for path in settings if path in part.bus_paths]
+        for path in buses:
+            fault = replace_bus(part, settings[path], [*dict.fromkeys((*measured, *known))])
+            if fault:
+                faults.append(f"--set {path}: {fault}")
+        if host is not None:
+            identifier = wanted[part.name]
+            together = identifier in group.adapters and not buses
+            faults += plug(part, host, (group.host, identifier) if together else None)
+    return parts
+
+
+def _cable(bed: Loaded, adapter: Part, group: str, ports: int) -> list[str]:
+    """Leave an adapter the ports that have a cable."""
+    path = "nodes.ports" if group == "nodes" else f"nodes.{group}.ports"
+    full, has = f"{adapter.name}.ports", adapter.values["ports"]
+    if ports > has:
+        return [f"{bed.model.id}: {path}: found {ports}; allowed: up to {has}, as the adapter has"]
+    (given,) = (one for one in bed.parameters if one.path == path)
+    adapter.values["ports"], adapter.parameters[full] = ports, replace(given, path=full)
+    return []
+
+
+def trunks_of(network: Network, link: BaseModel, testbed: str) -> dict[str, Any]:
+    """Return the link of each trunk that has its own, and under "" that of the others.
+
+    Raises:
+        CatalogError: a trunk has what links of its kind have not.
+    """
+    if isinstance(network, BackToBack | OneSwitch):
+        return {}
+    found: dict[str, Any] = {"": link}
+    if isinstance(network, Explicit):
+        known, faults = keys_of(type(link)), []
+        for name, trunk in network.trunks.items():
+            own = trunk.model_dump(exclude_none=True, exclude={"between", "parallel"})
+            faults += [
+                _foreign(testbed, f"network.trunks.{name}", key, known)
+                for key in own
+                if key not in known
+            ]
+            found[name] = link.model_copy(update=own)
+        if faults:
+            raise CatalogError(faults)
+    return found
+
+
+def _below(parameters: Iterable[Parameter], path: str) -> list[Parameter]:
+    start = f"{path}."
+    return [
+        replace(one, path=one.path.removeprefix(start))
+        for one in parameters
+        if one.path.startswith(start)
+    ]
+
+
+def _part(
+    name: str, model: type[BaseModel], values: Mapping[str, Any], parameters: Iterable[Parameter]
+) -> Part:
+    named = [replace(one, path=f"{name}.{one.path}") for one in parameters]
+    return Part(name, model, copy.deepcopy(dict(values)), {one.path: one for one in named})
+
+
+def _link(bed: Loaded, name: str, place: str, faults: list[str]) -> Part:
+    """The links of a testbed as some differ from the others by what is at ``place``."""
+    testbed = bed.model
+    assert isinstance(testbed, Testbed)
+    place = place.replace("nodes.nodes.", "nodes.")
+    part = _part(name, type(testbed.link), bed.values["link"], _below(bed.parameters, "link"))
+    known = keys_of(part.model)
+    for one in _below(bed.parameters, place):
+        if one.path not in known:
+            faults.append(_foreign(testbed.id, place, one.path, known))
+            continue
+        part.values[one.path] = one.value
+        part.parameters[f"{name}.{one.path}"] = replace(one, path=f"{name}.{one.path}")
+        part.own.add(one.path)
+    return part
+
+
+def _foreign(testbed: str, place: str, key: str, known: Mapping[str, object]) -> str:
+    allowed = one_of([name for name in known if name != "kind"])
+    return f"{testbed}: {place}.{key}: found on a link of another kind; allowed: {allowed}"

@@ -1,0 +1,118 @@
+"""Where a bus is attached to a socket: memory and processors behind the chipset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hcasim.catalog import Host as Description
+from hcasim.engine import Simulator
+from hcasim.host.cache import ProcessorCache
+from hcasim.host.copying import Copies
+from hcasim.host.memory import SOCKET_BITS, Memory
+
+
+class Chipset:
+    """The end of the way from a device, as its bus sees it.
+
+    Args:
+        description: latencies in ps.
+        socket: the one that the bus is attached to.
+        caches: of all sockets.
+    """
+
+    def __init__(
+        self,
+        sim: Simulator,
+        description: Description,
+        socket: int,
+        memory: Memory,
+        caches: list[ProcessorCache],
+        copies: Copies,
+    ) -> None:
+        self.sim = sim
+        self._memory = memory
+        self._to = memory.paths(socket, away=True)
+        self._from = memory.paths(socket, away=False)
+        near = caches[socket]
+        self._ddio = near if near.ddio else None
+        self._stale = [cache for cache in caches if cache is not self._ddio]
+        self._copies = copies
+        self._read_latency = description.memory.read_latency
+        self._write_latency = description.memory.write_latency
+        self._mmio_latency = description.chipset.mmio_latency
+        self._visible_at = 0
+
+    def read(
+        self, at_ps: int, address: int, size: int, then: Callable[..., None], *args: Any
+    ) -> None:
+        """Fetch from memory: it answers as a whole."""
+        at_ps += self._read_latency + 2 * self._from[address >> SOCKET_BITS].latency
+        self.sim.call_at(at_ps, self._fetched, address, size, then, args)
+
+    def _fetched(
+        self, address: int, size: int, then: Callable[..., None], args: tuple[Any, ...]
+    ) -> None:
+        if self._copies.running:
+            self._copies.advance()
+        then(self._from[address >> SOCKET_BITS].transfer(size), address, size, *args)
+
+    def write(
+        self,
+        at_ps: int,
+        address: int,
+        size: int,
+        on_visible: Callable[[], None] | None,
+        taken: Callable[..., None],
+        *args: Any,
+    ) -> None:
+        """Store in memory, or in the cache of the socket where that takes what devices write."""
+        if at_ps > self.sim.now:
+            self.sim.call_at(at_ps, self._store, address, size, on_visible, taken, args)
+        else:
+            self._store(address, size, on_visible, taken, args)
+
+    def _store(
+        self,
+        address: int,
+        size: int,
+        on_visible: Callable[[], None] | None,
+        taken: Callable[..., None],
+        args: tuple[Any, ...],
+    ) -> None:
+        if self._copies.running:
+            self._copies.advance()
+        for cache in self._stale:
+            cache.invalidate(address, size)
+        path = self._to[address >> SOCKET_BITS]
+        now = stored = self.sim.now
+        through = size if self._ddio is None else self._ddio.place(address, size)
+        if through:
+            stored = path.transfer(through) + path.latency
+        taken(stored, *args)
+        # Later writes are never seen first, wherever they go.
+        visible = max(stored, now + self._write_latency + path.latency, self._visible_at)
+        self._visible_at = visible
+        if on_visible is not None:
+            self.sim.call_at(visible, on_visible)
+
+    def mmio(self, size: int, then: Callable[..., None], *args: Any) -> None:
+        """The processor's store leaves the chipset."""
+        self.sim.call_after(self._mmio_latency, then, *args)
+
+    def answer(self, size: int, then: Callable[..., None], *args: Any) -> None:
+        """The processor has what it read."""
+        self.sim.call_after(self._mmio_latency, then, *args)
+
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that memory and interconnect were in use so far, by name."""
+        self._copies.advance()
+        return self._memory.busy_ps()
+
+    def waiting_ps(self) -> dict[str, int]:
+        """Nothing waits in pools here."""
+        return {}
+
+    def counters(self) -> dict[str, int]:
+        """Nothing is counted here."""
+        return {}

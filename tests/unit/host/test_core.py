@@ -1,0 +1,156 @@
+"""A core that runs one thread: it computes, and it copies."""
+
+from collections.abc import Callable, Generator
+
+import pytest
+from simpy.events import Event
+
+from hcasim.host import Core, Host
+from hcasim.host.memory import SOCKET_BITS
+
+from .conftest import FAR
+
+Make = Callable[..., Host]
+KIB = 1024
+A, B, C = 0, 1 << 24, 1 << 25
+OTHER = 1 << SOCKET_BITS
+
+
+def run(host: Host, *threads: Generator[Event, None, None]) -> int:
+    for thread in threads:
+        host.sim.process(thread)
+    host.sim.run()
+    return int(host.sim.now)
+
+
+def copying(core: Core, *copies: tuple[int, int, int]) -> Generator[Event, None, None]:
+    for size, source, destination in copies:
+        yield core.copy(size, source, destination)
+
+
+def took(host: Host, *copies: tuple[int, int, int], core: int = 0) -> int:
+    """Time in ps of the last of some copies, one after the other."""
+    if copies[:-1]:
+        run(host, copying(host.cores[core], *copies[:-1]))
+    began = int(host.sim.now)
+    return run(host, copying(host.cores[core], copies[-1])) - began
+
+
+def test_work_takes_its_time_and_is_counted(host: Make) -> None:
+    node = host()
+    core = node.cores[0]
+    seen: list[int] = []
+
+    def thread() -> Generator[Event, None, None]:
+        for duration in (10, 0, 32):
+            yield core.work(duration)
+            seen.append(int(node.sim.now))
+
+    run(node, thread())
+    assert seen == [10, 10, 42]
+    assert core.busy_ps == 42
+
+
+def test_waiting_is_not_counted_as_work(host: Make) -> None:
+    node = host()
+    core = node.cores[0]
+
+    def thread() -> Generator[Event, None, None]:
+        yield node.sim.timeout(1000)
+        yield core.work(5)
+
+    assert run(node, thread()) == 1005
+    assert core.busy_ps == 5
+
+
+def test_two_cores_work_at_the_same_time(host: Make) -> None:
+    node = host()
+
+    def thread(core: Core) -> Generator[Event, None, None]:
+        yield core.work(100)
+
+    assert run(node, *(thread(core) for core in node.cores)) == 100
+    assert [core.busy_ps for core in node.cores] == [100, 100]
+
+
+def test_cores_are_shared_out_among_the_sockets(host: Make) -> None:
+    assert [core.socket for core in host().cores] == [0, 1]
+
+
+def test_a_copy_through_memory_takes_the_time_of_misses_and_two_streams(host: Make) -> None:
+    node = host()
+    assert took(node, (8 * KIB, A, B)) == 8192 * 500
+    assert node.memory.busy_ps() == {"node.memory": 2 * 8192 * 125}
+    assert node.cores[0].busy_ps == 8192 * 500
+
+
+def test_a_copy_within_the_cache_leaves_memory_alone(host: Make) -> None:
+    node = host()
+    assert took(node, (8 * KIB, A, B), (8 * KIB, A, B)) == 8192 * 125
+    assert node.memory.busy_ps() == {"node.memory": 2 * 8192 * 125}
+
+
+@pytest.mark.parametrize("copy", [(8 * KIB, A, C), (8 * KIB, C, B)])
+def test_one_end_in_the_cache_saves_half(host: Make, copy: tuple[int, int, int]) -> None:
+    node = host()
+    assert took(node, (8 * KIB, A, B), copy) == 8192 * (500 + 125) // 2
+    assert node.memory.busy_ps() == {"node.memory": 3 * 8192 * 125}
+
+
+def test_what_does_not_fit_into_the_cache_is_not_found_there(host: Make) -> None:
+    assert took(host(), (32 * KIB, A, B), (32 * KIB, A, B)) == 32 * KIB * 125
+    assert took(host(), (64 * KIB, A, B), (64 * KIB, A, B)) == 64 * KIB * 500
+
+
+def test_the_cache_is_that_of_the_socket(host: Make) -> None:
+    node = host()
+    run(node, copying(node.cores[0], (KIB, A, B)))
+    assert took(node, (KIB, A, C), core=1) == KIB * 500
+
+
+def test_what_another_socket_has_written_is_not_in_the_cache_any_more(host: Make) -> None:
+    node = host()
+    run(node, copying(node.cores[0], (KIB, A, B)))
+    run(node, copying(node.cores[1], (KIB, C, A)))
+    assert took(node, (KIB, A, B)) == KIB * (500 + 125) // 2
+
+
+def test_slow_memory_holds_a_copy_up(host: Make) -> None:
+    assert took(host(bandwidth=1), (8 * KIB, A, B)) == 2 * 8192 * 1000
+
+
+def test_a_long_copy_is_as_few_events_as_a_short_one(host: Make) -> None:
+    counts = []
+    for size in (KIB, 1024 * KIB):
+        node = host()
+        node.sim.process(copying(node.cores[0], (size, A, B)))
+        count = 0
+        while node.sim.peek() != float("inf"):
+            node.sim.step()
+            count += 1
+        counts.append(count)
+    assert counts[0] == counts[1] <= 4
+
+
+def test_nothing_is_copied_in_no_time(host: Make) -> None:
+    assert took(host(), (0, A, B)) == 0
+
+
+def test_a_copy_from_the_other_socket_passes_the_interconnect(host: Make) -> None:
+    node = host(FAR, miss_bandwidth=8)
+    # 40 ns on the way, and 4 GB/s are slower than what the core could do.
+    assert took(node, (8 * KIB, OTHER, A)) == 40_000 + 8192 * 250
+    assert node.memory.busy_ps() == {
+        "node.memory0": 8192 * 125,
+        "node.memory1": 8192 * 125,
+        "node.interconnect0": 0,
+        "node.interconnect1": 8192 * 250,
+    }
+
+
+def test_two_cores_that_copy_share_the_memory(host: Make) -> None:
+    node = host(bandwidth=2)
+    threads = [copying(core, (64 * KIB, n << 24, n + 8 << 24)) for n, core in enumerate(node.cores)]
+    both = run(node, *threads)
+    assert both == 4 * 64 * KIB * 500
+    assert min(core.busy_ps for core in node.cores) > 0.99 * both
