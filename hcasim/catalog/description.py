@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from hcasim.ground.units import Bytes, Picoseconds
 
@@ -28,7 +28,7 @@ class Refers(Plain):
     kind: str
 
 
-Name = Annotated[str, Field(min_length=1), PLAIN]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), PLAIN]
 Names = Annotated[tuple[str, ...], PLAIN]
 Latency = Annotated[Picoseconds, Field(ge=0, le=10**12)]
 Size = Annotated[Bytes, Field(ge=1, le=2**30)]
@@ -45,6 +45,9 @@ class Description(Section):
     """One catalogue entry."""
 
     id: Name = Field(description="the file name without its suffix")
+    based_on: Annotated[str, PLAIN] = Field(
+        default="", exclude=True, description="id or file of what this one differs from"
+    )
     title: Name = Field(description="the product or installation in plain words")
     notes: Annotated[str, PLAIN] = Field(default="", description="what a reader should know")
     references: Names = Field(default=(), description="further reading")

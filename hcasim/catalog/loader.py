@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.description import Description
-from hcasim.catalog.fields import Table, keys_of
 from hcasim.catalog.folders import MODELS, find_file, is_path, list_ids
 from hcasim.catalog.host import Host
 from hcasim.catalog.provenance import Parameter
@@ -17,7 +16,6 @@ from hcasim.catalog.reader import Reader
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
-from hcasim.catalog.validate import build
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.toml import read_toml
 
@@ -68,35 +66,39 @@ def load(name: str, kind: str | None = None) -> Loaded:
         raise CatalogError(
             [f"kind: found {kind!r}; allowed: {one_of(MODELS)}{nearest(kind, MODELS)}"]
         )
-    reader = Reader(kind, CLASSES[kind], find_file(name, kind))
-    values = reader.read()
-    if kind == "testbeds":
-        _check_testbed(reader, values)
-    if reader.faults:
-        raise CatalogError(reader.faults)
-    model, faults = build(CLASSES[kind], values)
-    if model is None:
-        raise CatalogError([f"{reader.where}: {fault}" for fault in faults])
-    return Loaded(kind, reader.file, model, values, tuple(reader.parameters))
+    return _load(kind, find_file(name, kind), ())
 
 
-def _check_testbed(reader: Reader, values: Mapping[str, Any]) -> None:
-    key = keys_of(Testbed)["nodes"]
-    assert isinstance(key, Table)
-    for place, nodes in key.parts("nodes", values.get("nodes", {})).items():
-        adapters, default = nodes.get("adapters", ()), nodes.get("default_adapter")
-        if default is not None and adapters and default not in adapters:
-            reader.fault(
-                (place, "default_adapter"),
-                f"found {default!r}; allowed: {one_of(adapters)}{nearest(default, adapters)}",
-            )
-    network = values.get("network", {})
-    for name, switch in network.get("switches", {}).items():
-        if not (network.get("switch") or switch.get("switch")):
-            reader.fault(
-                ("network", "switches", name, "switch"),
-                f"missing; allowed: {one_of(list_ids('switches'))}",
-            )
+def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
+    """Load a file, and before it the one that it is based on.
+
+    Parameters:
+        above: the files that are based on this one.
+    """
+    base = read_toml(file).get("based_on")
+    where = f"{display(file)}: based_on: "
+    values: Mapping[str, Any] = {}
+    inherited: dict[str, Parameter] = {}
+    if base is not None:
+        if not isinstance(base, str):
+            raise CatalogError([f"{where}found {base!r}; allowed: an id or the path of a file"])
+        try:
+            found = find_file(base, kind, file.parent)
+        except CatalogError as error:
+            raise CatalogError([where + fault for fault in error.faults]) from None
+        chain = (*above, file, found)
+        if found in chain[:-1]:
+            names = " -> ".join(one.stem for one in chain[chain.index(found) :])
+            raise CatalogError([f"{where}found a circle: {names}"])
+        loaded = _load(kind, found, chain[:-1])
+        values = loaded.values
+        inherited = {
+            one.path: replace(one, inherited_from=one.inherited_from or loaded.model.id)
+            for one in loaded.parameters
+        }
+    reader = Reader(kind, CLASSES[kind], file, values, inherited)
+    model, values = reader.read()
+    return Loaded(kind, file, model, values, tuple(reader.parameters.values()))
 
 
 def find_kind(name: str) -> str:
@@ -113,10 +115,16 @@ def find_kind(name: str) -> str:
 
 
 def _kind_of(file: Path) -> str:
-    """Tell the kind of a file by its folder, or else by the keys that only one kind has."""
+    """Tell the kind of a file by its folder, by what it is based on, or by its keys."""
     if file.parent.name in MODELS:
         return file.parent.name
-    keys = read_toml(file).keys()
+    table = read_toml(file)
+    for kind in MODELS:
+        if table.get("based_on") in list_ids(kind):
+            return kind
+    if is_path(str(table.get("based_on", ""))):
+        return _kind_of(find_file(table["based_on"], MODELS[0], file.parent))
+    keys = table.keys()
     own = {kind: keys & CLASSES[kind].model_fields.keys() for kind in MODELS}
     kind = max(MODELS, key=lambda one: len(own[one]))
     if own[kind] <= Description.model_fields.keys():

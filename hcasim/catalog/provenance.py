@@ -29,6 +29,7 @@ class Parameter:
         source: the origin itself.
         interval: lowest and highest plausible value of a fitted parameter, in base units.
         claims: what determined a fitted parameter, or the statements that one was chosen from.
+        inherited_from: id of the description whose file says it, if it is not the own one.
     """
 
     path: str
@@ -39,6 +40,7 @@ class Parameter:
     source: str
     interval: tuple[int, int] | None = None
     claims: tuple[str, ...] = ()
+    inherited_from: str = ""
 
     def changed(self, value: Value, text: str, source: str) -> Parameter:
         """Return it with another value, which is assumed."""
@@ -50,4 +52,5 @@ class Parameter:
             source=source,
             interval=None,
             claims=(),
+            inherited_from="",
         )

@@ -1,281 +1,255 @@
-"""Reading one TOML file against its model, with every fault gathered."""
+"""Reading one TOML file, over the description that it is based on, with every fault gathered."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from hcasim.catalog.description import Description, Name
 from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of, leaf_paths
 from hcasim.catalog.fits import Fit, FittedValue, load_fit
 from hcasim.catalog.folders import find_file, is_path, list_ids
-from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter, Value
-from hcasim.catalog.validate import build
+from hcasim.catalog.provenance import Parameter, Value
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.faults import Wrong, shown, told
 from hcasim.ground.toml import read_toml
 from hcasim.ground.units import UnitError
 
-_LEAF_KEYS = ("value", "evidence", "source", "fit", "claims")
 _NAME = re.compile(r"[\w-]+")
 
 
-class Reader:
-    """Reads one file and gathers its faults."""
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
 
-    def __init__(self, kind: str, model: type[BaseModel], file: Path) -> None:
+
+class Given(_Table):
+    """A value that somebody states."""
+
+    value: Any
+    evidence: Literal["spec", "datasheet", "driver", "assumed"]
+    source: Name
+
+
+class Chosen(_Table):
+    """A value that was chosen with published numbers in view, which have ids."""
+
+    value: Any
+    evidence: Literal["chosen"]
+    claims: Annotated[list[str], Field(min_length=1)]
+    source: Name
+
+
+class Fitted(_Table):
+    """A value that stands in a fit."""
+
+    fit: str
+    evidence: Literal["fitted"]
+    source: Name
+
+
+LEAVES = (Given, Chosen, Fitted)
+"""What a leaf of a file may be."""
+_LEAF: TypeAdapter[_Table] = TypeAdapter(
+    Annotated[Given | Chosen | Fitted, Field(discriminator="evidence")]
+)
+_Path: TypeAlias = tuple[str, ...]
+
+
+class Reader:
+    """Reads one file and gathers its faults.
+
+    Parameters:
+        kind: of the description, such as "adapters".
+        model: its class.
+        file: where it is.
+        values: of the description that it is based on, in base units.
+        parameters: of that description, by path.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        model: type[Description],
+        file: Path,
+        values: Mapping[str, Any],
+        parameters: Mapping[str, Parameter],
+    ) -> None:
         self.kind = kind
-        self.identifier = file.stem
         self.model = model
         self.file = file
         self.where = display(file)
-        self.faults: list[str] = []
-        self.parameters: list[Parameter] = []
-        self.fits: dict[str, Fit | None] = {}
+        self.parameters = dict(parameters)
+        self.fits: dict[str, Fit] = {}
+        own = Description.model_fields
+        self.base = {name: value for name, value in values.items() if name not in own}
 
-    def read(self) -> dict[str, Any]:
-        """Return the values as nested tables; `faults` and `parameters` hold the rest."""
-        values = self.section(self.model, read_toml(self.file), ())
-        if values.get("id", self.identifier) != self.identifier:
-            self.fault(("id",), f"found {values['id']!r}; allowed: {self.identifier!r}")
-        self.check_fits()
-        if self.faults:
-            self.check_sections(self.model, values, ())
-        return values
+    def read(self) -> tuple[Description, dict[str, Any]]:
+        """Return the description, and its values as nested tables in base units.
 
-    def fault(self, path: Sequence[str], text: str) -> None:
-        self.faults.append(f"{self.where}: {'.'.join(path)}: {text}")
+        Raises:
+            CatalogError: every fault of the file.
+        """
+        table = read_toml(self.file)
+        values = self.section(self.model, table, self.base, ())
+        if values.get("id", self.file.stem) != self.file.stem:
+            values["id"] = self.wrong(("id",), values["id"], repr(self.file.stem))
+        faults = [fault for fit in self.fits.values() for fault in self.foreign(fit)]
+        try:
+            model = self.model.model_validate(values)
+        except ValidationError as error:
+            faults = told(error, [self.model], values, f"{self.where}: ", _wanted) + faults
+        if faults:
+            raise CatalogError(faults)
+        order = {path: self.parameters[path] for path in leaf_paths(self.model, values)}
+        self.parameters = order
+        return model, values
+
+    def wrong(self, path: _Path, found: object, allowed: str) -> Wrong:
+        """Say of what stands at a path that it is wrong."""
+        return Wrong(f"{self.where}: {'.'.join(path)}: found {shown(found)}; allowed: {allowed}")
 
     def section(
-        self, model: type[BaseModel], table: Mapping[str, Any], path: tuple[str, ...]
+        self, model: type[BaseModel], table: Mapping[str, Any], base: Mapping[str, Any], path: _Path
     ) -> dict[str, Any]:
-        keys = keys_of(model)
-        values: dict[str, Any] = {}
-        for name in table:
-            if name not in keys:
-                self.fault(
-                    (*path, name),
-                    f"unknown key; allowed: {one_of(list(keys))}{nearest(name, keys)}",
-                )
-        for name, key in keys.items():
-            here = (*path, name)
-            if name not in table:
-                if key.required:
-                    self.fault(here, f"missing; {_wanted(key)}")
-                continue
-            raw = table[name]
-            if isinstance(key, Table):
-                self.table(key, raw, here, values)
+        """Return the values of a section: those of its base, and over them its own."""
+        values, keys = dict(base), keys_of(model)
+        for name, raw in table.items():
+            key, here = keys.get(name), (*path, name)
+            optional = key is not None and not key.required
+            if raw is False and optional and values.pop(name, None) is not None:
+                self.forget(here)
+            elif isinstance(key, Leaf):
+                values[name] = self.leaf(key, raw, here)
             elif isinstance(key, PlainKey):
-                self.plain(key, raw, here, values)
+                many = isinstance(raw, list)
+                named = [self.named(key, one, here) for one in (raw if many else [raw])]
+                values[name] = tuple(named) if many else named[0]
+            elif key is None or not isinstance(raw, dict):
+                values[name] = raw
+            elif key.named:
+                values[name] = self.several(key, raw, base.get(name, {}), here)
             else:
-                self.leaf(key, raw, here, values)
+                values[name] = self.table(key, raw, base.get(name, {}), here)
         return values
 
-    def table(self, key: Table, raw: object, path: tuple[str, ...], values: dict[str, Any]) -> None:
-        if not isinstance(raw, dict):
-            self.fault(path, f"found {raw!r}; allowed: a table [{'.'.join(path)}]")
-            return
-        if key.named:
-            alone = not raw or bool(raw.keys() & keys_of(key.models[""]).keys())
-            sections: dict[str, Any] = {}
-            for label, one in {"": raw}.items() if alone else raw.items():
-                if not alone and not _NAME.fullmatch(label):
-                    self.fault((*path, label), "odd name; allowed: letters, digits, - and _")
-                here = path if alone else (*path, label)
-                self.table(replace(key, named=False), one, here, sections)
-            values[path[-1]] = sections
-            return
-        kinds = list(key.models)
-        kind = raw.get("kind", "") if kinds != [""] else ""
-        if kind not in kinds:
-            found = f"found {kind!r}" if "kind" in raw else "missing"
-            self.fault(
-                (*path, "kind"), f"{found}; allowed: {one_of(kinds)}{nearest(str(kind), kinds)}"
-            )
-            return
-        values[path[-1]] = self.section(key.models[kind], raw, path)
+    def table(self, key: Table, raw: dict[str, Any], base: Mapping[str, Any], path: _Path) -> Any:
+        """Return the values of a section of which there may be several kinds."""
+        kind = raw.get("kind", base.get("kind", "")) if "" not in key.models else ""
+        if kind != base.get("kind", kind):
+            self.forget(path)
+            base = {}
+        model = key.models.get(kind) if isinstance(kind, str) else None
+        return raw if model is None else self.section(model, raw, base, path)
 
-    def plain(
-        self, key: PlainKey, raw: object, path: tuple[str, ...], values: dict[str, Any]
-    ) -> None:
-        if key.many:
-            if not (isinstance(raw, list) and all(isinstance(item, str) for item in raw)):
-                self.fault(path, f"found {raw!r}; allowed: a list of words")
-                return
-            if key.required and not raw:
-                self.fault(path, "found an empty list; allowed: one word or more")
-                return
-            values[path[-1]] = tuple(self.named(key, name, path) for name in raw)
-        elif not isinstance(raw, str) or (key.required and not raw.strip()):
-            self.fault(path, f"found {raw!r}; {_wanted(key)}")
-        else:
-            values[path[-1]] = self.named(key, raw, path)
-
-    def named(self, key: PlainKey, name: str, path: tuple[str, ...]) -> str:
-        """Check that another description is there; the path of its file becomes absolute."""
-        if key.refers:
-            try:
-                file = find_file(name, key.refers, self.file.parent)
-            except CatalogError as error:
-                self.fault(path, error.faults[0])
+    def several(
+        self, key: Table, raw: dict[str, Any], base: Mapping[str, Any], path: _Path
+    ) -> dict[str, Any]:
+        """Return the values of sections by name, or of the only one, which has the key's name."""
+        alone = not raw or bool(raw.keys() & keys_of(key.models[""]).keys())
+        if alone != (base.keys() == {path[-1]}):
+            self.forget(path)
+            base = {}
+        values = dict(base)
+        for name, one in {path[-1]: raw}.items() if alone else raw.items():
+            here = path if alone else (*path, name)
+            if not _NAME.fullmatch(name):
+                values[name] = self.wrong(here, name, "a name of letters, digits, - and _")
             else:
-                return str(file) if is_path(name) else name
-        return name
+                below = base.get(name, {})
+                values[name] = self.table(key, one, below, here) if isinstance(one, dict) else one
+        return values
 
-    def leaf(self, key: Leaf, raw: object, path: tuple[str, ...], values: dict[str, Any]) -> None:
+    def forget(self, path: _Path) -> None:
+        """Drop what the base says at a path and below it."""
+        start = ".".join(path) + "."
+        for name in [name for name in self.parameters if f"{name}.".startswith(start)]:
+            del self.parameters[name]
+
+    def named(self, key: PlainKey, raw: Any, path: _Path) -> Any:
+        """Check that another description is there; the path of its file becomes absolute."""
+        if not key.refers or not isinstance(raw, str) or not raw:
+            return raw
+        try:
+            file = find_file(raw, key.refers, self.file.parent)
+        except CatalogError as error:
+            return Wrong(f"{self.where}: {'.'.join(path)}: {error.faults[0]}")
+        return str(file) if is_path(raw) else raw
+
+    def leaf(self, key: Leaf, raw: Any, path: _Path) -> Value | Wrong:
+        """Return the value of a leaf, and keep where it comes from."""
+        where = f"{self.where}: {'.'.join(path)}"
         if not isinstance(raw, dict):
-            self.fault(
-                path,
-                f"found {raw!r} without evidence; allowed: "
-                "{ value = ..., evidence = ..., source = ... }",
-            )
-            return
-        before = len(self.faults)
-        for name in raw:
-            if name not in _LEAF_KEYS:
-                self.fault(
-                    (*path, name),
-                    f"unknown key; allowed: {one_of(_LEAF_KEYS)}{nearest(name, _LEAF_KEYS)}",
-                )
-        evidence = raw.get("evidence")
-        if evidence not in EVIDENCE:
-            found = "missing" if evidence is None else f"found {evidence!r}"
-            close = nearest(str(evidence), EVIDENCE) if evidence is not None else ""
-            self.fault((*path, "evidence"), f"{found}; allowed: {one_of(EVIDENCE)}{close}")
-        source = raw.get("source")
-        if not isinstance(source, str) or not source.strip():
-            found = "missing" if source is None else f"found {source!r}"
-            self.fault((*path, "source"), f"{found}; allowed: where the value comes from")
-        if evidence == "fitted":
-            parameter = self.fitted(key, raw, path)
-        else:
-            parameter = self.given(key, raw, path)
-        if parameter is not None and len(self.faults) == before:
-            self.parameters.append(parameter)
-            values[path[-1]] = parameter.value
-
-    def given(self, key: Leaf, raw: Mapping[str, Any], path: tuple[str, ...]) -> Parameter | None:
-        if "fit" in raw:
-            self.fault((*path, "fit"), 'found, but only evidence = "fitted" has a fit')
-        if "value" not in raw:
-            self.fault((*path, "value"), f"missing; {_wanted(key)}")
-            return None
+            example = "{ value = ..., evidence = ..., source = ... }"
+            return Wrong(f"{where}: found {shown(raw)} without evidence; allowed: {example}")
+        faults: list[str] = []
         try:
-            value = key.read(raw["value"])
+            _LEAF.validate_python(raw)
+        except ValidationError as error:
+            faults = told(error, LEAVES, raw, f"{where}.", partial(_wanted_of_leaf, key))
+        fitted = FittedValue(raw.get("value"), claims=tuple(raw.get("claims", ())))
+        source = str(raw.get("source"))
+        if raw.get("evidence") == "fitted" and isinstance(raw.get("fit"), str):
+            fit = self.fit(raw["fit"], where)
+            if isinstance(fit, Wrong):
+                return Wrong(*faults, *fit.faults)
+            name, said = self.fit_key(path), where
+            where = f"{display(fit.file)}: {name}"
+            if name not in fit.entries:
+                close = nearest(name, fit.entries)
+                return Wrong(f"{where}: missing, but {said} is fitted{close}")
+            fitted = fit.entries[name]
+            tie = f", tied to {fitted.tied_to}" if fitted.tied_to else ""
+            source += f"; fit {fit.id}{tie}" + (f" ({fitted.note})" if fitted.note else "")
+        if fitted.value is None:
+            return Wrong(*faults)
+        try:
+            value = key.read(fitted.value)
+            interval = _interval(key, fitted, value)
         except UnitError as error:
-            self.fault(path, str(error))
-            return None
-        return Parameter(
+            return Wrong(*faults, f"{where}: {error}")
+        if faults:
+            return Wrong(*faults)
+        self.parameters[".".join(path)] = Parameter(
             path=".".join(path),
             value=value,
             text=key.format(value),
             unit=key.unit.base if key.unit else "",
-            evidence=cast(Evidence, raw.get("evidence")),
-            source=str(raw.get("source")),
-            claims=self.claims(raw, path),
-        )
-
-    def claims(self, raw: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the statements that a value was chosen from."""
-        claims = raw.get("claims")
-        if raw.get("evidence") != "chosen":
-            if claims is not None:
-                self.fault((*path, "claims"), 'found, but only evidence = "chosen" has claims')
-            return ()
-        if not (isinstance(claims, list) and claims and all(isinstance(c, str) for c in claims)):
-            found = "missing" if claims is None else f"found {claims!r}"
-            self.fault((*path, "claims"), f"{found}; allowed: a list of ids of claims")
-            return ()
-        return tuple(claims)
-
-    def fitted(self, key: Leaf, raw: Mapping[str, Any], path: tuple[str, ...]) -> Parameter | None:
-        if "value" in raw:
-            self.fault((*path, "value"), "found, but a fitted value stands in its fit only")
-        if "claims" in raw:
-            self.fault((*path, "claims"), "found, but a fitted value has the claims of its fit")
-        name = raw.get("fit")
-        if not isinstance(name, str):
-            self.fault((*path, "fit"), f"missing; allowed: {one_of(list_ids('calibrations'))}")
-            return None
-        fit = self.fit(name, path)
-        if fit is None:
-            return None
-        entry = fit.entries.get(self.fit_key(path))
-        if entry is None:
-            self.faults.append(
-                f"{display(fit.file)}: {self.fit_key(path)}: missing, but {self.where} says that "
-                f"it is fitted here{nearest(self.fit_key(path), fit.entries)}"
-            )
-            return None
-        try:
-            value = key.read(entry.value)
-            interval = _interval(key, entry, value)
-        except UnitError as error:
-            self.faults.append(f"{display(fit.file)}: {self.fit_key(path)}: {error}")
-            return None
-        tie = f", tied to {entry.tied_to}" if entry.tied_to else ""
-        note = f" ({entry.note})" if entry.note else ""
-        return Parameter(
-            path=".".join(path),
-            value=value,
-            text=key.format(value),
-            unit=key.unit.base if key.unit else "",
-            evidence="fitted",
-            source=f"{raw.get('source')}; fit {fit.id}{tie}{note}",
+            evidence=raw["evidence"],
+            source=source,
             interval=interval,
-            claims=entry.claims,
+            claims=fitted.claims,
         )
+        return value
 
     def fit_key(self, path: Sequence[str]) -> str:
-        return ".".join((self.kind, self.identifier, *path))
+        return ".".join((self.kind, self.file.stem, *path))
 
-    def fit(self, name: str, path: tuple[str, ...]) -> Fit | None:
+    def fit(self, name: str, where: str) -> Fit | Wrong:
+        """Return the fit that a leaf names."""
         if name not in self.fits:
-            self.fits[name] = None
             try:
                 file = find_file(name, "calibrations", self.file.parent)
             except CatalogError as error:
-                self.fault((*path, "fit"), error.faults[0])
-            else:
-                try:
-                    self.fits[name] = load_fit(str(file))
-                except CatalogError as error:
-                    self.faults.extend(error.faults)
+                return Wrong(f"{where}.fit: {error.faults[0]}")
+            try:
+                self.fits[name] = load_fit(str(file))
+            except CatalogError as error:
+                return Wrong(*error.faults)
         return self.fits[name]
 
-    def check_fits(self) -> None:
+    def foreign(self, fit: Fit) -> Iterator[str]:
         """A fit's entries for this description must name leaves of it."""
         prefix = self.fit_key(()) + "."
-        known = leaf_paths(self.model)
-        for fit in self.fits.values():
-            for name in fit.entries if fit else ():
-                path = name.removeprefix(prefix)
-                if name.startswith(prefix) and path not in known:
-                    assert fit is not None
-                    self.faults.append(
-                        f"{display(fit.file)}: {name}: unknown parameter"
-                        f"{nearest(name, [prefix + leaf for leaf in known])}"
-                    )
-
-    def check_sections(
-        self, model: type[BaseModel], values: Mapping[str, Any], path: tuple[str, ...]
-    ) -> None:
-        """Check the complete sections of a faulty file against their own rules."""
-        for name, key in keys_of(model).items():
-            table = values.get(name)
-            if not isinstance(key, Table) or table is None:
-                continue
-            for part, one in key.parts(name, table).items():
-                child, here = key.models[one.get("kind", "")], (*path, *part.split("."))
-                if _complete(child, one):
-                    _, faults = build(child, one, here)
-                    self.faults += [f"{self.where}: {fault}" for fault in faults]
-                else:
-                    self.check_sections(child, one, here)
+        known = [prefix + leaf for leaf in leaf_paths(self.model)]
+        for name in fit.entries:
+            if name.startswith(prefix) and name not in known:
+                close = nearest(name, known)
+                yield f"{display(fit.file)}: {name}: unknown parameter{close}"
 
 
 def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | None:
@@ -292,22 +266,15 @@ def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | 
     return low, high
 
 
-def _complete(model: type[BaseModel], table: Mapping[str, Any]) -> bool:
-    """Whether a section has all that it needs, in its own sections too."""
-    for name, key in keys_of(model).items():
-        if name not in table:
-            if key.required:
-                return False
-        elif isinstance(key, Table):
-            for inner in key.parts(name, table[name]).values():
-                if not _complete(key.models[inner.get("kind", "")], inner):
-                    return False
-    return True
+def _wanted(model: type[BaseModel], name: str) -> str:
+    """What is allowed for a key that is missing."""
+    key = keys_of(model).get(name)
+    if isinstance(key, Leaf):
+        return key.allowed
+    return "a table" if isinstance(key, Table) else "text"
 
 
-def _wanted(key: Leaf | PlainKey | Table) -> str:
-    if isinstance(key, Table):
-        return "allowed: a table"
-    if isinstance(key, PlainKey):
-        return f"allowed: {one_of(key.choices)}" if key.choices else "allowed: text"
-    return f"allowed: {key.allowed}"
+def _wanted_of_leaf(key: Leaf, _: type[BaseModel], name: str) -> str:
+    fits = one_of(list_ids("calibrations"))
+    allowed = {"value": key.allowed, "fit": fits, "claims": "a list of ids of claims"}
+    return allowed.get(name, "where the value comes from")

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
+from pydantic import ValidationError
+
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.assembly import gather, models_of, starts_of, trunks_of
 from hcasim.catalog.consistency import contradictions
@@ -19,8 +21,8 @@ from hcasim.catalog.network import BackToBack, Network
 from hcasim.catalog.overrides import BUS, BUS_KIND, PREFIXES, Part, kind_of, override
 from hcasim.catalog.provenance import Parameter
 from hcasim.catalog.testbed import Testbed
-from hcasim.catalog.validate import build
 from hcasim.ground.errors import CatalogError, nearest
+from hcasim.ground.faults import told
 
 
 def resolve(
@@ -85,9 +87,11 @@ def resolve(
             faults.append(fault)
     built: dict[str, Any] = {}
     for name, part in parts.items():
-        model, broken = build(part.model, part.values, name.split("."))
-        faults += [f"--set {', '.join(part.set_paths)}: {fault}" for fault in broken]
-        built[name] = model
+        try:
+            built[name] = part.model.model_validate(part.values)
+        except ValidationError as error:
+            start = f"--set {', '.join(part.set_paths)}: {name}."
+            faults += told(error, [part.model], part.values, start)
     if faults:
         raise CatalogError(faults)
 

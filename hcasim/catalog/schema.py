@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
-from hcasim.catalog.fields import DEPTH, Leaf, PlainKey, Table, keys_of
+from hcasim.catalog.fields import Leaf, Table, keys_of
 from hcasim.catalog.loader import CLASSES
-from hcasim.catalog.provenance import EVIDENCE
+from hcasim.catalog.reader import LEAVES
 
 
 def file_schema(kind: str) -> dict[str, Any]:
     """Return the JSON Schema of the files of one kind.
+
+    What a file must hold is not in it, because it may be based on another.
 
     Parameters:
         kind: one of `hcasim.catalog.MODELS`.
@@ -22,60 +26,35 @@ def file_schema(kind: str) -> dict[str, Any]:
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **CLASSES[kind].model_json_schema(schema_generator=_OfFiles),
         "title": f"hcasim {kind}",
-        **_object(CLASSES[kind]),
+        "required": ["id", "title"],
     }
 
 
-def _object(model: type[BaseModel], depth: int = DEPTH) -> dict[str, Any]:
-    properties: dict[str, Any] = {}
-    required: list[str] = []
-    for name, key in keys_of(model).items():
-        description = model.model_fields[name].description
-        if isinstance(key, Table) and not depth:
-            continue
-        schema = _schema(key, depth - 1)
-        properties[name] = {**schema, "description": description} if description else schema
-        if key.required:
-            required.append(name)
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
+class _OfFiles(GenerateJsonSchema):
+    """Descriptions as files hold them: with a table of provenance for each leaf."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        model = super().model_schema(schema)
+        model.pop("required", None)
+        description: type[BaseModel] = schema["cls"]
+        for name, key in keys_of(description).items():
+            old = model["properties"][name]
+            if isinstance(key, Leaf):
+                described = {"description": old["description"]} if "description" in old else {}
+                model["properties"][name] = _leaf(key) | described
+            elif isinstance(key, Table) and key.named:
+                old["anyOf"] = [old.pop("additionalProperties"), {**old, "type": "object"}]
+        return model
 
 
-def _schema(key: Leaf | PlainKey | Table, depth: int) -> dict[str, Any]:
-    if isinstance(key, Table):
-        objects = [_object(model, depth) for model in key.models.values()]
-        one = objects[0] if len(objects) == 1 else {"oneOf": objects}
-        if key.named:
-            return {"oneOf": [one, {"type": "object", "additionalProperties": one}]}
-        return one
-    if isinstance(key, PlainKey):
-        if key.many:
-            return {"type": "array", "items": {"type": "string"}}
-        return {"enum": list(key.choices)} if key.choices else {"type": "string"}
-    source = {"type": "string", "minLength": 1}
-    given = [evidence for evidence in EVIDENCE if evidence not in ("fitted", "chosen")]
-    claims = {"type": "array", "items": {"type": "string"}, "minItems": 1}
-    kinds: list[dict[str, Any]] = [
-        {"value": _value(key), "evidence": {"enum": given}},
-        {"value": _value(key), "evidence": {"const": "chosen"}, "claims": claims},
-        {"fit": {"type": "string"}, "evidence": {"const": "fitted"}},
-    ]
-    return {
-        "oneOf": [
-            {
-                "type": "object",
-                "properties": {**kind, "source": source},
-                "required": [*kind, "source"],
-                "additionalProperties": False,
-            }
-            for kind in kinds
-        ]
-    }
+def _leaf(key: Leaf) -> dict[str, Any]:
+    forms = [TypeAdapter(form).json_schema() for form in LEAVES]
+    for form in forms:
+        if "value" in form["properties"]:
+            form["properties"]["value"] = _value(key)
+    return {"oneOf": forms}
 
 
 def _value(leaf: Leaf) -> dict[str, Any]:

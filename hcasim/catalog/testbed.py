@@ -9,6 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from hcasim.catalog.description import PLAIN, Description, Refers, Section
 from hcasim.catalog.link import Link, LinkChanges, mtu_fault
 from hcasim.catalog.network import Network
+from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import SIZE, format_size
 
 AdapterName = Annotated[str, Refers("adapters")]
@@ -30,6 +31,15 @@ class Nodes(Section):
         default=None, description="ports of each adapter that have a cable, if not all have"
     )
     link: LinkChanges | None = Field(default=None, description="where their links differ")
+
+    @field_validator("default_adapter")
+    @classmethod
+    def _is_one_of_them(cls, default: str, info: ValidationInfo) -> str:
+        adapters = info.data.get("adapters", (default,))
+        if default not in adapters:
+            close = nearest(default, adapters)
+            raise ValueError(f"found {default!r}; allowed: {one_of(adapters)}{close}")
+        return default
 
     @property
     def adapter(self) -> str:

@@ -44,7 +44,9 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
     kind = find_kind(identifier)
     calibration = None if file is None else read_calibration(file)
     if kind == "testbeds":
-        machine = resolve(identifier, adapter=adapter)
+        name = identifier
+        machine = resolve(name, adapter=adapter)
+        identifier = machine.id
         if calibration is not None:
             used = machine.adapter.id
             settings = calibration.overrides(identifier, used)
@@ -53,7 +55,7 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
             made, base = calibration.made, calibration.base()
             same = (made.get("testbed"), made.get("adapter")) == (identifier, used)
             machine = resolve(
-                identifier,
+                name,
                 adapter=adapter,
                 overrides=settings,
                 mtu=base.get("mtu") if same else None,
@@ -89,7 +91,7 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
     print_table(
         f"{identifier}: {title}" + (f" ({parts})" if parts else ""),
         ("path", "value", "evidence", "source"),
-        ((row["path"], _value(row), row["evidence"], row["source"]) for row in rows),
+        ((row["path"], _value(row), row["evidence"], _source(row)) for row in rows),
     )
 
 
@@ -103,7 +105,13 @@ def _parameter(parameter: Parameter, prefix: str) -> dict[str, Any]:
         "source": parameter.source,
         "interval": None if parameter.interval is None else list(parameter.interval),
         "claims": list(parameter.claims),
+        "inherited_from": parameter.inherited_from or None,
     }
+
+
+def _source(row: dict[str, Any]) -> str:
+    base = row["inherited_from"]
+    return f"from {base}: {row['source']}" if base else str(row["source"])
 
 
 def _value(row: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from hcasim.catalog import CatalogError, data_path, find_file, list_ids, nearest, one_of, read_toml
 from hcasim.ground.errors import display
-from hcasim.ground.faults import describe
+from hcasim.ground.faults import told
 from hcasim.papers.claim import Claim, Context, Entry, Text
 from hcasim.papers.experiment import Scenario, as_tuple
 from hcasim.runs.quantities import UNITS
@@ -133,7 +133,7 @@ def _validated(model: type[M], table: object, path: Path) -> M:
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        raise CatalogError(describe(error, model, display(path))) from None
+        raise CatalogError(told(error, [model], table, f"{display(path)}: ")) from None
 
 
 def _own_references(scenario: Scenario) -> Iterator[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from hcasim.ground.errors import CatalogError, display, one_of
-from hcasim.traces.faults import told
+from hcasim.ground.faults import told
 from hcasim.traces.header import Header
 from hcasim.traces.reading import shown
 from hcasim.traces.record import Record
@@ -153,9 +153,7 @@ def _records(where: str, text: str) -> tuple[dict[int, Record], list[str]]:
         try:
             records[number] = RECORDS[kind].model_validate(table)
         except ValidationError as error:
-            faults += dict.fromkeys(
-                f"{where}:{number}: {one}" for one in told(error, RECORDS[kind])
-            )
+            faults += told(error, [RECORDS[kind]], table, f"{where}:{number}: ")
     return records, faults
 
 

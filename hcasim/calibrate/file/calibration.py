@@ -106,9 +106,7 @@ class Calibration:
         if name in self.settings and isinstance(leaf, Leaf):
             value = leaf.read_argument(self.settings[name])
             text = leaf.format(value)
-            return replace(
-                parameter, value=value, text=text, evidence="assumed", source=f"--set of {source}"
-            )
+            return parameter.changed(value, text, f"--set of {source}")
         if entry is None or not isinstance(leaf, Leaf):
             return parameter
         value = leaf.read(entry.value)
@@ -121,6 +119,7 @@ class Calibration:
             source=f"{source}: {entry.verdict}",
             interval=(ends[0], ends[1]) if ends else None,
             claims=entry.claims,
+            inherited_from="",
         )
 
     def marked(self, machine: Machine) -> tuple[Parameter, ...]:

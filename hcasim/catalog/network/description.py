@@ -156,6 +156,13 @@ class Explicit(Section):
     switches: dict[str, NamedSwitch]
     trunks: dict[str, Trunk] = Field(default_factory=dict)
 
+    @model_validator(mode="after")
+    def _has_models(self) -> Explicit:
+        without = [name for name, one in self.switches.items() if not (self.switch or one.switch)]
+        if without:
+            raise ValueError(f"found switches without a model: {', '.join(without)}")
+        return self
+
 
 Network = Annotated[
     BackToBack | OneSwitch | FatTree | Tree | Ring | Dragonfly | Explicit,

@@ -161,10 +161,10 @@ def test_a_kind_of_link_is_not_a_fault_of_what_is_beside_it(
     edit(BED, 'kind = "ethernet"', 'kind = "infiniband"')
     lines = faults_of(iwarp.TESTBED, "testbeds")
     assert [line.split(": ")[1] for line in lines] == [
-        "link.gigabits",
         "link.speed",
         "link.width",
         "link.credit_update",
+        "link.gigabits",
     ]
 
 

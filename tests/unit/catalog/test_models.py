@@ -78,10 +78,15 @@ def test_both_generations_are_one_chip_but_for_the_bus() -> None:
     assert {path for path in common if older[path].value != newer[path].value} == set()
 
 
-def conforms(schema: dict[str, Any], value: Any) -> bool:
+def conforms(whole: dict[str, Any], value: Any, part: dict[str, Any] | None = None) -> bool:
     """The little of JSON Schema that `file_schema` uses."""
+    schema = whole if part is None else part
+    if "$ref" in schema:
+        return conforms(whole, value, whole["$defs"][schema["$ref"].rpartition("/")[2]])
     if "oneOf" in schema:
-        return sum(conforms(option, value) for option in schema["oneOf"]) == 1
+        return sum(conforms(whole, value, option) for option in schema["oneOf"]) == 1
+    if "anyOf" in schema:
+        return any(conforms(whole, value, option) for option in schema["anyOf"])
     if "enum" in schema:
         return value in schema["enum"]
     if "const" in schema:
@@ -93,11 +98,13 @@ def conforms(schema: dict[str, Any], value: Any) -> bool:
         case "object":
             return (
                 isinstance(value, dict)
-                and set(schema["required"]) <= set(value) <= set(schema["properties"])
-                and all(conforms(schema["properties"][key], value[key]) for key in value)
+                and set(schema.get("required", ())) <= set(value) <= set(schema["properties"])
+                and all(conforms(whole, value[key], schema["properties"][key]) for key in value)
             )
         case "array":
-            return isinstance(value, list) and all(conforms(schema["items"], v) for v in value)
+            return isinstance(value, list) and all(
+                conforms(whole, one, schema["items"]) for one in value
+            )
         case "string":
             return isinstance(value, str) and bool(re.search(schema.get("pattern", ""), value))
         case "integer":
@@ -105,6 +112,8 @@ def conforms(schema: dict[str, Any], value: Any) -> bool:
             return type(value) is int and low <= value <= high
         case "boolean":
             return isinstance(value, bool)
+        case "null":
+            return value is None
     raise AssertionError(schema)
 
 

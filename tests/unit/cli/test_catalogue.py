@@ -94,3 +94,20 @@ def test_show_reads_a_file_and_tells_its_kind(hcasim_: Hcasim, root: Path) -> No
     file = str(root / "models" / "stacks" / "vapi.toml")
     shown = json.loads(hcasim_("show", file, "--json").output)
     assert (shown["id"], shown["kind"]) == ("vapi", "stacks")
+
+
+def test_show_says_from_which_description_a_value_is_inherited(
+    hcasim_: Hcasim, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    lanes = '{ value = 4, evidence = "assumed", source = "a guess" }'
+    file.write_text(f'id = "mine"\ntitle = "x"\nbased_on = "mt25208"\n[bus]\nlanes = {lanes}\n')
+    shown = json.loads(hcasim_("show", str(file), "--json").output)
+    rows = {row["path"]: row for row in shown["parameters"]}
+    assert rows["adapter.bus.lanes"]["inherited_from"] is None
+    assert rows["adapter.ports"]["inherited_from"] == "mt25208"
+    lines = hcasim_("show", str(file)).output.splitlines()
+    (lanes,) = (line for line in lines if line.startswith("adapter.bus.lanes "))
+    (ports,) = (line for line in lines if line.startswith("adapter.ports "))
+    assert "from mt25208: " in ports
+    assert "from mt25208" not in lanes

@@ -1,0 +1,139 @@
+"""A description may say only what differs from another."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import CatalogError, find_kind, load, resolve
+
+Write = Callable[[str, str], Path]
+Hcasim = Callable[..., Any]
+
+GUESS = 'evidence = "assumed", source = "a guess"'
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Write a description to the current folder; its id and title come by themselves."""
+    monkeypatch.chdir(tmp_path)
+
+    def put(identifier: str, text: str) -> Path:
+        file = tmp_path / f"{identifier}.toml"
+        file.write_text(f'id = "{identifier}"\ntitle = "{identifier}"\n{text}')
+        return file
+
+    return put
+
+
+def values(name: str) -> dict[str, object]:
+    return {p.path: p.value for p in load(name).parameters}
+
+
+def test_what_is_not_written_is_that_of_the_base(write: Write) -> None:
+    write("mine", f'based_on = "mt25208"\n[send]\nprefetch = {{ value = 3, {GUESS} }}\n')
+    mine, base = values("mine.toml"), values("mt25208")
+    assert mine == base | {"send.prefetch": 3}
+    assert list(mine) == list(base)
+    assert load("mine.toml").model.title == "mine"
+
+
+def test_each_value_says_from_where_it_is_inherited(write: Write) -> None:
+    write("mine", f'based_on = "mt25208"\n[send]\nprefetch = {{ value = 3, {GUESS} }}\n')
+    write("yours", f'based_on = "./mine.toml"\n[ack]\nlatency = {{ value = "1 ns", {GUESS} }}\n')
+    base = {p.path: p for p in load("mt25208").parameters}
+    found = {p.path: p for p in load("yours.toml").parameters}
+    assert found["ack.latency"].inherited_from == ""
+    assert found["send.prefetch"].inherited_from == "mine"
+    assert found["ports"].inherited_from == "mt25208"
+    assert found["ports"].source == base["ports"].source
+
+
+def test_a_fitted_value_is_inherited_with_its_fit_claims_and_interval(write: Write) -> None:
+    write("mine", 'based_on = "mt25208"\n')
+    (base,) = (p for p in load("mt25208").parameters if p.path == "receive_queue.latency")
+    (mine,) = (p for p in load("mine.toml").parameters if p.path == "receive_queue.latency")
+    assert mine.evidence == "fitted"
+    assert (mine.value, mine.interval, mine.claims, mine.source) == (
+        (base.value, base.interval, base.claims, base.source)
+    )
+
+
+def test_a_section_of_another_kind_replaces_the_whole_section(write: Write) -> None:
+    bus = "\n".join(
+        f"{key} = {{ value = {value}, {GUESS} }}"
+        for key, value in {
+            "width_bits": 64,
+            "clock": '"133 MHz"',
+            "mmrbc": '"512 B"',
+            "outstanding_splits": 2,
+            "write_burst": '"512 B"',
+        }.items()
+    )
+    write("mine", f'based_on = "mt25208"\n[bus]\nkind = "pcix"\n{bus}\n')
+    mine = values("mine.toml")
+    assert {path for path in mine if path.startswith("bus.")} == {
+        "bus.width_bits",
+        "bus.clock",
+        "bus.mmrbc",
+        "bus.outstanding_splits",
+        "bus.write_burst",
+    }
+    write("torn", f'based_on = "mt25208"\n[bus]\nkind = "pcix"\nmmrbc = {{ value = "1", {GUESS} }}')
+    with pytest.raises(CatalogError, match=r"torn\.toml: bus\.clock: missing"):
+        load("torn.toml")
+
+
+def test_a_section_is_dropped_by_false(write: Write) -> None:
+    write("mine", 'based_on = "ne010e"\n[bus]\nbridge = false\n')
+    assert not any("bridge" in path for path in values("mine.toml"))
+    write("torn", 'based_on = "ne010e"\nsend = false\n')
+    with pytest.raises(CatalogError, match=r"torn\.toml: send: found false; allowed: a table"):
+        load("torn.toml")
+
+
+def test_what_differs_needs_evidence_as_ever(write: Write) -> None:
+    write("mine", 'based_on = "mt25208"\n[send]\nprefetch = { value = 3 }\nprefetsh = 1\n')
+    with pytest.raises(CatalogError) as caught:
+        load("mine.toml")
+    evidence, unknown = caught.value.faults
+    assert evidence.startswith("mine.toml: send.prefetch.evidence: missing; allowed: spec")
+    assert unknown.endswith("did you mean 'prefetch'?")
+
+
+def test_a_circle_is_a_fault_that_names_the_chain(write: Write) -> None:
+    write("a", 'based_on = "./b.toml"\n')
+    write("b", 'based_on = "c.toml"\n')
+    write("c", 'based_on = "./b.toml"\n')
+    for name in ("a", "b"):
+        with pytest.raises(CatalogError) as caught:
+            load(f"{name}.toml", "adapters")
+        assert caught.value.faults == ["c.toml: based_on: found a circle: b -> c -> b"]
+
+
+def test_a_base_that_is_not_there_is_a_fault_of_the_file(write: Write) -> None:
+    write("mine", 'based_on = "mt2520"\n')
+    with pytest.raises(CatalogError, match=r"^mine\.toml: based_on: .* did you mean 'mt25208'\?"):
+        load("mine.toml", "adapters")
+
+
+def test_faults_of_the_base_are_faults_of_its_file(write: Write) -> None:
+    write("base", 'based_on = "mt25208"\nports = 1\n')
+    write("mine", 'based_on = "base.toml"\n')
+    with pytest.raises(CatalogError, match=r"^base\.toml: ports: found 1 without evidence"):
+        load("mine.toml", "adapters")
+
+
+def test_the_kind_of_a_file_is_that_of_its_base(write: Write) -> None:
+    write("mine", 'based_on = "vapi"\n')
+    write("yours", 'based_on = "mine.toml"\n')
+    assert find_kind("mine.toml") == find_kind("yours.toml") == "stacks"
+
+
+def test_a_machine_does_not_depend_on_how_its_parts_are_written(write: Write) -> None:
+    write("mine", 'based_on = "mt25208"\n')
+    assert resolve("liu2004", adapter="mine.toml").digest == resolve("liu2004").digest
+    changed = resolve("liu2004", adapter="mine.toml", overrides={"adapter.bus.lanes": "4"})
+    lanes = next(p for p in changed.parameters if p.path == "adapter.bus.lanes")
+    assert (lanes.value, lanes.inherited_from) == (4, "")
