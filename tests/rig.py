@@ -7,6 +7,7 @@ from typing import Any
 from simpy.events import Event
 
 from hcasim.catalog import Machine, resolve
+from hcasim.catalog.network import Network
 from hcasim.cluster import Cluster
 from hcasim.engine import Listener, Simulator
 from hcasim.verbs import (
@@ -163,6 +164,35 @@ def refitted(base: Machine, mtu: int | None = None, **parts: Any) -> Machine:
     """The machine with other parts in every node: adapter, host, stack or link."""
     groups = tuple(group.model_copy(update=parts) for group in base.groups)
     return base.model_copy(update={"groups": groups, "mtu": mtu or base.mtu})
+
+
+def networked(
+    network: Network,
+    nodes: int,
+    *,
+    trunk: dict[str, Any] | None = None,
+    ports: int = 1,
+    **base: Any,
+) -> Machine:
+    """A machine of the rig's nodes in another network, on switches of 64 ports.
+
+    Args:
+        trunk: where trunks differ from the other links.
+        ports: of each adapter.
+        base: as for `machine`.
+    """
+    one = machine(**base)
+    (group,) = one.groups
+    assert one.switch is not None
+    adapter = group.adapter.model_copy(update={"ports": ports})
+    return one.model_copy(
+        update={
+            "groups": (group.model_copy(update={"count": nodes, "adapter": adapter}),),
+            "network": network,
+            "switches": {"": one.switch.model_copy(update={"ports": 64})},
+            "trunks": {"": group.link.model_copy(update=trunk or {})},
+        }
+    )
 
 
 class Peer:

@@ -132,12 +132,12 @@ class Machine(_Frozen):
         )
         return hashlib.sha256(values.encode()).hexdigest()
 
-    def __getstate__(self) -> dict[object, object]:
-        """Leave out what is derived."""
-        state = super().__getstate__()
-        derived = ("wiring", "digest")
-        inner = {name: one for name, one in state["__dict__"].items() if name not in derived}
-        return {**state, "__dict__": inner}
+    def __copy__(self) -> Machine:
+        """Leave out what is derived: a copy may be changed."""
+        copy = super().__copy__()
+        for name in ("wiring", "digest"):
+            copy.__dict__.pop(name, None)
+        return copy
 
     def __hash__(self) -> int:
         return hash(self.digest)

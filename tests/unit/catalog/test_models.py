@@ -16,6 +16,7 @@ from hcasim.catalog import (
     MODELS,
     Adapter,
     Cache,
+    Machine,
     data_path,
     file_schema,
     list_ids,
@@ -231,13 +232,24 @@ def fitting() -> list[tuple[str, str]]:
     ]
 
 
+def value_at(machine: Machine, path: str) -> object:
+    groups = {f"{group.name}.": group for group in machine.groups}
+    for start, group in groups.items():
+        for whole in (path, path.removeprefix("nodes.")):
+            if whole.startswith(start):
+                return attrgetter(whole.removeprefix(start))(group)
+    if path.startswith("trunk."):
+        return attrgetter(path.removeprefix("trunk."))(machine.trunks[""])
+    return attrgetter(path)(machine)
+
+
 @pytest.mark.parametrize(("testbed", "adapter"), fitting())
 def test_each_parameter_is_where_its_path_says(testbed: str, adapter: str) -> None:
     machine = resolve(testbed, adapter=adapter)
     paths = [p.path for p in machine.parameters]
     assert len(paths) == len(set(paths))
     for p in machine.parameters:
-        assert attrgetter(p.path.removesuffix(".count"))(machine) == p.value, p.path
+        assert value_at(machine, p.path) == p.value, p.path
 
 
 def test_the_digest_is_the_same_in_another_process() -> None:

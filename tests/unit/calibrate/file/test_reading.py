@@ -294,8 +294,8 @@ def machines() -> list[tuple[str, str]]:
     for testbed in list_ids("testbeds"):
         model = load(testbed, "testbeds").model
         assert isinstance(model, Testbed)
-        (nodes,) = model.nodes.values()
-        found += [(testbed, adapter) for adapter in nodes.adapters]
+        if "nodes" in model.nodes:
+            found += [(testbed, adapter) for adapter in model.nodes["nodes"].adapters]
     return found
 
 
