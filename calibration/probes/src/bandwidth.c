@@ -189,7 +189,7 @@ static bool run_windows(struct stream *st)
 static bool stream(struct session *s, bool both_ways)
 {
     static const enum ibv_wr_opcode OPCODES[] = {
-        [WRITE] = IBV_WR_RDMA_WRITE, [SEND] = IBV_WR_SEND, [READ] = IBV_WR_RDMA_READ};
+        [WRITES] = IBV_WR_RDMA_WRITE, [SENDS] = IBV_WR_SEND, [READS] = IBV_WR_RDMA_READ};
     enum ibv_wr_opcode opcode = OPCODES[get(s, VERB)];
     int ports = get(s, MODE) == STRIPING ? (int)get(s, PORTS) : 1;
     bool apart = both_ways && get(s, MODE) == BINDING, reads = opcode == IBV_WR_RDMA_READ;

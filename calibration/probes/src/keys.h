@@ -16,7 +16,7 @@ enum key {
 enum mode { SINGLE, STRIPING, BINDING };
 enum op { FETCH_ADD, CMP_SWAP };
 enum pattern { CYCLIC, RANDOM, ZIPF };
-enum verb { WRITE, SEND, READ };
+enum verb { WRITES, SENDS, READS };
 enum fault { NO_FAULT, WRONG_RKEY, WRONG_LKEY, WRONG_SIZE, WRONG_QP };
 
 enum { MAX_PORTS = 2, LONGEST_LIST = 64 };

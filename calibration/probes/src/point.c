@@ -57,11 +57,11 @@ static bool check_point(const struct point *point, struct faults *faults)
         what = "size: atomic operations have 8 bytes";
     else if (value[MODE] == SINGLE && value[PORTS] > 1)
         what = "mode: more than one port needs striping or binding";
-    else if (value[VERB] == READ && strcmp(point->probe->name, "window_bibw") == 0)
+    else if (value[VERB] == READS && strcmp(point->probe->name, "window_bibw") == 0)
         what = "verb: only one side reads; allowed: write, send";
-    else if (value[VERB] == READ && value[INLINE])
+    else if (value[VERB] == READS && value[INLINE])
         what = "inline: a read has no message to put there";
-    else if (value[VERB] != WRITE && value[MODE] == STRIPING)
+    else if (value[VERB] != WRITES && value[MODE] == STRIPING)
         what = "mode: striping only with verb=write";
     else if (value[REUSE] < 100 && value[MODE] != SINGLE)
         what = "reuse: below 100 only with mode=single";
