@@ -1,17 +1,31 @@
 """Closed forms for one small RDMA write that meets nobody on its way.
 
-They are written from the protocol's steps and the machine's description alone and share no code
-with the simulator but the rates of links and buses.
+They are written from the protocol's steps, numbers of the specifications and the machine's
+description alone and share no code with the simulator.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hcasim.bus.pcie_link import ps_per_byte as pcie_ps_per_byte
 from hcasim.catalog import EthernetLink, IwarpProtocol, Machine, PcieDevice
-from hcasim.engine import Rate
-from hcasim.fabric.medium import ps_per_byte as link_ps_per_byte
 
+DATA_RATES = {
+    "SDR": 8,
+    "DDR": 16,
+    "QDR": 32,
+    "FDR10": 40,
+    "FDR": Fraction(600, 11),
+    "EDR": 100,
+    "HDR": 200,
+    "NDR": 400,
+}
+"""Gbit/s of data that four lanes carry, as each speed is sold; FDR's is 54.54."""
+SKIPS = Fraction(4480 + 4, 4480)
+LANE_MEGABYTES = {1: 250, 2: 500, 3: Fraction(12800, 13), 4: Fraction(25600, 13)}
+LANE_MEGABYTES[5] = Fraction(51200, 13)
+"""10^6 bytes of data a second that a lane of PCI Express carries, by its generation."""
+PCIE_SKIPS = Fraction(1538 + 4, 1538)
 CABLE_IN_THE_BOARD = 1000
 DOORBELL = 8
 PREAMBLE = 8
@@ -27,6 +41,27 @@ def ceil(size: int, unit: int) -> int:
     return -(-size // unit)
 
 
+def link_byte(speed: str, width: int) -> Fraction:
+    """Time in ps of a byte on an InfiniBand link."""
+    return Fraction(8000) * 4 / (DATA_RATES[speed] * width) * SKIPS
+
+
+def pcie_byte(generation: int, lanes: int) -> Fraction:
+    """Time in ps of a byte on a PCI Express link."""
+    skips = PCIE_SKIPS if generation <= 2 else 1
+    return Fraction(10**6) / (LANE_MEGABYTES[generation] * lanes) * skips
+
+
+def whole(byte: Fraction) -> Callable[[int], int]:
+    """How long so many bytes take in whole ps, if one takes this time."""
+    return lambda size: int(size * byte + Fraction(1, 2))
+
+
+def paced(per_second: int) -> Callable[[int], int]:
+    """Likewise, where so many are moved in a second."""
+    return whole(Fraction(10**12, per_second))
+
+
 class Pcie:
     """The adapter's bus, as long as one operation has it to itself.
 
@@ -38,8 +73,8 @@ class Pcie:
         self.device = machine.adapter.bus
         assert isinstance(self.device, PcieDevice)
         self.host = machine.host
-        self.wire = Rate(pcie_ps_per_byte(self.device.generation, self.device.lanes)).time
-        self.memory = Rate.from_bandwidth(machine.host.memory.bandwidth).time
+        self.wire = whole(pcie_byte(self.device.generation, self.device.lanes))
+        self.memory = paced(machine.host.memory.bandwidth)
         self.header = (12 if self.device.address_bits == 32 else 16) + 8
         self.acks = 1 if self.device.dllp_tlps_per_ack == 1 else 0
         self.updates = 1 if self.device.dllp_tlps_per_update == 1 else 0
@@ -69,8 +104,8 @@ class Pcix:
     def __init__(self, machine: Machine) -> None:
         self.device = machine.adapter.bus
         self.host = machine.host
-        self.clocks = Rate.from_bandwidth(self.device.clock).time
-        self.memory = Rate.from_bandwidth(machine.host.memory.bandwidth).time
+        self.clocks = paced(self.device.clock)
+        self.memory = paced(machine.host.memory.bandwidth)
 
     def burst(self, size: int) -> int:
         return self.clocks(PCIX_PHASES + ceil(size, self.device.width_bits // 8))
@@ -106,11 +141,11 @@ def way(machine: Machine, size: int) -> int:
     """From a packet's first byte on the link to its last byte at the far adapter, in ps."""
     link = machine.link
     if isinstance(link, EthernetLink):
-        rate = Rate(Fraction(8000, link.gigabits)).time
+        rate = whole(Fraction(8000, link.gigabits))
         # Nobody waits for the gap behind a frame.
         serialisation = rate(size + PREAMBLE + GAP) - rate(GAP)
     else:
-        serialisation = Rate(link_ps_per_byte(link.speed, link.width)).time(size + 2)
+        serialisation = whole(link_byte(link.speed, link.width))(size + 2)
     flight = link.cable_length * link.propagation // 1000
     if machine.switch is None:
         return serialisation + flight

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -12,18 +13,45 @@ from hcasim.catalog.description import PLAIN, Section
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.units import DELAY, LENGTH, SIZE
 
-LANE_RATES = {
-    "SDR": 2.5,
-    "DDR": 5.0,
-    "QDR": 10.0,
-    "FDR10": 10.3125,
-    "FDR": 14.0625,
-    "EDR": 25.78125,
-    "HDR": 53.125,
-}
-"""Gbit/s of an InfiniBand lane, by its name (InfiniBand Architecture Specification volume 2)."""
+_8B10B = Fraction(8, 10)
+_64B66B = Fraction(64, 66)
+_RS_FEC = Fraction(256, 257) * Fraction(514, 544)
 
-Speed = Literal["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR"]
+
+class Lane(NamedTuple):
+    """One lane of an InfiniBand link.
+
+    Attributes:
+        gigabits: Gbit/s that it signals.
+        coding: share of them that is data.
+    """
+
+    gigabits: Fraction
+    coding: Fraction
+
+
+LANES: Mapping[str, Lane] = MappingProxyType(
+    {
+        "SDR": Lane(Fraction("2.5"), _8B10B),
+        "DDR": Lane(Fraction(5), _8B10B),
+        "QDR": Lane(Fraction(10), _8B10B),
+        "FDR10": Lane(Fraction("10.3125"), _64B66B),
+        "FDR": Lane(Fraction("14.0625"), _64B66B),
+        "EDR": Lane(Fraction("25.78125"), _64B66B),
+        "HDR": Lane(Fraction("53.125"), _RS_FEC),
+        "NDR": Lane(Fraction("106.25"), _RS_FEC),
+    }
+)
+"""By the name of its speed.
+
+InfiniBand Architecture Specification volume 2, chapters 5 and 6: 8b/10b up to QDR, 64b/66b from
+FDR10 on (IEEE 802.3 clause 49), where an FEC of FDR and EDR takes the room of the synchronisation
+bits (clauses 74 and 91) and slows nothing. Lanes of PAM4 carry four 64-bit blocks in 257 bits
+(256b/257b, clause 119.2.4.2), and 514 symbols of a code word of 544 (RS(544,514), clause
+119.2.4.6).
+"""
+
+Speed = Literal["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR"]
 Width = Literal[1, 4, 8, 12]
 Gigabits = Literal[1, 10, 25, 40, 100]
 CableLength = Annotated[int, LENGTH, Field(ge=0, le=10**8)]

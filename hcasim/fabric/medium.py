@@ -6,21 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hcasim.catalog import EthernetLink, InfinibandLink
+from hcasim.catalog.link import LANES
 from hcasim.fabric import ethernet
 from hcasim.fabric.packet import FLOW_CONTROL_PACKET, FRAME_DELIMITERS
 
 CREDIT_BLOCK = 64
 SKIP_SYMBOLS = 4
 SKIP_INTERVAL = 4480
-_LANE_GIGABITS = {
-    "SDR": Fraction(5, 2),
-    "DDR": Fraction(5),
-    "QDR": Fraction(10),
-    "FDR10": Fraction("10.3125"),
-    "FDR": Fraction("14.0625"),
-    "EDR": Fraction("25.78125"),
-    "HDR": Fraction("53.125"),
-}
 
 
 @dataclass(frozen=True)
@@ -49,15 +41,15 @@ def ps_per_byte(speed: str, width: int) -> Fraction:
     """Time per byte of an InfiniBand link in ps, line coding and skip ordered sets included.
 
     Args:
-        speed: SDR, DDR, QDR, FDR10, FDR, EDR or HDR.
+        speed: a key of LANES.
         width: lanes.
 
-    Sources: InfiniBand Architecture Specification volume 2 chapter 5: 8b/10b up to QDR, 64b/66b
-    from FDR10 on; a skip ordered set of 4 symbols on each lane every 4352 to 4608 symbols.
+    Source: InfiniBand Architecture Specification volume 2 chapter 5: a skip ordered set of 4
+    symbols on each lane every 4352 to 4608 symbols.
     """
-    coding = Fraction(10, 8) if speed in ("SDR", "DDR", "QDR") else Fraction(66, 64)
+    lane = LANES[speed]
     skips = Fraction(SKIP_INTERVAL + SKIP_SYMBOLS, SKIP_INTERVAL)
-    return Fraction(8000) * coding * skips / (_LANE_GIGABITS[speed] * width)
+    return Fraction(8000) * skips / (lane.gigabits * lane.coding * width)
 
 
 def medium(link: InfinibandLink | EthernetLink) -> Medium:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hcasim import __version__
 from hcasim.catalog import EthernetLink, IwarpProtocol, Machine, PcieDevice
-from hcasim.catalog.link import LANE_RATES
+from hcasim.catalog.link import LANES
 from hcasim.runs.options import find_workload
 from hcasim.traces import (
     UNITS,
@@ -105,9 +105,8 @@ def _header(machine: Machine) -> Header:
     if isinstance(link, EthernetLink):
         port = Port(layer="ethernet", width=1, speed=float(link.gigabits))
     else:
-        port = Port(
-            layer="infiniband", width=link.width, speed=LANE_RATES[link.speed], mtu=machine.mtu
-        )
+        speed = float(LANES[link.speed].gigabits)
+        port = Port(layer="infiniband", width=link.width, speed=speed, mtu=machine.mtu)
     pci = None
     if isinstance(bus, PcieDevice):
         pci = Pci(

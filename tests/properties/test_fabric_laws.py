@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import EthernetLink, InfinibandLink, Link, Wiring
 from hcasim.catalog import Switch as Description
-from hcasim.engine import Rate, Simulator
+from hcasim.engine import Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
 from hcasim.fabric.iwarp import IwarpFormat
 from hcasim.fabric.link import ReceiveBuffer
-from hcasim.fabric.medium import ps_per_byte
 from hcasim.fabric.packet import packet_size
+from tests.twin import DATA_RATES, link_byte, whole
 
 SMALLEST_BUFFER = 4096 + 256
 ETHERNET = IwarpFormat(markers=False, timestamps=False)
@@ -62,8 +62,8 @@ class Shape:
     def wire(self, size_bytes: int) -> int:
         """Time in ps that bytes take on a link."""
         if isinstance(self.speed, int):
-            return Rate(Fraction(8000, self.speed)).time(size_bytes)
-        return Rate(ps_per_byte(self.speed, self.width)).time(size_bytes)
+            return whole(Fraction(8000, self.speed))(size_bytes)
+        return whole(link_byte(self.speed, self.width))(size_bytes)
 
     def flight(self, packet: Packet) -> int:
         """Time in ps from a packet's first byte to its last."""
@@ -115,7 +115,7 @@ class End:
 
 SHAPES = st.builds(
     Shape,
-    speed=st.sampled_from(["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", 1, 10, 25, 40, 100]),
+    speed=st.sampled_from([*DATA_RATES, 1, 10, 25, 40, 100]),
     width=st.sampled_from([1, 4, 8, 12]),
     metres=st.integers(0, 30),
     credit_update=st.sampled_from([64, 1024, 4096]),

@@ -6,11 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
-from hcasim.engine import Rate
-from hcasim.fabric.medium import ps_per_byte
 from tests.measured import measured
 from tests.rig import WRITE, Program, Rig, machine
-from tests.twin import small_write
+from tests.twin import DATA_RATES, link_byte, small_write, whole
 
 LATENCIES = (
     "adapter.doorbell.latency",
@@ -43,7 +41,7 @@ PCIX = {
     "adapter.bus.outstanding_splits": ("1", "2", "8"),
 }
 LINK = {
-    "link.speed": ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR"),
+    "link.speed": tuple(DATA_RATES),
     "link.width": ("1", "4", "12"),
     "link.cable_length": ("0 m", "5 m", "33 m"),
     "adapter.wqe.stride": ("64 B", "128 B"),
@@ -157,7 +155,7 @@ def test_a_write_of_any_size_takes_at_least_its_time_on_the_wire(setup: Setup, s
     first = min(size, 1024)
     rest = [min(1024, size - place) for place in range(1024, size, 1024)]
     on = setup.machine()
-    wire = Rate(ps_per_byte(on.link.speed, on.link.width)).time
+    wire = whole(link_byte(on.link.speed, on.link.width))
     on_the_wire = sum(wire(26 + -(-payload // 4) * 4 + 2) for payload in rest)
     longer = wire(-(-first // 4) * 4 - 4)
     found = measured(Rig(on), size).seen

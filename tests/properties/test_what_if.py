@@ -7,11 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from hcasim.bus.pcie_link import ps_per_byte
 from hcasim.catalog import resolve
-from hcasim.fabric.medium import ps_per_byte as link_ps_per_byte
 from hcasim.fabric.packet import BASE, FRAME_DELIMITERS
 from hcasim.workloads import WORKLOADS, run_point
+from tests.twin import link_byte, pcie_byte
 
 ADAPTERS = ("mt25208", "mt23108")
 LARGE = 256 * 1024
@@ -59,7 +58,7 @@ def test_one_more_byte_costs_at_most_one_more_packet(adapter: str) -> None:
 
 @pytest.mark.parametrize("mtu", [512, 1024, 2048])
 def test_pci_express_fills_the_link_less_its_headers(mtu: int) -> None:
-    wire = float(link_ps_per_byte("SDR", 4)) * (mtu + BASE + FRAME_DELIMITERS)
+    wire = float(link_byte("SDR", 4)) * (mtu + BASE + FRAME_DELIMITERS)
     assert bandwidth("window_bw", "mt25208", 1 << 20, mtu=mtu) == pytest.approx(
         mtu / wire * 1e6, rel=2e-3
     )
@@ -70,7 +69,7 @@ def test_a_narrow_bus_binds_at_its_read_bandwidth(lanes: int) -> None:
     overrides = {"adapter.bus.lanes": str(lanes)}
     alone = bandwidth("bw_rd", "mt25208", 4096, overrides=overrides)
     request = 512 + 8 * 20 + 2 * 8
-    assert alone == pytest.approx(512 / request / float(ps_per_byte(1, lanes)) * 1e6, rel=1e-3)
+    assert alone == pytest.approx(512 / request / float(pcie_byte(1, lanes)) * 1e6, rel=1e-3)
     assert bandwidth("window_bw", "mt25208", overrides=overrides) == pytest.approx(alone, rel=1e-2)
 
 

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcasim.bus.pcie_link import ps_per_byte as pcie_ps_per_byte
 from hcasim.catalog import Machine
-from hcasim.fabric.medium import ps_per_byte
 from hcasim.workloads import Options, run_point
 from tests.rig import machine, run
+from tests.twin import link_byte, pcie_byte
 
 ADAPTERS = st.sampled_from(["mt25208", "mt23108"])
 SPEEDS = st.sampled_from(["SDR", "DDR", "QDR", "EDR"])
@@ -77,13 +76,13 @@ def test_a_slower_fetch_of_contexts_never_lowers_the_latency(
 def limit(of: Machine, both_ways: bool) -> float:
     """Payload in MB/s that neither the link nor the bus can exceed."""
     packet = of.mtu + 26 + 2
-    link = 1e6 / float(ps_per_byte(of.link.speed, of.link.width)) * of.mtu / packet
+    link = 1e6 / float(link_byte(of.link.speed, of.link.width)) * of.mtu / packet
     device = of.adapter.bus
     if device.kind == "pcix":
         # One bus for both directions.
         return min((1 + both_ways) * link, device.clock * device.width_bits / 8 / 1e6)
     part = of.host.root_port.completion
-    bus = 1e6 / float(pcie_ps_per_byte(device.generation, device.lanes)) * part / (part + 20)
+    bus = 1e6 / float(pcie_byte(device.generation, device.lanes)) * part / (part + 20)
     return (1 + both_ways) * min(link, bus)
 
 

@@ -4,10 +4,9 @@ import pytest
 
 from hcasim.bus.pcie_link import ps_per_byte as pcie_ps_per_byte
 from hcasim.catalog import resolve
-from hcasim.fabric.medium import SKIP_INTERVAL, SKIP_SYMBOLS
 from hcasim.fabric.medium import ps_per_byte as link_ps_per_byte
 
-SKIPS_ON_THE_LINK = (SKIP_INTERVAL + SKIP_SYMBOLS) / SKIP_INTERVAL
+SKIPS_ON_THE_LINK = (4480 + 4) / 4480
 SKIPS_ON_THE_BUS = (1538 + 4) / 1538
 
 

@@ -10,7 +10,7 @@ from hcasim.catalog import (
     Machine,
     PcieDevice,
 )
-from hcasim.catalog.link import LANE_RATES
+from hcasim.catalog.link import LANES
 from hcasim.traces import Header
 
 SLACK = 0.07
@@ -50,9 +50,9 @@ def _rates(header: Header, machine: Machine) -> Iterator[str]:
                 f"link.width: found {width} lanes; {machine.id} has {link.width}; "
                 f"see --set link.width={width}"
             )
-        rate = LANE_RATES[link.speed]
+        rate = float(LANES[link.speed].gigabits)
         if speed is not None and abs(speed / rate - 1) > SLACK:
-            near = min(LANE_RATES, key=lambda name: abs(LANE_RATES[name] - speed))
+            near = min(LANES, key=lambda name: abs(LANES[name].gigabits - speed))
             yield (
                 f"link.speed: found {speed:g} Gbit/s a lane; {machine.id} has {link.speed}, "
                 f"which is {rate:g}; see --set link.speed={near}"

@@ -1,10 +1,12 @@
 """Links: rates by the specification, credits in blocks of 64 bytes, flow control sent back."""
 
 from fractions import Fraction
+from typing import get_args
 
 import pytest
 
 from hcasim.catalog import InfinibandLink
+from hcasim.catalog.link import LANES
 from hcasim.engine import Simulator
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
 from hcasim.fabric.link import ReceiveBuffer, blocks
@@ -62,14 +64,15 @@ class Pair:
 @pytest.mark.parametrize(
     ("speed", "gigabits"),
     [
-        # Data rate of 4 lanes: 8b/10b up to QDR, 64b/66b from FDR10 on.
+        # Data rate of 4 lanes, as each speed is sold.
         ("SDR", 8),
         ("DDR", 16),
         ("QDR", 32),
         ("FDR10", 40),
         ("FDR", Fraction("54.545454")),
         ("EDR", 100),
-        ("HDR", Fraction("206.0606")),
+        ("HDR", 200),
+        ("NDR", 400),
     ],
 )
 @pytest.mark.parametrize("width", [1, 4, 8, 12])
@@ -79,6 +82,10 @@ def test_a_link_is_as_fast_as_its_lanes_less_coding_and_skips(
     ideal = Fraction(8000) / (Fraction(gigabits) * Fraction(width, 4))
     found = ps_per_byte(speed, width)
     assert abs(found / (ideal * SKIP) - 1) < Fraction(1, 10**6)
+
+
+def test_every_speed_that_a_link_may_have_has_a_rate() -> None:
+    assert set(get_args(InfinibandLink.model_fields["speed"].annotation)) == set(LANES)
 
 
 def test_four_lanes_at_single_rate_carry_a_byte_in_a_nanosecond_and_a_bit() -> None:

@@ -56,7 +56,8 @@ def test_each_difference_names_both(
 
 def test_lane_rates_may_be_rounded_as_drivers_do() -> None:
     """25 for 25.78125 of EDR, and 50 for 53.125 of HDR."""
-    for speed, name in ((25.0, "EDR"), (50.0, "HDR"), (14.0, "FDR"), (10.0, "FDR10")):
+    rounded = {"FDR10": 10.0, "FDR": 14.0, "EDR": 25.0, "HDR": 50.0, "NDR": 100.0}
+    for name, speed in rounded.items():
         machine = resolve("liu2004", overrides={"link.speed": name})
         header = Header(tool=Tool(name="perftest"), port=Port(speed=speed))
         assert list(mismatches(header, machine)) == []
