@@ -123,10 +123,10 @@ def _calibrate_paper(
         faults += folder_faults(output)
     if faults:
         raise Faults(faults)
-    (testbed,) = words
-    found = observations(testbed)
+    fit = load_fit(words[0])
+    found = observations(fit)
     with progress_bar("Fitting") as progress:
-        report = calibrate(load_fit(testbed), found, run=runner(jobs=jobs, progress=progress))
+        report = calibrate(fit, found, run=runner(jobs=jobs, progress=progress))
     print_fit(report.tables(), report.closing_lines(), report.to_dict() if as_json else None)
     if output is not None:
         if not report.converged:

@@ -43,7 +43,7 @@ def _models() -> list[dict[str, str]]:
 
 
 def _scenarios() -> list[dict[str, str]]:
-    from hcasim.papers.scenario import list_scenarios
+    from hcasim.papers.loader import list_scenarios
 
     return [{"id": name, **_file(name, "scenarios", "workload")} for name in list_scenarios()]
 

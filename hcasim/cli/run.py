@@ -45,8 +45,8 @@ def command(
     With --set they are those of another machine than the authors had.
     """
     from hcasim.ground.writing import make_folder
+    from hcasim.papers.loader import load_scenarios
     from hcasim.papers.replay import replay_all
-    from hcasim.papers.scenario import load_scenarios
 
     loaded = load_scenarios(scenarios)
     fault = None if plot is None else plot_fault(plot)

@@ -125,12 +125,18 @@ def _value(row: dict[str, Any]) -> str:
 
 
 def _show_scenario(identifier: str, as_json: bool) -> None:
-    from hcasim.papers.scenario import load_scenario
+    from hcasim.papers.loader import load_scenario
+    from hcasim.papers.plan import plan_papers
+    from hcasim.papers.roles import standings
     from hcasim.workloads.options import AXES
 
     scenario = load_scenario(identifier)
+    found = standings(plan_papers())
     if as_json:
-        print_json(scenario.model_dump(mode="json", exclude_none=True))
+        shown = scenario.model_dump(mode="json", exclude_none=True)
+        for claim in shown["claims"]:
+            claim["role"] = found[claim["id"]].role
+        print_json(shown)
         return
     options: dict[str, Any] = scenario.options.model_dump(exclude_none=True)
     for name in AXES.keys() & scenario.options.chosen.keys():
@@ -151,7 +157,7 @@ def _show_scenario(identifier: str, as_json: bool) -> None:
     claims: Iterable[tuple[str, ...]] = (
         (
             claim.id,
-            claim.role,
+            found[claim.id].role,
             claim.system,
             claim.statement,
             _published(claim.published),

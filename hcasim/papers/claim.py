@@ -1,4 +1,4 @@
-"""Published statements as data: what was stated, and which reading of a replay it is about."""
+"""Published statements as data: what was stated, and which numbers of a replay it is about."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from hcasim.papers.compare import TOLERANCES
 from hcasim.workloads.options import OPTIONS
 
 Relation = Literal["=", "~", "<", "<=", ">", ">="]
-Role = Literal["fitted", "predicted"]
 Kind = Literal["value", "ratio", "percent", "difference", "ordering", "threshold"]
 Quantity = Literal["latency", "bandwidth", "memory", "time"]
 Text = Annotated[str, Field(min_length=1)]
+
+TOLERANCES = {"latency": 0.05, "bandwidth": 0.03, "ratio": 0.03, "memory": 0.25, "time": 0.05}
+"""Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""
 
 
 class Entry(BaseModel):
@@ -43,7 +44,7 @@ Published = Annotated[float | tuple[float, float] | str, BeforeValidator(_range)
 
 
 class Measure(Entry):
-    """One reading of a replay.
+    """One number of a replay, or one at each x, by itself or beside another.
 
     Parameters:
         series: a series of the same scenario, or of another as "liu2004/fig06:pcie"; of several
@@ -100,47 +101,52 @@ class Deviation(Entry):
     mechanism: Text
 
 
-class Claim(Entry):
-    """A published statement that a replay must meet.
+class Statement(Entry):
+    """What a paper states.
 
     Parameters:
         id: number of the statement.
         section: where the paper makes it.
         system: the hardware it is about.
         statement: what is stated, in few words.
-        quantity: what was measured.
-        kind: a number, a ratio of two numbers, a change in percent, a difference of two numbers,
-            an order of two series, or a limit that holds exactly: of a number or, with
-            `against`, of the difference in percent, whichever is larger.
-        change: whether a percentage says less or more.
         published: the number; the ends of a range; or an order in words.
-        contradiction: where the paper contradicts itself, if that is why there is a range.
         unit: unit of `published`.
-        relation: how the paper relates the number or the series; of a number that is selected at
-            each x, "<=" says that it is the largest of them and ">=" the smallest.
-        role: fitted, if calibration used it or assumed values were chosen by it; predicted
-            otherwise.
-        chosen: the assumed parameters that were chosen by hand with this claim in view.
-        measure: the readings; all must meet the statement.
-        half_width: how far a number that is derived from others may be off, in its unit, if that is
-            not half a unit of its last digit; calibration takes its interval from it.
-        tolerance: relative, if the statement is to be met more closely than others of its kind.
-        deviation: set if the claim is missed.
+        relation: how the paper relates the number or the series.
     """
 
     id: Text
     section: Text
     system: Text
     statement: Text
+    published: Published
+    unit: str = ""
+    relation: Relation
+
+
+class Claim(Statement):
+    """A published statement that a replay must meet.
+
+    Of a number that is selected at each x, the relation "<=" says that it is the largest of them
+    and ">=" the smallest.
+
+    Parameters:
+        quantity: what was measured.
+        kind: a number, a ratio of two numbers, a change in percent, a difference of two numbers,
+            an order of two series, or a limit that holds exactly: of a number or, with
+            `against`, of the difference in percent, whichever is larger.
+        change: whether a percentage says less or more.
+        contradiction: where the paper contradicts itself, if that is why there is a range.
+        measure: what is read off the curves; all of it must meet the statement.
+        half_width: how far a number that is derived from others may be off, in its unit, if that is
+            not half a unit of its last digit; calibration takes its interval from it.
+        tolerance: relative, if the statement is to be met more closely than others of its kind.
+        deviation: set if the claim is missed.
+    """
+
     quantity: Quantity
     kind: Kind
     change: Literal["reduction", "gain"] | None = None
-    published: Published
     contradiction: str = ""
-    unit: str = ""
-    relation: Relation
-    role: Role
-    chosen: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
     measure: Annotated[tuple[Measure, ...], BeforeValidator(_several), Field(min_length=1)]
     half_width: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0)] | None = None
@@ -164,8 +170,6 @@ class Claim(Entry):
         return self
 
     def _published_faults(self) -> list[str]:
-        if self.chosen and self.role != "fitted":
-            return ["chosen belongs to role fitted"]
         if self.kind == "ordering":
             return [] if isinstance(self.published, str) else ["published must be words"]
         if isinstance(self.published, str):
@@ -215,18 +219,11 @@ class Claim(Entry):
         return faults
 
 
-class Context(Entry):
+class Context(Statement):
     """A published statement that nothing here replays.
 
     Parameters:
         reason: why: an input, a unit, or something that comes later.
     """
 
-    id: Text
-    section: Text
-    system: Text
-    statement: Text
-    published: Published
-    unit: str = ""
-    relation: Relation
     reason: Text

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hcasim.papers.claim import Claim
+from hcasim.papers.select import select
 from hcasim.runs.curve import Curve
 from hcasim.runs.drawing import MARKERS, mark_axis, new_figure
 from hcasim.runs.quantities import BEST, FIELDS, UNITS
@@ -105,19 +106,10 @@ def _mark_published(axes: Axes, replay: Replay, name: str, curve: Curve, color: 
 
 def _places(claim: Claim, name: str, curve: Curve, drawn: str) -> Iterator[int]:
     """Where a claim reads one value of this series, if it does and that is what is drawn."""
-    field, best = FIELDS[claim.quantity], BEST[claim.quantity]
-    if claim.kind != "value" or field != drawn:
+    if claim.kind != "value" or FIELDS[claim.quantity] != drawn:
         return
+    found = {int(row[curve.axis]): float(row[drawn]) for row in curve.rows}
     for measure in claim.measure:
-        if name not in measure.series:
-            continue
-        rows = [row for row in curve.rows if measure.covers(row[curve.axis])]
-        rows.sort(key=lambda row: int(row[curve.axis]))
-        if measure.at is not None:
-            yield measure.at
-        elif measure.select == "smallest":
-            yield int(rows[0][curve.axis])
-        elif measure.select == "largest":
-            yield int(rows[-1][curve.axis])
-        elif measure.select == "peak":
-            yield int(best(rows, key=lambda row: float(row[field]))[curve.axis])
+        if name in measure.series and measure.select != "all":
+            for points, _ in select(measure, found):
+                yield BEST[claim.quantity](points, key=lambda x: found.get(x, 0.0))

@@ -1,59 +1,64 @@
-"""What a calibration is fitted to: the claims of the scenarios whose role is fitted."""
+"""What a calibration is fitted to: the claims that its entries list."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
 from hcasim.calibrate.search.objective import Progress, Run, Trial
 from hcasim.calibrate.search.observation import Observation, Setup
-from hcasim.catalog import CatalogError, data_path, list_ids, one_of
-from hcasim.catalog.folders import unknown_id
+from hcasim.catalog import CatalogError, Fit, nearest, one_of
 from hcasim.ground.errors import display
 from hcasim.papers.claim import Claim, Measure
-from hcasim.papers.experiment import Scenario
+from hcasim.papers.loader import list_papers, load_scenario, load_scenarios, scenario_path
 from hcasim.papers.plan import plan
-from hcasim.papers.scenario import list_papers, load_scenario, load_scenarios
+from hcasim.papers.scenario import Scenario
+from hcasim.papers.select import select
 from hcasim.runs.pool import Job, run_jobs
 from hcasim.runs.quantities import BEST, FIELDS, UNITS
 
 
-def observations(testbed: str) -> list[Observation]:
-    """Return the published numbers that the parameters of a testbed are fitted to.
+def observations(fit: Fit) -> list[Observation]:
+    """Return the published numbers that the parameters of a fit are fitted to.
 
     Parameters:
-        testbed: id of a testbed or of a paper.
+        fit: its entries list the claims.
 
     Returns:
-        One for each claim with the role fitted, in the order of the files; not those by which
-        values were chosen by hand.
+        One for each claim, in the order of the scenarios, with those that repeat it: the same
+        number, read off the same points.
 
     Raises:
-        CatalogError: an unknown id, no such claim, or every claim that is not one number.
+        CatalogError: an unknown claim, no claim, or every claim that is not one number.
     """
-    scenarios = [
-        one for one in load_scenarios(list_papers()) if testbed in (*one.testbeds, one.paper)
+    wanted = dict.fromkeys(name for entry in fit.entries.values() for name in entry.claims)
+    scenarios = load_scenarios(list_papers())
+    claims = {claim.id: (one, claim) for one in scenarios for claim in one.claims}
+    faults = [
+        f"{display(fit.file)}: claims: found no {name!r} in the scenarios{nearest(name, claims)}"
+        for name in wanted
+        if name not in claims
     ]
-    if not scenarios and testbed not in list_ids("testbeds"):
-        raise CatalogError([unknown_id("testbeds", testbed)])
+    if not wanted:
+        faults.append(f"{display(fit.file)}: found no claims; allowed: an entry with claims")
+    stated = {_stated(claims[name][1]) for name in wanted if name in claims}
     found: list[Observation] = []
-    faults: list[str] = []
-    for scenario in scenarios:
-        printed = _printed(scenario)
-        for claim in scenario.claims:
-            if claim.role == "fitted" and not claim.chosen:
-                try:
-                    found.append(_observation(scenario, claim, printed[claim.id]))
-                except CatalogError as error:
-                    faults += error.faults
-    if not (found or faults):
-        where = display(data_path("scenarios"))
-        faults.append(f'{where}: found no claim of {testbed} with role = "fitted"')
+    for scenario, claim in claims.values():
+        if _stated(claim) in stated:
+            try:
+                found.append(_observation(scenario, claim))
+            except CatalogError as error:
+                faults += error.faults if claim.id in wanted else ()
     if faults:
         raise CatalogError(faults)
-    return found
+    read = {(one.setups, one.published) for one in found if one.id in wanted}
+    return [one for one in found if (one.setups, one.published) in read]
+
+
+def _stated(claim: Claim) -> tuple[object, ...]:
+    return claim.kind, claim.quantity, claim.published, claim.unit
 
 
 def runner(*, jobs: int | None = None, progress: Progress | None = None) -> Run:
@@ -80,27 +85,28 @@ def runner(*, jobs: int | None = None, progress: Progress | None = None) -> Run:
     return run
 
 
-def _observation(scenario: Scenario, claim: Claim, printed: object) -> Observation:
+def _observation(scenario: Scenario, claim: Claim) -> Observation:
     measure = claim.measure[0]
-    if claim.kind != "value" or len(claim.measure) > 1 or isinstance(claim.published, tuple):
-        where = display(data_path("scenarios", *f"{scenario.id}.toml".split("/")))
-        what = f"kind {claim.kind!r} and role 'fitted'"
-        raise CatalogError(
-            [f"{where}: {claim.id}: found {what}; allowed: one number of one measure is fitted"]
-        )
-    if UNITS[claim.quantity].get(claim.unit) != 1:
-        where = display(data_path("scenarios", *f"{scenario.id}.toml".split("/")))
+    fault = ""
+    if (
+        claim.kind != "value"
+        or len(claim.measure) > 1
+        or measure.select == "all"
+        or isinstance(claim.published, tuple)
+    ):
+        fault = f"found kind {claim.kind!r}; allowed if fitted: one number of one measure"
+    elif UNITS[claim.quantity].get(claim.unit) != 1:
         units = [unit for unit, factor in UNITS[claim.quantity].items() if factor == 1]
-        raise CatalogError(
-            [f"{where}: {claim.id}: found {claim.unit}; allowed if fitted: {one_of(units)}"]
-        )
+        fault = f"found {claim.unit}; allowed if fitted: {one_of(units)}"
+    if fault:
+        raise CatalogError([f"{display(scenario_path(scenario.id))}: {claim.id}: {fault}"])
     return Observation(
         id=claim.id,
         setups=tuple(
             setup for name in measure.series for setup in _setups(scenario.qualified(name), measure)
         ),
         field=FIELDS[claim.quantity],
-        published=Decimal(str(printed)),
+        published=_printed(scenario, claim),
         unit=claim.unit,
         tolerance=claim.allowed_error,
         best="max" if BEST[claim.quantity] is max else "min",
@@ -109,33 +115,27 @@ def _observation(scenario: Scenario, claim: Claim, printed: object) -> Observati
     )
 
 
-def _setups(reference: str, measure: Measure) -> list[Setup]:
-    """Return the points of one series that a measure looks at."""
-    identifier, _, series = reference.partition(":")
+def _setups(reference: str, measure: Measure) -> Iterator[Setup]:
+    """Yield the points of one series that a measure looks at."""
+    identifier, _, name = reference.partition(":")
     scenario = load_scenario(identifier)
-    points = [x for x in scenario.options.points or () if measure.covers(x)]
-    if measure.at is not None:
-        points = [measure.at]
-    elif measure.select == "smallest":
-        points = [min(points)]
-    elif measure.select == "largest":
-        points = [max(points)]
-    return [
-        Setup(
-            job.workload,
-            job.machine.id,
-            job.machine.adapter.id,
-            job.options,
-            scenario.options.mtu,
-            scenario.series[series].firmware_mode,
-            tuple(scenario.series[series].overrides.items()),
-        )
-        for job in plan(scenario, series=[series], x=points or None).jobs
-    ]
+    (line,) = plan(scenario, series=[name]).lines
+    ((points, _),) = select(measure, line.x)
+    for job, x in zip(line.jobs, line.x, strict=True):
+        if x in points:
+            yield Setup(
+                job.workload,
+                job.machine.id,
+                job.machine.adapter.id,
+                job.options,
+                scenario.options.mtu,
+                line.series.firmware_mode,
+                tuple(line.series.overrides.items()),
+            )
 
 
-def _printed(scenario: Scenario) -> dict[str, object]:
-    """Return the published numbers with the digits that the file holds, which a float forgets."""
-    path = data_path("scenarios", *f"{scenario.id}.toml".split("/"))
-    table = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-    return {claim["id"]: claim["published"] for claim in table.get("claims", ())}
+def _printed(scenario: Scenario, claim: Claim) -> Decimal:
+    """Return a published number with the digits that the file holds, which a float forgets."""
+    text = scenario_path(scenario.id).read_text(encoding="utf-8")
+    claims = tomllib.loads(text, parse_float=Decimal)["claims"]
+    return Decimal(next(one["published"] for one in claims if one["id"] == claim.id))

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hcasim.catalog import CatalogError, nearest, one_of, resolve
-from hcasim.papers.experiment import Scenario, Series
-from hcasim.papers.scenario import references
+from hcasim.catalog import CatalogError, Machine, nearest, one_of, resolve
+from hcasim.papers.loader import list_papers, load_scenarios, references
+from hcasim.papers.scenario import Scenario, Series
 from hcasim.runs.options import each_point, find_faults, find_workload, unknown_workload
 from hcasim.runs.pool import Job
 from hcasim.runs.quantities import FIELDS, derivable
 from hcasim.workloads.options import AXES
+
+Machines = dict[object, Machine]
+"""Machines by what they were resolved from."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,11 @@ class Line:
     axis: str
     field: str
     jobs: tuple[Job, ...]
+
+    @property
+    def x(self) -> tuple[int, ...]:
+        """What varies along it."""
+        return tuple(getattr(job.options, self.axis) for job in self.jobs)
 
 
 @dataclass(frozen=True)
@@ -60,14 +68,20 @@ def plan_all(
     """Plan scenarios, each with the series that are wanted of it, or all if that is None."""
     plans: list[Plan] = []
     faults: list[str] = []
+    machines: Machines = {}
     for scenario, series in wanted:
         try:
-            plans.append(plan(scenario, series=series, overrides=overrides))
+            plans.append(plan(scenario, series=series, overrides=overrides, machines=machines))
         except CatalogError as error:
             faults += error.faults
     if faults:
         raise CatalogError(dict.fromkeys(faults))
     return plans
+
+
+def plan_papers(first: Iterable[str] = ()) -> list[Plan]:
+    """Plan all scenarios of the catalogue, those first that are named or whose paper is."""
+    return plan_all((one, None) for one in load_scenarios([*first, *list_papers()]))
 
 
 def plan(
@@ -77,8 +91,12 @@ def plan(
     sizes: str | Sequence[int] | None = None,
     x: str | Sequence[int] | None = None,
     overrides: Mapping[str, str] | None = None,
+    machines: Machines | None = None,
 ) -> Plan:
     """Resolve what a scenario needs; the parameters are those of `replay`.
+
+    Parameters:
+        machines: what was resolved for other scenarios.
 
     Raises:
         CatalogError: every fault of the scenario and of the request.
@@ -91,11 +109,12 @@ def plan(
         if name not in scenario.series
     ]
     swept = _swept(scenario, sizes, x, faults)
+    machines = {} if machines is None else machines
     faults += _not_measured(scenario)
     lines = []
     for name in (name for name in names if name in scenario.series):
         try:
-            lines.append(_line(scenario, name, swept, overrides or {}))
+            lines.append(_line(scenario, name, swept, overrides or {}, machines))
         except CatalogError as error:
             faults += error.faults
     if faults:
@@ -114,7 +133,7 @@ def _not_measured(scenario: Scenario) -> Iterator[str]:
         wanted = {where: series.result or plotted} | {
             f"claims[{number}].quantity": FIELDS[claim.quantity]
             for number, claim in enumerate(scenario.claims, start=1)
-            if name in (one for one, _ in references(claim))
+            if name in (one for one, *_ in references(claim))
             and (series.result is None or FIELDS[claim.quantity] != plotted)
         }
         measured = derivable(workload.fields)
@@ -158,19 +177,21 @@ def _line(
     name: str,
     swept: Mapping[str, tuple[int, ...]],
     overrides: Mapping[str, str],
+    machines: Machines,
 ) -> Line:
     series = scenario.series[name]
     wanted = scenario.workload_of(name)
     workload = find_workload(wanted)
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
-    machine = resolve(
-        scenario.testbed_of(name),
-        adapter=series.adapter,
-        overrides={**series.overrides, **overrides},
-        mtu=scenario.options.mtu,
-        firmware_mode=series.firmware_mode,
-    )
+    settings = {**series.overrides, **overrides}
+    bed, mtu, mode = scenario.testbed_of(name), scenario.options.mtu, series.firmware_mode
+    key = (bed, series.adapter, tuple(settings.items()), mtu, mode)
+    if key not in machines:
+        machines[key] = resolve(
+            bed, adapter=series.adapter, overrides=settings, mtu=mtu, firmware_mode=mode
+        )
+    machine = machines[key]
     given = {**scenario.options.chosen, **swept, **series.chosen}
     faults = find_faults(workload, machine, given)
     if faults:

@@ -8,9 +8,9 @@ from html import escape
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from hcasim.papers.experiment import Scenario
+from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import Line, Plan, plan, plan_all
-from hcasim.papers.scenario import load_scenario
+from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve, html_table, table
 from hcasim.runs.pool import Job, Progress, run_jobs, with_swept
 from hcasim.runs.quantities import result
@@ -129,11 +129,12 @@ def replay_all(
 
 def collect(plan: Plan, points: Mapping[Job, Point], wall_seconds: float) -> Replay:
     """Build the curves of a plan from the results of its points."""
-    curves = {line.name: _curve(line, points) for line in plan.lines}
+    curves = {line.name: measured(line, points) for line in plan.lines}
     return Replay(plan.scenario, curves, plan.overrides, wall_seconds)
 
 
-def _curve(line: Line, points: Mapping[Job, Point]) -> Curve:
+def measured(line: Line, points: Mapping[Job, Point]) -> Curve:
+    """Build the curve of a series from the results of its points."""
     job = line.jobs[0]
     settings = {
         "testbed": job.machine.id,

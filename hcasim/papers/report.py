@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, get_args
 
 from hcasim import __version__
-from hcasim.papers.experiment import Scenario
-from hcasim.papers.plan import Plan, plan_all
-from hcasim.papers.replay import Replay, collect
-from hcasim.papers.scenario import (
-    list_papers,
-    load_context,
-    load_scenario,
-    load_scenarios,
-    references,
-)
+from hcasim.papers.loader import list_papers, load_context, references
+from hcasim.papers.plan import plan_papers
+from hcasim.papers.replay import Replay, collect, measured
+from hcasim.papers.roles import Role, standings
+from hcasim.papers.scenario import Scenario
 from hcasim.papers.verdict import Verdict, from_context, judge
 from hcasim.runs.pool import Progress, run_jobs
 
+ROLES = get_args(Role)
+NUMBERS = ("value", "ratio", "percent", "difference")
+"""The kinds of claims that state a number; the others state an order or a limit."""
 STATUSES = ("pass", "fail", "deviation", "context")
 COLUMNS = (
     "claim",
@@ -61,10 +59,40 @@ class Report:
         """Whether no claim is missed without a documented reason."""
         return self.summary["fail"] == 0
 
+    def numbers(self, role: str) -> dict[str, list[float]]:
+        """Return the errors of the claims with a role that state a number, by the first of those
+        about the same numbers."""
+        found: dict[str, list[float]] = {}
+        for one in self.verdicts:
+            if one.role == role and one.kind in NUMBERS and one.error is not None:
+                found.setdefault(one.first, []).append(abs(one.error))
+        return found
+
     def median_error(self, role: str) -> float | None:
-        """Median absolute relative error of the numbers with a role; None if there is none."""
-        errors = [abs(v.error) for v in self.verdicts if v.role == role and v.error is not None]
+        """Median absolute relative error of the numbers with a role, each counted once, with the
+        worst of its errors; None if there is none."""
+        errors = [max(errors) for errors in self.numbers(role).values()]
         return median(errors) if errors else None
+
+    @property
+    def roles(self) -> dict[str, dict[str, int]]:
+        """How many claims have each role, how many distinct readings they are of, and of how many
+        of those a number, an order or only a limit is stated."""
+        return {role: self._count(role) for role in ROLES}
+
+    def _count(self, role: str) -> dict[str, int]:
+        own = [one for one in self.verdicts if one.role == role]
+        limits, orders, numbers = (
+            {one.first for one in own if one.kind in kinds}
+            for kinds in (("threshold",), ("ordering",), NUMBERS)
+        )
+        return {
+            "claims": len(own),
+            "readings": len(limits | orders | numbers),
+            "numbers": len(numbers),
+            "orders": len(orders - numbers),
+            "limits": len(limits - orders - numbers),
+        }
 
     @property
     def deviations(self) -> list[Verdict]:
@@ -76,7 +104,7 @@ class Report:
         return {
             "hcasim": __version__,
             "wall_seconds": round(self.wall_seconds, 3),
-            "summary": self.summary,
+            "summary": {**self.summary, "roles": self.roles},
             "claims": [verdict.to_dict() for verdict in self.verdicts],
         }
 
@@ -92,10 +120,13 @@ class Report:
             f"{counts['pass']} pass, {counts['fail']} fail, {counts['deviation']} deviation "
             f"(documented), {counts['context']} context (not replayed)"
         )
-        for role in ("fitted", "predicted"):
+        for role, count in self.roles.items():
             error = self.median_error(role)
+            claims, readings, *parts = (f"{one} {name}" for name, one in count.items())
             if error is not None:
-                lines.append(f"median error of {role} numbers: {100 * error:.1f} %")
+                parts[0] += f" (median error {100 * error:.1f} %)"
+            if count["claims"]:
+                lines.append(f"{role}: {claims} about {readings}: {', '.join(parts)}")
         return lines
 
     def _repr_html_(self) -> str:
@@ -129,20 +160,22 @@ def reproduce(
         CatalogError: every fault of the request and of the files.
     """
     started = perf_counter()
-    wanted = list(dict.fromkeys(identifiers)) or list_papers()
-    scenarios = load_scenarios(wanted)
-    plans = _plans(scenarios)
+    wanted = list(identifiers) or list_papers()
+    every = plan_papers(wanted)
+    standing = standings(every)
+    plans = [one for one in every if not {one.scenario.id, one.scenario.paper}.isdisjoint(wanted)]
+    lines = {one.scenario.qualified(line.name): line for one in every for line in one.lines}
+    needed = dict.fromkeys(name for one in plans for name in _needed(one.scenario))
     points = run_jobs(
-        (job for one in plans.values() for job in one.jobs), workers=jobs, progress=progress
+        (job for name in needed for job in lines[name].jobs), workers=jobs, progress=progress
     )
     elapsed = perf_counter() - started
-    replays = {name: collect(one, points, elapsed) for name, one in plans.items()}
-    curves = {
-        f"{scenario}:{series}": curve
-        for scenario, one in replays.items()
-        for series, curve in one.curves.items()
-    }
-    verdicts = [judge(claim, one, curves) for one in scenarios for claim in one.claims]
+    curves = {name: measured(lines[name], points) for name in needed}
+    verdicts = [
+        judge(claim, one.scenario, curves, standing[claim.id])
+        for one in plans
+        for claim in one.scenario.claims
+    ]
     verdicts += [
         from_context(context, paper)
         for paper in list_papers()
@@ -150,24 +183,15 @@ def reproduce(
         for context in load_context(paper)
     ]
     verdicts.sort(key=lambda verdict: verdict.id)
-    shown = tuple(replays[one.id] for one in scenarios)
-    return Report(tuple(verdicts), shown, perf_counter() - started)
+    replays = tuple(collect(one, points, elapsed) for one in plans)
+    return Report(tuple(verdicts), replays, perf_counter() - started)
 
 
-def _plans(scenarios: Iterable[Scenario]) -> Mapping[str, Plan]:
-    """Plan the scenarios, and of others the series that their claims refer to."""
-    scenarios = list(scenarios)
-    whole = {scenario.id for scenario in scenarios}
-    foreign: dict[str, dict[str, None]] = {}
-    for scenario in scenarios:
-        for claim in scenario.claims:
-            for name, _ in references(claim):
-                other, _, series = scenario.qualified(name).partition(":")
-                if other not in whole:
-                    foreign.setdefault(other, {})[series] = None
-    others = [(load_scenario(name), list(series)) for name, series in foreign.items()]
-    plans = plan_all([*((scenario, None) for scenario in scenarios), *others])
-    return {one.scenario.id: one for one in plans}
+def _needed(scenario: Scenario) -> Iterator[str]:
+    """Yield the series of a scenario, and those of others that its claims refer to."""
+    yield from map(scenario.qualified, scenario.series)
+    for claim in scenario.claims:
+        yield from (scenario.qualified(name) for name, *_ in references(claim))
 
 
 def _row(verdict: Verdict) -> tuple[str, ...]:

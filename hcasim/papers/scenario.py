@@ -1,220 +1,249 @@
-"""Finding and reading scenarios: published experiments, one file per figure."""
+"""Published experiments as data: what was run, on what, and what its authors state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from hcasim.catalog import CatalogError, data_path, find_file, list_ids, nearest, one_of, read_toml
-from hcasim.ground.errors import display
-from hcasim.ground.faults import told
-from hcasim.papers.claim import Claim, Context, Entry, Text
-from hcasim.papers.experiment import Scenario, as_tuple
-from hcasim.runs.quantities import UNITS
-
-CONTEXT = "context"
-"""Name of a paper's file of statements that no figure replays."""
-
-M = TypeVar("M", bound=BaseModel)
+from hcasim.catalog import one_of
+from hcasim.catalog.adapter import FirmwareMode
+from hcasim.catalog.link import LARGEST_MTU
+from hcasim.papers.claim import Claim, Entry, Text, read_size
+from hcasim.workloads.options import AXES, OPTIONS, Option
 
 
-class _ContextFile(Entry):
-    paper: Text
-    context: Annotated[tuple[Context, ...], BeforeValidator(as_tuple)]
+def as_tuple(value: object) -> object:
+    """Take a list of a file as what it is, a fixed sequence."""
+    return tuple(value) if isinstance(value, list) else value
 
 
-def list_scenarios(paper: str | None = None) -> list[str]:
-    """Return the ids of all scenarios, or of one paper's, sorted."""
-    return [
-        name
-        for name in list_ids("scenarios")
-        if not name.endswith(f"/{CONTEXT}") and (paper is None or name.startswith(f"{paper}/"))
-    ]
+def _several(value: object) -> object:
+    return as_tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-def list_papers() -> list[str]:
-    """Return the papers that have scenarios, sorted."""
-    return sorted({name.partition("/")[0] for name in list_scenarios()})
+Size = Annotated[int, BeforeValidator(read_size)]
+Several = Annotated[tuple[Size, ...], BeforeValidator(_several), Field(min_length=1)]
+_IN_ROWS = {"sizes": "size"}
+"""What a file names otherwise than the key of a row."""
 
 
-def load_scenario(identifier: str) -> Scenario:
-    """Load a scenario by its id.
+class Settings(Entry):
+    """What authors set of the options of a benchmark, in the words and ranges of their table."""
 
-    Parameters:
-        identifier: "<paper>/<figure>", such as "liu2004/fig03".
+    @field_validator("*")
+    @classmethod
+    def _is_allowed(cls, value: Any, info: ValidationInfo) -> Any:
+        option = OPTIONS.get(_IN_ROWS.get(info.field_name or "", info.field_name or ""))
+        if option is not None and value is not None:
+            values = value if isinstance(value, tuple) else (value,)
+            if faults := list(filter(None, map(option.fault, values))):
+                raise ValueError("; ".join(faults))
+        return value
 
-    Raises:
-        CatalogError: an unknown id, or every fault of the file.
-    """
-    known = list_scenarios()
-    if identifier not in known:
-        raise CatalogError([_unknown(identifier, known)])
-    path = data_path("scenarios", *f"{identifier}.toml".split("/"))
-    table = {**read_toml(path), "id": identifier}
-    scenario = _validated(Scenario, table, path)
-    faults = [
-        *_own_references(scenario),
-        *_unknown_parts(scenario),
-        *_crossed_axes(scenario),
-        *_foreign_units(scenario),
-        *_repeated(claim.id for claim in scenario.claims),
-    ]
-    if scenario.paper != identifier.partition("/")[0]:
-        faults.append(f"paper: found {scenario.paper!r}; allowed: the name of the folder")
-    if faults:
-        raise CatalogError([f"{display(path)}: {fault}" for fault in faults])
-    return scenario
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The options that are set, by name; of an axis all values."""
+        named = {_IN_ROWS.get(name, name): getattr(self, name) for name in type(self).model_fields}
+        return {
+            name: OPTIONS[name].read(value)
+            for name, value in named.items()
+            if name in OPTIONS and value is not None
+        }
 
 
-def load_context(paper: str) -> tuple[Context, ...]:
-    """Load the statements of a paper that no scenario replays; none if it has no such file."""
-    path = data_path("scenarios", paper, f"{CONTEXT}.toml")
-    if not path.exists():
-        return ()
-    return _validated(_ContextFile, read_toml(path), path).context
+class Options(Settings):
+    """What the authors set for all series of a figure; never a hardware parameter.
 
-
-def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
-    """Load scenarios, and whole papers, and check what their claims refer to.
+    One of sizes, qps and reuse may have several values: the x axis of the figure.
 
     Parameters:
-        identifiers: papers such as "liu2004" or scenarios such as "liu2004/fig03".
-
-    Returns:
-        Each scenario once, in the order asked for.
-
-    Raises:
-        CatalogError: every fault of the request and of the files.
+        sizes: message sizes in bytes, written as on the paper's axis: "4", "8K", "1M".
+        window: messages that may be outstanding.
+        threshold: longest message in bytes that striping leaves whole.
+        warmup: iterations before the clock starts.
+        iters: iterations that are timed.
+        qps: queue pairs of each process.
+        reuse: percentage of the messages that use the same buffer.
+        pattern: which queue pair is next.
+        page_size: bytes of a page of the registered buffers.
+        depth: entries of each work queue.
+        mtu: in bytes, if the authors chose another.
     """
-    known, papers = list_scenarios(), list_papers()
-    wanted: dict[str, None] = {}
-    faults: list[str] = []
-    for identifier in identifiers:
-        if identifier in papers:
-            wanted.update(dict.fromkeys(list_scenarios(identifier)))
-        elif identifier in known:
-            wanted[identifier] = None
-        else:
-            faults.append(_unknown(identifier, [*papers, *known]))
-    scenarios: list[Scenario] = []
-    for identifier in wanted:
-        try:
-            scenario = load_scenario(identifier)
-        except CatalogError as error:
-            faults += error.faults
-        else:
-            scenarios.append(scenario)
-            faults += _foreign_references(scenario)
-    if faults:
-        raise CatalogError(faults)
-    return scenarios
 
+    sizes: Several | None = None
+    window: int | None = None
+    threshold: int | None = None
+    warmup: int | None = None
+    iters: int | None = None
+    qps: Several | None = None
+    reuse: Several | None = None
+    pattern: str | None = None
+    page_size: Size | None = None
+    depth: int | None = None
+    mtu: Annotated[int, Field(ge=256, le=LARGEST_MTU)] | None = None
 
-def references(claim: Claim) -> Iterator[tuple[str, int | None]]:
-    """Yield the series that a claim reads, as it names them, and where if at one x only."""
-    for measure in claim.measure:
-        other = measure.at if measure.against_at is None else measure.against_at
-        yield from ((name, measure.at) for name in measure.series)
-        yield from ((name, other) for name in measure.against or ())
-
-
-def _unknown(identifier: str, known: list[str]) -> str:
-    folder = display(data_path("scenarios"))
-    return (
-        f"{folder}: found no scenario {identifier!r}; "
-        f"allowed: {one_of(known)}{nearest(identifier, known)}"
-    )
-
-
-def _validated(model: type[M], table: object, path: Path) -> M:
-    try:
-        return model.model_validate(table)
-    except ValidationError as error:
-        raise CatalogError(told(error, [model], table, f"{display(path)}: ")) from None
-
-
-def _own_references(scenario: Scenario) -> Iterator[str]:
-    for number, claim in enumerate(scenario.claims, start=1):
-        where = f"claims[{number}].measure"
-        for name, at in references(claim):
-            if ":" in name:
-                continue
-            if name in scenario.series:
-                yield from _unknown_point(scenario, at, where)
-            else:
-                yield (
-                    f"{where}: found no series {name!r}; "
-                    f"allowed: {one_of(list(scenario.series))}{nearest(name, scenario.series)}"
-                )
-
-
-def _foreign_references(scenario: Scenario) -> Iterator[str]:
-    path = display(data_path("scenarios", *f"{scenario.id}.toml".split("/")))
-    for number, claim in enumerate(scenario.claims, start=1):
-        where = f"{path}: claims[{number}].measure"
-        for name, at in references(claim):
-            other, colon, series = name.partition(":")
-            if not colon:
-                continue
-            try:
-                found = load_scenario(other)
-            except CatalogError as error:
-                yield from (f"{where}: {fault}" for fault in error.faults)
-                continue
-            if series in found.series:
-                yield from _unknown_point(found, at, where)
-            else:
-                yield (
-                    f"{where}: found no series {name!r}; "
-                    f"{other} has {one_of(list(found.series))}{nearest(series, found.series)}"
-                )
-
-
-def _unknown_point(scenario: Scenario, at: int | None, where: str) -> Iterator[str]:
-    axis, points = scenario.options.axis, scenario.options.points or ()
-    if at is not None and at not in points:
-        known = one_of([axis.label(point) for point in points])
-        yield f"{where}: found at {axis.label(at)}; {axis.name} of {scenario.id} has {known}"
-
-
-def _crossed_axes(scenario: Scenario) -> Iterator[str]:
-    if scenario.options.axis.name == "qps":
-        for name, series in scenario.series.items():
-            if series.qps is not None:
-                yield f"series.{name}.qps: found {series.qps}, but qps is the x axis; leave one out"
-
-
-def _foreign_units(scenario: Scenario) -> Iterator[str]:
-    """Faults of claims whose number has a unit that its quantity cannot have."""
-    for number, claim in enumerate(scenario.claims, start=1):
-        limit = claim.kind == "threshold" and claim.measure[0].against is None
-        units = list(UNITS[claim.quantity])
-        if (limit or claim.kind in ("value", "difference")) and claim.unit not in units:
-            yield (
-                f"claims[{number}].unit: found {claim.unit!r}; "
-                f"allowed for a {claim.quantity}: {one_of(units)}{nearest(claim.unit, units)}"
+    @model_validator(mode="after")
+    def _has_one_axis(self) -> Options:
+        several = [name for name, values in self._swept.items() if len(values) > 1]
+        if len(several) > 1:
+            raise ValueError(
+                f"found several values of {one_of(several)}; allowed: of one, the x axis"
             )
+        for name, values in self._swept.items():
+            if len(set(values)) < len(values):
+                raise ValueError(f"{name}: found a value twice")
+        return self
+
+    @property
+    def _swept(self) -> dict[str, tuple[int, ...]]:
+        return {name: values for name, values in self.chosen.items() if name in AXES}
+
+    @property
+    def axis(self) -> Option:
+        """The x axis of the figure."""
+        several = [name for name, values in self._swept.items() if len(values) > 1]
+        return AXES[several[0] if several else "size"]
+
+    @property
+    def points(self) -> tuple[int, ...] | None:
+        """The values along the x axis; None if that is the usual size of the workload."""
+        return self._swept.get(self.axis.name)
+
+    def fixed(self) -> dict[str, int]:
+        """What has one value and is not the x axis: of size, qps and reuse."""
+        swept = self._swept
+        return {name: values[0] for name, values in swept.items() if name != self.axis.name}
 
 
-def _unknown_parts(scenario: Scenario) -> Iterator[str]:
-    wanted = [("testbed", scenario.testbed)]
-    for name, series in scenario.series.items():
-        wanted += [(f"series.{name}.adapter", series.adapter)]
-        if series.testbed is not None:
-            wanted += [(f"series.{name}.testbed", series.testbed)]
-    for where, part in wanted:
-        try:
-            find_file(part, f"{where.rpartition('.')[2]}s")
-        except CatalogError as error:
-            yield f"{where}: {error.faults[0]}"
+class Series(Settings):
+    """One curve of a figure.
+
+    Parameters:
+        label: its name in the legend.
+        group: where it stands on the x axis of a bar chart.
+        testbed: id of the testbed, if it is another than that of the other series.
+        workload: name of the benchmark, if it is another than that of the other series.
+        result: what of it is plotted, by its name in a row of results, if it is named otherwise
+            than the field of the axes.
+        chipset_flag: whether the authors set the bit of the chipset that lets the bursts of its
+            PCI-X bridge run on; without it, as the host was delivered.
+        adapter: the adapter that was measured.
+        firmware_mode: which of its interfaces the adapter's firmware offered.
+        memory: where the buffers were.
+        buffers: registered buffers that messages rotate through.
+        qps: queue pairs of each process.
+        mode: how messages use the ports.
+        ports: ports of each adapter that were used.
+        processes: processes on each node.
+        op: which atomic operation.
+        completion: what a receiver polled.
+        invalidate: whether messages rotated through a large pool of memory.
+        verb: how messages travelled: by send and receive, or by RDMA write.
+    """
+
+    label: Text
+    group: str = ""
+    testbed: Text | None = None
+    workload: Text | None = None
+    result: Text | None = None
+    chipset_flag: bool | None = None
+    adapter: Text
+    firmware_mode: FirmwareMode | None = None
+    memory: str | None = None
+    buffers: int | None = None
+    qps: int | None = None
+    mode: str | None = None
+    ports: int | None = None
+    processes: int | None = None
+    op: str | None = None
+    completion: str | None = None
+    invalidate: bool | None = None
+    verb: str | None = None
+
+    @property
+    def overrides(self) -> dict[str, str]:
+        """What the authors changed of the host, by path, as a what-if setting would."""
+        if self.chipset_flag is None:
+            return {}
+        return {"host.pcix_bridge.streaming": "true" if self.chipset_flag else "false"}
 
 
-def _repeated(identifiers: Iterable[str]) -> Iterator[str]:
-    seen: set[str] = set()
-    for identifier in identifiers:
-        if identifier in seen:
-            yield f"claims: found {identifier!r} twice"
-        seen.add(identifier)
+class Axes(Entry):
+    """The axes of the published figure.
+
+    Parameters:
+        kind: curves over what varies, or bars.
+        x: title of the x axis.
+        y: title of the y axis.
+        field: what is plotted, by its name in a row of results.
+        ymax: upper end of the y axis, if the paper shows it.
+    """
+
+    kind: Literal["lines", "bars"] = "lines"
+    x: str
+    y: Text
+    field: Literal[
+        "latency_us",
+        "bandwidth_MBps",
+        "throughput_Mbps",
+        "rate_Mps",
+        "total_KiB",
+        "pinned_KiB",
+        "mapped_KiB",
+        "time_us",
+    ]
+    ymax: Annotated[float, Field(gt=0)] | None = None
+
+
+class Scenario(Entry):
+    """A published experiment and the claims that its replay must meet.
+
+    Parameters:
+        id: "<paper>/<figure>", from the place of the file.
+        title: what was measured.
+        paper: author and year.
+        figure: number in the paper; "Table 1" for a table.
+        section: where the paper discusses it.
+        testbed: id of the testbed, of all series that name none.
+        workload: name of the benchmark, of all series that name none.
+        options: what the authors set.
+        series: the curves.
+        axes: the axes of the figure.
+        claims: what the paper states.
+    """
+
+    id: Text
+    title: Text
+    paper: Text
+    figure: Text
+    section: Text
+    testbed: Text
+    workload: Text
+    options: Options
+    series: Annotated[dict[str, Series], Field(min_length=1)]
+    axes: Axes
+    claims: Annotated[tuple[Claim, ...], BeforeValidator(as_tuple)] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it stands: "liu2004, Figure 3" or "sur2005, Table 1"."""
+        number = self.figure
+        return f"{self.paper}, {number if number.startswith('Table') else f'Figure {number}'}"
+
+    def testbed_of(self, series: str) -> str:
+        """Return the id of the testbed on which a series was measured."""
+        return self.series[series].testbed or self.testbed
+
+    def workload_of(self, series: str) -> str:
+        """Return the name of the benchmark that measured a series."""
+        return self.series[series].workload or self.workload
+
+    @property
+    def testbeds(self) -> tuple[str, ...]:
+        """The testbeds of all series, each once."""
+        return tuple(dict.fromkeys(map(self.testbed_of, self.series)))
+
+    def qualified(self, reference: str) -> str:
+        """Return a reference to a series with its scenario: "liu2004/fig06:pcie"."""
+        return reference if ":" in reference else f"{self.id}:{reference}"

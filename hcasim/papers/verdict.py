@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from math import inf, isnan
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import inf, isnan, nan
 from typing import Any, Literal
 
-from hcasim.papers.claim import Claim, Context, Measure, Published
-from hcasim.papers.compare import Comparison, compare
-from hcasim.papers.experiment import Scenario
-from hcasim.papers.reading import Reader, Reading
+from hcasim.papers.claim import Claim, Context, Measure, Published, Statement
+from hcasim.papers.roles import Role, Standing
+from hcasim.papers.scenario import Scenario
+from hcasim.papers.select import Points, select
 from hcasim.runs.curve import Curve
+from hcasim.runs.quantities import BEST, FIELDS, UNITS
+from hcasim.workloads.options import AXES
 
 Status = Literal["pass", "fail", "deviation", "context"]
+Number = float | tuple[float, float]
+"""A published number, or the lower and upper end of a published range."""
 
 STALE = "meets the claim although a deviation is documented"
 
@@ -34,12 +38,13 @@ class Verdict:
         unit: of `published` and `simulated`.
         relation: how the paper relates the number or the series.
         simulated: the same number; for an ordering, the ratio of both sides where it is
-            tightest; of several readings, the worst.
+            tightest; of several numbers, the worst.
         error: relative and signed; None where only an order or a limit is stated.
         tolerance: largest absolute error that passes, or None.
-        role: "fitted", "predicted" or "context".
+        role: "fitted", "derived", "predicted" or "context".
+        first: the first claim about the same numbers, which may be itself.
         status: "pass", "fail", "deviation" (a documented miss) or "context".
-        note: all readings, the mechanism of a deviation, or the reason of a context.
+        note: all numbers, the mechanism of a deviation, or the reason of a context.
     """
 
     id: str
@@ -55,7 +60,8 @@ class Verdict:
     simulated: float | None
     error: float | None
     tolerance: float | None
-    role: str
+    role: Role | Literal["context"]
+    first: str
     status: Status
     note: str
 
@@ -74,14 +80,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class _Finding:
-    """What one reading gave.
+    """What one number, or pair of numbers, gave.
 
     Parameters:
         simulated: in the unit of the claim.
         passed: whether it meets the claim.
         severity: orders findings of one claim, the worst last.
         error: relative, where there is one.
-        text: the reading in words.
+        text: the finding in words, empty where the report says as much.
     """
 
     simulated: float
@@ -91,16 +97,43 @@ class _Finding:
     text: str
 
 
-def judge(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> Verdict:
+def relative_error(simulated: float, published: Number) -> float:
+    """Return by how much a simulated number is too large: the one comparison of both.
+
+    Parameters:
+        simulated: the simulated number.
+        published: in the same unit; a range is compared with its nearer end.
+
+    Returns:
+        The error, relative to what was published; zero inside a published range.
+
+    Raises:
+        ValueError: a published number that is not positive, or a range that is upside down:
+            nothing is relative to those.
+    """
+    low, high = published if isinstance(published, tuple) else (published, published)
+    if not 0 < low <= high:
+        raise ValueError(f"cannot compare with {published!r}: a positive number is needed")
+    nearest = min(max(simulated, low), high)
+    return (simulated - nearest) / nearest
+
+
+def judge(
+    claim: Claim, scenario: Scenario, curves: Mapping[str, Curve], standing: Standing
+) -> Verdict:
     """Compare a claim with a replay.
 
     Parameters:
         claim: what was published.
         scenario: the scenario that the claim belongs to.
         curves: by series and scenario, such as "liu2004/fig06:pcie".
+        standing: of the claim.
+
+    Raises:
+        ValueError: two series of which each point is wanted share none.
     """
-    findings = [_find(claim, measure, Reader(scenario, curves, claim)) for measure in claim.measure]
-    worst = max(findings, key=lambda one: (not one.passed, one.severity))
+    findings = [_find(claim, measure, scenario, curves) for measure in claim.measure]
+    worst = max(findings, key=_severity)
     passed = all(one.passed for one in findings)
     notes = [one.text for one in findings if one.text]
     if claim.contradiction:
@@ -110,20 +143,15 @@ def judge(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> Verd
         status = "pass" if passed else "deviation"
         notes += [STALE] if passed else [claim.deviation.reason, claim.deviation.mechanism]
     return Verdict(
-        id=claim.id,
+        **_stated(claim),
         scenario=scenario.id,
-        section=claim.section,
-        system=claim.system,
-        statement=claim.statement,
         quantity=claim.quantity,
         kind=claim.kind,
-        published=claim.published,
-        unit=claim.unit,
-        relation=claim.relation,
         simulated=worst.simulated,
         error=worst.error,
         tolerance=None if worst.error is None else claim.allowed_error,
-        role=claim.role,
+        role=standing.role,
+        first=standing.first,
         status=status,
         note="; ".join(notes),
     )
@@ -132,115 +160,137 @@ def judge(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> Verd
 def from_context(context: Context, paper: str) -> Verdict:
     """Report a statement that nothing replays, with its reason."""
     return Verdict(
-        id=context.id,
+        **_stated(context),
         scenario=f"{paper}/context",
-        section=context.section,
-        system=context.system,
-        statement=context.statement,
         quantity="",
         kind="context",
-        published=context.published,
-        unit=context.unit,
-        relation=context.relation,
         simulated=None,
         error=None,
         tolerance=None,
         role="context",
+        first=context.id,
         status="context",
         note=context.reason,
     )
 
 
-def _find(claim: Claim, measure: Measure, reader: Reader) -> _Finding:
-    readings = reader.readings(measure)
-    if claim.kind == "ordering":
-        return _find_order(claim, measure, readings)
-    if claim.kind == "threshold":
-        found = [_find_threshold(claim, measure, one) for one in readings]
-    else:
-        found = [_find_number(claim, measure, one) for one in readings]
-        # "Up to" and "at least" are about the extreme of all points.
-        if claim.relation in ("<=", ">=") and all(one.severity < inf for one in found):
-            extreme = max if claim.relation == "<=" else min
-            found = [extreme(found, key=lambda one: one.simulated)]
-    return max(found, key=lambda one: (not one.passed, one.severity))
+def _stated(statement: Statement) -> dict[str, Any]:
+    return {name: getattr(statement, name) for name in Statement.model_fields}
 
 
-def _find_number(claim: Claim, measure: Measure, reading: Reading) -> _Finding:
-    published, text = _numbers(claim), ""
-    compared = simulated = reading.left
+def _severity(finding: _Finding) -> tuple[bool, float]:
+    return not finding.passed, finding.severity
+
+
+def _find(
+    claim: Claim, measure: Measure, scenario: Scenario, curves: Mapping[str, Curve]
+) -> _Finding:
+    """Judge the numbers of one measure; the worst counts, but of an extreme only itself."""
+    judged = {"ordering": _judge_order, "threshold": _judge_limit}.get(claim.kind, _judge_number)
+    read = list(_read(claim, measure, scenario, curves))
+    several = len(claim.measure) > 1
+    found = [judged(claim, measure, *numbers, several) for numbers in read]
+    if claim.kind == "ordering" and len(found) > 1:
+        ratios = [one.simulated for one in found]
+        text = f"{_name(measure)} {min(ratios):.3f} to {max(ratios):.3f}"
+        return replace(max(found, key=_severity), text=text)
+    # "Up to" and "at least" are about the extreme of all points.
+    numbers = claim.kind not in ("ordering", "threshold")
+    if numbers and claim.relation in ("<=", ">=") and all(one.severity < inf for one in found):
+        extreme = max if claim.relation == "<=" else min
+        return extreme(found, key=lambda one: one.simulated)
+    return max(found, key=_severity)
+
+
+def _read(
+    claim: Claim, measure: Measure, scenario: Scenario, curves: Mapping[str, Curve]
+) -> Iterator[tuple[float, float, str]]:
+    """Yield the numbers of a measure in the unit of the claim: of the series, of the other or NaN,
+    and where, if there may be several."""
+    own, other = (
+        [curves[scenario.qualified(name)] for name in names]
+        for names in (measure.series, measure.against or ())
+    )
+    x, against = ([int(one) for curve in side for one in curve.x] for side in (own, other))
+    pairs = select(measure, x, against if other else None)
+    axis = AXES[own[0].axis]
+    if not pairs:
+        raise ValueError(f"{claim.id}: the two series share no {axis.name}")
+    for left, right in pairs:
+        where = f" at {axis.label(left[0])}" if measure.select == "all" else ""
+        yield _best(claim, own, left), _best(claim, other, right), where
+
+
+def _best(claim: Claim, curves: Iterable[Curve], points: Points) -> float:
+    factor, field = UNITS[claim.quantity].get(claim.unit, 1.0), FIELDS[claim.quantity]
+    found = (row[field] for one in curves for row in one.rows if row[one.axis] in points)
+    return factor * BEST[claim.quantity](found, default=nan)
+
+
+def _judge_number(
+    claim: Claim, measure: Measure, left: float, right: float, where: str, several: bool
+) -> _Finding:
+    published, text = _published(claim), ""
+    compared = simulated = left
     if claim.kind == "difference":
-        compared = simulated = reading.left - reading.right
+        compared = simulated = left - right
     elif measure.against is not None:
-        compared = simulated = reading.ratio
+        compared = simulated = left / right
         if claim.change is not None:
             # A change of 24 % is a ratio of 1.24: that is what was measured twice and divided.
             sign = 1 if claim.change == "gain" else -1
             published = _as_ratio(published, sign)
-            simulated = sign * 100 * (reading.ratio - 1)
-            text = f"compared as the ratio {reading.ratio:.3f}"
-    comparison = compare(compared, published, claim.allowed_error)
-    if len(claim.measure) > 1 or reading.where:
-        own = f"{_name(measure)} {simulated:.4g} {claim.unit}{reading.where}"
+            simulated = sign * 100 * (compared - 1)
+            text = f"compared as the ratio {compared:.3f}"
+    error = relative_error(compared, published)
+    if several or where:
+        own = f"{_name(measure)} {simulated:.4g} {claim.unit}{where}"
         text = own + (f", {text}" if text else "")
-    return _Finding(simulated, comparison.passed, _severity(comparison), comparison.error, text)
+    severity = inf if isnan(error) else abs(error)
+    return _Finding(simulated, abs(error) <= claim.allowed_error, severity, error, text)
 
 
-def _severity(comparison: Comparison) -> float:
-    error = comparison.error
-    return inf if isnan(error) else abs(error)
+def _judge_order(
+    claim: Claim, measure: Measure, left: float, right: float, where: str, several: bool
+) -> _Finding:
+    ratio = left / (measure.factor * right)
+    room = {
+        "<": 1 - ratio,
+        ">": ratio - 1,
+        "~": claim.allowed_error - abs(ratio - 1),
+    }[claim.relation]
+    alike = claim.relation == "~"
+    return _Finding(
+        simulated=ratio,
+        passed=room >= 0 if alike else room > 0,
+        severity=inf if isnan(room) else -room,
+        error=ratio - 1 if alike else None,
+        text=f"{_name(measure)} {ratio:.3f}{where}",
+    )
 
 
-def _find_order(claim: Claim, measure: Measure, readings: list[Reading]) -> _Finding:
-    ratios = [(one.left / (measure.factor * one.right), one.where) for one in readings]
-    tightest, where = min(ratios, key=lambda one: _slack(claim, one[0]))
-    slack = _slack(claim, tightest)
-    passed = slack >= 0 if claim.relation == "~" else slack > 0
-    text = f"{_name(measure)} {tightest:.3f}{where}"
-    if len(ratios) > 1:
-        low, high = min(ratio for ratio, _ in ratios), max(ratio for ratio, _ in ratios)
-        text = f"{_name(measure)} {low:.3f} to {high:.3f}"
-    error = tightest - 1 if claim.relation == "~" else None
-    return _Finding(tightest, passed, -slack, error, text)
-
-
-def _slack(claim: Claim, ratio: float) -> float:
-    """How far a ratio of two sides is on the right side of their stated order."""
-    if isnan(ratio):
-        return -inf
-    if claim.relation == "<":
-        return 1 - ratio
-    if claim.relation == ">":
-        return ratio - 1
-    return claim.allowed_error - abs(ratio - 1)
-
-
-def _find_threshold(claim: Claim, measure: Measure, reading: Reading) -> _Finding:
-    limit = _numbers(claim)
+def _judge_limit(
+    claim: Claim, measure: Measure, left: float, right: float, where: str, several: bool
+) -> _Finding:
+    limit = _published(claim)
     assert isinstance(limit, float)
-    simulated = reading.left
-    if measure.against is not None:
-        simulated = 100 * abs(reading.ratio - 1)
-    passed = {
-        "<": simulated < limit,
-        "<=": simulated <= limit,
-        ">=": simulated >= limit,
-        "=": simulated == limit,
-    }
-    excess = limit - simulated if claim.relation == ">=" else simulated - limit
-    if claim.relation == "=":
-        excess = abs(excess)
-    several = len(claim.measure) > 1 or reading.where
-    text = f"{_name(measure)} {simulated:.4g} {claim.unit}{reading.where}" if several else ""
-    return _Finding(simulated, passed[claim.relation], excess, None, text)
+    simulated = left if measure.against is None else 100 * abs(left / right - 1)
+    passed, excess = {
+        "<": (simulated < limit, simulated - limit),
+        "<=": (simulated <= limit, simulated - limit),
+        ">=": (simulated >= limit, limit - simulated),
+        "=": (simulated == limit, abs(simulated - limit)),
+    }[claim.relation]
+    text = f"{_name(measure)} {simulated:.4g} {claim.unit}{where}" if several or where else ""
+    return _Finding(simulated, passed, excess, None, text)
 
 
-def _numbers(claim: Claim) -> float | tuple[float, float]:
+def _published(claim: Claim) -> Number:
     assert not isinstance(claim.published, str)
     return claim.published
 
 
-def _as_ratio(percent: float | tuple[float, float], sign: int) -> float | tuple[float, float]:
+def _as_ratio(percent: Number, sign: int) -> Number:
     if isinstance(percent, tuple):
         low, high = sorted(1 + sign * one / 100 for one in percent)
         return low, high

@@ -5,9 +5,9 @@ import os
 import pytest
 
 from hcasim.papers.claim import Claim
-from hcasim.papers.experiment import Scenario
+from hcasim.papers.loader import list_papers, load_scenarios
 from hcasim.papers.report import Report, reproduce
-from hcasim.papers.scenario import list_papers, load_scenarios
+from hcasim.papers.scenario import Scenario
 
 pytestmark = pytest.mark.slow
 

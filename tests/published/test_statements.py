@@ -14,8 +14,10 @@ import pytest
 
 from hcasim.catalog import MODELS, list_ids, load
 from hcasim.papers.claim import Claim, Context
-from hcasim.papers.experiment import Scenario
-from hcasim.papers.scenario import list_papers, load_context, load_scenarios
+from hcasim.papers.loader import list_papers, load_context, load_scenarios
+from hcasim.papers.plan import plan_papers
+from hcasim.papers.roles import standings
+from hcasim.papers.scenario import Scenario
 
 STATEMENTS = {
     "benjegerdes2004": ("BEN", 23),
@@ -25,19 +27,16 @@ STATEMENTS = {
 }
 """The ids of a paper's statements begin so, and are numbered from 1 to that."""
 
-CALIBRATED = {
-    "liu2004": {4, 38, 39, 41, 44, 45, 57},
-    "rashti2007": {15},
-}
-"""The claims that a calibration has used."""
-
-CHOSEN = {
+FITTED = {
     "benjegerdes2004": {7, 10, 14, 15, 20},
-    "liu2004": {6, 42, 56},
-    "rashti2007": {8, 9, 12, 13},
-    "sur2005": {1, 2, 13, 19, 20, 21},
+    "liu2004": {4, 5, 6, 38, 39, 41, 42, 44, 45, 56, 57, 65, 72},
+    "rashti2007": {8, 9, 12, 13, 15},
+    "sur2005": {1, 2, 13, 19, 20, 21, *range(22, 32)},
 }
-"""The claims with which in view assumed values were chosen by hand."""
+"""The claims that values were fitted to or chosen from, and those about the same numbers."""
+
+DERIVED = {"liu2004": {3, 8, 58, 68}, "sur2005": {32}}
+"""The claims that follow from those by arithmetic."""
 
 REASONS = ("a unit: ", "an input", "a nominal rate: ", "background: ", "later: ")
 
@@ -110,11 +109,12 @@ def test_a_second_reading_of_the_paper_gives_the_same_number(paper: str, identif
 
 @PAPERS
 def test_what_values_were_fitted_to_is_not_called_predicted(paper: str) -> None:
-    fitted = [claim for claim in claims(paper) if claim.role == "fitted"]
-    by_hand = {claim.id for claim in fitted if claim.chosen}
-    assert by_hand == set(numbered(paper, CHOSEN.get(paper, ())))
-    calibrated = {claim.id for claim in fitted if not claim.chosen}
-    assert calibrated == set(numbered(paper, CALIBRATED.get(paper, ())))
+    standing = standings(plan_papers())
+    roles = {claim.id: standing[claim.id].role for claim in claims(paper)}
+    expected = dict.fromkeys(roles, "predicted")
+    expected |= dict.fromkeys(numbered(paper, FITTED.get(paper, ())), "fitted")
+    expected |= dict.fromkeys(numbered(paper, DERIVED.get(paper, ())), "derived")
+    assert roles == expected
 
 
 @pytest.mark.parametrize("kind", MODELS)

@@ -3,7 +3,7 @@
 import pytest
 
 from hcasim.catalog import resolve
-from hcasim.papers.scenario import load_context, load_scenarios
+from hcasim.papers.loader import load_context, load_scenarios
 from hcasim.workloads import Options, run_point
 
 SCENARIOS = load_scenarios(["benjegerdes2004"])

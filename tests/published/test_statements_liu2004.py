@@ -4,8 +4,8 @@ import pytest
 
 from hcasim.catalog import load, resolve
 from hcasim.papers.claim import Context
-from hcasim.papers.experiment import Scenario
-from hcasim.papers.scenario import load_context, load_scenarios
+from hcasim.papers.loader import load_context, load_scenarios
+from hcasim.papers.scenario import Scenario
 
 SCENARIOS = load_scenarios(["liu2004"])
 CONTEXT = {context.id: context for context in load_context("liu2004")}

@@ -8,8 +8,8 @@ import csv
 from pathlib import Path
 
 from hcasim.catalog import resolve
-from hcasim.papers.compare import TOLERANCES
-from hcasim.papers.scenario import load_context, load_scenario, load_scenarios
+from hcasim.papers.claim import TOLERANCES
+from hcasim.papers.loader import load_context, load_scenario, load_scenarios
 
 SCENARIOS = load_scenarios(["sur2005"])
 CLAIMS = {claim.id: claim for scenario in SCENARIOS for claim in scenario.claims}

@@ -176,7 +176,7 @@ def test_a_search_that_does_not_end_is_no_fit(
 
 def test_the_shipped_fit_is_that_of_this_simulator() -> None:
     """If this fails, the model has changed: hcasim calibrate liu2004 -o calibration/fits/..."""
-    for one in observations("liu2004"):
+    for one in observations(load_fit("liu2004")):
         trials = [
             Trial(
                 setup.workload,
@@ -189,7 +189,7 @@ def test_the_shipped_fit_is_that_of_this_simulator() -> None:
 
 
 def test_the_shipped_fit_names_only_fitted_claims() -> None:
-    fitted = {one.id for one in observations("liu2004")}
+    fitted = {one.id for one in observations(load_fit("liu2004"))}
     for entry in load_fit("liu2004").entries.values():
         assert set(entry.claims) <= fitted
         assert entry.claims

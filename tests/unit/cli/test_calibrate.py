@@ -71,9 +71,9 @@ def test_without_an_output_nothing_is_changed(hcasim_: Hcasim, data: Path) -> No
     assert file.read_bytes() == before
 
 
-def test_an_unknown_testbed_is_refused(hcasim_: Hcasim) -> None:
+def test_an_unknown_fit_is_refused(hcasim_: Hcasim) -> None:
     (fault,) = hcasim_("calibrate", "liu2005").faults
-    assert "found no testbed 'liu2005'" in fault
+    assert "found no calibration 'liu2005'" in fault
     assert "did you mean 'liu2004'?" in fault
 
 

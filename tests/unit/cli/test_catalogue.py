@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import MODELS, list_ids, resolve
-from hcasim.papers.scenario import list_scenarios
+from hcasim.papers.loader import list_scenarios
 from hcasim.workloads import WORKLOADS
 
 Hcasim = Callable[..., Any]

@@ -1,5 +1,6 @@
-"""A calibration sees the claims whose role is fitted, each with the digits of the paper."""
+"""A calibration sees the claims that its fit lists, each with the digits of the paper."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,8 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate.search.objective import Trial
-from hcasim.calibrate.search.observation import without_repeats
-from hcasim.catalog import CatalogError, resolve
+from hcasim.calibrate.search.observation import Observation, without_repeats
+from hcasim.catalog import CatalogError, load_fit, resolve
 from hcasim.papers.observations import observations, runner
 from hcasim.workloads import Options
 
@@ -16,8 +17,12 @@ Edit = Callable[[str, str], None]
 Simulated = Callable[[], list[Any]]
 
 
-def test_they_are_the_fitted_claims_of_the_paper() -> None:
-    found = observations("liu2004")
+def observed(fit: str) -> list[Observation]:
+    return observations(load_fit(fit))
+
+
+def test_they_are_the_claims_that_the_fit_lists_and_those_that_repeat_them() -> None:
+    found = observed("liu2004")
     assert {one.id: str(one.published) for one in found} == {
         "LIU-038": "4.8",
         "LIU-039": "6.9",
@@ -34,7 +39,7 @@ def test_they_are_the_fitted_claims_of_the_paper() -> None:
 
 
 def test_a_number_that_is_derived_says_how_far_it_may_be_off() -> None:
-    (found,) = observations("rashti2007")
+    (found,) = observed("rashti2007")
     assert found.id == "RAS-015"
     assert str(found.published) == "9.6"
     assert found.rounding == pytest.approx(0.4)
@@ -42,13 +47,13 @@ def test_a_number_that_is_derived_says_how_far_it_may_be_off() -> None:
 
 def test_the_digits_are_those_that_the_file_holds(edit: Edit) -> None:
     edit("published = 3.8\n", "published = 3.80\n")
-    found = {one.id: one for one in observations("liu2004")}
+    found = {one.id: one for one in observed("liu2004")}
     assert str(found["LIU-041"].published) == "3.80"
     assert found["LIU-041"].rounding == pytest.approx(0.005)
 
 
 def test_each_is_read_where_its_claim_is() -> None:
-    found = {one.id: one for one in observations("liu2004")}
+    found = {one.id: one for one in observed("liu2004")}
     (latency,) = found["LIU-045"].setups
     assert (latency.workload, latency.adapter, latency.options.size) == ("read_lat", "mt23108", 4)
     assert latency.options.iters == 10_000
@@ -61,13 +66,13 @@ def test_each_is_read_where_its_claim_is() -> None:
 
 def test_one_point_may_be_read_off(edit: Edit) -> None:
     edit('select = "smallest"', "at = 8")
-    found = {one.id: one for one in observations("liu2004")}
+    found = {one.id: one for one in observed("liu2004")}
     assert [one.options.size for one in found["LIU-041"].setups] == [8]
 
 
 def test_the_firmware_mode_is_that_of_the_series(edit: Edit) -> None:
     edit('adapter = "mt25208"', 'adapter = "mt25218"\nfirmware_mode = "memfree"')
-    found = {one.id: one for one in observations("liu2004")}
+    found = {one.id: one for one in observed("liu2004")}
     (setup,) = found["LIU-041"].setups
     assert (setup.adapter, setup.firmware_mode) == ("mt25218", "memfree")
     assert found["LIU-044"].setups[0].firmware_mode is None
@@ -75,7 +80,7 @@ def test_the_firmware_mode_is_that_of_the_series(edit: Edit) -> None:
 
 def test_the_flag_of_the_chipset_is_that_of_the_series(edit: Edit) -> None:
     edit('adapter = "mt25208"', 'adapter = "mt25208"\nchipset_flag = false')
-    found = {one.id: one for one in observations("liu2004")}
+    found = {one.id: one for one in observed("liu2004")}
     (setup,) = found["LIU-041"].setups
     assert setup.overrides == (("host.pcix_bridge.streaming", "false"),)
     assert found["LIU-044"].setups[0].overrides == ()
@@ -90,25 +95,42 @@ def test_a_number_is_fitted_in_the_unit_in_which_it_is_measured() -> None:
         text.replace('published = 781\nunit = "MB/s"', 'published = 745\nunit = "MiB/s"')
     )
     with pytest.raises(CatalogError, match="LIU-057: found MiB/s; allowed if fitted: MB/s"):
-        observations("liu2004")
+        observed("liu2004")
 
 
-def test_an_unknown_testbed_is_a_fault() -> None:
-    with pytest.raises(CatalogError, match=r"found no testbed 'liu2005'.*did you mean 'liu2004'"):
-        observations("liu2005")
+FIT = "calibration/fits/liu2004.toml"
 
 
-def test_only_a_single_number_can_be_fitted(edit: Edit) -> None:
-    edit(
-        'unit = "%"\nrelation = "="\nrole = "predicted"',
-        'unit = "%"\nrelation = "="\nrole = "fitted"',
-    )
+def relist(old: str, new: str) -> list[str]:
+    """List other claims in the copied fit; return the faults."""
+    file = Path(FIT)
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
     with pytest.raises(CatalogError) as caught:
-        observations("liu2004")
-    (fault,) = caught.value.faults
-    found, _, allowed = fault.partition("; ")
-    assert found == "scenarios/liu2004/fig03.toml: LIU-003: found kind 'percent' and role 'fitted'"
-    assert allowed == "allowed: one number of one measure is fitted"
+        observed("liu2004")
+    return caught.value.faults
+
+
+@pytest.mark.usefixtures("edit")
+def test_a_claim_that_does_not_exist_cannot_be_fitted() -> None:
+    (fault,) = relist('"LIU-057"', '"LIU-75"')
+    assert fault.startswith(f"{FIT}: claims: found no 'LIU-75' in the scenarios; did you mean")
+
+
+@pytest.mark.usefixtures("edit")
+def test_a_fit_without_claims_has_nothing_to_be_fitted_to() -> None:
+    text = Path(FIT).read_text()
+    Path(FIT).write_text(re.sub(r"claims = \[[^]]*\], ", "", text))
+    with pytest.raises(CatalogError, match="found no claims; allowed: an entry with claims"):
+        observed("liu2004")
+
+
+@pytest.mark.usefixtures("edit")
+@pytest.mark.parametrize("other", ["LIU-003", "LIU-040", "LIU-072", "LIU-076"])
+def test_only_a_single_number_can_be_fitted(other: str) -> None:
+    (fault,) = relist('"LIU-057"', f'"{other}"')
+    assert f"{other}: found kind " in fault
+    assert fault.endswith("; allowed if fitted: one number of one measure")
 
 
 def test_the_points_of_a_batch_run_in_parallel_and_in_order(simulated: Simulated) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from hcasim.catalog import CatalogError
+from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import plan
-from hcasim.papers.scenario import load_scenario
 
 
 def test_a_what_if_changes_the_machine_of_the_chosen_series() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import CatalogError
+from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import plan
 from hcasim.papers.replay import replay, replay_all
-from hcasim.papers.scenario import load_scenario
 
 pytestmark = pytest.mark.usefixtures("simulated")
 

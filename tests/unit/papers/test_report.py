@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import CatalogError
+from hcasim.papers.loader import list_papers, load_scenario
 from hcasim.papers.report import COLUMNS, Report, reproduce
-from hcasim.papers.scenario import list_papers, load_scenario
 from hcasim.papers.verdict import Verdict
 
 Simulated = Callable[[], list[Any]]
@@ -71,7 +71,10 @@ def test_every_miss_is_explained_or_said_to_be_unexplained() -> None:
 def test_the_report_is_the_json_of_the_design() -> None:
     data = json.loads(json.dumps(reproduce(["liu2004"]).to_dict()))
     assert list(data) == ["hcasim", "wall_seconds", "summary", "claims"]
-    assert list(data["summary"]) == ["pass", "fail", "deviation", "context"]
+    assert list(data["summary"]) == ["pass", "fail", "deviation", "context", "roles"]
+    counts = {"claims", "readings", "numbers", "orders", "limits"}
+    assert all(set(one) == counts for one in data["summary"]["roles"].values())
+    assert list(data["summary"]["roles"]) == ["fitted", "derived", "predicted"]
     keys = {
         "id",
         "scenario",
@@ -85,6 +88,7 @@ def test_the_report_is_the_json_of_the_design() -> None:
         "error",
         "tolerance",
         "role",
+        "first",
         "status",
         "note",
     }
@@ -114,6 +118,7 @@ def a_verdict(**fields: Any) -> Verdict:
         "error": 0.025,
         "tolerance": 0.05,
         "role": "predicted",
+        "first": "X-1",
         "status": "pass",
         "note": "",
     }
@@ -146,20 +151,22 @@ def test_numbers_are_written_as_papers_do(
 def test_the_report_closes_with_explanations_counts_and_medians() -> None:
     verdicts = (
         a_verdict(error=-0.01),
-        a_verdict(error=0.03),
+        a_verdict(id="X-7", first="X-7", error=0.03),
+        a_verdict(id="X-8", first="X-7", error=-0.02),
         a_verdict(role="fitted", error=0.001),
-        a_verdict(id="X-2", error=0.5, status="deviation", note="it is so; because"),
-        a_verdict(id="X-3", error=None, status="fail", note="4 to 5"),
-        a_verdict(id="X-4", error=None, status="fail"),
+        a_verdict(id="X-2", first="X-2", error=0.5, status="deviation", note="it is so; because"),
+        a_verdict(id="X-3", first="X-3", kind="ordering", error=None, status="fail", note="4 to 5"),
+        a_verdict(id="X-6", first="X-1", kind="ordering", error=0.9),
+        a_verdict(id="X-4", first="X-4", kind="threshold", error=None, status="fail"),
         a_verdict(id="X-5", error=None, status="context", role="context"),
     )
     assert Report(verdicts, (), 0.0).closing_lines() == [
         "X-2: it is so; because",
         "X-3: missed, and no deviation is documented (4 to 5)",
         "X-4: missed, and no deviation is documented",
-        "3 pass, 2 fail, 1 deviation (documented), 1 context (not replayed)",
-        "median error of fitted numbers: 0.1 %",
-        "median error of predicted numbers: 3.0 %",
+        "5 pass, 2 fail, 1 deviation (documented), 1 context (not replayed)",
+        "fitted: 1 claims about 1 readings: 1 numbers (median error 0.1 %), 0 orders, 0 limits",
+        "predicted: 7 claims about 5 readings: 3 numbers (median error 3.0 %), 1 orders, 1 limits",
     ]
 
 
@@ -183,5 +190,6 @@ def test_the_table_has_a_text_for_each_column() -> None:
 
 def test_the_median_error_is_that_of_the_role() -> None:
     report = reproduce(["liu2004/fig03"], jobs=1)
-    assert report.median_error("fitted") == pytest.approx(4.004 / 3.8 - 1)
+    each = [4.004 / 3.8 - 1, 5.004 / 4.8 - 1]
+    assert report.median_error("fitted") == pytest.approx(sum(each) / 2)
     assert report.median_error("nobody") is None

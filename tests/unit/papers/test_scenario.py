@@ -5,19 +5,19 @@ from collections.abc import Callable
 import pytest
 
 from hcasim.catalog import CatalogError
-from hcasim.papers.experiment import Options
-from hcasim.papers.scenario import (
+from hcasim.papers.loader import (
     list_papers,
     list_scenarios,
     load_context,
     load_scenario,
     load_scenarios,
 )
+from hcasim.papers.scenario import Options
 
 Edit = Callable[[str, str], None]
 
 SMALLEST = 'select = "smallest"'
-ROLE = 'role = "fitted"'
+MEASURE = 'measure = { series = "pcie"'
 SERIES = 'adapter = "mt25208"'
 SIZES = 'sizes = ["4", "8", "16", "32", "64", "128", "256", "512", "1K", "2K", "4K"]'
 
@@ -104,10 +104,20 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
         (SMALLEST, "below = 8", "either select or at is needed"),
         (SMALLEST, "at = 4, below = 8", "below and above belong to select"),
         (SMALLEST, "at = 5", "claims[1].measure: found at 5; size of liu2004/fig03 has 4, 8, "),
+        (
+            SMALLEST,
+            f"{SMALLEST}, below = 4",
+            "found below or above all; size of liu2004/fig03 has 4",
+        ),
+        (MEASURE, 'role = "fitted"\n' + MEASURE, "claims[1].role: unknown key; allowed: id, "),
         (SMALLEST, "at = 4, against_at = 8", "against_at belongs to at and against"),
         ('unit = "us"', 'unit = "MB/s"', "claims[1].unit: found 'MB/s'; allowed for a latency: us"),
-        (ROLE, "tolerance = 0.06\n" + ROLE, "tolerance must be at most 0.05, as usual, found 0.06"),
-        (ROLE, "tolerance = 0.0\n" + ROLE, "claims[1].tolerance: found 0.0; "),
+        (
+            MEASURE,
+            "tolerance = 0.06\n" + MEASURE,
+            "tolerance must be at most 0.05, as usual, found 0.06",
+        ),
+        (MEASURE, "tolerance = 0.0\n" + MEASURE, "claims[1].tolerance: found 0.0; "),
         (SERIES, 'firmware_mode = "memfre"\n' + SERIES, "did you mean 'memfree'?"),
         (SERIES, 'memory = "hots"\n' + SERIES, "series.pcie.memory: found 'hots'; allowed: "),
         ("warmup = 1000", "qps = [1, 2]", "options: found several values of size or qps; allowed"),

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.papers.claim import Claim
-from hcasim.papers.experiment import Scenario
-from hcasim.papers.scenario import load_scenario
+from hcasim.papers.loader import load_scenario
+from hcasim.papers.roles import Standing
+from hcasim.papers.scenario import Scenario
 from hcasim.papers.verdict import Verdict, judge
 from hcasim.runs.curve import Curve
 
@@ -28,7 +29,6 @@ def a_claim(**fields: Any) -> Claim:
         "published": 4.0,
         "unit": "us",
         "relation": "=",
-        "role": "predicted",
         "measure": ONE,
     }
     return Claim.model_validate(given_fields | fields)
@@ -53,7 +53,7 @@ def curves(**values: Mapping[int, float]) -> dict[str, Curve]:
 
 
 def verdict(claim: Claim, **values: Mapping[int, float]) -> Verdict:
-    return judge(claim, a_scenario(), curves(**values))
+    return judge(claim, a_scenario(), curves(**values), Standing("predicted", claim.id))
 
 
 @given(st.floats(min_value=-0.5, max_value=0.5).filter(lambda x: abs(abs(x) - 0.05) > 1e-6))

@@ -1,0 +1,151 @@
+"""What each claim says of the model, from where the values of its machines come: its role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from hcasim.catalog import CatalogError, nearest, resolve
+from hcasim.papers.claim import Claim, Measure
+from hcasim.papers.loader import load_context
+from hcasim.papers.plan import Line, Plan
+from hcasim.papers.scenario import Scenario
+from hcasim.papers.select import Points, select
+from hcasim.runs.quantities import FIELDS
+
+Role = Literal["fitted", "derived", "predicted"]
+Node = object
+"""A number that a claim is about, equal where it is measured alike, in whatever scenario."""
+
+KNOWN: Node = "known"
+"""Stands for all numbers that are known by themselves."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a claim says of the model.
+
+    Parameters:
+        role: "fitted", if parameters were fitted to it or chosen from it, or to another claim about
+            the same numbers; "derived", if it follows by arithmetic from such claims alone;
+            "predicted" otherwise.
+        first: the first claim about the same numbers, which may be itself.
+    """
+
+    role: Role
+    first: str
+
+
+def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
+    """Return the standing of each claim.
+
+    Parameters:
+        plans: all scenarios of the catalogue.
+
+    Raises:
+        CatalogError: a value was chosen from a statement that does not exist.
+    """
+    plans = list(plans)
+    lines = {one.scenario.qualified(line.name): line for one in plans for line in one.lines}
+    claims = {claim.id: (one.scenario, claim) for one in plans for claim in one.scenario.claims}
+    pairs = {name: list(_pairs(*claims[name], lines)) for name in sorted(claims)}
+    used = _used(plans, claims)
+    joined = _Joined()
+    for name in used & pairs.keys():
+        if _says_numbers(claims[name][1]):
+            for left, right in pairs[name]:
+                joined.join(left, right)
+    numbers = {name: frozenset(map(frozenset, own)) for name, own in pairs.items()}
+    fitted = {numbers[name] for name in used & numbers.keys()}
+    first: dict[object, str] = {}
+    found = {}
+    for name, own in pairs.items():
+        role: Role = "predicted"
+        if numbers[name] in fitted:
+            role = "fitted"
+        elif all(joined.root(left) == joined.root(right) for left, right in own):
+            role = "derived"
+        found[name] = Standing(role, first.setdefault(numbers[name], name))
+    return found
+
+
+def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
+    """Return the claims that some value of some machine was fitted to or chosen from."""
+    machines = {(one.machine.id, one.machine.adapter.id) for plan in plans for one in plan.jobs}
+    # As described: what a scenario's authors set has no provenance but that.
+    parameters = {
+        one for testbed, adapter in machines for one in resolve(testbed, adapter=adapter).parameters
+    }
+    papers = {plan.scenario.paper for plan in plans}
+    known = {*claims, *(one.id for paper in papers for one in load_context(paper))}
+    faults = sorted(
+        f"{one.path}: claims: found no {name!r} in the scenarios{nearest(name, known)}"
+        for one in parameters
+        for name in one.claims
+        if one.evidence == "chosen" and name not in known
+    )
+    if faults:
+        raise CatalogError(faults)
+    return {name for one in parameters for name in one.claims}
+
+
+def _pairs(
+    scenario: Scenario, claim: Claim, lines: Mapping[str, Line]
+) -> Iterator[tuple[Node, Node]]:
+    """Yield the numbers of a claim, each with that which it is stated beside."""
+    for measure in claim.measure:
+        own, other = (
+            [lines[scenario.qualified(name)] for name in names]
+            for names in (measure.series, measure.against or ())
+        )
+        x = {one for line in own for one in line.x}
+        against = {one for line in other for one in line.x} if other else None
+        for here, there in select(measure, x, against):
+            left, right = (
+                _node(claim, measure, side, points)
+                for side, points in ((own, here), (other, there))
+            )
+            if other and claim.kind != "difference":
+                yield left, right
+            else:
+                yield left, KNOWN
+                if other:
+                    yield right, KNOWN
+
+
+def _node(claim: Claim, measure: Measure, lines: Iterable[Line], points: Points) -> Node:
+    """Return what stands for the best result at some points of some series."""
+    found = set()
+    for line in lines:
+        job = line.jobs[0]
+        # The peak of a curve is the same at whichever points two figures show it.
+        at: Any = {line.axis: points[0] if len(points) == 1 else 0}
+        options = replace(job.options, iters=1, warmup=0, **at)
+        found.add((job.workload, job.machine.digest, options))
+    peak = (measure.below, measure.above) if len(points) > 1 else None
+    return FIELDS[claim.quantity], peak, frozenset(found)
+
+
+def _says_numbers(claim: Claim) -> bool:
+    """Whether more follows from a claim than itself: from orders, limits and extremes nothing."""
+    if claim.kind == "ordering":
+        return claim.relation == "~"
+    extreme = claim.relation in ("<=", ">=") and any(one.select == "all" for one in claim.measure)
+    return claim.kind in ("value", "ratio", "percent") and not extreme
+
+
+class _Joined:
+    """Sets of numbers of which each follows from any other."""
+
+    def __init__(self) -> None:
+        self._parents: dict[Node, Node] = {}
+
+    def root(self, one: Node) -> Node:
+        while one in self._parents:
+            one = self._parents[one]
+        return one
+
+    def join(self, one: Node, other: Node) -> None:
+        if self.root(one) != self.root(other):
+            self._parents[self.root(one)] = self.root(other)

@@ -1,0 +1,124 @@
+"""What a claim says of the model follows from where the values of its machines come from."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hcasim.catalog import CatalogError
+from hcasim.papers.plan import plan_papers
+from hcasim.papers.report import reproduce
+from hcasim.papers.roles import Standing, standings
+
+pytestmark = pytest.mark.usefixtures("edit")
+
+Roles = dict[str, str]
+
+BED = "models/testbeds/liu2004.toml"
+MTU = 'evidence = "chosen", claims = ["LIU-006", "LIU-056"]'
+PROPAGATION = 'propagation = { value = "5 ns/m", evidence = "assumed"'
+HOST = "models/hosts/xeon-e7520.toml"
+COMPLETION = 'evidence = "chosen", claims = ["LIU-065", "LIU-072"]'
+
+
+def change(file: str, old: str, new: str) -> None:
+    """Change the copied catalogue."""
+    text = Path(file).read_text()
+    assert old in text
+    Path(file).write_text(text.replace(old, new))
+
+
+def roles() -> Roles:
+    return {name: one.role for name, one in standings(plan_papers()).items()}
+
+
+def changed(before: Roles, after: Roles) -> dict[str, tuple[str, str]]:
+    return {name: (before[name], after[name]) for name in before if before[name] != after[name]}
+
+
+def test_one_provenance_changes_the_roles_of_all_that_follows_from_it() -> None:
+    before = roles()
+    change(BED, MTU, 'evidence = "assumed"')
+    assert changed(before, roles()) == {
+        "LIU-006": ("fitted", "predicted"),
+        "LIU-056": ("fitted", "predicted"),
+        # Ratios of 972 MB/s, and twice as much.
+        "LIU-008": ("derived", "predicted"),
+        "LIU-058": ("derived", "predicted"),
+        "LIU-068": ("derived", "predicted"),
+    }
+
+
+def test_a_report_shows_the_changed_role(simulated: Callable[[], object]) -> None:
+    change(HOST, COMPLETION, 'evidence = "assumed"')
+    found = {one.id: one.role for one in reproduce(["liu2004/fig08"], jobs=1).verdicts}
+    assert found["LIU-065"] == found["LIU-068"] == "predicted"
+
+
+def test_what_a_value_is_chosen_from_is_fitted_wherever_it_is_stated() -> None:
+    before = roles()
+    change(BED, PROPAGATION, PROPAGATION.replace('"assumed"', '"chosen", claims = ["LIU-061"]'))
+    assert changed(before, roles()) == dict.fromkeys(
+        ("LIU-007", "LIU-022", "LIU-061"), ("predicted", "fitted")
+    )
+
+
+def test_the_claims_of_a_fit_count_as_those_of_a_choice() -> None:
+    before = roles()
+    change("calibration/fits/liu2004.toml", '"LIU-044"', '"LIU-041"')
+    assert changed(before, roles()) == {
+        "LIU-003": ("derived", "predicted"),
+        "LIU-044": ("fitted", "predicted"),
+    }
+
+
+def test_from_an_order_follows_no_other_order() -> None:
+    """Over 128 queue pairs both modes are slower; that says nothing of one against the other."""
+    assert roles()["SUR-019"] == "fitted"
+    assert roles()["SUR-018"] == "predicted"
+
+
+def test_what_is_described_alike_is_no_prediction() -> None:
+    """Both kernels share one description: that they agree follows from nothing at all."""
+    change("models/stacks/thca.toml", 'evidence = "chosen", claims = ["BEN-020"]', ASSUMED)
+    assert roles()["BEN-020"] == "derived"
+
+
+ASSUMED = 'evidence = "assumed"'
+
+
+def test_statements_of_the_same_numbers_are_counted_once() -> None:
+    found = standings(plan_papers())
+    assert {name: one.first for name, one in found.items() if one.first != name} == {
+        "LIU-022": "LIU-007",
+        "LIU-023": "LIU-009",
+        "LIU-025": "LIU-010",
+        "LIU-041": "LIU-004",
+        "LIU-042": "LIU-005",
+        "LIU-056": "LIU-006",
+        "LIU-058": "LIU-008",
+        "LIU-061": "LIU-007",
+        "LIU-076": "LIU-010",
+        "LIU-077": "LIU-011",
+        "LIU-105": "LIU-011",
+        "RAS-009": "RAS-008",
+        "SUR-013": "SUR-001",
+        "SUR-020": "SUR-002",
+        "SUR-036": "SUR-006",
+    }
+    assert found["LIU-061"] == Standing("predicted", "LIU-007")
+
+
+def test_the_same_number_in_another_scenario_is_the_same(edit: Callable[[str, str], None]) -> None:
+    measure = 'measure = { series = "pcie", select = "smallest" }'
+    edit(measure, 'measure = { series = "liu2004/fig02:pcie", at = 4 }')
+    found = standings(plan_papers())
+    assert found["LIU-041"] == found["LIU-038"] == Standing("fitted", "LIU-038")
+
+
+def test_a_value_cannot_be_chosen_from_a_statement_that_there_is_not() -> None:
+    change(BED, MTU, MTU.replace("LIU-056", "LIU-560"))
+    with pytest.raises(CatalogError) as caught:
+        roles()
+    (fault,) = caught.value.faults
+    assert fault.startswith("mtu: claims: found no 'LIU-560' in the scenarios; did you mean 'LIU-")
