@@ -23,14 +23,14 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-def _several(value: object) -> object:
-    if isinstance(value, list):
-        return tuple(value)
-    return value if isinstance(value, tuple) else (value,)
-
-
-def _range(value: object) -> object:
+def as_tuple(value: object) -> object:
+    """Take a list of a file as what it is, a fixed sequence."""
     return tuple(value) if isinstance(value, list) else value
+
+
+def one_or_several(value: object) -> object:
+    """Take one value of a file for a sequence of one."""
+    return as_tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
 def read_size(value: object) -> object:
@@ -39,8 +39,8 @@ def read_size(value: object) -> object:
 
 
 At = Annotated[int, BeforeValidator(read_size), Field(ge=0)]
-SeriesNames = Annotated[tuple[Text, ...], BeforeValidator(_several), Field(min_length=1)]
-Published = Annotated[float | tuple[float, float] | str, BeforeValidator(_range)]
+SeriesNames = Annotated[tuple[Text, ...], BeforeValidator(one_or_several), Field(min_length=1)]
+Published = Annotated[float | tuple[float, float] | str, BeforeValidator(as_tuple)]
 
 
 class Measure(Entry):
@@ -147,7 +147,7 @@ class Claim(Statement):
     kind: Kind
     change: Literal["reduction", "gain"] | None = None
     contradiction: str = ""
-    measure: Annotated[tuple[Measure, ...], BeforeValidator(_several), Field(min_length=1)]
+    measure: Annotated[tuple[Measure, ...], BeforeValidator(one_or_several), Field(min_length=1)]
     half_width: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0)] | None = None
     deviation: Deviation | None = None

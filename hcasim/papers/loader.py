@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ValidationError
 from hcasim.catalog import CatalogError, data_path, find_file, list_ids, nearest, one_of, read_toml
 from hcasim.ground.errors import display
 from hcasim.ground.faults import told
-from hcasim.papers.claim import Claim, Context, Entry, Measure, Text
-from hcasim.papers.scenario import Scenario, as_tuple
+from hcasim.papers.claim import Claim, Context, Entry, Measure, Text, as_tuple
+from hcasim.papers.scenario import Scenario
 from hcasim.runs.quantities import UNITS
 
 CONTEXT = "context"
@@ -140,7 +140,7 @@ def _validated(model: type[M], table: object, path: Path) -> M:
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        raise CatalogError(told(error, model, display(path))) from None
+        raise CatalogError(told(error, [model], table, f"{display(path)}: ")) from None
 
 
 def _wrong_references(scenario: Scenario, foreign: bool) -> Iterator[str]:

@@ -62,16 +62,15 @@ class Plan:
 
 
 def plan_all(
-    wanted: Iterable[tuple[Scenario, Iterable[str] | None]],
-    overrides: Mapping[str, str] | None = None,
+    scenarios: Iterable[Scenario], overrides: Mapping[str, str] | None = None
 ) -> list[Plan]:
-    """Plan scenarios, each with the series that are wanted of it, or all if that is None."""
+    """Plan scenarios; machines that they share are resolved once."""
     plans: list[Plan] = []
     faults: list[str] = []
     machines: Machines = {}
-    for scenario, series in wanted:
+    for scenario in scenarios:
         try:
-            plans.append(plan(scenario, series=series, overrides=overrides, machines=machines))
+            plans.append(plan(scenario, overrides=overrides, machines=machines))
         except CatalogError as error:
             faults += error.faults
     if faults:
@@ -81,7 +80,7 @@ def plan_all(
 
 def plan_papers(first: Iterable[str] = ()) -> list[Plan]:
     """Plan all scenarios of the catalogue, those first that are named or whose paper is."""
-    return plan_all((one, None) for one in load_scenarios([*first, *list_papers()]))
+    return plan_all(load_scenarios([*first, *list_papers()]))
 
 
 def plan(

@@ -121,7 +121,7 @@ def replay_all(
         CatalogError: every fault of the scenarios.
     """
     started = perf_counter()
-    plans = plan_all(((scenario, None) for scenario in scenarios), overrides)
+    plans = plan_all(scenarios, overrides)
     points = run_jobs((job for one in plans for job in one.jobs), workers=jobs, progress=progress)
     elapsed = perf_counter() - started
     return [collect(one, points, elapsed) for one in plans]

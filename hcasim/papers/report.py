@@ -59,40 +59,33 @@ class Report:
         """Whether no claim is missed without a documented reason."""
         return self.summary["fail"] == 0
 
-    def numbers(self, role: str) -> dict[str, list[float]]:
-        """Return the errors of the claims with a role that state a number, by the first of those
-        about the same numbers."""
-        found: dict[str, list[float]] = {}
-        for one in self.verdicts:
-            if one.role == role and one.kind in NUMBERS and one.error is not None:
-                found.setdefault(one.first, []).append(abs(one.error))
-        return found
-
     def median_error(self, role: str) -> float | None:
         """Median absolute relative error of the numbers with a role, each counted once, with the
         worst of its errors; None if there is none."""
-        errors = [max(errors) for errors in self.numbers(role).values()]
-        return median(errors) if errors else None
+        errors: dict[str, float] = {}
+        for one in self.verdicts:
+            if one.role == role and one.kind in NUMBERS and one.error is not None:
+                errors[one.first] = max(abs(one.error), errors.get(one.first, 0.0))
+        return median(errors.values()) if errors else None
 
     @property
     def roles(self) -> dict[str, dict[str, int]]:
         """How many claims have each role, how many distinct readings they are of, and of how many
         of those a number, an order or only a limit is stated."""
-        return {role: self._count(role) for role in ROLES}
-
-    def _count(self, role: str) -> dict[str, int]:
-        own = [one for one in self.verdicts if one.role == role]
-        limits, orders, numbers = (
-            {one.first for one in own if one.kind in kinds}
-            for kinds in (("threshold",), ("ordering",), NUMBERS)
-        )
-        return {
-            "claims": len(own),
-            "readings": len(limits | orders | numbers),
-            "numbers": len(numbers),
-            "orders": len(orders - numbers),
-            "limits": len(limits - orders - numbers),
-        }
+        found = {}
+        for role in ROLES:
+            own = [one for one in self.verdicts if one.role == role]
+            numbers = {one.first for one in own if one.kind in NUMBERS}
+            orders = {one.first for one in own if one.kind == "ordering"} - numbers
+            readings = {one.first for one in own}
+            found[role] = {
+                "claims": len(own),
+                "readings": len(readings),
+                "numbers": len(numbers),
+                "orders": len(orders),
+                "limits": len(readings - orders - numbers),
+            }
+        return found
 
     @property
     def deviations(self) -> list[Verdict]:

@@ -9,21 +9,11 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from hcasim.catalog import one_of
 from hcasim.catalog.adapter import FirmwareMode
 from hcasim.catalog.link import LARGEST_MTU
-from hcasim.papers.claim import Claim, Entry, Text, read_size
+from hcasim.papers.claim import Claim, Entry, Text, as_tuple, one_or_several, read_size
 from hcasim.workloads.options import AXES, OPTIONS, Option
 
-
-def as_tuple(value: object) -> object:
-    """Take a list of a file as what it is, a fixed sequence."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _several(value: object) -> object:
-    return as_tuple(value) if isinstance(value, list | tuple) else (value,)
-
-
 Size = Annotated[int, BeforeValidator(read_size)]
-Several = Annotated[tuple[Size, ...], BeforeValidator(_several), Field(min_length=1)]
+Several = Annotated[tuple[Size, ...], BeforeValidator(one_or_several), Field(min_length=1)]
 _IN_ROWS = {"sizes": "size"}
 """What a file names otherwise than the key of a row."""
 

@@ -94,7 +94,12 @@ class _Finding:
     passed: bool
     severity: float
     error: float | None
-    text: str
+    text: str = ""
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Orders findings: a miss comes behind all that passed."""
+        return not self.passed, self.severity
 
 
 def relative_error(simulated: float, published: Number) -> float:
@@ -133,7 +138,7 @@ def judge(
         ValueError: two series of which each point is wanted share none.
     """
     findings = [_find(claim, measure, scenario, curves) for measure in claim.measure]
-    worst = max(findings, key=_severity)
+    worst = max(findings, key=lambda one: one.rank)
     passed = all(one.passed for one in findings)
     notes = [one.text for one in findings if one.text]
     if claim.contradiction:
@@ -178,28 +183,35 @@ def _stated(statement: Statement) -> dict[str, Any]:
     return {name: getattr(statement, name) for name in Statement.model_fields}
 
 
-def _severity(finding: _Finding) -> tuple[bool, float]:
-    return not finding.passed, finding.severity
-
-
 def _find(
     claim: Claim, measure: Measure, scenario: Scenario, curves: Mapping[str, Curve]
 ) -> _Finding:
     """Judge the numbers of one measure; the worst counts, but of an extreme only itself."""
-    judged = {"ordering": _judge_order, "threshold": _judge_limit}.get(claim.kind, _judge_number)
-    read = list(_read(claim, measure, scenario, curves))
-    several = len(claim.measure) > 1
-    found = [judged(claim, measure, *numbers, several) for numbers in read]
+    found = []
+    for left, right, where in _read(claim, measure, scenario, curves):
+        if claim.kind == "ordering":
+            one = _judge_order(claim, left / (measure.factor * right))
+            text = f"{_name(measure)} {one.simulated:.3f}{where}"
+        else:
+            if claim.kind == "threshold":
+                apart = measure.against is not None
+                one = _judge_limit(claim, 100 * abs(left / right - 1) if apart else left)
+            else:
+                one = _judge_number(claim, left, right)
+            text = f"{_name(measure)} {one.simulated:.4g} {claim.unit}{where}{one.text}"
+            if len(claim.measure) == 1 and not where:
+                text = ""
+        found.append(replace(one, text=text))
+    worst = max(found, key=lambda one: one.rank)
     if claim.kind == "ordering" and len(found) > 1:
-        ratios = [one.simulated for one in found]
-        text = f"{_name(measure)} {min(ratios):.3f} to {max(ratios):.3f}"
-        return replace(max(found, key=_severity), text=text)
+        low, high = (extreme(one.simulated for one in found) for extreme in (min, max))
+        return replace(worst, text=f"{_name(measure)} {low:.3f} to {high:.3f}")
     # "Up to" and "at least" are about the extreme of all points.
     numbers = claim.kind not in ("ordering", "threshold")
-    if numbers and claim.relation in ("<=", ">=") and all(one.severity < inf for one in found):
+    if numbers and claim.relation in ("<=", ">=") and worst.severity < inf:
         extreme = max if claim.relation == "<=" else min
         return extreme(found, key=lambda one: one.simulated)
-    return max(found, key=_severity)
+    return worst
 
 
 def _read(
@@ -227,62 +239,43 @@ def _best(claim: Claim, curves: Iterable[Curve], points: Points) -> float:
     return factor * BEST[claim.quantity](found, default=nan)
 
 
-def _judge_number(
-    claim: Claim, measure: Measure, left: float, right: float, where: str, several: bool
-) -> _Finding:
+def _judge_number(claim: Claim, left: float, right: float) -> _Finding:
     published, text = _published(claim), ""
     compared = simulated = left
     if claim.kind == "difference":
         compared = simulated = left - right
-    elif measure.against is not None:
+    elif claim.kind == "ratio":
         compared = simulated = left / right
-        if claim.change is not None:
-            # A change of 24 % is a ratio of 1.24: that is what was measured twice and divided.
-            sign = 1 if claim.change == "gain" else -1
-            published = _as_ratio(published, sign)
-            simulated = sign * 100 * (compared - 1)
-            text = f"compared as the ratio {compared:.3f}"
+    elif claim.kind == "percent":
+        # A change of 24 % is a ratio of 1.24: that is what was measured twice and divided.
+        sign = 1 if claim.change == "gain" else -1
+        published, compared = _as_ratio(published, sign), left / right
+        simulated = sign * 100 * (compared - 1)
+        text = f", compared as the ratio {compared:.3f}"
     error = relative_error(compared, published)
-    if several or where:
-        own = f"{_name(measure)} {simulated:.4g} {claim.unit}{where}"
-        text = own + (f", {text}" if text else "")
     severity = inf if isnan(error) else abs(error)
     return _Finding(simulated, abs(error) <= claim.allowed_error, severity, error, text)
 
 
-def _judge_order(
-    claim: Claim, measure: Measure, left: float, right: float, where: str, several: bool
-) -> _Finding:
-    ratio = left / (measure.factor * right)
-    room = {
-        "<": 1 - ratio,
-        ">": ratio - 1,
-        "~": claim.allowed_error - abs(ratio - 1),
-    }[claim.relation]
+def _judge_order(claim: Claim, ratio: float) -> _Finding:
     alike = claim.relation == "~"
-    return _Finding(
-        simulated=ratio,
-        passed=room >= 0 if alike else room > 0,
-        severity=inf if isnan(room) else -room,
-        error=ratio - 1 if alike else None,
-        text=f"{_name(measure)} {ratio:.3f}{where}",
-    )
+    room = claim.allowed_error - abs(ratio - 1)
+    if not alike:
+        room = 1 - ratio if claim.relation == "<" else ratio - 1
+    passed = room >= 0 if alike else room > 0
+    return _Finding(ratio, passed, inf if isnan(room) else -room, ratio - 1 if alike else None)
 
 
-def _judge_limit(
-    claim: Claim, measure: Measure, left: float, right: float, where: str, several: bool
-) -> _Finding:
+def _judge_limit(claim: Claim, simulated: float) -> _Finding:
     limit = _published(claim)
     assert isinstance(limit, float)
-    simulated = left if measure.against is None else 100 * abs(left / right - 1)
     passed, excess = {
         "<": (simulated < limit, simulated - limit),
         "<=": (simulated <= limit, simulated - limit),
         ">=": (simulated >= limit, limit - simulated),
         "=": (simulated == limit, abs(simulated - limit)),
     }[claim.relation]
-    text = f"{_name(measure)} {simulated:.4g} {claim.unit}{where}" if several or where else ""
-    return _Finding(simulated, passed, excess, None, text)
+    return _Finding(simulated, passed, excess, None)
 
 
 def _published(claim: Claim) -> Number:
