@@ -158,13 +158,14 @@ class Ack(Section):
 class LocalMemory(Section):
     """The adapter's own DIMM, for tables and for buffers that applications place there."""
 
-    size: Annotated[int, SIZE, Field(ge=0, le=2**40)] = Field(
-        description="capacity; 0 for an adapter without memory"
-    )
+    size: Annotated[int, SIZE, Field(ge=0, le=2**40)] = Field(description="capacity")
     latency: Latency = Field(description="access begun to first data at the engines")
     bandwidth: Annotated[int, RATE, Field(ge=10**6, le=10**13)] = Field(
         description="of reads and writes together"
     )
+
+
+NO_MEMORY = LocalMemory(size=0, latency=0, bandwidth=10**6)
 
 
 class Icm(Section):
@@ -264,8 +265,9 @@ class Adapter(Description):
     """An RDMA adapter."""
 
     ports: Annotated[int, Field(ge=1, le=8)] = Field(description="network ports")
-    firmware_mode: FirmwareMode = Field(
-        description="tavor or mem: tables in the adapter's memory; memfree: in the host's"
+    firmware_mode: FirmwareMode | None = Field(
+        default=None,
+        description="tavor or mem: tables in the adapter's memory; memfree: in the host's",
     )
     bus: Bus
     protocol: Protocol = Field(description="what it speaks over its links")
@@ -278,17 +280,26 @@ class Adapter(Description):
     responder: Responder
     requester: Requester
     ack: Ack
-    memory: LocalMemory
+    memory: LocalMemory = Field(default=NO_MEMORY, description="of adapters that have some")
     icm: Icm
     sqpc: Cache = Field(description="contexts of send queues")
     rqpc: Cache = Field(description="contexts of receive queues")
     cqc: Cache = Field(description="contexts of completion queues")
     mpt: Cache = Field(description="memory protection table")
     mtt: Cache = Field(description="memory translation table")
-    tables: Tables
+    tables: Tables | None = Field(default=None, description="of adapters of the mthca family")
     limits: Limits
     wqe: Wqe
     cqe: Cqe
+
+    @model_validator(mode="after")
+    def _has_modes(self) -> Adapter:
+        by_mode = [name for name, table in self.caches.items() if table.location == "mode"]
+        if by_mode and self.firmware_mode is None:
+            raise ValueError(
+                f"found no firmware_mode, by which the location of {', '.join(by_mode)} goes"
+            )
+        return self
 
     @property
     def caches(self) -> dict[str, Cache]:

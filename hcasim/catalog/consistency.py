@@ -88,9 +88,10 @@ def _of_nodes(group: NodeGroup, mtu: int) -> list[str]:
     if local and not adapter.local_memory_size:
         paths = ", ".join(f"adapter.{name}.location" for name in local)
         by_mode = all(adapter.caches[name].location == "mode" for name in local)
+        mode = adapter.firmware_mode
+        unused = f"of which firmware mode {mode} can use none" if mode else "which has none"
         faults.append(
-            f"{paths}: found in the adapter's memory, of which firmware mode "
-            f"{adapter.firmware_mode} can use none (adapter.memory.size is "
+            f"{paths}: found in the adapter's memory, {unused} (adapter.memory.size is "
             f"{format_size(adapter.memory.size)}); allowed: 'host'"
             + (", or firmware mode memfree" if by_mode else "")
         )

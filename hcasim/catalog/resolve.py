@@ -137,6 +137,8 @@ def _choose_firmware(part: Part, mode: str) -> str | None:
         close = nearest(mode, map(str, leaf.choices))
         return f"firmware_mode: found {mode!r}; allowed: {leaf.allowed}{close}"
     path = f"{part.name}.firmware_mode"
+    if path not in part.parameters:
+        return f"firmware_mode: found {mode!r}, but {part.values['id']} has no modes"
     part.values["firmware_mode"] = mode
     part.parameters[path] = part.parameters[path].changed(mode, mode, "chosen for this run")
     return None

@@ -45,7 +45,9 @@ class _OfFiles(GenerateJsonSchema):
                 described = {"description": old["description"]} if "description" in old else {}
                 model["properties"][name] = _leaf(key) | described
             elif isinstance(key, Table) and key.named:
-                old["anyOf"] = [old.pop("additionalProperties"), {**old, "type": "object"}]
+                inner = old.pop("additionalProperties")
+                whole = {"type": old.pop("type"), "additionalProperties": inner}
+                model["properties"][name] = {**old, "anyOf": [inner, whole]}
         return model
 
 

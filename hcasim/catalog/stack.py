@@ -88,4 +88,4 @@ class Stack(Description):
         description="longest payload that the library copies into the work request"
     )
     registration: Registration
-    driver: Driver
+    driver: Driver | None = Field(default=None, description="of drivers whose source is known")

@@ -97,9 +97,9 @@ def _print_text(result: Benchmark) -> None:
         (*(axis.label(row[axis.name]) for axis in axes), *(_number(row[n]) for n in fields))
         for row in result.curve.rows
     )
-    mode = next(p for p in machine.parameters if p.path == "adapter.firmware_mode")
-    silent = mode.value == "tavor" and mode.evidence != "assumed"
-    adapter = machine.adapter.id if silent else f"{machine.adapter.id} ({mode.value})"
+    mode = next((p for p in machine.parameters if p.path == "adapter.firmware_mode"), None)
+    silent = mode is None or (mode.value == "tavor" and mode.evidence != "assumed")
+    adapter = machine.adapter.id + ("" if mode is None or silent else f" ({mode.value})")
     heading = f"{result.workload} on {machine.id}, {adapter}{what_if}"
     print_table(heading, columns, rows, right=columns)
     for point, breakdown in zip(result.points, result.breakdowns, strict=False):

@@ -139,7 +139,7 @@ def measured(line: Line, points: Mapping[Job, Point]) -> Curve:
     settings = {
         "testbed": job.machine.id,
         "adapter": job.machine.adapter.id,
-        "firmware_mode": job.machine.adapter.firmware_mode,
+        "firmware_mode": job.machine.adapter.firmware_mode or "",
         "workload": job.workload,
         "mode": job.options.mode,
         "ports": job.options.ports,

@@ -200,6 +200,13 @@ def _machine_faults(workload: Workload, settings: Options, machine: Machine) -> 
             f"memory: found 'adapter', but {adapter.id} has none in use "
             f"in firmware mode {adapter.firmware_mode}; allowed: host"
         )
+    if workload.name == "host_memory":
+        for part, section in ((machine.stack, "driver"), (adapter, "tables")):
+            if getattr(part, section) is None:
+                yield (
+                    f"{workload.name}: found with {part.id}, which has no section {section}; "
+                    "allowed: with one that says what takes host memory"
+                )
     inline = min(limits.max_inline, machine.stack.max_inline)
     if settings.inline and settings.size > inline:
         yield f"inline: found with size {settings.size}; allowed: up to {format_size(inline)}"

@@ -78,7 +78,8 @@ def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
 
     Raises:
         VerbsError: ``EINVAL`` for a number of queue pairs or entries that cannot be, ``ENOMEM`` if
-            the adapter has not so many queue pairs.
+            the adapter has not so many queue pairs, ``ENOSYS`` if adapter or stack do not say what
+            they need.
     """
     limits = machine.adapter.limits
     if qps < 1:
@@ -96,6 +97,8 @@ class _Queues:
 
     def __init__(self, machine: Machine, qps: int, depth: int) -> None:
         adapter, driver = machine.adapter, machine.stack.driver
+        if driver is None:
+            raise VerbsError("ENOSYS", f"{machine.stack.id} does not say what its driver allocates")
         self.driver = driver
         self.qps = qps
         self.memfree = adapter.firmware_mode == "memfree"
@@ -167,7 +170,9 @@ class _Table:
 
 def _tables(machine: Machine, queues: _Queues) -> Iterable[Component]:
     """The adapter's tables, as far as they are in host memory."""
-    adapter, driver, memfree = machine.adapter, machine.stack.driver, queues.memfree
+    adapter, driver, memfree = machine.adapter, queues.driver, queues.memfree
+    if adapter.tables is None:
+        raise VerbsError("ENOSYS", f"{adapter.id} does not say what tables it has")
     qpc = adapter.in_host(adapter.sqpc) or adapter.in_host(adapter.rqpc)
     qpc_entry = max(adapter.sqpc.entry, adapter.rqpc.entry)
     rdb_entry = driver.rdb_per_qp * adapter.tables.rdb

@@ -95,7 +95,9 @@ def conforms(whole: dict[str, Any], value: Any, part: dict[str, Any] | None = No
     match schema["type"]:
         case "object" if "properties" not in schema:
             inner = schema["additionalProperties"]
-            return isinstance(value, dict) and all(conforms(inner, one) for one in value.values())
+            return isinstance(value, dict) and all(
+                conforms(whole, one, inner) for one in value.values()
+            )
         case "object":
             return (
                 isinstance(value, dict)
@@ -126,8 +128,10 @@ def test_the_schema_for_editors_accepts_each_file(kind: str, identifier: str) ->
     assert not conforms(schema, {**table, "extra": 1})
     assert not conforms(schema, {key: table[key] for key in table if key != "id"})
     leaf = next(key for key, value in leaf_paths(CLASSES[kind]).items() if "." not in key)
-    assert not conforms(schema, {**table, leaf: table[leaf].get("value", "8")})
-    assert not conforms(schema, {**table, leaf: {**table[leaf], "evidence": "guess"}})
+    given = table.get(leaf, {"fit": "x", "evidence": "fitted", "source": "a source"})
+    assert conforms(schema, {**table, leaf: given})
+    assert not conforms(schema, {**table, leaf: given.get("value", "8")})
+    assert not conforms(schema, {**table, leaf: {**given, "evidence": "guess"}})
 
 
 def test_every_parameter_is_described() -> None:
@@ -202,9 +206,8 @@ def test_the_mode_says_where_tables_are_unless_the_table_does() -> None:
 
 def test_one_chip_without_its_compatible_firmware() -> None:
     """MT25218 is MT25208 but for the firmware, which prefetches; their values agree otherwise."""
-    old, new = ({p.path: p.value for p in load(name).parameters} for name in ("mt25208", "mt25218"))
-    assert old.keys() == new.keys()
-    assert {path for path in old if old[path] != new[path]} <= {"firmware_mode", "send.prefetch"}
+    own = {p.path for p in load("mt25218").parameters if not p.inherited_from}
+    assert own == {"firmware_mode", "send.prefetch"}
 
 
 def test_a_list_of_choices_is_a_leaf_of_its_own_type() -> None:
@@ -262,3 +265,14 @@ def test_the_digest_is_the_same_in_another_process() -> None:
         cwd=Path(__file__).resolve().parents[3],
     ).stdout
     assert output.strip() == resolve("liu2004").digest
+
+
+def test_what_a_machine_lacks_is_not_described() -> None:
+    card, stack = load("ne010e").values, load("nes").values
+    assert not {"tables", "firmware_mode"} & card.keys()
+    assert "driver" not in stack
+    without = load("mt25208").values | {"memory": Adapter.model_fields["memory"].default}
+    assert Adapter.model_validate(without).local_memory_size == 0
+    lost = {key: value for key, value in without.items() if key != "firmware_mode"}
+    with pytest.raises(ValidationError, match="found no firmware_mode, by which the location of"):
+        Adapter.model_validate(lost)

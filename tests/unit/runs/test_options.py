@@ -141,6 +141,17 @@ def test_an_adapter_without_memory_of_its_own_holds_no_buffers() -> None:
     )
 
 
+def test_what_is_not_described_of_a_machine_is_not_offered() -> None:
+    stack, adapter = faults_of("host_memory", "rashti2007")
+    assert stack == (
+        "host_memory: found with nes, which has no section driver; "
+        "allowed: with one that says what takes host memory"
+    )
+    assert "ne010e, which has no section tables" in adapter
+    (mode,) = faults_of("write_lat", "rashti2007", firmware_mode="mem")
+    assert mode == "firmware_mode: found 'mem', but ne010e has no modes"
+
+
 def test_an_unknown_firmware_mode_is_a_fault_and_hides_no_other() -> None:
     first, second = faults_of(firmware_mode="memfre", processes=9)
     assert "did you mean 'memfree'?" in first
