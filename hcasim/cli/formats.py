@@ -8,6 +8,7 @@ import click
 
 from hcasim.cli.netpipe import terminal_lines
 from hcasim.cli.output import print_json, print_table, to_csv
+from hcasim.ground.quantities import title, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -88,13 +89,11 @@ def print_benchmark(result: Benchmark, form: str) -> None:
 
 
 def _print_text(result: Benchmark) -> None:
-    from hcasim.runs.quantities import title
-
     machine, axes, fields = result.machine, result.axes, result.fields
     what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
     columns = (*(axis.title for axis in axes), *(title(name) for name in fields))
     rows = (
-        (*(axis.label(row[axis.name]) for axis in axes), *(_number(row[n]) for n in fields))
+        (*(axis.label(row[axis.name]) for axis in axes), *(written(row[n]) for n in fields))
         for row in result.curve.rows
     )
     mode = next((p for p in machine.parameters if p.path == "adapter.firmware_mode"), None)
@@ -119,10 +118,6 @@ def _named(point: Mapping[str, int]) -> str:
         return f"{value} QP" if value == 1 else f"{value} QPs"
 
     return ", ".join(word(name, value) for name, value in point.items())
-
-
-def _number(value: float) -> str:
-    return f"{value:.4f}" if value < 1 else f"{value:.2f}"
 
 
 def _print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:

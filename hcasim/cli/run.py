@@ -10,6 +10,7 @@ import click
 from hcasim.cli.command import Command, Faults, jobs_option, read_settings, settings_option
 from hcasim.cli.figures import plot_fault, stem, write_figure
 from hcasim.cli.output import note, print_json, print_table, progress_bar, to_csv, to_json
+from hcasim.ground.quantities import title, written
 
 if TYPE_CHECKING:
     from hcasim.papers.replay import Replay
@@ -106,8 +107,6 @@ def _rows(replay: Replay) -> list[dict[str, Any]]:
 
 
 def _print_tables(replays: list[Replay]) -> None:
-    from hcasim.runs.quantities import title
-
     for number, replay in enumerate(replays):
         if number:
             click.echo()
@@ -124,7 +123,7 @@ def _print_tables(replays: list[Replay]) -> None:
 
 
 def _cell(curve: Curve, x: int, field: str) -> str:
-    return next(f"{row[field]:.2f}" for row in curve.rows if row[curve.axis] == x)
+    return next(written(row[field]) for row in curve.rows if row[curve.axis] == x)
 
 
 def _write(replay: Replay, folder: Path) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim
 from hcasim.papers.select import select
 from hcasim.runs.curve import Curve
 from hcasim.runs.drawing import MARKERS, mark_axis, new_figure
-from hcasim.runs.quantities import BEST, FIELDS, UNITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +85,7 @@ def _mark_published(axes: Axes, replay: Replay, name: str, curve: Curve, color: 
             if isinstance(published, str) or (at, published) in seen:
                 continue
             seen.add((at, published))
-            factor = UNITS[claim.quantity].get(claim.unit, 1.0)
+            factor = QUANTITIES[claim.quantity].factor(claim.unit)
             ends = published if isinstance(published, tuple) else (published, published)
             low, high = (end / factor for end in ends)
             middle = (low + high) / 2
@@ -106,10 +106,10 @@ def _mark_published(axes: Axes, replay: Replay, name: str, curve: Curve, color: 
 
 def _places(claim: Claim, name: str, curve: Curve, drawn: str) -> Iterator[int]:
     """Where a claim reads one value of this series, if it does and that is what is drawn."""
-    if claim.kind != "value" or FIELDS[claim.quantity] != drawn:
+    if claim.kind != "value" or QUANTITIES[claim.quantity].field != drawn:
         return
     found = {int(row[curve.axis]): float(row[drawn]) for row in curve.rows}
     for measure in claim.measure:
         if name in measure.series and measure.select != "all":
             for points, _ in select(measure, found):
-                yield BEST[claim.quantity](points, key=lambda x: found.get(x, 0.0))
+                yield QUANTITIES[claim.quantity].best(points, key=lambda x: found.get(x, 0.0))

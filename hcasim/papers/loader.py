@@ -11,9 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ValidationError
 from hcasim.catalog import CatalogError, data_path, find_file, list_ids, nearest, one_of, read_toml
 from hcasim.ground.errors import display
 from hcasim.ground.faults import told
+from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim, Context, Entry, Measure, Text, as_tuple
 from hcasim.papers.scenario import Scenario
-from hcasim.runs.quantities import UNITS
 
 CONTEXT = "context"
 """Name of a paper's file of statements that no figure replays."""
@@ -181,7 +181,7 @@ def _foreign_units(scenario: Scenario) -> Iterator[str]:
     """Faults of claims whose number has a unit that its quantity cannot have."""
     for number, claim in enumerate(scenario.claims, start=1):
         limit = claim.kind == "threshold" and claim.measure[0].against is None
-        units = list(UNITS[claim.quantity])
+        units = list(QUANTITIES[claim.quantity].units)
         if (limit or claim.kind in ("value", "difference")) and claim.unit not in units:
             yield (
                 f"claims[{number}].unit: found {claim.unit!r}; "

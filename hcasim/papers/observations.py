@@ -11,13 +11,13 @@ from hcasim.calibrate.search.objective import Progress, Run, Trial
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.catalog import CatalogError, Fit, nearest, one_of
 from hcasim.ground.errors import display
+from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim, Measure
 from hcasim.papers.loader import list_papers, load_scenario, load_scenarios, scenario_path
 from hcasim.papers.plan import plan
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.select import select
 from hcasim.runs.pool import Job, run_jobs
-from hcasim.runs.quantities import BEST, FIELDS, UNITS
 
 
 def observations(fit: Fit) -> list[Observation]:
@@ -95,8 +95,8 @@ def _observation(scenario: Scenario, claim: Claim) -> Observation:
         or isinstance(claim.published, tuple)
     ):
         fault = f"found kind {claim.kind!r}; allowed if fitted: one number of one measure"
-    elif UNITS[claim.quantity].get(claim.unit) != 1:
-        units = [unit for unit, factor in UNITS[claim.quantity].items() if factor == 1]
+    elif QUANTITIES[claim.quantity].factor(claim.unit) != 1:
+        units = [unit for unit, (one, _) in QUANTITIES[claim.quantity].units.items() if one == 1]
         fault = f"found {claim.unit}; allowed if fitted: {one_of(units)}"
     if fault:
         raise CatalogError([f"{display(scenario_path(scenario.id))}: {claim.id}: {fault}"])
@@ -105,11 +105,11 @@ def _observation(scenario: Scenario, claim: Claim) -> Observation:
         setups=tuple(
             setup for name in measure.series for setup in _setups(scenario.qualified(name), measure)
         ),
-        field=FIELDS[claim.quantity],
+        field=QUANTITIES[claim.quantity].field,
         published=_printed(scenario, claim),
         unit=claim.unit,
         tolerance=claim.allowed_error,
-        best="max" if BEST[claim.quantity] is max else "min",
+        best="max" if QUANTITIES[claim.quantity].best is max else "min",
         half_width=claim.half_width,
         statement=f"{claim.system}: {claim.statement}",
     )

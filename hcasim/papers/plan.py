@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hcasim.catalog import CatalogError, Machine, nearest, one_of, resolve
+from hcasim.ground.quantities import QUANTITIES, derivable
 from hcasim.papers.loader import list_papers, load_scenarios, references
 from hcasim.papers.scenario import Scenario, Series
 from hcasim.runs.options import each_point, find_faults, find_workload, unknown_workload
 from hcasim.runs.pool import Job
-from hcasim.runs.quantities import FIELDS, derivable
 from hcasim.workloads.options import AXES
 
 Machines = dict[object, Machine]
@@ -130,10 +130,10 @@ def _not_measured(scenario: Scenario) -> Iterator[str]:
             continue
         where = "axes.field" if series.result is None else f"series.{name}.result"
         wanted = {where: series.result or plotted} | {
-            f"claims[{number}].quantity": FIELDS[claim.quantity]
+            f"claims[{number}].quantity": QUANTITIES[claim.quantity].field
             for number, claim in enumerate(scenario.claims, start=1)
             if name in (one for one, *_ in references(claim))
-            and (series.result is None or FIELDS[claim.quantity] != plotted)
+            and (series.result is None or QUANTITIES[claim.quantity].field != plotted)
         }
         measured = derivable(workload.fields)
         for place, field in wanted.items():

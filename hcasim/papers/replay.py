@@ -8,12 +8,12 @@ from html import escape
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from hcasim.ground.quantities import result
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import Line, Plan, plan, plan_all
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve, html_table, table
 from hcasim.runs.pool import Job, Progress, run_jobs, with_swept
-from hcasim.runs.quantities import result
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any, get_args
 
 from hcasim import __version__
+from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.loader import list_papers, load_context, references
 from hcasim.papers.plan import plan_papers
 from hcasim.papers.replay import Replay, collect, measured
@@ -133,7 +134,7 @@ class Report:
 
 
 def reproduce(
-    identifiers: Iterable[str] = (),
+    identifiers: str | Iterable[str] = (),
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -153,7 +154,8 @@ def reproduce(
         CatalogError: every fault of the request and of the files.
     """
     started = perf_counter()
-    wanted = list(identifiers) or list_papers()
+    named = [identifiers] if isinstance(identifiers, str) else identifiers
+    wanted = list(named) or list_papers()
     every = plan_papers(wanted)
     standing = standings(every)
     plans = [one for one in every if not {one.scenario.id, one.scenario.paper}.isdisjoint(wanted)]
@@ -224,5 +226,6 @@ def _simulated(verdict: Verdict) -> str:
     value = verdict.simulated
     if verdict.kind == "ordering":
         return f"{value:.3f} x"
-    digits = {"us": 2, "x": 3, "%": 1, "MiB": 2, "Gbit/s": 2}.get(verdict.unit, 0)
+    units = QUANTITIES[verdict.quantity].units
+    digits = {"x": 3, "%": 1}.get(verdict.unit, units.get(verdict.unit, (1, 0))[1])
     return f"{value:.{digits}f} {verdict.unit}"

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hcasim.catalog import CatalogError, nearest, resolve
+from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim, Measure
 from hcasim.papers.loader import load_context
 from hcasim.papers.plan import Line, Plan
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.select import Points, select
-from hcasim.runs.quantities import FIELDS
 
 Role = Literal["fitted", "derived", "predicted"]
 Node = object
@@ -124,7 +124,7 @@ def _node(claim: Claim, measure: Measure, lines: Iterable[Line], points: Points)
         options = replace(job.options, iters=1, warmup=0, **at)
         found.add((job.workload, job.machine.digest, options))
     peak = (measure.below, measure.above) if len(points) > 1 else None
-    return FIELDS[claim.quantity], peak, frozenset(found)
+    return QUANTITIES[claim.quantity].field, peak, frozenset(found)
 
 
 def _says_numbers(claim: Claim) -> bool:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from math import inf, isnan, nan
 from typing import Any, Literal
 
+from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim, Context, Measure, Published, Statement
 from hcasim.papers.roles import Role, Standing
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.select import Points, select
 from hcasim.runs.curve import Curve
-from hcasim.runs.quantities import BEST, FIELDS, UNITS
 from hcasim.workloads.options import AXES
 
 Status = Literal["pass", "fail", "deviation", "context"]
@@ -234,9 +234,9 @@ def _read(
 
 
 def _best(claim: Claim, curves: Iterable[Curve], points: Points) -> float:
-    factor, field = UNITS[claim.quantity].get(claim.unit, 1.0), FIELDS[claim.quantity]
+    factor, field = QUANTITIES[claim.quantity].factor(claim.unit), QUANTITIES[claim.quantity].field
     found = (row[field] for one in curves for row in one.rows if row[one.axis] in points)
-    return factor * BEST[claim.quantity](found, default=nan)
+    return float(factor * QUANTITIES[claim.quantity].best(found, default=nan))
 
 
 def _judge_number(claim: Claim, left: float, right: float) -> _Finding:

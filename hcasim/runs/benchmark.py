@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.ground.quantities import band_fields
 from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, html_table
 from hcasim.runs.ladder import add_ladder
@@ -21,7 +22,6 @@ from hcasim.runs.options import (
     unknown_workload,
 )
 from hcasim.runs.pool import Job, Progress, run_job, run_jobs, with_swept
-from hcasim.runs.quantities import band_fields
 from hcasim.workloads.options import AXES, Option, Options, varying
 
 if TYPE_CHECKING:

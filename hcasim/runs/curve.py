@@ -8,7 +8,7 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from hcasim.runs.quantities import measured, title
+from hcasim.ground.quantities import measured, title, written
 from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def html_table(curves: list[Curve], quantity: str) -> str:
     axis = AXES[curves[0].axis if curves else "size"]
     points = dict.fromkeys(row[axis.name] for curve in curves for row in curve.rows)
     columns = [
-        {row[axis.name]: f"{row[quantity]:.2f}" for row in curve.rows if quantity in row}
+        {row[axis.name]: written(row[quantity]) for row in curve.rows if quantity in row}
         for curve in curves
     ]
     titles = "".join(f"<th>{escape(_title(curve))}</th>" for curve in curves)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from hcasim.ground.quantities import title
 from hcasim.runs.drawing import MARKERS, mark_axis, new_figure
-from hcasim.runs.quantities import title
 from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:

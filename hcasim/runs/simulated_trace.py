@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from hcasim import __version__
 from hcasim.catalog import EthernetLink, IwarpProtocol, Machine, PcieDevice
 from hcasim.catalog.link import LANES
+from hcasim.ground.quantities import QUANTITIES, traced
 from hcasim.runs.options import find_workload
 from hcasim.traces import (
-    UNITS,
     Device,
     Header,
     Measured,
@@ -25,20 +25,11 @@ from hcasim.workloads.options import AXES
 if TYPE_CHECKING:
     from hcasim.runs.benchmark import Benchmark
 
-_QUANTITIES = {
-    "latency_us": ("latency", "", 1e3),
-    "bandwidth_MBps": ("bandwidth", "", 1.0),
-    "rate_Mps": ("rate", "", 1.0),
-    "registration_us": ("time", "registration", 1e3),
-    "deregistration_us": ("time", "deregistration", 1e3),
-}
-"""By key of a row: the quantity, its name, and how much of a trace's unit one of the row's is."""
-
 
 def has_trace(workload: str) -> bool:
     """Whether a trace can hold what a workload measures."""
     found = find_workload(workload)
-    return found is None or any(name in _QUANTITIES for name in found.fields)
+    return found is None or any(map(traced, found.fields))
 
 
 def to_trace(result: Benchmark) -> Trace:
@@ -61,7 +52,7 @@ def to_trace(result: Benchmark) -> Trace:
         measured = tuple(
             _measured(field, row[field])
             for field in workload.fields
-            if field in _QUANTITIES and field in row
+            if traced(field) and field in row
         )
         points.append(Point(workload=result.workload, options=options, measured=measured))
     return Trace(_header(result.machine), tuple(points))
@@ -93,8 +84,9 @@ def with_noise(trace: Trace, *, seed: int, spread: float, samples: int) -> Trace
 
 
 def _measured(field: str, value: float) -> Measured:
-    quantity, name, factor = _QUANTITIES[field]
-    table = {"quantity": quantity, "unit": UNITS[quantity], "name": name}
+    quantity, name = traced(field) or ("", "")
+    unit, factor = QUANTITIES[quantity].trace or ("", 1.0)
+    table = {"quantity": quantity, "unit": unit, "name": name}
     return Measured.model_validate({**table, "samples": [value * factor]})
 
 

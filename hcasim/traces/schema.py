@@ -11,18 +11,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from hcasim.ground.quantities import QUANTITIES
 from hcasim.traces.header import Header
 from hcasim.traces.record import Count, Number, Record, Text, as_tuple
 
 SCHEMA = "hcasim-trace"
 VERSION = 1
 
-UNITS = {
-    "latency": "ns",
-    "time": "ns",
-    "bandwidth": "MB/s",
-    "rate": "M/s",
-}
+UNITS = {name: one.trace[0] for name, one in QUANTITIES.items() if one.trace}
 """The unit of each quantity: nanoseconds, 10^6 bytes and 10^6 messages per second.
 
 A latency is half a round trip of writes and sends and a whole one of reads and atomics; a time is

@@ -9,9 +9,9 @@ from typing import Any
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.catalog import CatalogError
 from hcasim.ground.errors import display
+from hcasim.ground.quantities import band_fields
 from hcasim.runs.benchmark import Benchmark
 from hcasim.runs.pool import Job, Progress, run_jobs
-from hcasim.runs.quantities import band_fields
 
 USUAL = 50
 """Samples unless the user says otherwise."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.traces.measurement import Measurement, measurement, pooled
 from hcasim.catalog import MTUS, Machine, one_of
+from hcasim.ground.quantities import QUANTITIES
 from hcasim.runs.options import build_options, find_faults, find_workload
 from hcasim.traces import Measured, Point, Trace
 from hcasim.workloads.options import AXES
@@ -21,16 +22,9 @@ if TYPE_CHECKING:
 FLOOR = 0.01
 """Relative error that the model may have at any point unless the user says otherwise: what is
 left of a curve where none of the latencies that are fitted shows."""
-_FIELDS = {"latency": "latency_us", "bandwidth": "bandwidth_MBps", "rate": "rate_Mps"}
-"""The key of a row that holds a quantity, the one that says most first: where several are
-measured, the others follow from it."""
-_UNITS = {
-    "latency": ("us", 1e-3),
-    "time": ("us", 1e-3),
-    "bandwidth": ("MB/s", 1),
-    "rate": ("M/s", 1),
-}
-"""By quantity, the unit of a row and how much of it is one of a trace's."""
+_TELLING = ("latency", "bandwidth", "rate")
+"""The quantities of which one counts, the one that says most first: where several are measured,
+the others follow from it."""
 _RUNS = ("iters", "warmup")
 _OTHERWISE = {
     "tx_depth": "so many requests are in flight all the time; the windows that are simulated "
@@ -146,7 +140,9 @@ class _Reading:
     curve: str
 
     def observation(self, taken: Measurement, floor: float) -> Observation:
-        unit, factor = _UNITS[self.quantity]
+        quantity = QUANTITIES[self.quantity]
+        assert quantity.trace is not None
+        factor = 1 / quantity.trace[1]
         value = taken.value * factor
         error = taken.deviation(floor) * factor
         size = AXES["size"].label(self.setup.options.size)
@@ -156,7 +152,7 @@ class _Reading:
             field=self.field,
             # Seven digits are beyond any measurement and fit on a line.
             published=Decimal(f"{value:.7g}"),
-            unit=unit,
+            unit=quantity.unit,
             tolerance=error / value,
             statement=f"{self.quantity} of {size}",
             error=error,
@@ -241,7 +237,8 @@ def _chosen(measured: Sequence[Measured], workload: Workload) -> Iterator[tuple[
     for one in measured:
         if one.quantity == "time" and f"{one.name}_us" in workload.fields:
             yield one, f"{one.name}_us"
-    for quantity, field in _FIELDS.items():
+    for quantity in _TELLING:
+        field = QUANTITIES[quantity].field
         for one in measured:
             if one.quantity == quantity and field in workload.fields:
                 yield one, field

@@ -1,8 +1,12 @@
 """What a row of results says, and what follows from it."""
 
+from typing import get_args
+
 import pytest
 
-from hcasim.runs.quantities import FIELDS, UNITS, derivable, measured, result, title
+from hcasim.ground.quantities import QUANTITIES, derivable, measured, result, title, traced
+from hcasim.papers import claim
+from hcasim.traces import Measured
 
 
 def test_a_latency_says_what_one_message_after_the_other_carries() -> None:
@@ -37,8 +41,29 @@ def test_a_result_has_a_title_with_its_unit(field: str, words: str) -> None:
 
 
 def test_each_quantity_can_be_claimed_in_the_unit_of_its_row() -> None:
-    assert set(FIELDS) == set(UNITS)
-    assert all(1.0 in factors.values() for factors in UNITS.values())
-    assert UNITS["bandwidth"]["MiB/s"] * 2**20 == pytest.approx(1e6)
-    assert UNITS["bandwidth"]["Gbit/s"] * 125 == 1
-    assert UNITS["memory"]["MiB"] * 1024 == 1
+    for quantity in QUANTITIES.values():
+        assert quantity.factor(quantity.unit) == 1.0
+    bandwidth, memory = QUANTITIES["bandwidth"], QUANTITIES["memory"]
+    assert bandwidth.factor("MiB/s") * 2**20 == pytest.approx(1e6)
+    assert bandwidth.factor("Gbit/s") * 125 == 1
+    assert memory.factor("MiB") * 1024 == 1
+
+
+def test_a_claim_and_a_trace_know_the_quantities_of_the_table() -> None:
+    assert set(get_args(claim.Quantity)) <= {n for n, one in QUANTITIES.items() if one.units}
+    named = {name for name, one in QUANTITIES.items() if one.trace}
+    assert set(get_args(Measured.model_fields["quantity"].annotation)) == named
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("latency_us", ("latency", "")),
+        ("registration_us", ("time", "registration")),
+        ("rate_Mps", ("rate", "")),
+        ("throughput_Mbps", None),
+        ("pinned_KiB", None),
+    ],
+)
+def test_a_trace_holds_times_bandwidths_and_rates(key: str, found: tuple[str, str] | None) -> None:
+    assert traced(key) == found

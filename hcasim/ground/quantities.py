@@ -1,0 +1,110 @@
+"""What is measured: the key of a row, its units, which way is better, and how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that is measured.
+
+    Parameters:
+        field: the key of a row that holds it.
+        unit: of that.
+        best: which of several values an author reports as the peak.
+        units: of claims: how much of each is one of `unit`, and how many decimals it is written
+            with.
+        trace: unit in a trace, and how many of it are one of `unit`; none if no trace holds it.
+    """
+
+    field: str
+    unit: str
+    best: Callable[..., Any]
+    units: Mapping[str, tuple[float, int]]
+    trace: tuple[str, float] | None = None
+
+    def factor(self, unit: str) -> float:
+        """Return how much of a unit of claims is one of the row's; 1 if it is not one of those."""
+        return self.units.get(unit, (1.0, 0))[0]
+
+
+QUANTITIES: Mapping[str, Quantity] = {
+    "latency": Quantity("latency_us", "us", min, {"us": (1.0, 2)}, ("ns", 1e3)),
+    "time": Quantity("time_us", "us", min, {"us": (1.0, 2)}, ("ns", 1e3)),
+    "bandwidth": Quantity(
+        "bandwidth_MBps",
+        "MB/s",
+        max,
+        {"MB/s": (1.0, 0), "MiB/s": (1e6 / 2**20, 0), "Gbit/s": (8 / 1e3, 2)},
+        ("MB/s", 1.0),
+    ),
+    "rate": Quantity("rate_Mps", "M/s", max, {"M/s": (1.0, 2)}, ("M/s", 1.0)),
+    "memory": Quantity("total_KiB", "KiB", max, {"KiB": (1.0, 0), "MiB": (1 / 2**10, 2)}),
+    "throughput": Quantity("throughput_Mbps", "2^20 bit/s", max, {}),
+}
+"""By name; a time is that of a call or of a whole operation."""
+
+_UNITS = {one.field.rpartition("_")[2]: one.unit for one in QUANTITIES.values()}
+"""By the last word of a key, its unit."""
+
+
+def measured(names: Iterable[str]) -> tuple[str, ...]:
+    """Return those keys of a row that are results; the others say how it was measured."""
+    return tuple(name for name in names if name.rpartition("_")[2] in _UNITS)
+
+
+def traced(key: str) -> tuple[str, str] | None:
+    """Return the quantity of a trace that holds a key of a row, and which of several it is.
+
+    Parameters:
+        key: such as "latency_us", or "registration_us", which is the time "registration".
+    """
+    words, _, unit = key.rpartition("_")
+    named = (name for name, one in QUANTITIES.items() if one.field == key)
+    name = next(named, "time" if unit == "us" else "memory")
+    known = QUANTITIES[name].trace is not None
+    return (name, words if QUANTITIES[name].field != key else "") if known else None
+
+
+def written(value: float) -> str:
+    """Write a result: with two decimals, and with four below 1."""
+    return f"{value:.4f}" if value < 1 else f"{value:.2f}"
+
+
+def band_fields(field: str) -> tuple[str, str]:
+    """Return the keys of a row that hold the quantiles of 5 and 95 % of another."""
+    words, _, unit = field.rpartition("_")
+    return f"{words}_p5_{unit}", f"{words}_p95_{unit}"
+
+
+def derivable(fields: Iterable[str]) -> tuple[str, ...]:
+    """Return what can be said of rows with these keys: the keys, and what follows from them."""
+    found = dict.fromkeys(fields)
+    if "latency_us" in found:
+        found["bandwidth_MBps"] = None
+    return tuple(found)
+
+
+def result(row: Mapping[str, Any], field: str) -> float:
+    """Return one result of a row.
+
+    The bandwidth of a latency benchmark is what one message after the other carries: its bytes
+    over its latency.
+
+    Parameters:
+        row: of a benchmark.
+        field: one of `derivable` of its keys.
+    """
+    derived = field == "bandwidth_MBps" and field not in row
+    value: float = row["size"] / row["latency_us"] if derived else row[field]
+    return value
+
+
+def title(field: str) -> str:
+    """Write a key of a row as a title: "Latency (us)", "Total (KiB)"."""
+    words, _, unit = field.rpartition("_")
+    text = words.replace("_", " ")
+    return f"{text[:1].upper()}{text[1:]} ({_UNITS[unit]})" if unit in _UNITS else field
