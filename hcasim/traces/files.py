@@ -56,7 +56,7 @@ def render(trace: Trace) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def read_trace(file: Path) -> Trace:
+def read_trace(file: str | Path) -> Trace:
     """Read a trace.
 
     Parameters:
@@ -65,6 +65,7 @@ def read_trace(file: Path) -> Trace:
     Raises:
         CatalogError: a file that cannot be read, or every fault with its line.
     """
+    file = Path(file)
     where = display(file)
     try:
         data = file.read_bytes()

@@ -32,12 +32,13 @@ _ALLOWED = "allowed: a calibration file, as `hcasim calibrate ... -o FILE` write
 _ENTRY = dict.fromkeys(one.name for one in fields(FittedValue) if one.name != "multiple")
 
 
-def read_calibration(file: Path) -> Calibration:
+def read_calibration(file: str | Path) -> Calibration:
     """Read a calibration file; a fit of the catalogue is one, too.
 
     Raises:
         CatalogError: every fault of the file.
     """
+    file = Path(file)
     where = display(file)
     table = _document(file)
     own = {name: table.pop(name) for name in (*_FROM_TRACES, "settings") if name in table}
