@@ -108,9 +108,10 @@ def _calibrate_paper(
     given: dict[str, Any],
 ) -> None:
     from hcasim.calibrate.fit import calibrate
+    from hcasim.calibrate.search.objective import runner
     from hcasim.catalog import load_fit
     from hcasim.ground.writing import write_atomically
-    from hcasim.papers.observations import observations, runner
+    from hcasim.papers.observations import observations
 
     faults = [
         f"--{_option(name)}: found without a trace; a fit to claims takes it from its file"

@@ -30,10 +30,10 @@ def calibrate_traces(
     given: dict[str, Any],
 ) -> None:
     """Fit a machine to traces as the words of the command say."""
+    from hcasim.calibrate.search.objective import runner
     from hcasim.calibrate.traces.fit import fit_traces
     from hcasim.calibrate.traces.freeing import RULE
     from hcasim.ground.writing import write_atomically
-    from hcasim.papers.observations import runner
 
     kept = given["resume"]
     if kept is None and output is not None and not is_device(output):

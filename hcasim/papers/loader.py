@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -60,12 +61,17 @@ def load_scenario(identifier: str) -> Scenario:
     path = scenario_path(identifier)
     table = {**read_toml(path), "id": identifier}
     scenario = _validated(Scenario, table, path)
+    ids = [claim.id for claim in scenario.claims]
     faults = [
         *_wrong_references(scenario, foreign=False),
         *_unknown_parts(scenario),
-        *_crossed_axes(scenario),
+        *(
+            f"series.{name}.qps: found {one.qps}, but qps is the x axis; leave one out"
+            for name, one in scenario.series.items()
+            if one.qps is not None and scenario.options.axis.name == "qps"
+        ),
         *_foreign_units(scenario),
-        *_repeated(claim.id for claim in scenario.claims),
+        *(f"claims: found {name!r} twice" for name, n in Counter(ids).items() if n > 1),
     ]
     if scenario.paper != identifier.partition("/")[0]:
         faults.append(f"paper: found {scenario.paper!r}; allowed: the name of the folder")
@@ -170,13 +176,6 @@ def _wrong_references(scenario: Scenario, foreign: bool) -> Iterator[str]:
                 yield f"{where}: found below or above all; {axis.name} of {other} has {known}"
 
 
-def _crossed_axes(scenario: Scenario) -> Iterator[str]:
-    if scenario.options.axis.name == "qps":
-        for name, series in scenario.series.items():
-            if series.qps is not None:
-                yield f"series.{name}.qps: found {series.qps}, but qps is the x axis; leave one out"
-
-
 def _foreign_units(scenario: Scenario) -> Iterator[str]:
     """Faults of claims whose number has a unit that its quantity cannot have."""
     for number, claim in enumerate(scenario.claims, start=1):
@@ -200,11 +199,3 @@ def _unknown_parts(scenario: Scenario) -> Iterator[str]:
             find_file(part, f"{where.rpartition('.')[2]}s")
         except CatalogError as error:
             yield f"{where}: {error.faults[0]}"
-
-
-def _repeated(identifiers: Iterable[str]) -> Iterator[str]:
-    seen: set[str] = set()
-    for identifier in identifiers:
-        if identifier in seen:
-            yield f"claims: found {identifier!r} twice"
-        seen.add(identifier)

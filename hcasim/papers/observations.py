@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
 
-from hcasim.calibrate.search.objective import Progress, Run, Trial
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.catalog import CatalogError, Fit, nearest, one_of
 from hcasim.ground.errors import display
@@ -17,7 +15,6 @@ from hcasim.papers.loader import list_papers, load_scenario, load_scenarios, sce
 from hcasim.papers.plan import plan
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.select import select
-from hcasim.runs.pool import Job, run_jobs
 
 
 def observations(fit: Fit) -> list[Observation]:
@@ -59,30 +56,6 @@ def observations(fit: Fit) -> list[Observation]:
 
 def _stated(claim: Claim) -> tuple[object, ...]:
     return claim.kind, claim.quantity, claim.published, claim.unit
-
-
-def runner(*, jobs: int | None = None, progress: Progress | None = None) -> Run:
-    """Return what simulates the points of a calibration in parallel.
-
-    Parameters:
-        jobs: processes to use; all processors without it.
-        progress: is told how many points are done, of those known to be needed.
-    """
-    done = 0
-
-    def run(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-        nonlocal done
-        wanted = [Job(one.workload, one.machine, one.options) for one in trials]
-
-        def report(now: int, total: int) -> None:
-            if progress is not None:
-                progress(done + now, done + total)
-
-        points = run_jobs(wanted, workers=jobs, progress=report)
-        done += len(points)
-        return [points[job].row for job in wanted]
-
-    return run
 
 
 def _observation(scenario: Scenario, claim: Claim) -> Observation:

@@ -99,7 +99,7 @@ class Report:
             "hcasim": __version__,
             "wall_seconds": round(self.wall_seconds, 3),
             "summary": {**self.summary, "roles": self.roles},
-            "claims": [verdict.to_dict() for verdict in self.verdicts],
+            "claims": [verdict.model_dump(mode="json") for verdict in self.verdicts],
         }
 
     def rows(self) -> list[tuple[str, ...]]:

@@ -49,16 +49,8 @@ class Options(Settings):
 
     Parameters:
         sizes: message sizes in bytes, written as on the paper's axis: "4", "8K", "1M".
-        window: messages that may be outstanding.
-        threshold: longest message in bytes that striping leaves whole.
-        warmup: iterations before the clock starts.
-        iters: iterations that are timed.
-        qps: queue pairs of each process.
-        reuse: percentage of the messages that use the same buffer.
-        pattern: which queue pair is next.
-        page_size: bytes of a page of the registered buffers.
-        depth: entries of each work queue.
         mtu: in bytes, if the authors chose another.
+        others: as the options of benchmarks that are named so.
     """
 
     sizes: Several | None = None
@@ -120,16 +112,7 @@ class Series(Settings):
             PCI-X bridge run on; without it, as the host was delivered.
         adapter: the adapter that was measured.
         firmware_mode: which of its interfaces the adapter's firmware offered.
-        memory: where the buffers were.
-        buffers: registered buffers that messages rotate through.
-        qps: queue pairs of each process.
-        mode: how messages use the ports.
-        ports: ports of each adapter that were used.
-        processes: processes on each node.
-        op: which atomic operation.
-        completion: what a receiver polled.
-        invalidate: whether messages rotated through a large pool of memory.
-        verb: how messages travelled: by send and receive, or by RDMA write.
+        others: as the options of benchmarks that are named so.
     """
 
     label: Text

@@ -8,7 +8,7 @@ from math import inf, isnan, nan
 from typing import Any, Literal
 
 from hcasim.ground.quantities import QUANTITIES
-from hcasim.papers.claim import Claim, Context, Measure, Published, Statement
+from hcasim.papers.claim import Claim, Context, Measure, Statement
 from hcasim.papers.roles import Role, Standing
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.select import Points, select
@@ -22,23 +22,15 @@ Number = float | tuple[float, float]
 STALE = "meets the claim although a deviation is documented"
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Statement):
     """A published statement beside what was simulated.
 
     Parameters:
-        id: number of the statement.
         scenario: where it is replayed, or the paper's context.
-        section: where the paper makes it.
-        system: the hardware it is about.
-        statement: what is stated.
         quantity: what was measured.
         kind: as of the claim, or "context".
-        published: the number, range or words.
-        unit: of `published` and `simulated`.
-        relation: how the paper relates the number or the series.
-        simulated: the same number; for an ordering, the ratio of both sides where it is
-            tightest; of several numbers, the worst.
+        simulated: the number that was published; for an ordering, the ratio of both sides where
+            it is tightest; of several numbers, the worst.
         error: relative and signed; None where only an order or a limit is stated.
         tolerance: largest absolute error that passes, or None.
         role: "fitted", "derived", "predicted" or "context".
@@ -47,35 +39,21 @@ class Verdict:
         note: all numbers, the mechanism of a deviation, or the reason of a context.
     """
 
-    id: str
     scenario: str
-    section: str
-    system: str
-    statement: str
-    quantity: str
-    kind: str
-    published: Published
-    unit: str
-    relation: str
-    simulated: float | None
-    error: float | None
-    tolerance: float | None
-    role: Role | Literal["context"]
+    quantity: str = ""
+    kind: str = "context"
+    simulated: float | None = None
+    error: float | None = None
+    tolerance: float | None = None
+    role: Role | Literal["context"] = "context"
     first: str
-    status: Status
+    status: Status = "context"
     note: str
 
     @property
     def stale(self) -> bool:
         """Whether a deviation is documented that is none."""
         return self.status == "pass" and STALE in self.note
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        fields = dict(vars(self))
-        if isinstance(self.published, tuple):
-            fields["published"] = list(self.published)
-        return fields
 
 
 @dataclass(frozen=True)
@@ -164,19 +142,8 @@ def judge(
 
 def from_context(context: Context, paper: str) -> Verdict:
     """Report a statement that nothing replays, with its reason."""
-    return Verdict(
-        **_stated(context),
-        scenario=f"{paper}/context",
-        quantity="",
-        kind="context",
-        simulated=None,
-        error=None,
-        tolerance=None,
-        role="context",
-        first=context.id,
-        status="context",
-        note=context.reason,
-    )
+    where = f"{paper}/context"
+    return Verdict(**_stated(context), scenario=where, first=context.id, note=context.reason)
 
 
 def _stated(statement: Statement) -> dict[str, Any]:

@@ -52,6 +52,32 @@ def simulate(trials: Sequence[Trial]) -> list[Row]:
     return [run_point(one.workload, one.machine, one.options).row for one in trials]
 
 
+def runner(*, jobs: int | None = None, progress: Progress | None = None) -> Run:
+    """Return what simulates the points of a calibration in parallel.
+
+    Parameters:
+        jobs: processes to use; all processors without it.
+        progress: is told how many points are done, of those known to be needed.
+    """
+    from hcasim.runs.pool import Job, run_jobs
+
+    done = 0
+
+    def run(trials: Sequence[Trial]) -> list[Row]:
+        nonlocal done
+        wanted = [Job(one.workload, one.machine, one.options) for one in trials]
+
+        def report(now: int, total: int) -> None:
+            if progress is not None:
+                progress(done + now, done + total)
+
+        points = run_jobs(wanted, workers=jobs, progress=report)
+        done += len(points)
+        return [points[job].row for job in wanted]
+
+    return run
+
+
 class BudgetSpent(Exception):
     """A search has used up what it was given; the best point so far is the objective's."""
 

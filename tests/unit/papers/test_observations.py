@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.search.objective import Trial
 from hcasim.calibrate.search.observation import Observation, without_repeats
-from hcasim.catalog import CatalogError, load_fit, resolve
-from hcasim.papers.observations import observations, runner
-from hcasim.workloads import Options
+from hcasim.catalog import CatalogError, load_fit
+from hcasim.papers.observations import observations
 
 Edit = Callable[[str, str], None]
 Simulated = Callable[[], list[Any]]
@@ -131,16 +129,3 @@ def test_only_a_single_number_can_be_fitted(other: str) -> None:
     (fault,) = relist('"LIU-057"', f'"{other}"')
     assert f"{other}: found kind " in fault
     assert fault.endswith("; allowed if fitted: one number of one measure")
-
-
-def test_the_points_of_a_batch_run_in_parallel_and_in_order(simulated: Simulated) -> None:
-    machine = resolve("liu2004")
-    told: list[tuple[int, int]] = []
-    run = runner(jobs=2, progress=lambda done, total: told.append((done, total)))
-    sizes = (8, 64, 512)
-    trials = [Trial("write_lat", machine, Options(size=size)) for size in sizes]
-    assert [row["size"] for row in run(trials)] == list(sizes)
-    assert [row["size"] for row in run(trials[:1])] == [8]
-    assert told[0] == (0, 3)
-    assert told[-1] == (4, 4)
-    assert len(simulated()) == 4

@@ -234,7 +234,8 @@ def test_a_deviation_that_is_none_is_stale() -> None:
 
 
 def test_a_verdict_becomes_plain_data() -> None:
-    data = verdict(a_claim(published=[4.0, 5.0], contradiction="both"), one={4: 4.0}).to_dict()
+    data = verdict(a_claim(published=[4.0, 5.0], contradiction="both"), one={4: 4.0})
+    data = data.model_dump(mode="json")
     assert data["published"] == [4.0, 5.0]
     assert data["id"] == "X-1"
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcasim.calibrate.search.objective import Objective, Trial, simulate
+from hcasim.calibrate.search.objective import Objective, Trial, runner, simulate
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.search.parameters import free_parameters
-from hcasim.catalog import Fit
+from hcasim.catalog import Fit, resolve
 from hcasim.workloads import Options
 
 MakeFit = Callable[..., Fit]
@@ -141,3 +141,18 @@ def test_a_point_runs_with_what_its_authors_changed(
         [{BRIDGE: 7000}]
     )
     assert sorted(asked) == [(False, 7000), (True, 7000)]
+
+
+def test_the_points_of_a_batch_run_in_parallel_and_in_order(
+    simulated: Callable[[], list[Any]],
+) -> None:
+    machine = resolve("liu2004")
+    told: list[tuple[int, int]] = []
+    run = runner(jobs=2, progress=lambda done, total: told.append((done, total)))
+    sizes = (8, 64, 512)
+    trials = [Trial("write_lat", machine, Options(size=size)) for size in sizes]
+    assert [row["size"] for row in run(trials)] == list(sizes)
+    assert [row["size"] for row in run(trials[:1])] == [8]
+    assert told[0] == (0, 3)
+    assert told[-1] == (4, 4)
+    assert len(simulated()) == 4
