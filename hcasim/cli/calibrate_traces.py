@@ -104,12 +104,12 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def _memory(kept: Path, faults: list[str]) -> Memory | None:
     from hcasim.calibrate.traces.evaluations import Memory
-    from hcasim.ground.writing import FileError
+    from hcasim.catalog import CatalogError
 
     try:
         return Memory(kept)
-    except FileError as error:
-        faults.append(str(error))
+    except CatalogError as error:
+        faults += error.faults
         return None
 
 

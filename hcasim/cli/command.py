@@ -35,14 +35,11 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         from hcasim.catalog import CatalogError
-        from hcasim.ground.writing import FileError
 
         try:
             return super().invoke(ctx)
         except CatalogError as error:
             raise Faults(error.faults) from None
-        except FileError as error:
-            raise Faults([str(error)]) from None
 
 
 jobs_option = click.option(

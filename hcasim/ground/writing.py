@@ -7,9 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-
-class FileError(Exception):
-    """An output file that cannot be written; the message says which and why."""
+from hcasim.ground.errors import CatalogError
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -20,12 +18,12 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         content: text is written as UTF-8.
 
     Raises:
-        FileError: the folder is missing or not writable, or the disk is full. Nothing is left
+        CatalogError: the folder is missing or not writable, or the disk is full. Nothing is left
             behind.
     """
     data = content.encode() if isinstance(content, str) else content
     if path.is_dir():
-        raise FileError(f"{path}: found a folder; the name of a file is needed")
+        raise CatalogError([f"{path}: found a folder; the name of a file is needed"])
     path = path.resolve()
     if path.exists() and not path.is_file():
         _write_through(path, data)
@@ -33,7 +31,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     except OSError as error:
-        raise FileError(f"{path}: cannot be written: {_reason(error, path.parent)}") from error
+        raise _fault(path, "written", error) from error
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -46,7 +44,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError):
-            raise FileError(f"{path}: cannot be written: {_reason(error, path.parent)}") from error
+            raise _fault(path, "written", error) from error
         raise
 
 
@@ -56,25 +54,26 @@ def _write_through(path: Path, data: bytes) -> None:
         with path.open("wb") as stream:
             stream.write(data)
     except OSError as error:
-        raise FileError(f"{path}: cannot be written: {_reason(error, path.parent)}") from error
+        raise _fault(path, "written", error) from error
 
 
 def make_folder(path: Path) -> None:
     """Create an output folder and those above it.
 
     Raises:
-        FileError: it cannot be created, or a file has its name.
+        CatalogError: it cannot be created, or a file has its name.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{path}: cannot be created: {_reason(error, path.parent)}") from error
+        raise _fault(path, "created", error) from error
 
 
-def _reason(error: OSError, folder: Path) -> str:
+def _fault(path: Path, what: str, error: OSError) -> CatalogError:
+    reason = (error.strerror or str(error)).lower()
     if isinstance(error, FileNotFoundError):
-        return f"there is no folder {folder}"
-    return (error.strerror or str(error)).lower()
+        reason = f"there is no folder {path.parent}"
+    return CatalogError([f"{path}: cannot be {what}: {reason}"])
 
 
 def _umask() -> int:

@@ -19,9 +19,10 @@ DATA_FOLDERS = ("models", "scenarios", "calibration")
 SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 
-def run(*command: str | Path, cwd: Path) -> str:
+def run(*command: str | Path, cwd: Path, **variables: str) -> str:
     """Run a command away from the checkout and give its output."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment |= variables
     done = subprocess.run(
         [str(word) for word in command],
         cwd=cwd,
@@ -55,8 +56,8 @@ class Environment:
     def python(self, code: str) -> str:
         return run(self.home / "bin" / "python", "-c", code, cwd=self.work).strip()
 
-    def hcasim(self, *arguments: str) -> str:
-        return run(self.home / "bin" / "hcasim", *arguments, cwd=self.work)
+    def hcasim(self, *arguments: str, **variables: str) -> str:
+        return run(self.home / "bin" / "hcasim", *arguments, cwd=self.work, **variables)
 
 
 def install(home: Path, *what: str | Path) -> Environment:
@@ -173,3 +174,65 @@ def test_an_installed_wheel_runs_a_benchmark(from_wheel: Environment) -> None:
     (row,) = result["rows"]
     assert row["size"] == 8
     assert row["latency_us"] > 0
+
+
+ADAPTER = """
+id = "twice"
+title = "An MT25208 with twice the lanes, and links four times as fast"
+based_on = "mt25208"
+
+[bus]
+lanes = { value = 16, evidence = "assumed", source = "what if" }
+
+[sqpc]
+entries = { value = 1024, evidence = "assumed", source = "what if" }
+"""
+
+TESTBED = """
+id = "lab"
+title = "Two hosts with the adapter twice"
+based_on = "liu2004"
+
+[nodes]
+count = { value = 2, evidence = "assumed", source = "what if" }
+adapters = [ADAPTER]
+default_adapter = ADAPTER
+
+[link]
+speed = { value = "QDR", evidence = "assumed", source = "what if" }
+"""
+
+
+def test_an_installed_wheel_uses_an_adapter_and_a_testbed_of_the_users(
+    from_wheel: Environment, tmp_path: Path
+) -> None:
+    assert len(ADAPTER.splitlines()) <= 40
+    models = tmp_path / "mine" / "models"
+    for kind, name, text in (
+        ("adapters", "twice", ADAPTER),
+        ("testbeds", "lab", TESTBED.replace("ADAPTER", '"twice"')),
+    ):
+        (models / kind).mkdir(parents=True)
+        (models / kind / f"{name}.toml").write_text(text)
+    mine = {"HCASIM_PATH": str(tmp_path / "mine")}
+    rows = json.loads(from_wheel.hcasim("list", "models", "--json", **mine))["models"]
+    places = {row["id"]: row["where"] for row in rows}
+    assert places["lab"] == str(models / "testbeds")
+    assert places["liu2004"] == "hcasim"
+    shown = json.loads(from_wheel.hcasim("show", "lab", "--json", **mine))
+    origins = {row["path"]: row["inherited_from"] for row in shown["parameters"]}
+    assert origins["adapter.bus.lanes"] is None
+    assert origins["adapter.bus.generation"] == "mt25208"
+    assert origins["link.width"] == "liu2004"
+
+    # The same two files beside each other, by their paths.
+    (tmp_path / "twice.toml").write_text(ADAPTER)
+    lab = tmp_path / "lab.toml"
+    lab.write_text(TESTBED.replace("ADAPTER", '"./twice.toml"'))
+    bench = ["bench", "write_lat", "--size", "1M", "--format", "json", "--testbed"]
+    by_id = json.loads(from_wheel.hcasim(*bench, "lab", **mine))
+    by_path = json.loads(from_wheel.hcasim(*bench, str(lab)))
+    assert by_id["rows"] == by_path["rows"]
+    assert by_path["adapter"] == "twice"
+    (slow,) = json.loads(from_wheel.hcasim(*bench, "liu2004"))["rows"]
+    assert by_path["rows"][0]["latency_us"] < slow["latency_us"] / 1.5

@@ -11,7 +11,7 @@ from typing import Any
 
 from hcasim import __version__
 from hcasim.calibrate.search.objective import Run, Trial
-from hcasim.ground.writing import FileError
+from hcasim.ground.errors import CatalogError
 
 BATCH = 64
 """Points that are simulated between two writes: what an interruption may lose."""
@@ -38,7 +38,7 @@ class Memory:
         except FileNotFoundError:
             lines = []
         except (OSError, UnicodeDecodeError) as error:
-            raise FileError(f"{file}: cannot be read: {error}") from None
+            raise CatalogError([f"{file}: cannot be read: {error}"]) from None
         if lines and lines[0] == _first_line():
             self._usable = True
             for line in lines[1:]:
@@ -48,7 +48,9 @@ class Memory:
                 except (ValueError, TypeError):
                     continue
         elif lines and '"hcasim-evaluations"' not in lines[0]:
-            raise FileError(f"{file}: is not a file of evaluations; name another with --resume")
+            raise CatalogError(
+                [f"{file}: is not a file of evaluations; name another with --resume"]
+            )
         self.known = len(self._rows)
 
     def over(self, run: Run) -> Run:
@@ -83,7 +85,7 @@ class Memory:
                 # A line that was cut off must not swallow the next one.
                 stream.write("\n" + "\n".join(lines) + "\n")
         except OSError as error:
-            raise FileError(f"{self.file}: cannot be written: {error.strerror}") from None
+            raise CatalogError([f"{self.file}: cannot be written: {error.strerror}"]) from None
 
 
 def _first_line() -> str:

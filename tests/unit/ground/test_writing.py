@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.ground.writing import FileError, make_folder, write_atomically
+from hcasim.ground.errors import CatalogError
+from hcasim.ground.writing import make_folder, write_atomically
 
 
 def test_text_and_bytes_are_written_as_they_are(tmp_path: Path) -> None:
@@ -44,7 +45,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
     file = tmp_path / "file"
     file.write_text("old")
     monkeypatch.setattr(*{"fsync": (os, "fsync"), "replace": (Path, "replace")}[failure], fail)
-    with pytest.raises(FileError, match=r"file: cannot be written: no space left on device"):
+    with pytest.raises(CatalogError, match=r"file: cannot be written: no space left on device"):
         write_atomically(file, "new")
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
@@ -61,12 +62,12 @@ def test_an_interruption_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=f"there is no folder {tmp_path / 'none'}"):
+    with pytest.raises(CatalogError, match=f"there is no folder {tmp_path / 'none'}"):
         write_atomically(tmp_path / "none" / "file", "text")
 
 
 def test_a_folder_cannot_be_overwritten(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="found a folder"):
+    with pytest.raises(CatalogError, match="found a folder"):
         write_atomically(tmp_path, "text")
 
 
@@ -78,7 +79,7 @@ def test_an_output_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
 
 def test_a_file_in_the_place_of_an_output_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileError, match="file: cannot be created"):
+    with pytest.raises(CatalogError, match="file: cannot be created"):
         make_folder(tmp_path / "file")
 
 
@@ -102,5 +103,5 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
 
 
 def test_a_full_device_is_a_clear_fault() -> None:
-    with pytest.raises(FileError, match="/dev/full: cannot be written: no space left"):
+    with pytest.raises(CatalogError, match="/dev/full: cannot be written: no space left"):
         write_atomically(Path("/dev/full"), "too much")

@@ -10,7 +10,7 @@ from hcasim.calibrate.search.objective import Trial
 from hcasim.calibrate.traces import evaluations as remember
 from hcasim.calibrate.traces.evaluations import Memory
 from hcasim.catalog import resolve
-from hcasim.ground.writing import FileError
+from hcasim.ground.errors import CatalogError
 from hcasim.workloads import Options
 
 
@@ -90,6 +90,6 @@ def test_the_file_of_another_version_is_begun_anew(
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "thesis.txt"
     file.write_text("It was a dark night.\n")
-    with pytest.raises(FileError, match="is not a file of evaluations"):
+    with pytest.raises(CatalogError, match="is not a file of evaluations"):
         Memory(file)
     assert file.read_text() == "It was a dark night.\n"
