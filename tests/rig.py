@@ -316,20 +316,21 @@ def check_that_nothing_is_lent(rig: Rig, ends: Iterable[QP]) -> None:
     rig.sim.run(until=rig.sim.now + 10**6)
     transmitters = rig.cluster.fabric.transmitters()
     for peer in rig.peers:
+        for scheduler in peer.adapter.send_engine.schedulers:
+            assert not scheduler
+            assert not scheduler._in_hand
         for port in peer.adapter.ports:
             transmitters.append(port.transmitter)
-            for staging in (port.requests, port.responses):
+            for staging in (port.egress.requests, port.egress.responses):
                 staging.slots._collect()
                 assert staging.slots.available == staging.slots.capacity
             assert not port._occupied
-            assert not port.scheduler
-            assert not port.scheduler._in_hand
     for transmitter in transmitters:
         if transmitter.credits is not None:
             transmitter.credits._collect()
             assert transmitter.credits.available == transmitter.credits.capacity
     for qp in (end._qp for end in ends):
-        assert not qp.unacknowledged
+        assert not qp.requester.unacknowledged
         assert not qp.scheduled
-        assert not qp.jobs
-        assert qp.outstanding_reads == 0
+        assert not qp.responder.answers
+        assert qp.requester.outstanding_reads == 0

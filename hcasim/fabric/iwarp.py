@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hcasim.fabric import ethernet
-from hcasim.fabric.packet import Opcode
+from hcasim.fabric.packet import Header, Opcode
 
 IP = 20
 TCP = 20
@@ -90,13 +90,12 @@ class IwarpFormat:
         header = UNTAGGED if opcode is Opcode.SEND else TAGGED
         return mulpdu(mtu - self._ip_and_tcp, markers=self.markers) - header
 
-    def size(self, opcode: Opcode, payload: int, *, first: bool = True, last: bool = True) -> int:
+    def size(self, opcode: Opcode, payload: int, header: Header | None = None) -> int:
         """Bytes of a frame from the addresses to the FCS.
 
         Args:
             payload: bytes of data.
-            first: whether it is the first of its message; every segment has the same headers.
-            last: whether it is the last of its message, likewise.
+            header: carried by DDP's headers, which all segments of an operation have.
         """
         stream = 0
         if opcode not in _PURE_TCP:

@@ -11,7 +11,7 @@ from hcasim.engine import CreditPool, Rate, Simulator
 from hcasim.fabric.medium import CREDIT_BLOCK, medium
 from hcasim.fabric.packet import Packet
 
-_Entry = tuple[int, Packet, Callable[[int], None]]
+_Entry = tuple[int, Packet, Callable[[Packet, int], None]]
 
 
 def blocks(size_bytes: int, block: int = CREDIT_BLOCK) -> int:
@@ -84,14 +84,15 @@ class Transmitter:
         )
 
     def send(
-        self, source: int, packet: Packet, ready_at: int, on_start: Callable[[int], None]
+        self, source: int, packet: Packet, ready_at: int, on_start: Callable[[Packet, int], None]
     ) -> None:
         """Queue a packet of one source.
 
         Args:
             ready_at: earliest time in ps for its first byte; a source's packets come in order
                 of it.
-            on_start: called with the time in ps at which its last byte leaves, once that is known.
+            on_start: called with the packet and the time in ps at which its last byte leaves, once
+                that is known.
         """
         self._queues[source].append((ready_at, packet, on_start))
         self._waiting += 1
@@ -156,7 +157,7 @@ class Transmitter:
         self.packets += 1
         self.payload_bytes += packet.payload
         self.wire_bytes += wire
-        on_start(end)
+        on_start(packet, end)
         receiver = self.receiver
         assert receiver is not None
         receiver.receive(packet, start + self._propagation, end + self._tail)

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import Any, Protocol
 
 LRH = 8
 BTH = 12
 RETH = 16
 AETH = 4
 ATOMIC_ETH = 28
-IMMDT = 4
 ICRC = 4
 VCRC = 2
 FRAME_DELIMITERS = 2
@@ -29,56 +27,90 @@ class Opcode(Enum):
 
     The words are InfiniBand's; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge
     read responses.
+
+    Attributes:
+        to_requester: whether the responder sends it.
     """
 
-    SEND = auto()
-    RDMA_WRITE = auto()
-    RDMA_READ_REQUEST = auto()
-    RDMA_READ_RESPONSE = auto()
-    ACKNOWLEDGE = auto()
-    NAK = auto()
-    COMPARE_SWAP = auto()
-    FETCH_ADD = auto()
-    ATOMIC_ACKNOWLEDGE = auto()
-    RESPONSE_ACKNOWLEDGE = auto()
+    SEND = 1, False
+    RDMA_WRITE = 2, False
+    RDMA_READ_REQUEST = 3, False
+    RDMA_READ_RESPONSE = 4, True
+    ACKNOWLEDGE = 5, True
+    NAK = 6, True
+    COMPARE_SWAP = 7, False
+    FETCH_ADD = 8, False
+    ATOMIC_ACKNOWLEDGE = 9, True
+    RESPONSE_ACKNOWLEDGE = 10, True
+
+    def __init__(self, _number: int, to_requester: bool) -> None:
+        self.to_requester = to_requester
 
 
-_ON_FIRST = dict.fromkeys(Opcode, 0) | {
-    Opcode.RDMA_WRITE: RETH,
-    Opcode.RDMA_READ_REQUEST: RETH,
-    Opcode.COMPARE_SWAP: ATOMIC_ETH,
-    Opcode.FETCH_ADD: ATOMIC_ETH,
-}
-_ON_EDGES = dict.fromkeys(Opcode, 0) | {
-    Opcode.RDMA_READ_RESPONSE: AETH,
-    Opcode.ACKNOWLEDGE: AETH,
-    Opcode.NAK: AETH,
-    # The AtomicAckETH is the original value, which counts as payload here.
-    Opcode.ATOMIC_ACKNOWLEDGE: AETH,
-}
+class Syndrome(Enum):
+    """What an AETH says (9.7.5.1.1 and 9.7.5.2.8); RNR is "receiver not ready"."""
+
+    ACK = auto()
+    RNR_NAK = auto()
+    INVALID_REQUEST = auto()
+    REMOTE_ACCESS_ERROR = auto()
+    REMOTE_OPERATIONAL_ERROR = auto()
 
 
-def packet_size(opcode: Opcode, payload: int, *, first: bool = True, last: bool = True) -> int:
-    """Bytes of a packet from the LRH to the VCRC, its payload padded to 4 bytes.
+class Reth:
+    """RDMA extended transport header: where a write goes, or what a read asks for."""
 
-    Args:
-        payload: bytes of data.
-        first: whether it is the first (or only) packet of its message.
-        last: whether it is the last (or only) packet of its message.
+    __slots__ = ("address", "length", "rkey")
+    size = RETH
+
+    def __init__(self, address: int, rkey: int, length: int) -> None:
+        self.address = address
+        self.rkey = rkey
+        self.length = length
+
+
+class AtomicEth:
+    """Atomic extended transport header: a word in remote memory and the operands."""
+
+    __slots__ = ("address", "compare", "rkey", "swap_add")
+    size = ATOMIC_ETH
+
+    def __init__(self, address: int, rkey: int, swap_add: int, compare: int) -> None:
+        self.address = address
+        self.rkey = rkey
+        self.swap_add = swap_add
+        self.compare = compare
+
+
+class Aeth:
+    """ACK extended transport header.
+
+    Attributes:
+        msn: messages that the responder has completed, modulo 2 ** 24.
+        rnr_timer_ps: pause that a receiver which is not ready asks for.
+        original: the word before an atomic (AtomicAckETH), which counts as payload here.
     """
+
+    __slots__ = ("msn", "original", "rnr_timer_ps", "syndrome")
+    size = AETH
+
+    def __init__(
+        self, syndrome: Syndrome, msn: int, *, rnr_timer_ps: int = 0, original: int = 0
+    ) -> None:
+        self.syndrome = syndrome
+        self.msn = msn
+        self.rnr_timer_ps = rnr_timer_ps
+        self.original = original
+
+
+Header = Reth | AtomicEth | Aeth
+"""An extended transport header."""
+
+
+def packet_size(opcode: Opcode, payload: int, header: Header | None) -> int:
+    """Bytes of a packet from the LRH to the VCRC, its payload padded to 4 bytes."""
     size = BASE + (payload + 3) // 4 * 4
-    if first:
-        size += _ON_FIRST[opcode]
-    if first or last:
-        size += _ON_EDGES[opcode]
-    return size
-
-
-class Room(Protocol):
-    """A receive buffer."""
-
-    def free(self, packet: Packet, at_ps: int) -> None:
-        """Free the room of ``packet`` at the time ``at_ps``."""
+    return size if header is None else size + header.size
 
 
 class Packet:
@@ -88,23 +120,21 @@ class Packet:
         lid: local identifier of the port it goes to.
         qpn: queue pair it goes to.
         payload: bytes of data it carries.
-        size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
-        offset: place of its first byte in the message.
-        message: the work request it belongs to, at the requester.
-        content: what the extended headers say, for the opcodes that have one.
+        header: its extended transport header, if it has one.
+        first: whether it is the first (or only) packet of its message.
+        last: whether it is the last (or only) packet of its message.
         operation: number of the operation that waits for it, or 0.
-        held_in: the adapter's buffer that it takes room in, once it has arrived.
+        size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
+        gathered: whether its data is in the adapter that sends it.
     """
 
     __slots__ = (
         "ack_request",
-        "content",
         "first",
-        "held_in",
+        "gathered",
+        "header",
         "last",
         "lid",
-        "message",
-        "offset",
         "opcode",
         "operation",
         "payload",
@@ -120,30 +150,26 @@ class Packet:
         qpn: int,
         psn: int,
         payload: int = 0,
+        header: Header | None = None,
         *,
         first: bool = True,
         last: bool = True,
-        offset: int = 0,
         ack_request: bool = False,
-        message: Any = None,
-        content: Any = None,
         operation: int = 0,
-        size_of: Callable[..., int] = packet_size,
+        size_of: Callable[[Opcode, int, Header | None], int] = packet_size,
     ) -> None:
         self.opcode = opcode
         self.lid = lid
         self.qpn = qpn
         self.psn = psn
         self.payload = payload
-        self.size = size_of(opcode, payload, first=first, last=last)
+        self.header = header
         self.first = first
         self.last = last
-        self.offset = offset
         self.ack_request = ack_request
-        self.message = message
-        self.content = content
         self.operation = operation
-        self.held_in: Room | None = None
+        self.size = size_of(opcode, payload, header)
+        self.gathered = False
 
     def __repr__(self) -> str:
         return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn}"

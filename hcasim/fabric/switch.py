@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Protocol
 
 from hcasim.catalog import Link
@@ -39,7 +38,7 @@ class SwitchInput:
             probe.event("switch", packet.operation, packet, start)
         buffer = self.buffer
         assert buffer is not None
-        output.send(self._port, packet, start, partial(buffer.free, packet))
+        output.send(self._port, packet, start, buffer.free)
 
 
 class Switch:

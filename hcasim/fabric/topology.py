@@ -16,7 +16,7 @@ class EndPort(Receiver, Protocol):
     lid: int
     transmitter: Transmitter
     buffer_bytes: int
-    buffer: ReceiveBuffer | None
+    buffer: ReceiveBuffer
 
 
 class Fabric:

@@ -8,7 +8,7 @@ from typing import Protocol
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.protocol import Protocol as ProtocolDescription
 from hcasim.fabric.iwarp import IwarpFormat
-from hcasim.fabric.packet import FRAME_DELIMITERS, Opcode, packet_size
+from hcasim.fabric.packet import FRAME_DELIMITERS, Header, Opcode, packet_size
 
 
 class WireFormat(Protocol):
@@ -26,13 +26,11 @@ class WireFormat(Protocol):
             opcode: of the request; a read stands for its response.
         """
 
-    def size(self, opcode: Opcode, payload: int, *, first: bool = True, last: bool = True) -> int:
-        """Bytes of a packet.
+    def size(self, opcode: Opcode, payload: int, header: Header | None) -> int:
+        """Bytes of a packet with ``payload`` bytes of data.
 
         Args:
-            payload: bytes of data.
-            first: whether it is the first (or only) packet of its message.
-            last: whether it is the last (or only) packet of its message.
+            header: its extended transport header in InfiniBand's words.
         """
 
 

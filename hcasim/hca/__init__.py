@@ -1,16 +1,10 @@
 """The adapter, block by block: doorbell, send engine, requester, responder, DMA, caches, ports."""
 
 from hcasim.hca.adapter import HostChannelAdapter
+from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
+from hcasim.hca.queue_pair import QueuePair, State
 from hcasim.hca.translation import Access, Region
-from hcasim.hca.work_queue import (
-    Completion,
-    CompletionQueue,
-    QueuePair,
-    ReceiveEntry,
-    SendEntry,
-    State,
-    Status,
-)
+from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
 __all__ = [
     "Access",
@@ -18,9 +12,9 @@ __all__ = [
     "CompletionQueue",
     "HostChannelAdapter",
     "QueuePair",
-    "ReceiveEntry",
+    "ReceiveWqe",
     "Region",
-    "SendEntry",
+    "SendWqe",
     "State",
     "Status",
 ]

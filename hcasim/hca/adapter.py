@@ -5,30 +5,32 @@ from __future__ import annotations
 from hcasim.bus import Bus
 from hcasim.catalog import Adapter, Link
 from hcasim.engine import Simulator
-from hcasim.fabric.packet import Opcode, Packet
+from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion import CompletionEngine
+from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.doorbell import Doorbell
+from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
-from hcasim.hca.port import Port
+from hcasim.hca.port import Arrival, Port
+from hcasim.hca.queue_pair import (
+    QueuePair,
+    ReceiveQueue,
+    ReliableRequester,
+    ReliableResponder,
+)
 from hcasim.hca.requester import Requester
 from hcasim.hca.responder import Responder
+from hcasim.hca.rings import Ring, WorkQueueBuffer
+from hcasim.hca.send_engine import SendEngine
 from hcasim.hca.translation import Access, TranslationTables
 from hcasim.hca.transport import transport
-from hcasim.hca.work_queue import CompletionQueue, QueuePair, Ring, WorkQueueBuffer
 
 DRIVER = 0
 """Protection domain of the queues, which no application shares."""
 
-_TO_REQUESTER = {
-    Opcode.ACKNOWLEDGE: Requester.acknowledged,
-    Opcode.NAK: Requester.refused,
-    Opcode.RDMA_READ_RESPONSE: Requester.response,
-    Opcode.ATOMIC_ACKNOWLEDGE: Requester.response,
-    Opcode.RESPONSE_ACKNOWLEDGE: Requester.response_acknowledged,
-}
 _WITHOUT_DATA = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLEDGE)
 
 
@@ -61,8 +63,8 @@ class HostChannelAdapter:
         self.link = link
         self.transport = transport(description.protocol)
         payload = self.transport.wire.payload(mtu)
-        self.ports = [
-            Port(sim, f"{name}.port{index + 1}", first_lid + index, description, link, payload)
+        egresses = [
+            Egress(sim, f"{name}.port{index + 1}", first_lid + index, description, link, payload)
             for index in range(description.ports)
         ]
         self.doorbell = Doorbell(sim, description.doorbell.latency)
@@ -73,31 +75,47 @@ class HostChannelAdapter:
         self.tables = TranslationTables(description, self.icm)
         self.dma = DmaEngine(sim, name, bus, self.memory, self.tables, description.send.prefetch)
         self.completions = CompletionEngine(sim, name, description, self.icm, self.dma)
+        self.send_engine = SendEngine(
+            sim,
+            name,
+            description,
+            self.transport,
+            self.icm,
+            self.tables,
+            self.dma,
+            self.completions,
+            egresses,
+        )
         self.requester = Requester(
-            sim, name, description, self.icm, self.tables, self.dma, self.completions, self.ports
+            sim,
+            self.transport,
+            self.tables,
+            self.dma,
+            self.completions,
+            self.send_engine,
+            egresses,
         )
         self.responder = Responder(
             sim,
             name,
             description,
+            self.transport,
             self.icm,
             self.tables,
             self.dma,
             self.completions,
-            self.ports,
-            self.requester.flush,
+            egresses,
         )
         self._queue_pairs: dict[int, QueuePair] = {}
         self._protection_domains = 0
         self._completion_queues = 0
-        for port in self.ports:
-            port.process = self._dispatch
+        self.ports = [Port(sim, description, egress, self._dispatch) for egress in egresses]
 
     @property
     def caches(self) -> tuple[ContextCache, ...]:
         """The caches of contexts and translations."""
         return (
-            self.requester.send_engine.sqpc,
+            self.send_engine.sqpc,
             self.responder.rqpc,
             self.completions.cqc,
             self.tables.mpt,
@@ -138,14 +156,13 @@ class HostChannelAdapter:
             address: of their entries in host memory.
         """
         memory = self.tables.register(DRIVER, address, queues.size, Access.LOCAL_WRITE)
+        send_ring, receive_ring = queues.rings(memory)
         qp = QueuePair(
             len(self._queue_pairs) + 1,
             pd,
             port,
-            send_cq,
-            receive_cq,
-            Ring(memory, queues.send_offset, queues.send_stride, queues.send_entries),
-            Ring(memory, 0, queues.receive_stride, queues.receive_entries),
+            ReliableRequester(send_cq, send_ring),
+            ReliableResponder(receive_cq, ReceiveQueue(receive_ring)),
         )
         self._queue_pairs[qp.qpn] = qp
         return qp
@@ -154,21 +171,22 @@ class HostChannelAdapter:
         """Packets that carry the ``length`` bytes of a message at the adapter's MTU."""
         return max(1, -(-length // self.transport.wire.payload(self.mtu, opcode)))
 
-    def _dispatch(self, port: Port, packet: Packet) -> None:
-        qp = self._queue_pairs[packet.qpn]
-        handler = _TO_REQUESTER.get(packet.opcode)
-        if handler is None:
-            self.responder.rqpc.access(qp.qpn, self.responder.request, port, qp, packet)
+    def _dispatch(self, arrival: Arrival) -> None:
+        """Hand a packet to the requester or the responder, once their context is on chip."""
+        packet = arrival.packet
+        arrival.qp = self._queue_pairs[packet.qpn]
+        if not packet.opcode.to_requester:
+            self.responder.rqpc.access(packet.qpn, self.responder.request, arrival)
             return
         if packet.opcode in _WITHOUT_DATA:
-            port.free(packet)
-        self.requester.send_engine.sqpc.access(qp.qpn, handler, self.requester, port, qp, packet)
+            arrival.free()
+        self.send_engine.sqpc.access(packet.qpn, self.requester.answer, arrival)
 
     def counters(self) -> dict[str, int]:
         """Everything the adapter and its bus have counted so far, by name."""
         found = {
             "doorbells": self.doorbell.rung,
-            "wqes_fetched": self.requester.send_engine.wqes_fetched,
+            "wqes_fetched": self.send_engine.wqes_fetched,
             "receive_wqes_fetched": self.responder.receive_wqes_fetched,
             "cqes_written": self.completions.written,
             "acknowledgements": self.responder.acknowledgements + self.requester.acknowledgements,
@@ -187,7 +205,7 @@ class HostChannelAdapter:
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that each serial resource was in use so far, by name."""
-        server = self.requester.send_engine.server
+        server = self.send_engine.server
         memory = self.memory.controller
         found = {server.name: server.busy_ps, memory.name: memory.busy_ps}
         found |= {self.icm.name: self.icm.busy_ps} | self.bus.busy_ps()
@@ -200,7 +218,7 @@ class HostChannelAdapter:
         found = self.bus.waiting_ps()
         found |= {f"{self.name}.{cache.name}": cache.blocked_ps for cache in self.caches}
         for port in self.ports:
-            for buffer in (port.requests, port.responses):
+            for buffer in (port.egress.requests, port.egress.responses):
                 found[buffer.slots.name] = buffer.slots.wait_ps
             credits = port.transmitter.credits
             if credits is not None:

@@ -1,14 +1,14 @@
-"""The completion engine: writes completion queue entries to host memory."""
+"""The completion engine: completes work in order and writes completion queue entries (CQEs)."""
 
 from __future__ import annotations
 
-from functools import partial
-
 from hcasim.catalog import Adapter
 from hcasim.engine import Probe, Simulator
+from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.icm import Icm
-from hcasim.hca.work_queue import Completion, CompletionQueue
+from hcasim.hca.queue_pair import QueuePair, State
+from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
 
 class CompletionEngine:
@@ -21,52 +21,111 @@ class CompletionEngine:
         self, sim: Simulator, name: str, adapter: Adapter, icm: Icm, dma: DmaEngine
     ) -> None:
         self.sim = sim
-        self._probe = Probe(sim, f"{name}.completion_engine")
         self.cqc = icm.cache("cqc", adapter.cqc, written=True)
         self.written = 0
+        self._probe = Probe(sim, f"{name}.completion_engine")
         self._dma = dma
         self._latency = adapter.completion.latency
         self._size = adapter.cqe.size
 
-    def complete(
-        self,
-        cq: CompletionQueue,
-        completion: Completion,
-        operation: int = 0,
+    # Which work has finished.
+
+    def retire(self, qp: QueuePair) -> None:
+        """Complete the requests that have been answered, as far as none before them waits."""
+        unacknowledged = qp.requester.unacknowledged
+        while unacknowledged and unacknowledged[0].responded:
+            wqe = unacknowledged.popleft()
+            if wqe.fault is not None:
+                if qp.requester.current is wqe:
+                    qp.requester.current = None
+                self._send(qp, wqe, wqe.fault)
+                self.flush(qp)
+            elif wqe.signaled:
+                self._send(qp, wqe, Status.SUCCESS)
+
+    def fail(self, qp: QueuePair, wqe: SendWqe, status: Status) -> None:
+        """Complete a request in error as soon as all before it have completed."""
+        wqe.fault = status
+        wqe.responded = True
+        self.retire(qp)
+
+    def flush(self, qp: QueuePair) -> None:
+        """Put ``qp`` into the error state; all that is queued completes with a flush error."""
+        qp.state = State.ERR
+        for wqe in qp.requester.drain():
+            self._send(qp, wqe, Status.WR_FLUSH_ERR)
+        for received in qp.responder.receive_queue.drain():
+            self.receive(qp, received, Status.WR_FLUSH_ERR, 0)
+
+    def _send(self, qp: QueuePair, wqe: SendWqe, status: Status) -> None:
+        # What is only acknowledged has ended for the application when its data was there.
+        ends = wqe.awaits_response and status is Status.SUCCESS
+        operation = wqe.operation if ends else 0
+        self._complete(
+            qp.requester.cq,
+            Completion(wqe.wr_id, status, qp.qpn, wqe.length, False, wqe.posted, operation),
+        )
+
+    def receive(
+        self, qp: QueuePair, wqe: ReceiveWqe, status: Status, length: int, operation: int = 0
     ) -> None:
-        """Write an entry into ``cq``."""
-        self.cqc.access(cq.number, self._generate, cq, completion, operation)
+        """Complete a receive of ``length`` bytes."""
+        self._complete(
+            qp.responder.cq,
+            Completion(wqe.wr_id, status, qp.qpn, length, True, wqe.posted, operation),
+        )
 
-    def _generate(self, cq: CompletionQueue, completion: Completion, operation: int) -> None:
-        self.sim.call_after(self._latency, self._write, cq, completion, operation)
+    # From there to the application.
 
-    def _write(self, cq: CompletionQueue, completion: Completion, operation: int) -> None:
+    def _complete(self, cq: CompletionQueue, completion: Completion) -> None:
+        self.cqc.access(cq.number, self._generate, cq, completion)
+
+    def _generate(self, cq: CompletionQueue, completion: Completion) -> None:
+        self.sim.call_after(self._latency, self._write, cq, completion)
+
+    def _write(self, cq: CompletionQueue, completion: Completion) -> None:
         if self._probe.listeners:
-            self._probe.event("completion engine", operation, completion)
-        cq.unwritten.append((completion, operation))
+            self._probe.event("completion engine", completion.operation, completion)
+        cq.unwritten.append(completion)
         if len(cq.unwritten) == 1:
             self._write_next(cq)
 
     def _write_next(self, cq: CompletionQueue) -> None:
         """Write the oldest entry; the next waits until its address has been translated."""
-        completion, operation = cq.unwritten[0]
         index, cq.produced = cq.produced, cq.produced + 1
-        self._dma.write_entry(
-            cq.ring,
-            index,
-            self._size,
-            partial(self._visible, cq, completion, operation),
-            partial(self._written, cq),
-        )
+        cqe = _Cqe(self, cq, cq.unwritten[0])
+        self._dma.write_entry(cq.ring, index, self._size, cqe.visible, cqe.issued)
 
-    def _written(self, cq: CompletionQueue) -> None:
+    def issued(self, cq: CompletionQueue) -> None:
+        """The write of the oldest entry is on its way."""
         self.written += 1
         cq.unwritten.popleft()
         if cq.unwritten:
             # By an event, because as many as the queue holds may have waited.
             self.sim.call_after(0, self._write_next, cq)
 
-    def _visible(self, cq: CompletionQueue, completion: Completion, operation: int) -> None:
+    def visible(self, cq: CompletionQueue, completion: Completion) -> None:
+        """The write of an entry has landed."""
         if self._probe.listeners:
-            self._probe.event("CQE write", operation, f"{completion} to cq {cq.number}")
+            details = f"{completion} to cq {cq.number}"
+            self._probe.event("CQE write", completion.operation, details)
         cq.push(completion, self.sim.now)
+
+
+class _Cqe:
+    """A completion queue entry on its way to memory."""
+
+    __slots__ = ("_completion", "_cq", "_engine")
+
+    def __init__(
+        self, engine: CompletionEngine, cq: CompletionQueue, completion: Completion
+    ) -> None:
+        self._engine = engine
+        self._cq = cq
+        self._completion = completion
+
+    def issued(self) -> None:
+        self._engine.issued(self._cq)
+
+    def visible(self) -> None:
+        self._engine.visible(self._cq, self._completion)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 
 from hcasim.engine import Probe, Simulator
 from hcasim.fabric.packet import Packet
+from hcasim.hca.egress import StagingBuffer
 from hcasim.hca.local_memory import Storage
-from hcasim.hca.port import Port, StagedPacket, StagingBuffer
+from hcasim.hca.port import Arrival
+from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region, TranslationTables
-from hcasim.hca.work_queue import Ring
 
 
 class ReadStream:
@@ -36,24 +36,23 @@ class ReadStream:
         self._local = local
         self._tables = tables
         self._prefetch = prefetch
-        self._waiting: deque[tuple[StagedPacket, Region, int]] = deque()
+        self._waiting: deque[tuple[Packet, Region, int]] = deque()
         self._unissued = 0
 
-    def add(self, staged: StagedPacket, region: Region, address: int) -> None:
-        """Read the data of ``staged`` from a region when its turn comes."""
+    def add(self, packet: Packet, region: Region, address: int) -> None:
+        """Read the data of a staged packet from a region when its turn comes."""
         if self._waiting or self._unissued > self._prefetch:
-            self._waiting.append((staged, region, address))
+            self._waiting.append((packet, region, address))
         else:
-            self._translate(staged, region, address)
+            self._translate(packet, region, address)
 
-    def _translate(self, staged: StagedPacket, region: Region, address: int) -> None:
+    def _translate(self, packet: Packet, region: Region, address: int) -> None:
         self._unissued += 1
-        length = staged.packet.payload
-        self._tables.translate(region, address, length, self._read, staged, region, address, length)
+        self._tables.translate(region, address, packet.payload, self._read, packet, region, address)
 
-    def _read(self, staged: StagedPacket, region: Region, address: int, length: int) -> None:
+    def _read(self, packet: Packet, region: Region, address: int) -> None:
         storage = self._local if region.on_adapter else self._host
-        storage.read(address, length, self._buffer.complete, staged, on_issued=self._issued)
+        storage.read(address, packet.payload, self._buffer.complete, packet, on_issued=self._issued)
 
     def _issued(self) -> None:
         self._unissued -= 1
@@ -134,17 +133,15 @@ class DmaEngine:
         """Bring the translation of part of a region onto the chip, then call ``then(*args)``."""
         self._tables.translate(region, address, length, then, *args)
 
-    def gather(
-        self, buffer: StagingBuffer, staged: StagedPacket, region: Region, address: int
-    ) -> None:
+    def gather(self, buffer: StagingBuffer, packet: Packet, region: Region, address: int) -> None:
         """Read the data of a staged packet from a region, in turn, and complete the packet."""
-        self.gathered += staged.packet.payload
+        self.gathered += packet.payload
         stream = self._streams.get(buffer)
         if stream is None:
             stream = self._streams[buffer] = ReadStream(
                 buffer, self._host, self._local, self._tables, self._prefetch
             )
-        stream.add(staged, region, address)
+        stream.add(packet, region, address)
 
     def fetch_word(
         self, region: Region, address: int, size: int, on_data: Callable[..., None], *args: object
@@ -156,41 +153,54 @@ class DmaEngine:
         )
 
     def place(
-        self, port: Port, packet: Packet, region: Region, address: int, then: Callable[[], None]
+        self, arrival: Arrival, region: Region, address: int, then: Callable[[Arrival], None]
     ) -> None:
-        """Write the data of a packet into a region; call ``then()`` once the write is on its way.
+        """Write the data of a packet into a region; call ``then(arrival)`` when it is on its way.
 
-        Whatever is written afterwards becomes visible afterwards. The packet's room in the
-        receive buffer is free again when the last byte has left for the memory.
+        Whatever is written afterwards becomes visible afterwards. The arrival's room is freed when
+        the last byte has left for the memory.
         """
-        if packet.payload:
+        payload = arrival.packet.payload
+        if payload:
             self._tables.translate(
-                region, address, packet.payload, self._write, port, packet, region, address, then
+                region, address, payload, self._write, arrival, region, address, then
             )
         else:
-            port.free(packet)
-            then()
+            arrival.free()
+            then(arrival)
 
     def _write(
-        self,
-        port: Port,
-        packet: Packet,
-        region: Region,
-        address: int,
-        then: Callable[[], None],
+        self, arrival: Arrival, region: Region, address: int, then: Callable[[Arrival], None]
     ) -> None:
+        packet = arrival.packet
         self.scattered += packet.payload
         landed = None
         if region.watches or self._probe.listeners:
-            landed = partial(self._landed, packet, region, address)
-        self._storage(region).write(address, packet.payload, partial(port.free, packet), landed)
-        then()
-
-    def _landed(self, packet: Packet, region: Region, address: int) -> None:
-        if self._probe.listeners:
-            self._probe.event("data write", packet.operation, packet)
-        region.written(address, packet.payload)
+            landed = _Landing(self._probe, region, address, packet.payload, packet).landed
+        self._storage(region).write(address, packet.payload, arrival.free, landed)
+        then(arrival)
 
     def store(self, region: Region, address: int, size: int) -> None:
         """Write a few bytes that are already translated."""
-        self._storage(region).write(address, size, None, partial(region.written, address, size))
+        landing = _Landing(self._probe, region, address, size, None)
+        self._storage(region).write(address, size, None, landing.landed)
+
+
+class _Landing:
+    """Data on its way to memory, of a packet or, if that is None, of an atomic."""
+
+    __slots__ = ("_address", "_packet", "_probe", "_region", "_size")
+
+    def __init__(
+        self, probe: Probe, region: Region, address: int, size: int, packet: Packet | None
+    ) -> None:
+        self._probe = probe
+        self._region = region
+        self._address = address
+        self._size = size
+        self._packet = packet
+
+    def landed(self) -> None:
+        if self._probe.listeners and self._packet is not None:
+            self._probe.event("data write", self._packet.operation, self._packet)
+        self._region.written(self._address, self._size)

@@ -1,226 +1,155 @@
-"""A port of the adapter: staging buffers towards the link and the receive pipeline behind it."""
+"""A port of the adapter: the receive pipeline behind the link, and what is on its way through."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Protocol
 
-from hcasim.catalog import Adapter, Link
-from hcasim.engine import CreditPool, Probe, SerialServer, Simulator
+from hcasim.catalog import Adapter
+from hcasim.engine import Probe, SerialServer, Simulator
 from hcasim.fabric.link import ReceiveBuffer, Transmitter, blocks
 from hcasim.fabric.packet import Packet
-from hcasim.hca.scheduler import Scheduler
-
-ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
-SOURCES = 3
+from hcasim.hca.egress import Egress
+from hcasim.hca.queue_pair import QueuePair
 
 
-class Loopback:
-    """The way back into the same port, for packets between two queue pairs of one port.
-
-    It has the rate of the port, but no cable, no flow-control packets and a receive buffer of
-    its own.
-    """
-
-    def __init__(self, sim: Simulator, name: str, port: Port, link: Link) -> None:
-        self._port = port
-        inside = link.model_copy(update={"cable_length": 0})
-        self.transmitter = Transmitter(sim, name, inside, SOURCES, urgent=1)
-        self.transmitter.attach(self, port.buffer_bytes)
-
-    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
-        """Hand a packet to the port, as if it had come over the link."""
-        packet.held_in = self
-        self._port.process_from(packet, tail_at)
+class Room(Protocol):
+    """A receive buffer."""
 
     def free(self, packet: Packet, at_ps: int) -> None:
         """Free the room of ``packet`` at the time ``at_ps``."""
-        way = self.transmitter
+
+
+class Arrival:
+    """A packet in a receive buffer of a port, from its last byte on until it leaves both.
+
+    It holds two things. Its turn: the port deals with one arrival at a time, from when it hands it
+    out until :meth:`finish`. And its room, until :meth:`free`. Whoever has the arrival in hand
+    calls each of them once, in either order.
+
+    Attributes:
+        qp: the queue pair that it is for, once the port has handed it out.
+    """
+
+    __slots__ = ("_has_turn", "_port", "_room", "packet", "qp")
+
+    qp: QueuePair
+
+    def __init__(self, port: Port, packet: Packet, room: Room) -> None:
+        self.packet = packet
+        self._port = port
+        self._room: Room | None = room
+        self._has_turn = True
+
+    def finish(self) -> None:
+        """It has been dealt with, but for data on its way to memory: the next has its turn."""
+        assert self._has_turn, f"{self.packet} has finished before"
+        self._has_turn = False
+        self._port.go_on()
+
+    def free(self) -> None:
+        """Its data has left for memory, or it has none: its room is free from now on."""
+        assert self._room is not None, f"the room of {self.packet} is free already"
+        self._room.free(self.packet, self._port.sim.now)
+        self._room = None
+
+
+class Loopback:
+    """Where a port's way back into itself ends.
+
+    It has no flow-control packets and a receive buffer of its own.
+    """
+
+    def __init__(self, port: Port, transmitter: Transmitter) -> None:
+        self._port = port
+        self._way = transmitter
+        transmitter.attach(self, port.buffer_bytes)
+
+    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
+        """Hand a packet to the port, as if it had come over the link."""
+        self._port.arrive(Arrival(self._port, packet, self), tail_at)
+
+    def free(self, packet: Packet, at_ps: int) -> None:
+        """Free the room of ``packet`` at the time ``at_ps``."""
+        way = self._way
         assert way.credits is not None
         way.credits.release_at(at_ps, blocks(packet.size, way.credit_block))
 
 
-class StagedPacket:
-    """A packet that waits for its data; it leaves when all before it have left."""
-
-    __slots__ = ("packet", "ready")
-
-    def __init__(self, packet: Packet) -> None:
-        self.packet = packet
-        self.ready = False
-
-
-class StagingBuffer:
-    """Packets being gathered, in the order in which they go onto the link.
+class Port:
+    """One port: what it sends leaves by its egress, what it receives is dealt with in order.
 
     Args:
-        slots: packets that fit, each a full one.
-        latency_ps: from the last byte gathered to the packet offered to the link.
-        port: where the packets leave.
-        source: queue of the port's transmitter that it feeds.
+        egress: its transmitting side.
+        dispatch: called with each arrival when it has its turn.
+
+    Attributes:
+        buffer: receive buffer at the end of the link, once that is attached.
     """
+
+    buffer: ReceiveBuffer
 
     def __init__(
         self,
         sim: Simulator,
-        name: str,
-        port: Port,
-        source: int,
-        slots: int,
-        latency_ps: int,
+        adapter: Adapter,
+        egress: Egress,
+        dispatch: Callable[[Arrival], None],
     ) -> None:
         self.sim = sim
-        self.slots = CreditPool(sim, name, slots)
-        self._probe = Probe(sim, name)
-        self._port = port
-        self._source = source
-        self._latency = latency_ps
-        self._packets: deque[StagedPacket] = deque()
-        self._inside = 0
-
-    @property
-    def empty(self) -> bool:
-        """Whether all packets have begun to leave over the link."""
-        return not self._inside
-
-    def stage(self, packet: Packet) -> StagedPacket:
-        """Put a packet in line; its slot must be held."""
-        staged = StagedPacket(packet)
-        self._inside += 1
-        self._packets.append(staged)
-        return staged
-
-    def complete(self, staged: StagedPacket) -> None:
-        """Note that a packet's data is here, and send on what has become first in line."""
-        staged.ready = True
-        packet = staged.packet
-        if self._probe.listeners:
-            self._probe.event("gather data", packet.operation, packet)
-        packets = self._packets
-        while packets and packets[0].ready:
-            self._offer(packets.popleft().packet)
-
-    def _offer(self, packet: Packet) -> None:
-        ready_at = self.sim.now + self._latency
-        if self._probe.listeners:
-            self._probe.event("send pipeline", packet.operation, packet, ready_at)
-        self._port.way_out(packet).send(self._source, packet, ready_at, self._leaves)
-
-    def _leaves(self, end_ps: int) -> None:
-        self._inside -= 1
-        self.slots.release_at(end_ps, 1)
-
-
-class Port:
-    """One port: a transmitter with three sources, and a receive pipeline that works in order.
-
-    Acknowledgements go first; requests and responses take turns.
-
-    Args:
-        payload: bytes of data in a full packet.
-
-    Attributes:
-        lid: local identifier.
-        scheduler: queue pairs of this port that are ready to send.
-    """
-
-    def __init__(
-        self, sim: Simulator, name: str, lid: int, adapter: Adapter, link: Link, payload: int
-    ) -> None:
-        self.sim = sim
-        self.name = name
-        self.lid = lid
-        self._probe = Probe(sim, name)
+        self.egress = egress
+        self.lid = egress.lid
+        self.transmitter = egress.transmitter
         self.buffer_bytes = adapter.receive.buffer
-        self.buffer: ReceiveBuffer | None = None
-        self.transmitter = Transmitter(sim, f"{name}.link", link, SOURCES, urgent=1)
-        self.loopback = Loopback(sim, f"{name}.loopback", self, link)
-        slots = max(1, adapter.send.port_buffer // payload)
-        self.requests, self.responses = (
-            StagingBuffer(sim, f"{name}.{what}", self, source, slots, adapter.send.latency)
-            for what, source in (("requests", REQUESTS), ("responses", RESPONSES))
-        )
-        self.scheduler = Scheduler(adapter.scheduler.queues)
-        self.pumping = False
+        Loopback(self, egress.loopback)
         self.packets_received = 0
         self.payload_received = 0
         self._latency = adapter.receive.latency
-        self._ack_latency = adapter.ack.latency
         self._service = adapter.receive.packet_service
-        self._pipeline = SerialServer(sim, f"{name}.receive_pipeline")
-        self._arrived: deque[Packet] = deque()
+        self._pipeline = SerialServer(sim, f"{egress.name}.receive_pipeline")
+        self._probe = Probe(sim, egress.name)
+        self._dispatch = dispatch
+        self._waiting: deque[Arrival] = deque()
         self._occupied = False
         self._draining = False
-        self.process: Callable[[Port, Packet], None] | None = None
-
-    def way_out(self, packet: Packet) -> Transmitter:
-        """The link, or the way back into this port."""
-        return self.loopback.transmitter if packet.lid == self.lid else self.transmitter
-
-    def acknowledge(self, packet: Packet) -> None:
-        """Send an acknowledgement ahead of requests, but behind the responses before it.
-
-        An acknowledgement that overtook a read response would tell that it was lost.
-        """
-        if not self.responses.empty:
-            self.responses.slots.acquire(1, self._stage_acknowledgement, packet)
-            return
-        self.acknowledge_at_once(packet)
-
-    def acknowledge_at_once(self, packet: Packet) -> None:
-        """Send an acknowledgement ahead of everything else."""
-        self.way_out(packet).send(ACKNOWLEDGEMENTS, packet, self.sim.now + self._ack_latency, _gone)
-
-    def _stage_acknowledgement(self, packet: Packet) -> None:
-        self.responses.complete(self.responses.stage(packet))
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Take a packet once the whole of it is here."""
-        packet.held_in = self.buffer
-        self.process_from(packet, tail_at)
+        self.arrive(Arrival(self, packet, self.buffer), tail_at)
 
-    def process_from(self, packet: Packet, tail_at: int) -> None:
+    def arrive(self, arrival: Arrival, tail_at: int) -> None:
         """Put a packet whose last byte is here at ``tail_at`` through the receive pipeline."""
         if self._probe.listeners:
+            packet = arrival.packet
             self._probe.event("link", packet.operation, packet, tail_at)
         through = self._pipeline.reserve_from(tail_at, self._service) + self._latency
-        self.sim.call_at(through, self._through, packet)
+        self.sim.call_at(through, self._through, arrival)
 
-    def _through(self, packet: Packet) -> None:
+    def _through(self, arrival: Arrival) -> None:
+        packet = arrival.packet
         self.packets_received += 1
         self.payload_received += packet.payload
         if self._probe.listeners:
             self._probe.event("receive pipeline", packet.operation, packet)
         if self._occupied:
-            self._arrived.append(packet)
-            return
-        self._occupied = True
-        self.process(self, packet)  # type: ignore[misc]  # set by the adapter
+            self._waiting.append(arrival)
+        else:
+            self._occupied = True
+            self._dispatch(arrival)
 
-    def done(self) -> None:
-        """The packet in hand has been dealt with; take the next."""
+    def go_on(self) -> None:
+        """The arrival in hand has been dealt with; take the next."""
         self._occupied = False
-        if self._arrived and not self._draining:
+        if self._waiting and not self._draining:
             # A loop, because packets that need no wait would nest as deep as the buffer holds.
             self._draining = True
-            while self._arrived and not self._occupied:
+            while self._waiting and not self._occupied:
                 self._occupied = True
-                self.process(self, self._arrived.popleft())  # type: ignore[misc]
+                self._dispatch(self._waiting.popleft())
             self._draining = False
-
-    def free(self, packet: Packet) -> None:
-        """Free the receive buffer of a packet whose data has left for the bus."""
-        assert packet.held_in is not None
-        packet.held_in.free(packet, self.sim.now)
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that the pipeline and the link were in use, by name."""
-        return {
-            self._pipeline.name: self._pipeline.busy_ps,
-            self.transmitter.name: self.transmitter.busy_ps,
-            self.loopback.transmitter.name: self.loopback.transmitter.busy_ps,
-        }
-
-
-def _gone(_end_ps: int) -> None:
-    """An acknowledgement holds no slot."""
+        servers = (self._pipeline, self.transmitter, self.egress.loopback)
+        return {server.name: server.busy_ps for server in servers}

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 from hcasim.catalog import Adapter
 from hcasim.engine import CreditPool, Probe, Simulator
-from hcasim.fabric.packet import Opcode, Packet
+from hcasim.fabric.packet import Aeth, AtomicEth, Header, Opcode, Packet, Reth, Syndrome
 from hcasim.hca.completion import CompletionEngine
+from hcasim.hca.completion_queue import Status
 from hcasim.hca.dma import DmaEngine
+from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
-from hcasim.hca.port import Port
-from hcasim.hca.translation import Access, Region, TranslationTables
-from hcasim.hca.transport import transport
-from hcasim.hca.work_queue import (
-    PSN_MODULUS,
-    Completion,
-    QueuePair,
-    ReceiveEntry,
-    SendEntry,
-    State,
-    Status,
-)
+from hcasim.hca.port import Arrival
+from hcasim.hca.queue_pair import PSN_MODULUS, Atomic, QueuePair, Read, State
+from hcasim.hca.translation import Access, TranslationTables
+from hcasim.hca.transport import Transport
+from hcasim.hca.wqe import ReceiveWqe
 
 ATOMIC_SIZE = 8
 
@@ -30,8 +22,9 @@ ATOMIC_SIZE = 8
 class Responder:
     """The receiving half of the adapter for requests of other adapters.
 
-    Packets of a port are dealt with in order; one that needs a receive WQE or a context that
-    is not on chip holds up those behind it. Answers of one queue pair keep their order.
+    It knows of them what their headers say. Packets of a port are dealt with in order; one that
+    needs a receive WQE or a context that is not on chip holds up those behind it. Answers of one
+    queue pair keep their order.
     """
 
     def __init__(
@@ -39,15 +32,14 @@ class Responder:
         sim: Simulator,
         name: str,
         adapter: Adapter,
+        transport: Transport,
         icm: Icm,
         tables: TranslationTables,
         dma: DmaEngine,
         completions: CompletionEngine,
-        ports: list[Port],
-        flush: Callable[[QueuePair], None],
+        egresses: list[Egress],
     ) -> None:
         self.sim = sim
-        self._probe = Probe(sim, f"{name}.responder")
         self.adapter = adapter
         self.rqpc = icm.cache("rqpc", adapter.rqpc, written=True)
         self.receive_wqes_fetched = 0
@@ -55,303 +47,302 @@ class Responder:
         self.naks = 0
         self.out_of_sequence = 0
         self._atomic_unit = CreditPool(sim, f"{name}.atomic_unit", 1)
+        self._probe = Probe(sim, f"{name}.responder")
+        self._transport = transport
+        self._size_of = transport.wire.size
         self._tables = tables
         self._dma = dma
         self._completions = completions
-        self._ports = ports
-        self._flush = flush
-        self._transport = transport(adapter.protocol)
-        self._size_of = self._transport.wire.size
+        self._egresses = egresses
 
-    def post_receive(self, qp: QueuePair, entry: ReceiveEntry) -> None:
+    def post_receive(self, qp: QueuePair, wqe: ReceiveWqe) -> None:
         """Learn of one more entry in the receive queue of ``qp``."""
-        qp.receive_queue.append(entry)
+        qp.responder.receive_queue.post(wqe)
         if qp.state is State.ERR:
-            self._flush(qp)
+            self._completions.flush(qp)
 
-    def request(self, port: Port, qp: QueuePair, packet: Packet) -> None:
-        """Deal with a request packet whose queue pair context is on chip."""
+    def request(self, arrival: Arrival) -> None:
+        """Deal with a request; the queue pair's context is on chip."""
+        packet, mine = arrival.packet, arrival.qp.responder
         if self._probe.listeners:
             self._probe.event("receive QP context", packet.operation, packet)
-        if packet.psn != qp.expected_psn:
+        if packet.psn != mine.expected_psn:
             # After a negative acknowledgement the requester starts again at the refused PSN.
             self.out_of_sequence += 1
-            port.free(packet)
-            port.done()
-            return
-        if packet.opcode is Opcode.RDMA_WRITE:
-            self._write(port, qp, packet)
-        elif packet.opcode is Opcode.SEND:
-            self._send(port, qp, packet)
+            arrival.free()
+            arrival.finish()
+        elif packet.opcode is Opcode.RDMA_WRITE:
+            self._write(arrival)
+        elif isinstance(packet.header, Reth):
+            self._read(arrival, packet.header)
+        elif isinstance(packet.header, AtomicEth):
+            self._atomic(arrival, packet.header)
+        elif packet.first:
+            self._begin_receive(arrival)
         else:
-            self._read_or_atomic(port, qp, packet)
+            self._receive(arrival)
 
     # RDMA writes.
 
-    def _write(self, port: Port, qp: QueuePair, packet: Packet) -> None:
-        entry: SendEntry = packet.message
-        if packet.first:
-            qp.write_region = None
-            if entry.length:
-                qp.write_region = self._tables.find(
-                    entry.remote_key, qp.pd, entry.remote_address, entry.length, Access.REMOTE_WRITE
+    def _write(self, arrival: Arrival) -> None:
+        qp, packet = arrival.qp, arrival.packet
+        mine, header = qp.responder, packet.header
+        if isinstance(header, Reth):
+            mine.write_region = None
+            mine.write_address = header.address
+            if header.length:
+                mine.write_region = self._tables.find(
+                    header.rkey, qp.pd, header.address, header.length, Access.REMOTE_WRITE
                 )
-                if qp.write_region is None:
-                    self._refuse(port, qp, packet, Status.REM_ACCESS_ERR)
+                if mine.write_region is None:
+                    self._refuse(arrival, Syndrome.REMOTE_ACCESS_ERROR)
                     return
-        self._accept(qp, 1)
-        if qp.write_region is None:
-            port.free(packet)
-            self._written(port, qp, packet)
+        mine.accept(1, packet.last)
+        if mine.write_region is None:
+            arrival.free()
+            self._placed(arrival)
             return
-        self._dma.place(
-            port,
-            packet,
-            qp.write_region,
-            entry.remote_address + packet.offset,
-            partial(self._written, port, qp, packet),
-        )
+        address = mine.write_address
+        mine.write_address += packet.payload
+        self._dma.place(arrival, mine.write_region, address, self._placed)
 
-    def _written(self, port: Port, qp: QueuePair, packet: Packet) -> None:
-        if packet.ack_request:
-            self._acknowledge(port, qp, packet.psn)
-        port.done()
+    def _placed(self, arrival: Arrival) -> None:
+        if arrival.packet.ack_request:
+            self._acknowledge(arrival)
+        arrival.finish()
 
     # Sends.
 
-    def _send(self, port: Port, qp: QueuePair, packet: Packet) -> None:
-        if not packet.first:
-            self._place_send(port, qp, packet)
+    def _begin_receive(self, arrival: Arrival) -> None:
+        mine = arrival.qp.responder
+        wqe = mine.receiving = mine.receive_queue.take()
+        if wqe is None:
+            self._refuse(arrival, self._transport.not_ready)
             return
-        if not qp.receive_queue:
-            self._refuse(port, qp, packet, self._transport.not_ready)
-            return
-        qp.receiving = qp.receive_queue.popleft()
         self._dma.fetch_entry(
-            qp.receive_ring,
-            qp.receiving.posted - 1,
+            mine.receive_queue.ring,
+            wqe.posted - 1,
             self.adapter.wqe.stride,
-            self._receive_wqe,
-            port,
-            qp,
-            packet,
+            self._fetched,
+            arrival,
         )
 
-    def _receive_wqe(self, port: Port, qp: QueuePair, packet: Packet) -> None:
+    def _fetched(self, arrival: Arrival) -> None:
         self.receive_wqes_fetched += 1
-        self.sim.call_after(self.adapter.receive_queue.latency, self._place_first, port, qp, packet)
+        self.sim.call_after(self.adapter.receive_queue.latency, self._ready, arrival)
 
-    def _place_first(self, port: Port, qp: QueuePair, packet: Packet) -> None:
+    def _ready(self, arrival: Arrival) -> None:
         if self._probe.listeners:
-            self._probe.event("receive WQE fetch", packet.operation, qp)
-        entry = qp.receiving
-        assert entry is not None
-        message: SendEntry = packet.message
-        status = None
-        if message.length > entry.length:
-            status = Status.LOC_LEN_ERR
-        elif message.length:
-            entry.region = self._tables.find(
-                entry.key, qp.pd, entry.address, message.length, Access.LOCAL_WRITE
-            )
-            if entry.region is None:
-                status = Status.LOC_PROT_ERR
-        if status is None:
-            self._place_send(port, qp, packet)
-            return
-        qp.receiving = None
-        self._complete_receive(qp, entry, status, 0, 0)
-        too_long = status is Status.LOC_LEN_ERR
-        self._refuse(port, qp, packet, Status.REM_INV_REQ_ERR if too_long else Status.REM_OP_ERR)
+            self._probe.event("receive WQE fetch", arrival.packet.operation, arrival.qp)
+        self._receive(arrival)
 
-    def _place_send(self, port: Port, qp: QueuePair, packet: Packet) -> None:
-        entry = qp.receiving
-        assert entry is not None
-        self._accept(qp, 1)
-        if entry.region is None:
-            port.free(packet)
-            self._placed(port, qp, packet, entry)
-            return
-        self._dma.place(
-            port,
-            packet,
-            entry.region,
-            entry.address + packet.offset,
-            partial(self._placed, port, qp, packet, entry),
-        )
+    def _receive(self, arrival: Arrival) -> None:
+        """Place a packet of a send behind those before it, if there is room."""
+        qp, packet = arrival.qp, arrival.packet
+        mine, payload = qp.responder, packet.payload
+        wqe = mine.receiving
+        assert wqe is not None
+        address, region = wqe.address + wqe.received, None
+        if payload:
+            if wqe.received + payload > wqe.length:
+                self._fail(arrival, wqe, Status.LOC_LEN_ERR, Syndrome.INVALID_REQUEST)
+                return
+            region = self._tables.find(wqe.key, qp.pd, address, payload, Access.LOCAL_WRITE)
+            if region is None:
+                fault = Syndrome.REMOTE_OPERATIONAL_ERROR
+                self._fail(arrival, wqe, Status.LOC_PROT_ERR, fault)
+                return
+        mine.accept(1, packet.last)
+        if region is None:
+            arrival.free()
+            self._received(arrival)
+        else:
+            self._dma.place(arrival, region, address, self._received)
 
-    def _placed(self, port: Port, qp: QueuePair, packet: Packet, entry: ReceiveEntry) -> None:
-        entry.received += packet.payload
+    def _received(self, arrival: Arrival) -> None:
+        qp, packet = arrival.qp, arrival.packet
+        wqe = qp.responder.receiving
+        assert wqe is not None
+        wqe.received += packet.payload
         if packet.last:
-            qp.receiving = None
-            self._complete_receive(qp, entry, Status.SUCCESS, entry.received, packet.operation)
-        self._written(port, qp, packet)
+            qp.responder.receiving = None
+            if wqe.signaled:
+                self._completions.receive(qp, wqe, Status.SUCCESS, wqe.received, packet.operation)
+        self._placed(arrival)
 
-    def _complete_receive(
-        self,
-        qp: QueuePair,
-        entry: ReceiveEntry,
-        status: Status,
-        length: int,
-        operation: int,
-    ) -> None:
-        if not entry.signaled and status is Status.SUCCESS:
-            return
-        completion = Completion(entry.wr_id, status, qp.qpn, length, True, posted=entry.posted)
-        self._completions.complete(qp.receive_cq, completion, operation)
+    def _fail(self, arrival: Arrival, wqe: ReceiveWqe, status: Status, syndrome: Syndrome) -> None:
+        arrival.qp.responder.receiving = None
+        self._completions.receive(arrival.qp, wqe, status, 0)
+        self._refuse(arrival, syndrome)
 
     # Reads and atomics.
 
-    def _read_or_atomic(self, port: Port, qp: QueuePair, packet: Packet) -> None:
-        entry: SendEntry = packet.message
-        region: Region | None = None
-        if entry.length:
-            needed = Access.REMOTE_ATOMIC if entry.is_atomic else Access.REMOTE_READ
+    def _segment(self, qp: QueuePair) -> int:
+        """Bytes in each packet of a read's response but the last, as both ends know."""
+        return self._transport.wire.payload(qp.mtu, Opcode.RDMA_READ_REQUEST)
+
+    def _read(self, arrival: Arrival, header: Reth) -> None:
+        qp, packet, region = arrival.qp, arrival.packet, None
+        if header.length:
             region = self._tables.find(
-                entry.remote_key, qp.pd, entry.remote_address, entry.length, needed
+                header.rkey, qp.pd, header.address, header.length, Access.REMOTE_READ
             )
             if region is None:
-                self._refuse(port, qp, packet, Status.REM_ACCESS_ERR)
+                self._refuse(arrival, Syndrome.REMOTE_ACCESS_ERROR)
                 return
-        if entry.is_atomic and entry.remote_address % ATOMIC_SIZE:
-            self._refuse(port, qp, packet, Status.REM_INV_REQ_ERR)
-            return
-        self._accept(qp, entry.packets)
-        port.free(packet)
-        if entry.is_atomic:
-            assert region is not None
-            job = partial(self._atomic, qp, entry, region)
-        else:
-            job = partial(self._read, qp, entry, region)
-        self._queue_job(qp, partial(self.sim.call_after, self.adapter.responder.latency, job))
-        port.done()
+        packets = max(1, -(-header.length // self._segment(qp)))
+        self._accept(arrival, packets, Read(qp, packet, header, region))
 
-    def _read(self, qp: QueuePair, entry: SendEntry, region: Region | None) -> None:
-        if self._probe.listeners:
-            self._probe.event("read responder", entry.operation, qp)
-        self._respond(qp, entry, region, 0)
-
-    def _respond(self, qp: QueuePair, entry: SendEntry, region: Region | None, index: int) -> None:
-        port = self._ports[qp.port]
-        port.responses.slots.acquire(1, self._stage_response, port, qp, entry, region, index)
-
-    def _stage_response(
-        self, port: Port, qp: QueuePair, entry: SendEntry, region: Region | None, index: int
-    ) -> None:
-        offset = index * entry.segment
-        last = index == entry.packets - 1
-        payload = entry.length - offset if last else entry.segment
-        ask = self._transport.acknowledges_responses and (
-            last or (index + 1) % self.adapter.ack.interval == 0
+    def _atomic(self, arrival: Arrival, header: AtomicEth) -> None:
+        qp = arrival.qp
+        region = self._tables.find(
+            header.rkey, qp.pd, header.address, ATOMIC_SIZE, Access.REMOTE_ATOMIC
         )
-        packet = Packet(
-            Opcode.RDMA_READ_RESPONSE,
-            qp.remote_lid,
-            qp.remote_qpn,
-            (entry.first_psn + index) % PSN_MODULUS,
-            payload,
-            first=index == 0,
-            last=last,
-            offset=offset,
-            ack_request=ask,
-            message=entry,
-            operation=entry.operation if last else 0,
-            size_of=self._size_of,
-        )
-        staged = port.responses.stage(packet)
         if region is None:
-            port.responses.complete(staged)
+            self._refuse(arrival, Syndrome.REMOTE_ACCESS_ERROR)
+        elif header.address % ATOMIC_SIZE:
+            self._refuse(arrival, Syndrome.INVALID_REQUEST)
         else:
-            self._dma.gather(port.responses, staged, region, entry.remote_address + offset)
-        if last:
-            self._finish_job(qp)
-        else:
-            self._respond(qp, entry, region, index + 1)
+            self._accept(arrival, 1, Atomic(qp, arrival.packet, header, region))
 
-    def _atomic(self, qp: QueuePair, entry: SendEntry, region: Region) -> None:
+    def _accept(self, arrival: Arrival, packets: int, answer: Read | Atomic) -> None:
+        arrival.qp.responder.accept(packets, last=True)
+        arrival.free()
+        self._answer_in_turn(arrival.qp, answer)
+        arrival.finish()
+
+    def _execute(self, answer: Read | Atomic) -> None:
         if self._probe.listeners:
-            self._probe.event("atomic responder", entry.operation, qp)
-        self._atomic_unit.acquire(1, self._fetch_word, qp, entry, region)
+            event = "read responder" if isinstance(answer, Read) else "atomic responder"
+            self._probe.event(event, answer.request.operation, answer.qp)
+        if isinstance(answer, Read):
+            self._respond(answer)
+        else:
+            self._atomic_unit.acquire(1, self._fetch_word, answer)
 
-    def _fetch_word(self, qp: QueuePair, entry: SendEntry, region: Region) -> None:
-        self._dma.fetch_word(
-            region, entry.remote_address, ATOMIC_SIZE, self._modify, qp, entry, region
+    def _respond(self, read: Read) -> None:
+        slots = self._egresses[read.qp.port].responses.slots
+        slots.acquire(1, self._send_response, read)
+
+    def _send_response(self, read: Read) -> None:
+        qp, header, psn = read.qp, read.header, read.request.psn + read.sent
+        segment = self._segment(qp)
+        offset = read.sent * segment
+        last = offset + segment >= header.length
+        aeth = Aeth(Syndrome.ACK, qp.responder.msn) if last or not read.sent else None
+        read.sent += 1
+        packet = self._packet(
+            qp,
+            Opcode.RDMA_READ_RESPONSE,
+            psn % PSN_MODULUS,
+            aeth,
+            header.length - offset if last else segment,
+            operation=read.request.operation if last else 0,
+            ack_request=self._transport.acknowledges_responses
+            and (last or read.sent % self.adapter.ack.interval == 0),
         )
+        responses = self._egresses[qp.port].responses
+        responses.stage(packet)
+        if read.region is None:
+            responses.complete(packet)
+        else:
+            self._dma.gather(responses, packet, read.region, header.address + offset)
+        if last:
+            self._answered(qp)
+        else:
+            self._respond(read)
 
-    def _modify(self, qp: QueuePair, entry: SendEntry, region: Region) -> None:
-        original = region.words.get(entry.remote_address, 0)
-        if entry.opcode is Opcode.FETCH_ADD:
-            region.words[entry.remote_address] = (original + entry.compare_add) % (1 << 64)
-        elif original == entry.compare_add:
-            region.words[entry.remote_address] = entry.swap
-        self._dma.store(region, entry.remote_address, ATOMIC_SIZE)
+    def _fetch_word(self, atomic: Atomic) -> None:
+        address = atomic.header.address
+        self._dma.fetch_word(atomic.region, address, ATOMIC_SIZE, self._modify, atomic)
+
+    def _modify(self, atomic: Atomic) -> None:
+        header, words = atomic.header, atomic.region.words
+        original = words.get(header.address, 0)
+        if atomic.request.opcode is Opcode.FETCH_ADD:
+            words[header.address] = (original + header.swap_add) % (1 << 64)
+        elif original == header.compare:
+            words[header.address] = header.swap_add
+        self._dma.store(atomic.region, header.address, ATOMIC_SIZE)
         self._atomic_unit.release(1)
-        port = self._ports[qp.port]
-        port.responses.slots.acquire(1, self._stage_atomic, port, qp, entry, original)
+        slots = self._egresses[atomic.qp.port].responses.slots
+        slots.acquire(1, self._send_word, atomic, original)
 
-    def _stage_atomic(self, port: Port, qp: QueuePair, entry: SendEntry, original: int) -> None:
-        packet = Packet(
+    def _send_word(self, atomic: Atomic, original: int) -> None:
+        qp, request = atomic.qp, atomic.request
+        aeth = Aeth(Syndrome.ACK, qp.responder.msn, original=original)
+        packet = self._packet(
+            qp,
             Opcode.ATOMIC_ACKNOWLEDGE,
-            qp.remote_lid,
-            qp.remote_qpn,
-            entry.first_psn,
+            request.psn,
+            aeth,
             ATOMIC_SIZE,
-            message=entry,
-            content=original,
-            operation=entry.operation,
-            size_of=self._size_of,
+            operation=request.operation,
         )
-        port.responses.complete(port.responses.stage(packet))
-        self._finish_job(qp)
+        self._egresses[qp.port].respond(packet)
+        self._answered(qp)
 
-    # Acknowledgements.
+    # Acknowledgements, and answers in turn.
 
-    def _accept(self, qp: QueuePair, packets: int) -> None:
-        qp.expected_psn = (qp.expected_psn + packets) % PSN_MODULUS
-
-    def _acknowledge(self, port: Port, qp: QueuePair, psn: int) -> None:
-        self.acknowledgements += 1
-        packet = Packet(
-            Opcode.ACKNOWLEDGE, qp.remote_lid, qp.remote_qpn, psn, size_of=self._size_of
-        )
-        if self._transport.answers_in_turn:
-            self._answer(port, qp, packet)
-        else:
-            port.acknowledge_at_once(packet)
-
-    def _refuse(self, port: Port, qp: QueuePair, packet: Packet, status: Status) -> None:
-        port.free(packet)
-        self.naks += 1
-        content = status, qp.rnr_timer_ps
-        nak = Packet(
-            Opcode.NAK,
+    def _packet(
+        self,
+        qp: QueuePair,
+        opcode: Opcode,
+        psn: int,
+        header: Header | None,
+        payload: int = 0,
+        *,
+        operation: int = 0,
+        ack_request: bool = False,
+    ) -> Packet:
+        return Packet(
+            opcode,
             qp.remote_lid,
             qp.remote_qpn,
-            packet.psn,
-            content=content,
+            psn,
+            payload,
+            header,
+            ack_request=ack_request,
+            operation=operation,
             size_of=self._size_of,
         )
-        self._answer(port, qp, nak)
-        if status is not Status.RNR_RETRY_EXC_ERR:
-            self._flush(qp)
-        port.done()
 
-    def _answer(self, port: Port, qp: QueuePair, packet: Packet) -> None:
-        if qp.jobs:
-            self._queue_job(qp, partial(self._answer_in_turn, port, qp, packet))
+    def _acknowledge(self, arrival: Arrival) -> None:
+        self.acknowledgements += 1
+        qp = arrival.qp
+        header = Aeth(Syndrome.ACK, qp.responder.msn)
+        packet = self._packet(qp, Opcode.ACKNOWLEDGE, arrival.packet.psn, header)
+        if self._transport.answers_in_turn:
+            self._answer_in_turn(qp, packet)
         else:
-            port.acknowledge(packet)
+            self._egresses[qp.port].acknowledge_at_once(packet)
 
-    def _answer_in_turn(self, port: Port, qp: QueuePair, packet: Packet) -> None:
-        port.acknowledge(packet)
-        self._finish_job(qp)
+    def _refuse(self, arrival: Arrival, syndrome: Syndrome) -> None:
+        arrival.free()
+        self.naks += 1
+        qp = arrival.qp
+        header = Aeth(syndrome, qp.responder.msn, rnr_timer_ps=qp.responder.rnr_timer_ps)
+        self._answer_in_turn(qp, self._packet(qp, Opcode.NAK, arrival.packet.psn, header))
+        if syndrome is not Syndrome.RNR_NAK:
+            self._completions.flush(qp)
+        arrival.finish()
 
-    def _queue_job(self, qp: QueuePair, job: partial[None]) -> None:
-        qp.jobs.append(job)
-        if len(qp.jobs) == 1:
-            job()
+    def _answer_in_turn(self, qp: QueuePair, answer: Packet | Read | Atomic) -> None:
+        answers = qp.responder.answers
+        answers.append(answer)
+        if len(answers) == 1:
+            self._begin_answer(qp)
 
-    def _finish_job(self, qp: QueuePair) -> None:
-        qp.jobs.popleft()
-        if qp.jobs:
-            qp.jobs[0]()
+    def _begin_answer(self, qp: QueuePair) -> None:
+        answer = qp.responder.answers[0]
+        if isinstance(answer, Packet):
+            self._egresses[qp.port].acknowledge(answer)
+            self._answered(qp)
+        else:
+            self.sim.call_after(self.adapter.responder.latency, self._execute, answer)
+
+    def _answered(self, qp: QueuePair) -> None:
+        answers = qp.responder.answers
+        answers.popleft()
+        if answers:
+            self._begin_answer(qp)

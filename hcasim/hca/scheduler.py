@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from hcasim.hca.work_queue import QueuePair
+from hcasim.hca.queue_pair import QueuePair
 
 
 class Scheduler:

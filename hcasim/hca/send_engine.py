@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from hcasim.catalog import Adapter
 from hcasim.engine import Probe, SerialServer, Simulator
-from hcasim.fabric.packet import Packet
+from hcasim.fabric.packet import AtomicEth, Header, Opcode, Packet, Reth
+from hcasim.hca.completion import CompletionEngine
+from hcasim.hca.completion_queue import Status
 from hcasim.hca.dma import DmaEngine
+from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
-from hcasim.hca.port import Port, StagedPacket
-from hcasim.hca.translation import Region
-from hcasim.hca.transport import transport
-from hcasim.hca.work_queue import PSN_MODULUS, QueuePair, SendEntry, State
+from hcasim.hca.queue_pair import PSN_MODULUS, QueuePair, State
+from hcasim.hca.scheduler import Scheduler
+from hcasim.hca.translation import Access, Region, TranslationTables
+from hcasim.hca.transport import Transport
+from hcasim.hca.wqe import SendWqe
+
+NO_ACCESS = Access(0)
 
 
 class SendEngine:
@@ -23,9 +27,8 @@ class SendEngine:
     line. Ports take turns at the engine packet by packet, and within a port the schedule queues
     do.
 
-    Args:
-        begin: called before the first packet of a message; it says whether the message may go.
-        find: the local memory that a message is read from, if there is any.
+    Attributes:
+        schedulers: of each port, the queue pairs that have work for it.
     """
 
     def __init__(
@@ -33,38 +36,52 @@ class SendEngine:
         sim: Simulator,
         name: str,
         adapter: Adapter,
+        transport: Transport,
         icm: Icm,
+        tables: TranslationTables,
         dma: DmaEngine,
-        ports: list[Port],
-        begin: Callable[[QueuePair, SendEntry], bool],
-        find: Callable[[QueuePair, SendEntry], Region | None],
+        completions: CompletionEngine,
+        egresses: list[Egress],
     ) -> None:
         self.sim = sim
-        self.name = name
         self.adapter = adapter
         self.sqpc = icm.cache("sqpc", adapter.sqpc, written=True)
         self.server = SerialServer(sim, f"{name}.send_engine")
-        self._probe = Probe(sim, self.server.name)
+        self.schedulers = [Scheduler(adapter.scheduler.queues) for _ in egresses]
         self.wqes_fetched = 0
-        self._size_of = transport(adapter.protocol).wire.size
+        self._pumping = [False for _ in egresses]
+        self._probe = Probe(sim, self.server.name)
+        self._wire = transport.wire
+        self._size_of = transport.wire.size
+        self._tables = tables
         self._dma = dma
-        self._ports = ports
-        self._begin = begin
-        self._find = find
+        self._completions = completions
+        self._egresses = egresses
 
-    # From the work queue to a WQE in the adapter.
+    # From the doorbell to a WQE in the adapter.
+
+    def doorbell(self, qp: QueuePair, wqe: SendWqe) -> None:
+        """Learn of one more entry in the send queue of ``qp``."""
+        if self._probe.listeners:
+            self._probe.event("doorbell", wqe.operation, qp)
+        wqe.segment = self._wire.payload(qp.mtu, wqe.opcode)
+        qp.requester.send_queue.append(wqe)
+        self.schedule(qp)
+        if qp.state is State.ERR:
+            self._completions.flush(qp)
 
     def schedule(self, qp: QueuePair) -> None:
         """Put ``qp`` in line if it has work and is not in line yet."""
-        if qp.scheduled or qp.rnr_waiting or qp.stalled or qp.state is not State.RTS:
+        mine = qp.requester
+        if qp.scheduled or mine.rnr_waiting or mine.stalled or qp.state is not State.RTS:
             return
-        if qp.current is None:
-            if not qp.send_queue:
+        if mine.current is None:
+            if not mine.send_queue:
                 return
-        elif qp.current.fault is not None:
+        elif mine.current.fault is not None:
             # It waits for the requests before it, and those behind it will be flushed.
             return
-        if self._ports[qp.port].scheduler.enqueue(qp):
+        if self.schedulers[qp.port].enqueue(qp):
             self._load(qp)
 
     def _load(self, qp: QueuePair) -> None:
@@ -72,161 +89,160 @@ class SendEngine:
         self.sqpc.access(qp.qpn, self._fetch, qp)
 
     def _fetch(self, qp: QueuePair) -> None:
-        if qp.current is not None:
-            self._make_ready(qp)
-        elif qp.send_queue and qp.state is State.RTS and not qp.rnr_waiting:
-            entry = qp.send_queue[0]
+        mine = qp.requester
+        if mine.current is not None:
+            self._make_ready(qp, mine.current)
+        elif mine.send_queue and qp.state is State.RTS and not mine.rnr_waiting:
+            wqe = mine.send_queue[0]
             if self._probe.listeners:
-                self._probe.event("send QP context", entry.operation, qp)
-            size = entry.size(self.adapter.wqe.stride)
-            self._dma.fetch_entry(qp.send_ring, entry.posted - 1, size, self._fetched, qp)
+                self._probe.event("send QP context", wqe.operation, qp)
+            size = wqe.size(self.adapter.wqe.stride)
+            self._dma.fetch_entry(mine.ring, wqe.posted - 1, size, self._fetched, qp)
         else:
             # By an event, because a whole line may have lost its work while it waited.
             self.sim.call_after(0, self._leave, qp)
 
     def _fetched(self, qp: QueuePair) -> None:
         self.wqes_fetched += 1
-        if not qp.send_queue or qp.state is not State.RTS or qp.rnr_waiting:
+        mine = qp.requester
+        if not mine.send_queue or qp.state is not State.RTS or mine.rnr_waiting:
             self._leave(qp)
             return
-        entry = qp.send_queue.popleft()
+        mine.current = wqe = mine.send_queue.popleft()
         if self._probe.listeners:
-            self._probe.event("WQE fetch", entry.operation, f"{entry.opcode.name} {qp}")
-        qp.current = entry
-        self._make_ready(qp)
+            self._probe.event("WQE fetch", wqe.operation, f"{wqe.opcode.name} {qp}")
+        self._make_ready(qp, wqe)
 
-    def _make_ready(self, qp: QueuePair) -> None:
+    def _make_ready(self, qp: QueuePair, wqe: SendWqe) -> None:
         """Let ``qp`` compete for its port once it can send a packet.
 
         It has to wait if too many reads or atomics are in flight, and for the translation of its
         first data.
         """
-        entry = qp.current
-        assert entry is not None
-        full = qp.outstanding_reads >= qp.max_rd_atomic
-        if full and entry.awaits_response and entry.sent == 0:
-            qp.stalled = True
+        mine = qp.requester
+        full = mine.outstanding_reads >= mine.max_rd_atomic
+        if full and wqe.awaits_response and wqe.sent == 0:
+            mine.stalled = True
             self._leave(qp)
             return
-        region = self._find(qp, entry)
+        region = None if wqe.awaits_response else self._find(qp, wqe, NO_ACCESS)
         if region is None:
             self._compete(qp)
         else:
-            self._dma.prepare(
-                region, entry.address, min(entry.length, entry.segment), self._compete, qp
-            )
+            first = min(wqe.length, wqe.segment)
+            self._tables.translate(region, wqe.address, first, self._compete, qp)
+
+    def _find(self, qp: QueuePair, wqe: SendWqe, needed: Access) -> Region | None:
+        """The local memory of a message; None without any, or if it is wrong."""
+        if wqe.inline or not wqe.length:
+            return None
+        return self._tables.find(wqe.key, qp.pd, wqe.address, wqe.length, needed)
 
     def _compete(self, qp: QueuePair) -> None:
-        port = self._ports[qp.port]
-        port.scheduler.add(qp)
-        self._pump(port)
+        self.schedulers[qp.port].add(qp)
+        self._pump(qp.port)
 
     def resume(self, qp: QueuePair) -> None:
         """Go on with a queue pair that had too many reads or atomics in flight."""
-        qp.stalled = False
+        qp.requester.stalled = False
         self.schedule(qp)
 
     def _leave(self, qp: QueuePair) -> None:
         """Let the next in line take the place of ``qp``, which lines up again if it has work."""
-        follower = self._ports[qp.port].scheduler.release(qp)
+        follower = self.schedulers[qp.port].release(qp)
         if follower is not None:
             self._load(follower)
         self.schedule(qp)
 
     # From the schedule queues to the port, one packet at a time.
 
-    def _pump(self, port: Port) -> None:
-        if not port.pumping and port.scheduler:
-            port.pumping = True
-            port.requests.slots.acquire(1, self._slot_held, port)
+    def _pump(self, port: int) -> None:
+        if not self._pumping[port] and self.schedulers[port]:
+            self._pumping[port] = True
+            self._egresses[port].requests.slots.acquire(1, self._slot_held, port)
 
-    def _slot_held(self, port: Port) -> None:
-        if not port.scheduler:
-            port.pumping = False
-            port.requests.slots.release(1)
+    def _slot_held(self, port: int) -> None:
+        scheduler = self.schedulers[port]
+        if not scheduler:
+            self._pumping[port] = False
+            self._egresses[port].requests.slots.release(1)
             return
-        qp = port.scheduler.take()
-        entry = qp.current
+        qp = scheduler.take()
+        wqe = qp.requester.current
         send = self.adapter.send
         service = send.packet_service
-        if entry is not None and entry.sent == 0:
+        if wqe is not None and wqe.sent == 0:
             service += send.wqe_service
         self.sim.call_at(self.server.reserve(service), self._execute, port, qp)
 
-    def _execute(self, port: Port, qp: QueuePair) -> None:
-        port.pumping = False
-        entry = qp.current
-        if entry is None or qp.state is not State.RTS:
-            port.requests.slots.release(1)
+    def _execute(self, port: int, qp: QueuePair) -> None:
+        self._pumping[port] = False
+        wqe = qp.requester.current
+        if wqe is None or qp.state is not State.RTS or (wqe.sent == 0 and not self._begin(qp, wqe)):
+            self._egresses[port].requests.slots.release(1)
             self._leave(qp)
         else:
-            self._send_packet(port, qp, entry)
+            self._send_packet(port, qp, wqe)
         self._pump(port)
 
-    def _send_packet(self, port: Port, qp: QueuePair, entry: SendEntry) -> None:
-        if entry.sent == 0 and not self._begin(qp, entry):
-            port.requests.slots.release(1)
-            self._leave(qp)
-            return
-        packet = self._segment(qp, entry)
-        staged = port.requests.stage(packet)
+    def _begin(self, qp: QueuePair, wqe: SendWqe) -> bool:
+        """Check the local memory and give the message its sequence numbers, or fail it."""
+        qp.requester.unacknowledged.append(wqe)
+        wqe.region = self._find(qp, wqe, Access.LOCAL_WRITE if wqe.awaits_response else NO_ACCESS)
+        if wqe.region is None and wqe.length and not wqe.inline:
+            self._completions.fail(qp, wqe, Status.LOC_PROT_ERR)
+            return False
+        qp.requester.number(wqe)
+        return True
+
+    def _send_packet(self, port: int, qp: QueuePair, wqe: SendWqe) -> None:
+        offset = wqe.sent * wqe.segment
+        packet = self._next_packet(qp, wqe, offset)
+        staging = self._egresses[port].requests
+        staging.stage(packet)
         if self._probe.listeners:
             self._probe.event("send engine", packet.operation, packet)
-        if entry.sent == entry.request_packets:
-            qp.current = None
-            if qp.send_queue and not port.scheduler.contended(qp):
+        scheduler = self.schedulers[port]
+        if packet.last:
+            qp.requester.current = None
+            if qp.requester.send_queue and not scheduler.contended(qp):
                 self._load(qp)
             else:
                 self._leave(qp)
         else:
             burst = self.adapter.scheduler.burst
-            port.scheduler.add(qp, goes_on=entry.sent * entry.segment % burst >= entry.segment)
-        self._gather(port, entry, packet, staged)
+            scheduler.add(qp, goes_on=wqe.sent * wqe.segment % burst >= wqe.segment)
+        if wqe.region is None or packet.payload == 0:
+            staging.complete(packet)
+        else:
+            self._dma.gather(staging, packet, wqe.region, wqe.address + offset)
 
-    def _segment(self, qp: QueuePair, entry: SendEntry) -> Packet:
-        index = entry.sent
-        entry.sent += 1
-        last = entry.sent == entry.request_packets
-        if entry.awaits_response:
-            return Packet(
-                entry.opcode,
-                qp.remote_lid,
-                qp.remote_qpn,
-                entry.first_psn,
-                message=entry,
-                operation=entry.operation,
-                size_of=self._size_of,
-            )
-        offset = index * entry.segment
-        payload = entry.length - offset if last else entry.segment
-        qp.since_ack_request += 1
-        ask = last or qp.since_ack_request >= self.adapter.ack.interval
-        if ask:
-            qp.since_ack_request = 0
+    def _next_packet(self, qp: QueuePair, wqe: SendWqe, offset: int) -> Packet:
+        index = wqe.sent
+        wqe.sent += 1
+        last = wqe.sent == wqe.request_packets
+        header: Header | None = None
+        if wqe.is_atomic:
+            # The operand of a fetch-and-add is in the field of a swap (9.4.5.1).
+            adds = wqe.opcode is Opcode.FETCH_ADD
+            swap_add, compare = (wqe.compare_add, 0) if adds else (wqe.swap, wqe.compare_add)
+            header = AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare)
+        elif index == 0 and wqe.opcode is not Opcode.SEND:
+            header = Reth(wqe.remote_address, wqe.remote_key, wqe.length)
+        payload, ask = 0, False
+        if not wqe.awaits_response:
+            payload = wqe.length - offset if last else wqe.segment
+            ask = qp.requester.asks_for_acknowledgement(last, self.adapter.ack.interval)
         return Packet(
-            entry.opcode,
+            wqe.opcode,
             qp.remote_lid,
             qp.remote_qpn,
-            (entry.first_psn + index) % PSN_MODULUS,
+            (wqe.first_psn + index) % PSN_MODULUS,
             payload,
+            header,
             first=index == 0,
             last=last,
-            offset=offset,
             ack_request=ask,
-            message=entry,
-            operation=entry.operation if last else 0,
+            operation=wqe.operation if last else 0,
             size_of=self._size_of,
         )
-
-    def _gather(
-        self,
-        port: Port,
-        entry: SendEntry,
-        packet: Packet,
-        staged: StagedPacket,
-    ) -> None:
-        region = entry.region
-        if region is None or packet.payload == 0:
-            port.requests.complete(staged)
-        else:
-            self._dma.gather(port.requests, staged, region, entry.address + packet.offset)

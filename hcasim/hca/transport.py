@@ -7,8 +7,8 @@ from functools import cache
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.protocol import Protocol
+from hcasim.fabric.packet import Syndrome
 from hcasim.fabric.wire import WireFormat, wire_format
-from hcasim.hca.work_queue import Status
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Transport:
 
     Attributes:
         wire: its packets.
-        not_ready: status with which a send is refused that finds no receive buffer; any but
-            RNR_RETRY_EXC_ERR ends the connection.
+        not_ready: how a send is refused that finds no receive buffer; any but RNR_NAK ends the
+            connection.
         acknowledges_responses: whether read responses are acknowledged.
         answers_in_turn: whether an acknowledgement waits for the answers before it.
     """
 
     wire: WireFormat
-    not_ready: Status
+    not_ready: Syndrome
     acknowledges_responses: bool
     answers_in_turn: bool
 
@@ -41,7 +41,7 @@ def transport(protocol: Protocol) -> Transport:
     iwarp = isinstance(protocol, IwarpProtocol)
     return Transport(
         wire_format(protocol),
-        not_ready=Status.REM_OP_ERR if iwarp else Status.RNR_RETRY_EXC_ERR,
+        not_ready=Syndrome.REMOTE_OPERATIONAL_ERROR if iwarp else Syndrome.RNR_NAK,
         acknowledges_responses=iwarp,
         answers_in_turn=not iwarp,
     )

@@ -7,9 +7,10 @@ from collections.abc import Generator
 from simpy.events import Event
 
 from hcasim.catalog.link import mtu_fault, path_mtus
-from hcasim.hca import Completion, ReceiveEntry, SendEntry, State
+from hcasim.hca import Completion, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE
-from hcasim.hca.work_queue import WorkQueueBuffer, send_stride
+from hcasim.hca.rings import WorkQueueBuffer
+from hcasim.hca.wqe import send_stride
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.memory import PD
@@ -98,11 +99,11 @@ class QP:
         if mtu_fault(adapter.link.kind, mtu, "") or mtu > adapter.mtu:
             allowed = path_mtus(adapter.link.kind, adapter.mtu)
             raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {allowed}")
-        self._qp.rnr_retry = rnr_retry
-        self._qp.rnr_timer_ps = min_rnr_timer_ps
+        self._qp.requester.rnr_retry = rnr_retry
+        self._qp.responder.rnr_timer_ps = min_rnr_timer_ps
         answers = remote.context.adapter.description.responder.outstanding
-        reads = min(adapter.description.requester.outstanding, answers)
-        self._qp.connect(mtu, remote.lid, remote.qp_num, reads)
+        self._qp.requester.max_rd_atomic = min(adapter.description.requester.outstanding, answers)
+        self._qp.connect(mtu, remote.lid, remote.qp_num)
 
     def post_send(self, wr: SendWR) -> Generator[Event, object, int]:
         """Post a request to the send queue and ring the doorbell.
@@ -122,7 +123,7 @@ class QP:
         operation = next(context.sim.operations)
         if context.probe.listeners:
             context.probe.event("post_send", operation, self._qp)
-        entry = SendEntry(
+        wqe = SendWqe(
             wr.opcode.value,
             wr.wr_id,
             0 if sge is None else sge.length,
@@ -139,7 +140,7 @@ class QP:
         )
         adapter = context.adapter
         context.node.bus.mmio_write(
-            DOORBELL_SIZE, adapter.doorbell.ring, adapter.requester.doorbell, self._qp, entry
+            DOORBELL_SIZE, adapter.doorbell.ring, adapter.send_engine.doorbell, self._qp, wqe
         )
         return operation
 
@@ -179,7 +180,7 @@ class QP:
         self._posted_receives = posted = self._posted_receives + 1
         yield context.core.work(context.stack.post_recv)
         sge = wr.sge
-        entry = ReceiveEntry(
+        wqe = ReceiveWqe(
             wr.wr_id,
             posted,
             0 if sge is None else sge.addr,
@@ -189,7 +190,7 @@ class QP:
         )
         adapter = context.adapter
         context.node.bus.mmio_write(
-            DOORBELL_SIZE, adapter.doorbell.ring, adapter.responder.post_receive, self._qp, entry
+            DOORBELL_SIZE, adapter.doorbell.ring, adapter.responder.post_receive, self._qp, wqe
         )
 
     def retire(self, completion: Completion) -> None:

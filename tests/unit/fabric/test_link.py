@@ -56,9 +56,12 @@ class Pair:
         self.buffer = ReceiveBuffer(self.there, self.back)
         self.left: list[int] = []
 
+    def leave(self, _packet: Packet, end: int) -> None:
+        self.left.append(end)
+
     def send(self, *packets: Packet, source: int = 0, at: int = 0) -> None:
         for each in packets:
-            self.there.send(source, each, at, self.left.append)
+            self.there.send(source, each, at, self.leave)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +191,7 @@ def test_flow_control_takes_time_of_the_reverse_direction() -> None:
     # The link back has been busy until now.
     pair.back._free_at = now
     assert pair.back.flow_control_packets == 3
-    pair.back.send(0, packet(), now, pair.left.append)
+    pair.back.send(0, packet(), now, pair.leave)
     pair.sim.run()
     duration = round(FLOW_CONTROL * 1000 * SKIP)
     assert pair.near.arrivals[0][0] == now + 3 * duration
@@ -207,6 +210,6 @@ def test_one_flow_control_packet_goes_for_so_many_bytes_freed(update: int, packe
 def test_flow_control_goes_out_while_the_link_is_idle() -> None:
     pair = Pair(link())
     pair.back.owe_flow_control(1024)
-    pair.back.send(0, packet(), 10**6, pair.left.append)
+    pair.back.send(0, packet(), 10**6, pair.leave)
     pair.sim.run()
     assert pair.near.arrivals[0][0] == 10**6

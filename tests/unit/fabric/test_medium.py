@@ -46,9 +46,12 @@ class Pair:
         self.buffer = ReceiveBuffer(self.there, self.back)
         self.left: list[int] = []
 
+    def leave(self, _packet: Packet, end: int) -> None:
+        self.left.append(end)
+
     def send(self, *packets: Packet, on: Transmitter | None = None) -> None:
         for each in packets:
-            (on or self.there).send(0, each, int(self.sim.now), self.left.append)
+            (on or self.there).send(0, each, int(self.sim.now), self.leave)
 
 
 @pytest.mark.parametrize("gigabits", [1, 10, 25, 40, 100])

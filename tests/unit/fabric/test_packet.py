@@ -8,10 +8,14 @@ from hcasim.fabric.packet import (
     ATOMIC_ETH,
     BTH,
     ICRC,
-    IMMDT,
     LRH,
     RETH,
     VCRC,
+    Aeth,
+    AtomicEth,
+    Header,
+    Reth,
+    Syndrome,
     packet_size,
 )
 
@@ -21,40 +25,44 @@ CARRIERS = (Opcode.SEND, Opcode.RDMA_WRITE, Opcode.RDMA_READ_RESPONSE)
 
 def test_headers_have_the_sizes_of_the_specification() -> None:
     sizes = {"LRH": LRH, "BTH": BTH, "RETH": RETH, "AETH": AETH, "AtomicETH": ATOMIC_ETH}
-    sizes |= {"ImmDt": IMMDT, "ICRC": ICRC, "VCRC": VCRC}
+    sizes |= {"ICRC": ICRC, "VCRC": VCRC}
     assert sizes == {
         "LRH": 8,
         "BTH": 12,
         "RETH": 16,
         "AETH": 4,
         "AtomicETH": 28,
-        "ImmDt": 4,
         "ICRC": 4,
         "VCRC": 2,
     }
 
 
+ACK = Aeth(Syndrome.ACK, 1)
+
+
 @pytest.mark.parametrize(
-    ("opcode", "size"),
+    ("opcode", "header", "size"),
     [
-        (Opcode.SEND, 26),
-        (Opcode.RDMA_WRITE, 42),
-        (Opcode.RDMA_READ_REQUEST, 42),
-        (Opcode.RDMA_READ_RESPONSE, 30),
-        (Opcode.ACKNOWLEDGE, 30),
-        (Opcode.NAK, 30),
-        (Opcode.FETCH_ADD, 54),
-        (Opcode.COMPARE_SWAP, 54),
+        (Opcode.SEND, None, 26),
+        (Opcode.RDMA_WRITE, Reth(0, 1, 0), 42),
+        (Opcode.RDMA_READ_REQUEST, Reth(0, 1, 0), 42),
+        (Opcode.RDMA_READ_RESPONSE, ACK, 30),
+        (Opcode.ACKNOWLEDGE, ACK, 30),
+        (Opcode.NAK, Aeth(Syndrome.RNR_NAK, 1, rnr_timer_ps=5), 30),
+        (Opcode.FETCH_ADD, AtomicEth(0, 1, 5, 0), 54),
+        (Opcode.COMPARE_SWAP, AtomicEth(0, 1, 5, 4), 54),
     ],
 )
-def test_a_packet_alone_carries_all_headers_of_its_operation(opcode: Opcode, size: int) -> None:
-    assert packet_size(opcode, 0) == size
+def test_a_packet_weighs_what_its_headers_do(
+    opcode: Opcode, header: Header | None, size: int
+) -> None:
+    assert packet_size(opcode, 0, header) == Packet(opcode, 1, 2, 3, 0, header).size == size
 
 
 def test_the_answer_to_an_atomic_carries_the_word_from_before() -> None:
-    assert (
-        packet_size(Opcode.ATOMIC_ACKNOWLEDGE, ATOMIC_ACK_ETH) == 26 + AETH + ATOMIC_ACK_ETH == 38
-    )
+    header = Aeth(Syndrome.ACK, 1, original=7)
+    size = packet_size(Opcode.ATOMIC_ACKNOWLEDGE, ATOMIC_ACK_ETH, header)
+    assert size == 26 + AETH + ATOMIC_ACK_ETH == 38
 
 
 @pytest.mark.parametrize("opcode", CARRIERS)
@@ -62,27 +70,7 @@ def test_the_answer_to_an_atomic_carries_the_word_from_before() -> None:
     ("payload", "padded"), [(0, 0), (1, 4), (2, 4), (3, 4), (4, 4), (5, 8), (1023, 1024)]
 )
 def test_payload_is_padded_to_four_bytes(opcode: Opcode, payload: int, padded: int) -> None:
-    assert packet_size(opcode, payload) == packet_size(opcode, 0) + padded
-
-
-@pytest.mark.parametrize(
-    ("opcode", "first", "middle", "last"),
-    [
-        (Opcode.SEND, 26, 26, 26),
-        # Only the first packet of a write says where the message goes.
-        (Opcode.RDMA_WRITE, 42, 26, 26),
-        # The first and the last packet of a read response carry an AETH.
-        (Opcode.RDMA_READ_RESPONSE, 30, 26, 30),
-    ],
-)
-def test_extended_headers_come_on_the_packets_that_need_them(
-    opcode: Opcode, first: int, middle: int, last: int
-) -> None:
-    sizes = [
-        packet_size(opcode, 256, first=start, last=end) - 256
-        for start, end in ((True, False), (False, False), (False, True))
-    ]
-    assert sizes == [first, middle, last]
+    assert packet_size(opcode, payload, None) == packet_size(opcode, 0, None) + padded
 
 
 def test_a_packet_knows_its_size() -> None:

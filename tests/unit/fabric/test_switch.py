@@ -51,7 +51,7 @@ class End:
     def send(self, lid: int, *numbers: int, payload: int = 1024) -> None:
         for number in numbers:
             packet = Packet(Opcode.SEND, lid, 1, number, payload)
-            self.transmitter.send(0, packet, int(self.sim.now), lambda _end: None)
+            self.transmitter.send(0, packet, int(self.sim.now), lambda _packet, _end: None)
 
 
 def line(switches: int, ends_on_each: int = 1, trunks: int = 1) -> tuple[Fabric, list[list[End]]]:

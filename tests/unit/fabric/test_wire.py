@@ -18,7 +18,7 @@ from hcasim.fabric.iwarp import (
     fpdu_size,
     mulpdu,
 )
-from hcasim.fabric.packet import FRAME_DELIMITERS, MTUS, packet_size
+from hcasim.fabric.packet import FRAME_DELIMITERS, MTUS, Aeth, Reth, Syndrome, packet_size
 from hcasim.fabric.wire import wire_format
 
 DATA = (Opcode.SEND, Opcode.RDMA_WRITE, Opcode.RDMA_READ_RESPONSE)
@@ -136,6 +136,5 @@ def test_infiniband_counts_data_only(mtu: int) -> None:
     assert wire.around == FRAME_DELIMITERS == 2
     for opcode in DATA:
         assert wire.payload(mtu, opcode) == mtu
-        for first, last in ((True, False), (False, False), (True, True)):
-            size = packet_size(opcode, mtu, first=first, last=last)
-            assert wire.size(opcode, mtu, first=first, last=last) == size
+        for header in (None, Reth(0, 1, 8), Aeth(Syndrome.ACK, 0)):
+            assert wire.size(opcode, mtu, header) == packet_size(opcode, mtu, header)

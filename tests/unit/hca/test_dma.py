@@ -12,7 +12,6 @@ from hcasim.hca import Access, Region
 from hcasim.hca.dma import ReadStream
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
-from hcasim.hca.port import StagedPacket
 from hcasim.hca.translation import TranslationTables
 from tests.rig import machine
 from tests.unit.hca.storage import FakeStorage
@@ -35,7 +34,7 @@ class BusyBus:
 class Buffer:
     """A staging buffer whose packets never get their data."""
 
-    def complete(self, staged: StagedPacket) -> None:
+    def complete(self, packet: Packet) -> None:
         raise AssertionError("no data has come")
 
 
@@ -53,8 +52,8 @@ def test_no_more_packets_are_translated_ahead_than_are_prefetched(prefetch: int)
     sim, bus, tables, reads, region = stream(prefetch)
     packets = 12
     for number in range(packets):
-        staged = StagedPacket(Packet(Opcode.RDMA_WRITE, 1, 1, number, 64))
-        reads.add(staged, region, number * PAGE)
+        packet = Packet(Opcode.RDMA_WRITE, 1, 1, number, 64)
+        reads.add(packet, region, number * PAGE)
     sim.run()
     for issued in range(packets):
         translated = min(packets, issued + 1 + prefetch)
@@ -68,7 +67,7 @@ def test_no_more_packets_are_translated_ahead_than_are_prefetched(prefetch: int)
 def test_one_packet_is_read_after_the_other_without_prefetching() -> None:
     sim, bus, _, reads, region = stream(0)
     for page in (5, 3, 5, 9):
-        reads.add(StagedPacket(Packet(Opcode.RDMA_WRITE, 1, 1, 0, 64)), region, page * PAGE)
+        reads.add(Packet(Opcode.RDMA_WRITE, 1, 1, 0, 64), region, page * PAGE)
     for _ in range(4):
         sim.run()
         bus.waiting.popleft()()

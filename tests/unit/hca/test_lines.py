@@ -63,8 +63,8 @@ def test_all_of_one_line_complete(opcode: object, count: int) -> None:
     assert succeeded(found)
     for qp in qps:
         assert [c.wr_id for c in found if c.qpn == qp.qp_num] == list(range(times))
-    assert not a.adapter.ports[0].scheduler
-    assert not a.adapter.ports[0].scheduler._in_hand
+    assert not a.adapter.send_engine.schedulers[0]
+    assert not a.adapter.send_engine.schedulers[0]._in_hand
 
 
 def test_one_request_of_a_line_is_on_the_chip_at_a_time() -> None:
@@ -72,14 +72,14 @@ def test_one_request_of_a_line_is_on_the_chip_at_a_time() -> None:
     a, b = rig.peers
     qps = [qp for qp, _ in same_line(rig, 20)]
     most = 0
-    make_ready = a.adapter.requester.send_engine._make_ready
+    make_ready = a.adapter.send_engine._make_ready
 
-    def noted(qp: object) -> None:
+    def noted(qp: object, wqe: object) -> None:
         nonlocal most
-        most = max(most, sum(each._qp.current is not None for each in qps))
-        make_ready(qp)
+        most = max(most, sum(each._qp.requester.current is not None for each in qps))
+        make_ready(qp, wqe)
 
-    a.adapter.requester.send_engine._make_ready = noted
+    a.adapter.send_engine._make_ready = noted
     rig.run(post_all(rig, qps, *[a.request(WRITE, b, 2000)] * 3), a.collect(60))
     assert most == 1
 
@@ -120,13 +120,13 @@ def test_a_turn_at_the_port_ends_with_the_burst(burst: str, mtu: int, packets: i
     a, b = rig.peers
     qps = [rig.connect(a, b)[0] for _ in range(2)]
     order: list[int] = []
-    segment = a.adapter.requester.send_engine._segment
+    next_packet = a.adapter.send_engine._next_packet
 
-    def noted(qp: object, entry: object) -> object:
+    def noted(qp: object, wqe: object, offset: int) -> object:
         order.append(qp.qpn)
-        return segment(qp, entry)
+        return next_packet(qp, wqe, offset)
 
-    a.adapter.requester.send_engine._segment = noted
+    a.adapter.send_engine._next_packet = noted
     total = 96
     rig.run(post_all(rig, qps, a.request(WRITE, b, total * mtu)), a.collect(2))
     assert len(order) == 2 * total

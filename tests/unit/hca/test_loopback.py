@@ -52,7 +52,7 @@ def test_each_operation_stays_inside_the_adapter(opcode: object, adapter: str) -
     # A read is asked for once; writes and sends are acknowledged at the 32nd packet and the last.
     packets = 2 if length == 8 else 41 if opcode is READ else 42
     assert port.payload_received == length
-    assert port.packets_received == port.loopback.transmitter.packets == packets
+    assert port.packets_received == port.egress.loopback.packets == packets
 
 
 def test_an_atomic_on_the_own_memory_changes_it() -> None:
@@ -70,7 +70,7 @@ def test_two_ports_of_a_node_reach_each_other_over_the_switch() -> None:
     assert succeeded(rig.exchange(qp, a, a.request(WRITE, a, 5000, remote_offset=1 << 20)))
     # A write of five packets and its acknowledgement.
     assert rig.counter("port_xmit_packets") == 5 + 1
-    assert all(not port.loopback.transmitter.packets for port in a.adapter.ports)
+    assert all(not port.egress.loopback.packets for port in a.adapter.ports)
 
 
 def test_room_comes_back_to_where_it_was_taken() -> None:
@@ -85,10 +85,10 @@ def test_room_comes_back_to_where_it_was_taken() -> None:
     rig.run(program(inside, a), program(outside, b), a.collect(8))
     rig.sim.run(until=rig.sim.now + 10**6)
     for port in a.adapter.ports:
-        for transmitter in (port.transmitter, port.loopback.transmitter):
+        for transmitter in (port.transmitter, port.egress.loopback):
             transmitter.credits._collect()
             assert transmitter.credits.available == transmitter.credits.capacity
-        for staging in (port.requests, port.responses):
+        for staging in (port.egress.requests, port.egress.responses):
             staging.slots._collect()
             assert staging.slots.available == staging.slots.capacity
 

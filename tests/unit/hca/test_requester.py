@@ -82,22 +82,21 @@ def outstanding(rig: Rig, requests: list) -> int:
     a, b = rig.peers
     qp, _ = rig.connect(a, b)
     highest, under_way = 0, 0
-    requester = a.adapter.requester
-    engine = requester.send_engine
-    segment, placed = engine._segment, requester._placed
+    requester, engine = a.adapter.requester, a.adapter.send_engine
+    next_packet, responded = engine._next_packet, requester._responded
 
-    def sent(pair: object, entry: object) -> object:
+    def sent(pair: object, wqe: object, offset: int) -> object:
         nonlocal highest, under_way
-        under_way += entry.awaits_response
+        under_way += wqe.awaits_response
         highest = max(highest, under_way)
-        return segment(pair, entry)
+        return next_packet(pair, wqe, offset)
 
-    def finished(port: object, pair: object, entry: object) -> None:
+    def finished(pair: object, wqe: object) -> None:
         nonlocal under_way
-        under_way -= entry.received + 1 == entry.packets
-        placed(port, pair, entry)
+        under_way -= 1
+        responded(pair, wqe)
 
-    engine._segment, requester._placed = sent, finished
+    engine._next_packet, requester._responded = sent, finished
     assert succeeded(rig.exchange(qp, a, *requests))
     assert under_way == 0
     return highest

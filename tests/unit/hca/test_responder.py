@@ -119,9 +119,9 @@ def test_a_read_behind_an_atomic_is_answered_behind_it() -> None:
     a, b = rig.peers
     qp, _ = rig.connect(a, b)
     answers: list[Opcode] = []
-    port = b.adapter.ports[0]
-    stage = port.responses.stage
-    port.responses.stage = lambda packet: answers.append(packet.opcode) or stage(packet)
+    responses = b.adapter.ports[0].egress.responses
+    stage = responses.stage
+    responses.stage = lambda packet: answers.append(packet.opcode) or stage(packet)
     rig.exchange(qp, a, a.request(FETCH_ADD, b), a.request(READ, b), a.request(FETCH_ADD, b))
     assert answers == [
         Opcode.ATOMIC_ACKNOWLEDGE,

@@ -6,9 +6,10 @@ from hcasim.engine import Simulator
 from hcasim.hca import CompletionQueue, QueuePair
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
+from hcasim.hca.queue_pair import ReceiveQueue, ReliableRequester, ReliableResponder
+from hcasim.hca.rings import Ring
 from hcasim.hca.scheduler import Scheduler
 from hcasim.hca.translation import Access, TranslationTables
-from hcasim.hca.work_queue import Ring
 from tests.rig import machine
 from tests.unit.hca.storage import FakeStorage
 
@@ -19,7 +20,8 @@ def queue_pairs(*numbers: int) -> list[QueuePair]:
     tables = TranslationTables(adapter, Icm(sim, "hca", adapter, FakeStorage(sim, 0), local))
     ring = Ring(tables.register(0, 4096, 4096, Access.LOCAL_WRITE), 0, 64, 8)
     cq = CompletionQueue(1, 8, ring)
-    return [QueuePair(number, 1, 0, cq, cq, ring, ring) for number in numbers]
+    halves = ReliableRequester(cq, ring), ReliableResponder(cq, ReceiveQueue(ring))
+    return [QueuePair(number, 1, 0, *halves) for number in numbers]
 
 
 def taken(scheduler: Scheduler) -> list[int]:

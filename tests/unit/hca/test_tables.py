@@ -154,9 +154,9 @@ def test_completions_of_one_queue_keep_their_order_when_their_translations_miss(
     finished: list[tuple[int, int]] = []
     complete = a.adapter.completions._generate
 
-    def noted(cq: object, completion: object, trace: object) -> None:
+    def noted(cq: object, completion: object) -> None:
         finished.append((completion.qpn, completion.wr_id))
-        complete(cq, completion, trace)
+        complete(cq, completion)
 
     a.adapter.completions._generate = noted
 

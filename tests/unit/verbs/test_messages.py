@@ -144,7 +144,7 @@ def test_sequence_numbers_go_round() -> None:
     a, b = rig.peers
     qp, remote = rig.connect(a, b, min_rnr_timer_ps=10**6)
     last = (1 << 24) - 1
-    qp._qp.next_psn = remote._qp.expected_psn = last - 4
+    qp._qp.requester.next_psn = remote._qp.responder.expected_psn = last - 4
 
     def receiver() -> Program:
         yield rig.sim.timeout(10**8)
@@ -162,4 +162,8 @@ def test_sequence_numbers_go_round() -> None:
 
     found, _ = rig.run(sender(), receiver())
     assert statuses(found) == ["SUCCESS"] * 4
-    assert qp._qp.next_psn == remote._qp.expected_psn == (last - 4 + 3 + 5 + 4 + 1) % (last + 1)
+    assert (
+        qp._qp.requester.next_psn
+        == remote._qp.responder.expected_psn
+        == (last - 4 + 3 + 5 + 4 + 1) % (last + 1)
+    )

@@ -3,7 +3,8 @@
 import pytest
 
 from hcasim.hca import Access, Region
-from hcasim.hca.work_queue import Ring, WorkQueueBuffer, send_stride
+from hcasim.hca.rings import Ring, WorkQueueBuffer
+from hcasim.hca.wqe import send_stride
 from tests.rig import SEND, WRITE, Program, Rig, machine, succeeded
 
 PAGE = 4096

@@ -1,0 +1,82 @@
+"""Completion queues as the adapter and the application share them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from hcasim.hca.rings import Ring
+
+
+class Status(Enum):
+    """Completion status; the names are those of libibverbs."""
+
+    SUCCESS = auto()
+    LOC_LEN_ERR = auto()
+    LOC_PROT_ERR = auto()
+    WR_FLUSH_ERR = auto()
+    REM_INV_REQ_ERR = auto()
+    REM_ACCESS_ERR = auto()
+    REM_OP_ERR = auto()
+    RNR_RETRY_EXC_ERR = auto()
+
+
+@dataclass(slots=True)
+class Completion:
+    """What a completion queue entry says.
+
+    Attributes:
+        wr_id: the application's name of the work request.
+        byte_len: bytes received, for a receive.
+        is_receive: whether a receive request has completed.
+        posted: which request of its queue has completed, counted from 1.
+        operation: number of the operation whose duration it ends, or 0.
+        timestamp_ps: when the entry became visible.
+    """
+
+    wr_id: int
+    status: Status
+    qpn: int
+    byte_len: int
+    is_receive: bool
+    posted: int = 0
+    operation: int = 0
+    timestamp_ps: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.status.name} qp {self.qpn}"
+
+
+class CompletionQueue:
+    """A completion queue in host memory; an entry is visible once its write has landed.
+
+    Attributes:
+        depth: entries it can hold.
+        ring: the memory of its entries.
+        entries: what the application has not polled yet.
+        produced: entries written so far.
+        unwritten: what is to be written, oldest first.
+        overrun: whether an entry was lost because the queue was full.
+    """
+
+    def __init__(self, number: int, depth: int, ring: Ring) -> None:
+        self.number = number
+        self.depth = depth
+        self.ring = ring
+        self.produced = 0
+        self.unwritten: deque[Completion] = deque()
+        self.entries: deque[Completion] = deque()
+        self.overrun = False
+        self.on_entry: Callable[[], None] | None = None
+
+    def push(self, completion: Completion, now_ps: int) -> None:
+        """Make an entry visible to the application."""
+        if len(self.entries) >= self.depth:
+            self.overrun = True
+            return
+        completion.timestamp_ps = now_ps
+        self.entries.append(completion)
+        if self.on_entry is not None:
+            self.on_entry()

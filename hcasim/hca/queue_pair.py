@@ -1,0 +1,261 @@
+"""Queue pairs: what the requester and what the responder of a connection owns."""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum, auto
+
+from hcasim.fabric.packet import AtomicEth, Packet, Reth
+from hcasim.hca.completion_queue import CompletionQueue
+from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Region
+from hcasim.hca.wqe import ReceiveWqe, SendWqe
+
+PSN_MODULUS = 1 << 24
+RETRY_FOR_EVER = 7
+
+
+class State(Enum):
+    """State of a queue pair."""
+
+    RESET = auto()
+    RTS = auto()
+    ERR = auto()
+
+
+class ReliableRequester:
+    """The requester's half of a reliable connection, the send queue's context (SQPC).
+
+    Attributes:
+        ring: memory of the send queue.
+        send_queue: entries the adapter has been told of by a doorbell and has not fetched.
+        current: the entry being executed.
+        unacknowledged: entries sent, oldest first, whose completion is still due.
+        next_psn: sequence number of the next message's first packet.
+        since_ack_request: packets sent since one asked for an acknowledgement.
+        outstanding_reads: reads and atomics sent that have not been answered.
+        max_rd_atomic: of those, how many both ends have agreed to.
+        stalled: whether the current entry waits for an earlier read or atomic to end.
+        rnr_retry: tries after the receiver was not ready; 7 is for ever.
+        rnr_waiting: whether it pauses before the next of them.
+    """
+
+    def __init__(self, cq: CompletionQueue, ring: Ring) -> None:
+        self.cq = cq
+        self.ring = ring
+        self.send_queue: deque[SendWqe] = deque()
+        self.current: SendWqe | None = None
+        self.unacknowledged: deque[SendWqe] = deque()
+        self.next_psn = 0
+        self.since_ack_request = 0
+        self.outstanding_reads = 0
+        self.max_rd_atomic = 1
+        self.stalled = False
+        self.rnr_retry = RETRY_FOR_EVER
+        self.rnr_tries = 0
+        self.rnr_waiting = False
+
+    def number(self, wqe: SendWqe) -> None:
+        """Give a message its sequence numbers, unless it is sent again."""
+        if wqe.first_psn < 0:
+            wqe.first_psn = self.next_psn
+            wqe.packets = 1 if wqe.is_atomic else max(1, -(-wqe.length // wqe.segment))
+            self.next_psn = (self.next_psn + wqe.packets) % PSN_MODULUS
+        if wqe.awaits_response:
+            self.outstanding_reads += 1
+
+    def asks_for_acknowledgement(self, last: bool, interval: int) -> bool:
+        """Whether the next packet does: the last of a message, and one of every ``interval``."""
+        self.since_ack_request += 1
+        if last or self.since_ack_request >= interval:
+            self.since_ack_request = 0
+            return True
+        return False
+
+    def acknowledge(self, psn: int) -> None:
+        """Everything up to ``psn`` has been received; what awaits a response still does."""
+        for wqe in self.unacknowledged:
+            if wqe.awaits_response:
+                continue
+            if _behind(psn, wqe.first_psn + wqe.packets - 1):
+                break
+            wqe.responded = True
+        self.rnr_tries = 0
+
+    def refuse(self, psn: int) -> SendWqe | None:
+        """The entry that ``psn`` belongs to has been refused; those before it were received."""
+        for wqe in self.unacknowledged:
+            if not _behind(wqe.first_psn + wqe.packets - 1, psn):
+                return wqe
+            if not wqe.awaits_response:
+                wqe.responded = True
+        return None
+
+    def awaiting(self, psn: int) -> SendWqe | None:
+        """The entry that awaits a response with this sequence number."""
+        for wqe in self.unacknowledged:
+            if wqe.awaits_response and (psn - wqe.first_psn) % PSN_MODULUS < wqe.packets:
+                return wqe
+        return None
+
+    def rewind(self, wqe: SendWqe) -> int:
+        """Take back an entry and all after it, to send them again; return how many."""
+        again = []
+        while self.unacknowledged:
+            last = self.unacknowledged.pop()
+            again.append(last)
+            if last.awaits_response and last.sent:
+                self.outstanding_reads -= 1
+            if last is wqe:
+                break
+        if self.current is not None and self.current not in again:
+            self.send_queue.appendleft(self.current)
+        self.current = None
+        for taken in again:
+            taken.reset()
+        self.send_queue.extendleft(again)
+        self.since_ack_request = 0
+        self.stalled = False
+        return len(again)
+
+    def drain(self) -> list[SendWqe]:
+        """Give up all that is unfinished, oldest first."""
+        if self.current is not None and self.current not in self.unacknowledged:
+            self.unacknowledged.append(self.current)
+        self.current = None
+        drained = [*self.unacknowledged, *self.send_queue]
+        self.unacknowledged.clear()
+        self.send_queue.clear()
+        self.outstanding_reads = 0
+        return drained
+
+
+class ReceiveQueue:
+    """A receive queue: the entries that the adapter has been told of.
+
+    Attributes:
+        ring: memory of the queue.
+    """
+
+    def __init__(self, ring: Ring) -> None:
+        self.ring = ring
+        self._entries: deque[ReceiveWqe] = deque()
+
+    def post(self, wqe: ReceiveWqe) -> None:
+        """Add an entry."""
+        self._entries.append(wqe)
+
+    def take(self) -> ReceiveWqe | None:
+        """The oldest entry, which belongs to a message from now on; None if there is none."""
+        return self._entries.popleft() if self._entries else None
+
+    def drain(self) -> list[ReceiveWqe]:
+        """Give up all entries, oldest first."""
+        drained = [*self._entries]
+        self._entries.clear()
+        return drained
+
+
+class Read:
+    """A read that the responder answers, packet by packet.
+
+    Attributes:
+        region: memory that it reads; None if it reads nothing.
+        sent: packets of the response sent so far.
+    """
+
+    __slots__ = ("header", "qp", "region", "request", "sent")
+
+    def __init__(self, qp: QueuePair, request: Packet, header: Reth, region: Region | None) -> None:
+        self.qp = qp
+        self.request = request
+        self.header = header
+        self.region = region
+        self.sent = 0
+
+
+class Atomic:
+    """An atomic that the responder executes on a word of ``region``."""
+
+    __slots__ = ("header", "qp", "region", "request")
+
+    def __init__(self, qp: QueuePair, request: Packet, header: AtomicEth, region: Region) -> None:
+        self.qp = qp
+        self.request = request
+        self.header = header
+        self.region = region
+
+
+class ReliableResponder:
+    """The responder's half of a reliable connection, the receive queue's context (RQPC).
+
+    Attributes:
+        receive_queue: where sends find their receive entries.
+        rnr_timer_ps: pause that it asks for when no receive entry is there.
+        expected_psn: sequence number of the next packet that it accepts.
+        msn: messages completed so far, modulo 2 ** 24.
+        write_region: memory of the write being received; None if it has no data.
+        write_address: where in it the next packet goes.
+        receiving: receive entry of the send being received.
+        answers: reads, atomics and acknowledgements whose answers keep their order, oldest first.
+    """
+
+    def __init__(self, cq: CompletionQueue, receive_queue: ReceiveQueue) -> None:
+        self.cq = cq
+        self.receive_queue = receive_queue
+        self.rnr_timer_ps = 0
+        self.expected_psn = 0
+        self.msn = 0
+        self.write_region: Region | None = None
+        self.write_address = 0
+        self.receiving: ReceiveWqe | None = None
+        self.answers: deque[Packet | Read | Atomic] = deque()
+
+    def accept(self, packets: int, last: bool) -> None:
+        """Note that packets are in sequence and allowed, and whether they end a message."""
+        self.expected_psn = (self.expected_psn + packets) % PSN_MODULUS
+        if last:
+            self.msn = (self.msn + 1) % PSN_MODULUS
+
+
+class QueuePair:
+    """A queue pair: its number, its connection and the two halves of its context.
+
+    Attributes:
+        port: index of the adapter port it uses.
+        scheduled: whether it is in line at that port.
+    """
+
+    def __init__(
+        self,
+        qpn: int,
+        pd: int,
+        port: int,
+        requester: ReliableRequester,
+        responder: ReliableResponder,
+    ) -> None:
+        self.qpn = qpn
+        self.pd = pd
+        self.port = port
+        self.requester = requester
+        self.responder = responder
+        self.scheduled = False
+        self.state = State.RESET
+        self.mtu = 0
+        self.remote_lid = 0
+        self.remote_qpn = 0
+
+    def __str__(self) -> str:
+        return f"qp {self.qpn}"
+
+    def connect(self, mtu: int, remote_lid: int, remote_qpn: int) -> None:
+        """Make it ready to send to and receive from a remote queue pair."""
+        self.mtu = mtu
+        self.remote_lid = remote_lid
+        self.remote_qpn = remote_qpn
+        self.state = State.RTS
+
+
+def _behind(psn: int, other: int) -> bool:
+    """Whether ``psn`` comes before ``other`` on the circle of sequence numbers."""
+    return (psn - other) % PSN_MODULUS >= PSN_MODULUS // 2

@@ -1,0 +1,88 @@
+"""An arrival gives its turn and its room back exactly once each."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hcasim.fabric import Opcode, Packet
+from hcasim.hca.port import Arrival
+from tests.rig import FETCH_ADD, READ, SEND, WRITE, Rig, machine
+
+
+class Desk:
+    """Stands for the port and for its receive buffer."""
+
+    def __init__(self) -> None:
+        self.sim = self
+        self.now = 0
+        self.calls: list[str] = []
+
+    def go_on(self) -> None:
+        self.calls.append("next")
+
+    def free(self, _packet: Packet, _at_ps: int) -> None:
+        self.calls.append("room")
+
+
+def arrival(desk: Desk) -> Arrival:
+    return Arrival(desk, Packet(Opcode.SEND, 1, 1, 0, 8), desk)
+
+
+@given(order=st.permutations(["finish", "free"]), again=st.sampled_from(["finish", "free"]))
+def test_each_is_given_back_once_in_either_order(order: list[str], again: str) -> None:
+    desk = Desk()
+    held = arrival(desk)
+    for method in order:
+        getattr(held, method)()
+    assert desk.calls == [{"finish": "next", "free": "room"}[method] for method in order]
+    with pytest.raises(AssertionError):
+        getattr(held, again)()
+
+
+OPERATIONS = st.lists(
+    st.tuples(st.sampled_from([WRITE, SEND, READ, FETCH_ADD]), st.sampled_from([0, 8, 3000])),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=25)
+@given(
+    operations=OPERATIONS,
+    receives=st.integers(0, 8),
+    room=st.sampled_from([8, 4096]),
+    rkey=st.sampled_from([None, 999]),
+)
+def test_whatever_comes_of_it_every_packet_leaves_the_port_and_its_buffer(
+    operations: list[Any], receives: int, room: int, rkey: int | None
+) -> None:
+    """Also what is refused, repeated, out of sequence or too long, and what answers that."""
+    rig = Rig(machine())
+    a, b = rig.peers
+    held: dict[int, list[str]] = {}
+
+    def noted(method: Callable[[Arrival], None], word: str) -> Callable[[Arrival], None]:
+        def call(self: Arrival) -> None:
+            held.setdefault(id(self.packet), [self.packet]).append(word)
+            method(self)
+
+        return call
+
+    qp, remote = rig.connect(a, b, rnr_retry=1, min_rnr_timer_ps=1000)
+    rig.run(b.post_receives(remote, *[b.receive(room)] * receives))
+    wrong = {} if rkey is None else {"rkey": rkey}
+    requests = [
+        a.request(opcode, b, 8 if opcode is FETCH_ADD else length, **wrong)
+        for opcode, length in operations
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Arrival, "finish", noted(Arrival.finish, "finish"))
+        patch.setattr(Arrival, "free", noted(Arrival.free, "free"))
+        rig.exchange(qp, a, *requests)
+    assert all(sorted(words[1:]) == ["finish", "free"] for words in held.values())
+    assert len(held) == sum(
+        port.packets_received for node in rig.cluster.nodes for port in node.adapter.ports
+    )
