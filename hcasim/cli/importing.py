@@ -63,7 +63,7 @@ def command(
     """
     from hcasim.catalog import CatalogError
     from hcasim.traces import Source, import_trace, merge
-    from hcasim.traces.faults import few
+    from hcasim.traces.source import few
 
     hints, faults = _hints(given)
     faults += _option_faults(files, output, form)

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from hcasim.traces.record import Count, Number, Record, Text, as_tuple
+Text = Annotated[str, Field(min_length=1)]
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+
+
+def as_tuple(value: object) -> object:
+    """Return a list of JSON as a record keeps it."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+class Record(BaseModel):
+    """A line, or a part of one: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Tool(Record):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hcasim.ground.errors import CatalogError
-from hcasim.traces.files import Trace
+from hcasim.ground.faults import shown
+from hcasim.traces.document import Trace
 from hcasim.traces.header import Device, Header, Port, Tool
-from hcasim.traces.reading import shown
 from hcasim.traces.schema import End, Failure, Point
 from hcasim.traces.source import Source
 

@@ -9,13 +9,19 @@ from dataclasses import replace
 from typing import Literal
 
 from hcasim.ground.errors import CatalogError, one_of
-from hcasim.traces import netpipe, netpipe_terminal, osu, osu_table, perftest, perftest_table
-from hcasim.traces.files import Trace, parse_trace
+from hcasim.traces.document import Trace, parse_trace
 from hcasim.traces.header import Header
 from hcasim.traces.imported import Imported, described
-from hcasim.traces.osu_titles import TITLE
-from hcasim.traces.perftest_json import read_perftest_json
-from hcasim.traces.reading import Hints, is_number, known_word
+from hcasim.traces.netpipe.np_out import first_row, read_netpipe
+from hcasim.traces.netpipe.terminal import TERMINAL
+from hcasim.traces.osu import table as osu_table
+from hcasim.traces.osu.text import read_osu
+from hcasim.traces.osu.titles import TITLE
+from hcasim.traces.perftest import table as perftest_table
+from hcasim.traces.perftest.json import read_perftest_json
+from hcasim.traces.perftest.text import TITLE as PERFTEST_TITLE
+from hcasim.traces.perftest.text import read_perftest
+from hcasim.traces.printed import Hints, is_number, known_word
 from hcasim.traces.schema import End
 from hcasim.traces.source import Source
 
@@ -35,16 +41,16 @@ _MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("perftest-json", re.compile(r'\s*\{?\s*"?(test_info|results)"?\s*:\s*\{').match),
     (
         "perftest",
-        lambda line: perftest.TITLE.fullmatch(line) or perftest_table.is_head(line),
+        lambda line: PERFTEST_TITLE.fullmatch(line) or perftest_table.is_head(line),
     ),
     ("osu", lambda line: TITLE.fullmatch(line) or osu_table.is_head(line)),
-    (_TERMINAL, netpipe_terminal.TERMINAL.fullmatch),
+    (_TERMINAL, TERMINAL.fullmatch),
 )
 _READERS: dict[str, Callable[[Source, Hints], Imported]] = {
-    "perftest": perftest.read_perftest,
+    "perftest": read_perftest,
     "perftest-json": read_perftest_json,
-    "osu": osu.read_osu,
-    "netpipe": netpipe.read_netpipe,
+    "osu": read_osu,
+    "netpipe": read_netpipe,
 }
 
 
@@ -98,7 +104,7 @@ def sniff(source: Source, form: str = "") -> str:
         for kind, is_marked in _MARKS:
             if kind not in marks and is_marked(line):
                 marks[kind] = number
-    if row := netpipe.first_row(source):
+    if row := first_row(source):
         marks["netpipe"] = row
     elif not marks and _is_table(source):
         marks["netpipe"] = 1

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from hcasim.ground.quantities import QUANTITIES
-from hcasim.traces.header import Header
-from hcasim.traces.record import Count, Number, Record, Text, as_tuple
+from hcasim.traces.header import Count, Header, Number, Record, Text, as_tuple
 
 SCHEMA = "hcasim-trace"
 VERSION = 1

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 
 from hcasim.ground.errors import CatalogError
 
+CUT = "the output was cut short; --partial takes what is there"
+OPEN = (
+    "found a last line without a newline, which may be cut: add one if it is whole, "
+    "or --partial goes without it"
+)
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # What Open MPI's mpirun puts before each line: --timestamp-output, --tag-output, and since version
 # 5 the name of the job.
@@ -17,6 +23,9 @@ _TAG = re.compile(
     r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4} ?)?"
     r"\[(?:[\w.-]+@)?[0-9]+,[0-9]+\]<std(?:out|err)>: ?"
 )
+_MANY = 20
+_SAID = 10
+"""Faults of one file that are said if there are more than those."""
 _PACKED = {
     b"\x1f\x8b": ("gzip", "gunzip"),
     b"\xfd7zXZ\0": ("xz", "unxz"),
@@ -88,6 +97,27 @@ class Source:
     def fault(self, line: int, reason: object) -> str:
         """Say what is wrong with a line, counted from 1."""
         return f"{self.name}:{line}: {reason}"
+
+    def fault_or_cut(self, line: int, reason: object) -> str:
+        """Say what is wrong with a line, and that it was cut if nothing ends it."""
+        told = self.fault(line, reason)
+        return told if "--partial" in told or not self.is_open(line) else f"{told}: {CUT}"
+
+
+def few(name: str, faults: Sequence[str]) -> list[str]:
+    """Return what is said of a file in which more is wrong than a reader can use.
+
+    Parameters:
+        name: of the file.
+        faults: all that was found.
+    """
+    if len(faults) <= _MANY:
+        return list(faults)
+    said, left = faults[:_SAID], faults[_SAID:]
+    start = f"{name}:"
+    lines = {one.removeprefix(start).partition(":")[0] for one in left if one.startswith(start)}
+    more = "1 more line" if len(lines) == 1 else f"{len(lines)} more lines"
+    return [*said, f"{name}: ... and {more} that cannot be read"]
 
 
 def with_newlines(text: str) -> str:

@@ -21,7 +21,7 @@ from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, resolve
 from hcasim.ground.errors import display
 from hcasim.ground.printable import printable
 from hcasim.traces import Trace, read_trace
-from hcasim.traces.faults import few
+from hcasim.traces.source import few
 
 
 @dataclass(frozen=True)

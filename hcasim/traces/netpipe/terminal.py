@@ -8,11 +8,11 @@ from decimal import Decimal
 from itertools import pairwise
 
 from hcasim.ground.errors import CatalogError
-from hcasim.traces.cut import CUT, with_cut
+from hcasim.ground.faults import shown
 from hcasim.traces.imported import Imported
-from hcasim.traces.netpipe_rows import Form, Row, add, fit_together, repeated
-from hcasim.traces.reading import Hints, Unreadable, count, figure, is_row, shown
-from hcasim.traces.source import Source
+from hcasim.traces.netpipe.rows import Form, Row, add, fit_together, repeated
+from hcasim.traces.printed import Hints, Unreadable, count, figure, is_row
+from hcasim.traces.source import CUT, Source
 
 TERMINAL = re.compile(
     r"\s*(?P<number>[0-9]+):\s+(?P<size>\S+)\s+(?P<size_unit>bytes|B|KB|MB|GB|TB)\s+"
@@ -81,7 +81,7 @@ def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hint
             if hints.partial and source.is_open(number):
                 found.went_without(number)
             else:
-                faults.append(with_cut(source, number, error))
+                faults.append(source.fault_or_cut(number, error))
     faults += repeated(source, rows)
     if faults:
         raise CatalogError(faults)

@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass, field
 
 from hcasim.ground.errors import CatalogError, one_of
-from hcasim.traces.cut import CUT, with_cut
+from hcasim.ground.faults import shown
 from hcasim.traces.imported import Imported
-from hcasim.traces.perftest_figures import bandwidth, latency
-from hcasim.traces.perftest_run import WORKLOADS, Run
-from hcasim.traces.perftest_table import Listing, is_head, read_columns, sampled, times_of
-from hcasim.traces.reading import (
+from hcasim.traces.perftest.figures import bandwidth, latency
+from hcasim.traces.perftest.run import WORKLOADS, Run
+from hcasim.traces.perftest.table import Listing, is_head, read_columns, sampled, times_of
+from hcasim.traces.printed import (
     Figure,
     Hints,
     Unreadable,
@@ -24,10 +24,9 @@ from hcasim.traces.reading import (
     count,
     figure,
     is_row,
-    shown,
 )
 from hcasim.traces.schema import Failure, Measured, Point
-from hcasim.traces.source import Source
+from hcasim.traces.source import CUT, Source
 
 TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
 _OTHER_TITLE = re.compile(r" {4,}(\S.* Test)\s*")
@@ -82,7 +81,7 @@ def read_perftest(source: Source, hints: Hints) -> Imported:
             if hints.partial and number == len(source.lines):
                 reader.found.went_without(number)
             else:
-                reader.faults.append(with_cut(source, number, error))
+                reader.faults.append(source.fault_or_cut(number, error))
     return reader.finished()
 
 

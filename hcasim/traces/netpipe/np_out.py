@@ -18,12 +18,20 @@ import re
 from collections.abc import Sequence
 
 from hcasim.ground.errors import CatalogError, one_of
-from hcasim.traces.cut import OPEN, is_cut, same_decimals, with_cut
 from hcasim.traces.imported import Imported
-from hcasim.traces.netpipe_rows import WORKLOADS, Form, Row, add, fit_together, repeated
-from hcasim.traces.netpipe_terminal import TERMINAL, read_terminal
-from hcasim.traces.reading import Figure, Hints, Unreadable, check_workload, count, figure
-from hcasim.traces.source import Source
+from hcasim.traces.netpipe.rows import WORKLOADS, Form, Row, add, fit_together, repeated
+from hcasim.traces.netpipe.terminal import TERMINAL, read_terminal
+from hcasim.traces.printed import (
+    Figure,
+    Hints,
+    Unreadable,
+    check_workload,
+    count,
+    figure,
+    is_cut,
+    same_decimals,
+)
+from hcasim.traces.source import OPEN, Source
 
 _NUMBERS = re.compile(r"\s*-?[0-9][0-9.e+-]*(?:\s+-?[0-9][0-9.e+-]*)+\s*", re.ASCII)
 _MODEST = 3
@@ -111,7 +119,7 @@ def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints
             if hints.partial and number == lines[-1][0]:
                 found.went_without(number)
             else:
-                faults.append(with_cut(source, number, error))
+                faults.append(source.fault_or_cut(number, error))
     if not faults and (cut := same_decimals(rows)):
         if hints.partial:
             found.went_without(rows.pop()[0])

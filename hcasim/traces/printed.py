@@ -1,4 +1,4 @@
-"""What the importers share: the source, its figures, and how a fault is said."""
+"""Numbers as tools print them, and what a user knows that they do not print."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from decimal import Decimal
 from itertools import pairwise
 
 from hcasim.ground.errors import CatalogError, nearest, one_of
+from hcasim.ground.faults import shown
 from hcasim.traces.schema import UNITS, Measured, Statistics
+from hcasim.traces.source import CUT
 
 _FIGURE = re.compile(r"[0-9]+(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)
 _COUNT = re.compile(r"[0-9]{1,15}", re.ASCII)
 _LONGEST = 40
-_SHOWN = 60
 
 UNIT_FACTORS: dict[str, tuple[str, Decimal]] = {
     "ns": ("latency", Decimal(1)),
@@ -121,9 +122,36 @@ def is_number(word: str) -> bool:
     return True
 
 
-def shown(text: str) -> str:
-    """Quote what was found, and not more of it than a line can hold."""
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+def is_cut(above: Sequence[Figure] | None, last: Sequence[Figure]) -> bool:
+    """Whether the end of a line without a newline may be missing.
+
+    A tool prints as many decimals in each line of a table.
+
+    Parameters:
+        above: the figures of another line of the table, if there is one.
+        last: those of the line.
+    """
+    whole = above is not None and _decimals(above) == _decimals(last)
+    return not (whole and last[-1].decimals)
+
+
+def same_decimals(rows: Sequence[tuple[int, Sequence[Figure]]]) -> tuple[int, str] | None:
+    """Find a line whose last figure was cut.
+
+    Parameters:
+        rows: line and figures of each row of a table.
+    """
+    if len(rows) < 2:
+        return None
+    line, last = rows[-1]
+    above = rows[-2][1]
+    if len(last) == len(above) and _decimals(last) != _decimals(above):
+        return line, f"found {shown(last[-1].text)} with fewer or more decimals than above: {CUT}"
+    return None
+
+
+def _decimals(row: Sequence[Figure]) -> list[int]:
+    return [one.decimals for one in row]
 
 
 def agree(one: tuple[Decimal, Decimal], other: tuple[Decimal, Decimal]) -> bool:

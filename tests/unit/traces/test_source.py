@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.traces.faults import few
+from hcasim.traces.source import few
 
 
 def test_up_to_twenty_faults_are_all_said() -> None:

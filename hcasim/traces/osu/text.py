@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass, field
 
 from hcasim.ground.errors import CatalogError, one_of
-from hcasim.traces.cut import CUT, OPEN, is_cut, same_decimals, with_cut
+from hcasim.ground.faults import shown
 from hcasim.traces.header import Device, Port
 from hcasim.traces.imported import Imported
-from hcasim.traces.osu_table import is_head, quantities, read_columns
-from hcasim.traces.osu_titles import ACCELERATED, NAMES, TITLE, WITHOUT_SIZES, WORKLOADS
-from hcasim.traces.reading import (
+from hcasim.traces.osu.table import is_head, quantities, read_columns
+from hcasim.traces.osu.titles import ACCELERATED, NAMES, TITLE, WITHOUT_SIZES, WORKLOADS
+from hcasim.traces.printed import (
     Figure,
     Hints,
     Unreadable,
@@ -22,10 +22,11 @@ from hcasim.traces.reading import (
     check_workload,
     count,
     figure,
-    shown,
+    is_cut,
+    same_decimals,
 )
 from hcasim.traces.schema import Failure, Point
-from hcasim.traces.source import Source
+from hcasim.traces.source import CUT, OPEN, Source
 
 _PAIRS = re.compile(r"\s*#?\s*\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
 _SETUP = re.compile(r"\s*#\s*(Window creation|Synchronization|Rank 0 Memory on|Send Buffer on)\b.*")
@@ -64,7 +65,7 @@ def read_osu(source: Source, hints: Hints) -> Imported:
             else:
                 if reader.table is not None:
                     reader.table.faulty = True
-                reader.faults.append(with_cut(source, number, error))
+                reader.faults.append(source.fault_or_cut(number, error))
     return reader.finished()
 
 

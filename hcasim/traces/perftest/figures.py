@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from hcasim.traces.perftest_run import Run
-from hcasim.traces.reading import (
+from hcasim.traces.perftest.run import Run
+from hcasim.traces.printed import (
     Figure,
     Hints,
     Quantity,

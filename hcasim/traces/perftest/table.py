@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from hcasim.ground.errors import one_of
-from hcasim.traces.perftest_figures import unit_of
-from hcasim.traces.reading import Figure, Hints, Unreadable, agree, shown
+from hcasim.ground.faults import shown
+from hcasim.traces.perftest.figures import unit_of
+from hcasim.traces.printed import Figure, Hints, Unreadable, agree
 from hcasim.traces.schema import Measured
 
 _HEAD = re.compile(r"\s*#bytes\s.*")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from hcasim.ground.faults import shown
 from hcasim.traces.header import Device, Port
-from hcasim.traces.reading import Hints, Unreadable, shown
+from hcasim.traces.printed import Hints, Unreadable
 
 _TITLE = re.compile(
     r"(?P<verb>Send|RDMA_Write|RDMA_Read|Atomic)(?P<imm>_imm)?"

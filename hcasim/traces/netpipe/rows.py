@@ -9,7 +9,7 @@ from decimal import Decimal
 from hcasim.ground.errors import CatalogError
 from hcasim.traces.header import Device, Port
 from hcasim.traces.imported import Imported
-from hcasim.traces.reading import UNIT_FACTORS, Figure, Hints, Quantity, agree
+from hcasim.traces.printed import UNIT_FACTORS, Figure, Hints, Quantity, agree
 from hcasim.traces.schema import Point
 from hcasim.traces.source import Source
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from hcasim.traces.osu_titles import HALF_ROUND_TRIPS
-from hcasim.traces.reading import Figure, Quantity, Unreadable, agree, ordered, shown
+from hcasim.ground.faults import shown
+from hcasim.traces.osu.titles import HALF_ROUND_TRIPS
+from hcasim.traces.printed import Figure, Quantity, Unreadable, agree, ordered
 from hcasim.traces.schema import Measured
 
 # Pages and editors take the number sign for a mark of their own; then a unit tells the head.

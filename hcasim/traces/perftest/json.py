@@ -10,10 +10,11 @@ import re
 from dataclasses import dataclass
 
 from hcasim.ground.errors import CatalogError, one_of
+from hcasim.ground.faults import shown
 from hcasim.traces.imported import Imported
-from hcasim.traces.perftest_figures import UNITS, bandwidth, fitting_units, latency
-from hcasim.traces.perftest_run import WORKLOADS, Run
-from hcasim.traces.reading import (
+from hcasim.traces.perftest.figures import UNITS, bandwidth, fitting_units, latency
+from hcasim.traces.perftest.run import WORKLOADS, Run
+from hcasim.traces.printed import (
     Hints,
     Unreadable,
     check_title,
@@ -21,7 +22,6 @@ from hcasim.traces.reading import (
     count,
     figure,
     known_word,
-    shown,
 )
 from hcasim.traces.schema import Measured, Point
 from hcasim.traces.source import Source

@@ -1,4 +1,4 @@
-"""Traces as files: read with every fault named by its line, and written."""
+"""A trace as JSON Lines: read with every fault named by its line, and written."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from hcasim.ground.errors import CatalogError, display, one_of
-from hcasim.ground.faults import told
-from hcasim.traces.header import Header
-from hcasim.traces.reading import shown
-from hcasim.traces.record import Record
+from hcasim.ground.faults import shown, told
+from hcasim.traces.header import Header, Record
 from hcasim.traces.schema import RECORDS, SCHEMA, VERSION, End, Failure, Point, to_dict
 from hcasim.traces.source import binary, with_newlines
 

@@ -1,0 +1,1 @@
+"""What NetPIPE writes: its file np.out, and its terminal output."""

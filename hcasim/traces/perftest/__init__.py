@@ -1,0 +1,1 @@
+"""What linux-rdma/perftest prints: its text and its JSON."""
