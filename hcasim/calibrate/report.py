@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from hcasim import __version__
@@ -85,14 +85,14 @@ class FitReport:
         for path, entry in self.fit.entries.items():
             one = found[entry.tied_to or path]
             low, high = one.interval
-            entries[path] = replace(
-                entry,
-                value=one.raw(one.value),
-                interval=(one.raw(low), one.raw(high)),
-                claims=one.claims,
-                verdict=_freed(ties[path]) if entry.tied_to else one.judgement,
-            )
-        return replace(self.fit, entries=entries)
+            changes = {
+                "value": one.raw(one.value),
+                "interval": (one.raw(low), one.raw(high)),
+                "claims": one.claims,
+                "verdict": _freed(ties[path]) if entry.tied_to else one.judgement,
+            }
+            entries[path] = entry.model_copy(update=changes)
+        return self.fit.model_copy(update={"entries": entries})
 
     def render(self) -> str:
         """Return the text of the file of the fit."""

@@ -1,7 +1,7 @@
 """The catalogue of hardware and experiments: from ids to frozen, validated descriptions."""
 
 from hcasim.catalog.adapter import Adapter, Cache, PcieDevice, PcixDevice
-from hcasim.catalog.fits import Fit, FittedValue, fit_path, load_fit, render_fit
+from hcasim.catalog.fits import Fit, FittedValue, load_fit, render_fit
 from hcasim.catalog.folders import KINDS, MODELS, data_path, find_file, list_ids
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import MTUS, EthernetLink, InfinibandLink, Link
@@ -53,7 +53,6 @@ __all__ = [
     "file_schema",
     "find_file",
     "find_kind",
-    "fit_path",
     "format_size",
     "format_time",
     "list_ids",

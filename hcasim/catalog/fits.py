@@ -1,81 +1,187 @@
-"""Fitted values: the files below calibration/fits/ that fill the leaves marked `fitted`."""
+"""Fits: values that a calibration has found, what determined them, and how they were made."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
-from hcasim.catalog.folders import data_path, find_file
-from hcasim.ground.errors import CatalogError, display, nearest, one_of
-from hcasim.ground.printable import printable
-from hcasim.ground.toml import read_toml
-
-_ENTRY_KEYS = (
-    "value",
-    "tied_to",
-    "interval",
-    "bounds",
-    "start",
-    "claims",
-    "verdict",
-    "note",
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    ValidationError,
+    field_validator,
+    model_validator,
 )
-_PAIRS = ("interval", "bounds")
-_FREE_KEYS = ("interval", "bounds", "start", "claims")
-_FILE_KEYS = ("id", "title", "notes")
+
+from hcasim.catalog.folders import find_file
+from hcasim.ground.errors import CatalogError, display, nearest
+from hcasim.ground.faults import told, without_faults
+from hcasim.ground.toml import read_toml, render_toml
+
+Count = Annotated[StrictInt, Field(ge=0)]
+Share = Annotated[StrictFloat, Field(ge=0)]
+LossName = Literal["linear", "soft_l1", "huber"]
+IntervalKind = Literal["profile", "bootstrap", "linear"]
+
+_OF_A_LEADER = ("interval", "bounds", "start", "claims", "samples", "multiple")
 
 
-@dataclass(frozen=True)
-class FittedValue:
-    """One entry of a fit, still as text.
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FittedValue(_Record):
+    """One value of a fit, still as text.
 
     Parameters:
         value: the value with its unit.
+        tied_to: path of the entry that this one follows, in place of a value; what that entry
+            says then holds for this one, too.
         interval: lowest and highest plausible value with units, if it is known.
-        bounds: lowest and highest value that a calibration may try, with units.
-        start: the value from which a calibration sets out; the middle of the bounds without it.
-        claims: what determined the value.
+        bounds: lowest and highest value that a search may try, with units.
+        start: the value from which a search sets out; the middle of the bounds without it.
+        multiple: a search tries multiples of this, in base units.
+        claims: what determined the value: statements, or curves of traces.
         verdict: whether the data determine it.
-        note: what a reader should know, such as that it is not identifiable.
-        tied_to: path of the entry that this one follows.
-        multiple: a calibration tries multiples of this, in base units; files do not hold it.
+        note: what a reader should know.
+        samples: values that the data allow, in base units; of all entries those at the same place
+            belong together.
     """
 
-    value: object
-    interval: tuple[object, object] | None = None
-    claims: tuple[str, ...] = ()
-    note: str = ""
+    value: Any = None
     tied_to: str = ""
-    bounds: tuple[object, object] | None = None
-    start: object = None
+    interval: tuple[Any, Any] | None = None
+    bounds: tuple[Any, Any] | None = None
+    start: Any = None
+    multiple: Annotated[StrictInt, Field(ge=1)] = 1
+    claims: tuple[str, ...] = ()
     verdict: str = ""
-    multiple: int = 1
+    note: str = ""
+    samples: tuple[StrictInt, ...] = ()
+
+    @model_validator(mode="after")
+    def _has_a_value_or_a_tie(self) -> Self:
+        if (self.value is None) == (not self.tied_to):
+            found = "both" if self.tied_to else "neither"
+            raise ValueError(f"found {found}; allowed: value or tied_to")
+        own = [name for name in _OF_A_LEADER if self.tied_to and name in self.model_fields_set]
+        if own:
+            raise ValueError(f"found {', '.join(own)}, but a tied entry has that of its leader")
+        return self
 
 
-@dataclass(frozen=True)
-class Fit:
-    """The result of one calibration.
+class FittedTrace(_Record):
+    """A trace that a fit was made from."""
+
+    name: str
+    sha256: str
+    tool: str
+    device: str
+    points: Count
+
+
+class FittedCurve(_Record):
+    """How well a curve of the traces is met; errors are relative and signed."""
+
+    curve: str
+    role: Literal["fitted", "held out"]
+    points: Count
+    mean_error_percent: StrictFloat
+    worst_error_percent: StrictFloat
+    rms_deviations: Share
+
+
+class Made(_Record):
+    """How a fit to traces was made."""
+
+    hcasim: str
+    command: str
+    testbed: str
+    adapter: str
+    mtu: StrictInt
+    no_switch: StrictBool
+    seed: Count
+    loss: LossName
+    floor_percent: Share
+    intervals: IntervalKind
+    converged: StrictBool
+    evaluations: Count
+    observations: Count
+    held_out: Count
+    cost: Share
+    inflation: Share
+    # At the end of a file, so that one that was cut off lacks something.
+    notes: tuple[str, ...]
+
+
+class Fit(_Record):
+    """The result of a search, to claims of papers or to traces, as a file holds it.
 
     Parameters:
-        id: the file name without its suffix.
+        id: of a fit to claims the testbed or paper.
         title: what was fitted, in plain words.
         notes: method and caveats.
-        file: where it was read from.
-        entries: by path, such as "adapters.mt25208.send.latency".
+        claims: the statements that all of it was fitted to.
+        entries: the values by path, such as "adapters.mt25208.send.latency".
+        settings: what-if settings of the machine that was fitted, by the path of a fit.
+        traces: what it was fitted to.
+        curves: how well each is met, and whether it was fitted or held out.
+        made: how a fit to traces was made.
     """
 
     id: str
-    title: str
-    notes: str
-    file: Path
-    entries: Mapping[str, FittedValue]
+    title: str = ""
+    notes: str = ""
+    claims: tuple[str, ...] = ()
+    entries: dict[str, FittedValue] = {}
+    settings: Annotated[dict[str, str], Field(min_length=1)] = {}
+    traces: tuple[FittedTrace, ...] = ()
+    curves: tuple[FittedCurve, ...] = ()
+    made: Made | None = None
+    _file: Path = PrivateAttr(Path())
 
+    @classmethod
+    def at(cls, file: Path, contents: Mapping[str, Any]) -> Self:
+        """Return a fit that belongs in a file.
 
-def fit_path(identifier: str) -> Path:
-    """Return the file of a fit, which need not exist."""
-    return data_path("calibration", "fits", f"{identifier}.toml")
+        Raises:
+            ValidationError: the contents are none of a fit.
+        """
+        fit = cls.model_validate(contents)
+        fit._file = file
+        return fit
+
+    @property
+    def file(self) -> Path:
+        """Where it was read from, for messages."""
+        return self._file
+
+    @field_validator("entries")
+    @classmethod
+    def _follow(cls, entries: dict[str, FittedValue]) -> dict[str, FittedValue]:
+        """Give each tied entry what its leader says."""
+        return {
+            path: entries[one.tied_to].model_copy(
+                update={"tied_to": one.tied_to, "verdict": one.verdict, "note": one.note}
+            )
+            if one.tied_to in entries
+            else one
+            for path, one in entries.items()
+        }
+
+    @model_validator(mode="after")
+    def _says_how_it_was_made(self) -> Self:
+        parts = {name: bool(getattr(self, name)) for name in ("traces", "curves", "made")}
+        if (any(parts.values()) or self.settings) and not all(parts.values()):
+            lacking = ", ".join(name for name, there in parts.items() if not there)
+            raise ValueError(f"found a fit to traces without {lacking}")
+        return self
 
 
 def load_fit(name: str) -> Fit:
@@ -105,87 +211,38 @@ def parse_fit(identifier: str, file: Path, table: Mapping[str, Any]) -> Fit:
     Raises:
         CatalogError: with every fault of the file.
     """
-    where = display(file)
-    faults: list[str] = []
+    _, faults = check_fit(file, table)
     if table.get("id") != identifier:
-        faults.append(f"{where}: id: found {table.get('id')!r}; allowed: {identifier!r}")
-    for key in ("title", "notes"):
-        if not isinstance(table.get(key, ""), str):
-            faults.append(f"{where}: {key}: found {table[key]!r}; allowed: text")
-    found: dict[str, Mapping[str, Any]] = {}
-    for key, value in table.items():
-        if key not in _FILE_KEYS:
-            _collect(where, key, value, found, faults)
-    entries: dict[str, FittedValue] = {}
-    for path, raw in found.items():
-        origin = raw
-        target = raw.get("tied_to")
-        if target is not None:
-            origin = found.get(target, {}) if isinstance(target, str) else {}
-            if "value" not in origin:
-                names = [name for name, item in found.items() if "value" in item]
-                faults.append(
-                    f"{where}: {path}.tied_to: found {target!r}; allowed: an entry with a value"
-                    f"{nearest(str(target), names)}"
-                )
-                continue
-        interval, bounds = (_pair(origin.get(key)) for key in _PAIRS)
-        entries[path] = FittedValue(
-            value=origin["value"],
-            interval=interval,
-            claims=tuple(origin.get("claims", ())),
-            note=raw.get("note", ""),
-            tied_to=target or "",
-            bounds=bounds,
-            start=origin.get("start"),
-            verdict=raw.get("verdict", ""),
-        )
+        faults.append(f"{display(file)}: id: found {table.get('id')!r}; allowed: {identifier!r}")
     if faults:
         raise CatalogError(faults)
-    return Fit(identifier, table.get("title", ""), table.get("notes", ""), file, entries)
+    return Fit.at(file, table)
 
 
-def _collect(
-    where: str, path: str, value: object, found: dict[str, Mapping[str, Any]], faults: list[str]
-) -> None:
-    if not isinstance(value, dict):
-        faults.append(
-            f"{where}: {path}: found {value!r}; allowed: a table with value or tied_to, "
-            f"or one of the keys {one_of(_FILE_KEYS)}"
-        )
-        return
-    if not ("value" in value or "tied_to" in value):
-        for key, child in value.items():
-            _collect(where, f"{path}.{key}", child, found, faults)
-        return
-    before = len(faults)
-    for key in value:
-        if key not in _ENTRY_KEYS:
-            faults.append(
-                f"{where}: {path}.{key}: unknown key; allowed: {one_of(_ENTRY_KEYS)}"
-                f"{nearest(key, _ENTRY_KEYS)}"
+def check_fit(file: Path, table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
+    """Return what is sound of the contents of a fit's file, and every fault of their form."""
+    sound, faults = table, []
+    try:
+        Fit.at(file, table)
+    except ValidationError as error:
+        sound = without_faults(error, table)
+        faults = told(error, [Fit], table, f"{display(file)}: ")
+    if "entries" in sound:
+        faults += _loose_ties(display(file), sound["entries"], table["entries"])
+    return sound, faults
+
+
+def _loose_ties(
+    where: str, entries: Mapping[str, Any], written: Mapping[str, Any]
+) -> Iterator[str]:
+    leaders = [path for path, one in written.items() if path not in entries or "value" in one]
+    for path, one in entries.items():
+        target = one.get("tied_to", "")
+        if target and target not in leaders:
+            yield (
+                f"{where}: entries.{path}.tied_to: found {target!r}; "
+                f"allowed: an entry with a value{nearest(target, leaders)}"
             )
-    if "value" in value and "tied_to" in value:
-        faults.append(f"{where}: {path}: found value and tied_to; allowed: one of them")
-    for key in _FREE_KEYS:
-        if "tied_to" in value and key in value:
-            faults.append(f"{where}: {path}.{key}: found, but a tied entry has that of its leader")
-    for key in _PAIRS:
-        pair = value.get(key)
-        if pair is not None and not (isinstance(pair, list) and len(pair) == 2):
-            faults.append(f"{where}: {path}.{key}: found {pair!r}; allowed: [lowest, highest]")
-    claims = value.get("claims", [])
-    if not (isinstance(claims, list) and all(isinstance(claim, str) for claim in claims)):
-        faults.append(f"{where}: {path}.claims: found {claims!r}; allowed: a list of claim ids")
-    for key in ("verdict", "note"):
-        if not isinstance(value.get(key, ""), str):
-            faults.append(f"{where}: {path}.{key}: found {value[key]!r}; allowed: text")
-    if len(faults) == before:
-        found[path] = value
-
-
-def _pair(value: Any) -> tuple[object, object] | None:
-    return None if value is None else (value[0], value[1])
 
 
 def render_fit(fit: Fit, header: Iterable[str] = ()) -> str:
@@ -198,48 +255,9 @@ def render_fit(fit: Fit, header: Iterable[str] = ()) -> str:
     Returns:
         TOML text, the same for the same fit.
     """
-    comment = [f"# {printable(line)}".rstrip() for line in header]
-    lines = [*comment, ""] if comment else []
-    lines += [f"{key} = {_toml(getattr(fit, key))}" for key in _FILE_KEYS]
-    sections: dict[str, list[str]] = {}
+    table = fit.model_dump(exclude_defaults=True)
     for path, entry in fit.entries.items():
-        head, _, name = path.rpartition(".")
-        sections.setdefault(head, []).append(f"{name} = {_entry(entry)}")
-    for head, entries in sections.items():
-        lines += ["", f"[{head}]", *entries]
-    return "\n".join(lines) + "\n"
-
-
-def _entry(entry: FittedValue) -> str:
-    items: dict[str, object] = {"value": entry.value}
-    if entry.tied_to:
-        items = {"tied_to": entry.tied_to}
-    else:
-        if entry.interval is not None:
-            items["interval"] = list(entry.interval)
-        if entry.bounds is not None:
-            items["bounds"] = list(entry.bounds)
-        if entry.start is not None:
-            items["start"] = entry.start
-        if entry.claims:
-            items["claims"] = list(entry.claims)
-    if entry.verdict:
-        items["verdict"] = entry.verdict
-    if entry.note:
-        items["note"] = entry.note
-    return f"{{ {', '.join(f'{key} = {_toml(value)}' for key, value in items.items())} }}"
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(_toml(item) for item in value)}]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
-        return str(value)
-    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(f"\\u{ord(c):04x}" if _control(c) else c for c in escaped) + '"'
-
-
-def _control(character: str) -> bool:
-    return character < " " or character == "\x7f"
+        if entry.tied_to:
+            for name in ("value", *_OF_A_LEADER):
+                table["entries"][path].pop(name, None)
+    return render_toml(table, header)

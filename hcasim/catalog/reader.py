@@ -191,14 +191,16 @@ class Reader:
             _LEAF.validate_python(raw)
         except ValidationError as error:
             faults = told(error, LEAVES, raw, f"{where}.", partial(_wanted_of_leaf, key))
-        fitted = FittedValue(raw.get("value"), claims=tuple(raw.get("claims", ())))
+        fitted = FittedValue.model_construct(
+            value=raw.get("value"), claims=tuple(raw.get("claims", ()))
+        )
         source = str(raw.get("source"))
         if raw.get("evidence") == "fitted" and isinstance(raw.get("fit"), str):
             fit = self.fit(raw["fit"], where)
             if isinstance(fit, Wrong):
                 return Wrong(*faults, *fit.faults)
             name, said = self.fit_key(path), where
-            where = f"{display(fit.file)}: {name}"
+            where = f"{display(fit.file)}: entries.{name}"
             if name not in fit.entries:
                 close = nearest(name, fit.entries)
                 return Wrong(f"{where}: missing, but {said} is fitted{close}")
@@ -249,7 +251,7 @@ class Reader:
         for name in fit.entries:
             if name.startswith(prefix) and name not in known:
                 close = nearest(name, known)
-                yield f"{display(fit.file)}: {name}: unknown parameter{close}"
+                yield f"{display(fit.file)}: entries.{name}: unknown parameter{close}"
 
 
 def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | None:

@@ -79,7 +79,7 @@ def blamed(
         if calibration is None or not own:
             found.append(fault)
             continue
-        where = f"{display(calibration.fit.file)}: {', '.join(own)}"
+        where = f"{display(calibration.file)}: {', '.join(own)}"
         words = ", ".join(path for path in paths if path in by_hand)
         found.append(f"{where}{f', with --set {words}' if words else ''}: {rest}")
     return found
@@ -95,7 +95,7 @@ def note_foreign(calibration: Calibration, testbed: str, adapter: str) -> None:
 
     foreign = calibration.foreign(testbed, adapter)
     if foreign:
-        file, paths = display(calibration.fit.file), ", ".join(foreign)
+        file, paths = display(calibration.file), ", ".join(foreign)
         note(f"{file}: was fitted and is no part of {testbed} with {adapter}: {paths}")
 
 
@@ -104,15 +104,16 @@ def note_torn(
 ) -> None:
     """Say what is used without that together with which alone it was known."""
     from hcasim.calibrate.paths import fit_path
+    from hcasim.calibrate.verdict import partners
     from hcasim.ground.errors import display
 
     foreign = calibration.foreign(testbed, adapter)
     gone = {*foreign, *(fit_path(testbed, adapter, path) for path in by_hand)}
-    for path in (one for one in calibration.fit.entries if one not in gone):
-        lost = [one for one in calibration.partners(path) if one in gone]
+    for path in (one for one in calibration.entries if one not in gone):
+        lost = [one for one in partners(calibration.entries[path].verdict) if one in gone]
         if lost:
-            file, partners = display(calibration.fit.file), " and ".join(lost)
-            note(f"{file}: {path} was known only in combination with {partners}, which is not used")
+            file, others = display(calibration.file), " and ".join(lost)
+            note(f"{file}: {path} was known only in combination with {others}, which is not used")
 
 
 def _take_base(calibration: Calibration, testbed: str, adapter: str, given: dict[str, Any]) -> None:
@@ -121,12 +122,12 @@ def _take_base(calibration: Calibration, testbed: str, adapter: str, given: dict
 
     found = {name: value for name, value in calibration.base().items() if given[name] is None}
     words = " ".join("--no-switch" if n == "no_switch" else f"--{n} {v}" for n, v in found.items())
-    made, file = calibration.made, display(calibration.fit.file)
-    if not found:
+    made, file = calibration.made, display(calibration.file)
+    if not found or made is None:
         return
-    if (made["testbed"], made["adapter"]) == (testbed, adapter):
+    if calibration.is_of(testbed, adapter):
         given |= {name: value if value is True else str(value) for name, value in found.items()}
         note(f"{file}: was fitted with {words}, which holds here, too")
     else:
-        machine = f"{made['testbed']} with {made['adapter']}"
+        machine = f"{made.testbed} with {made.adapter}"
         note(f"{file}: was fitted to {machine} with {words}, which is not taken on here")

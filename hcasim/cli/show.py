@@ -52,14 +52,13 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
             settings = calibration.overrides(identifier, used)
             note_foreign(calibration, identifier, used)
             note_torn(calibration, identifier, used)
-            made, base = calibration.made, calibration.base()
-            same = (made.get("testbed"), made.get("adapter")) == (identifier, used)
+            base = calibration.base() if calibration.is_of(identifier, used) else {}
             machine = resolve(
                 name,
                 adapter=adapter,
                 overrides=settings,
-                mtu=base.get("mtu") if same else None,
-                switch=not (same and base.get("no_switch")),
+                mtu=base.get("mtu"),
+                switch=not base.get("no_switch"),
             )
         title, parameters = machine.title, machine.parameters
         if calibration is not None:
@@ -80,7 +79,7 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
         identifier = loaded.model.id
         if calibration is not None:
             start = f"{kind}.{identifier}."
-            if not any(path.startswith(start) for path in calibration.fit.entries):
+            if not any(path.startswith(start) for path in calibration.entries):
                 note(f"{file}: nothing of {identifier} was fitted")
             parameters = tuple(calibration.mark(one, start + one.path) for one in parameters)
     rows = [_parameter(one, _PREFIXES.get(kind, "")) for one in parameters]

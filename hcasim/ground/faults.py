@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -84,6 +85,25 @@ def told(
         + (f"; allowed: {one_of(allowed)}" if allowed else "")
         for (place, head), allowed in found.items()
     ]
+
+
+def without_faults(error: ValidationError, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is left of a table without that with which validation has found fault.
+
+    Parameters:
+        error: what pydantic raised.
+        table: what was validated; it is not changed. Of a list all goes.
+    """
+    kept: dict[str, Any] = deepcopy(dict(table))
+    for one in error.errors(include_url=False):
+        numbered = [n for n, part in enumerate(one["loc"]) if isinstance(part, int)]
+        location = [str(part) for part in one["loc"]][: numbered[0] if numbered else None]
+        inner: Any = kept
+        for part in location[:-1]:
+            inner = inner.get(part, {})
+        if location and isinstance(inner, dict):
+            inner.pop(location[-1], None)
+    return kept
 
 
 def shown(found: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -10,6 +11,8 @@ from typing import Any
 
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.printable import printable
+
+_LIST = re.compile(r"= \[\n((?:    [^\s{\[].*\n)+)\]")
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -62,4 +65,11 @@ def render_toml(table: Mapping[str, Any], header: Iterable[str] = ()) -> str:
     import tomli_w
 
     comment = "".join(f"# {printable(line)}".rstrip() + "\n" for line in header)
-    return comment + "\n" * bool(comment) + tomli_w.dumps(table)
+    text = _LIST.sub(_on_one_line, tomli_w.dumps(table))
+    return comment + "\n" * bool(comment) + text
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    # Only this ends a line of TOML; text may hold what Unicode takes for the end of one.
+    lines = found[1].strip("\n").split("\n")
+    return f"= [{', '.join(line[4:-1] for line in lines)}]"

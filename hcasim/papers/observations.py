@@ -21,7 +21,7 @@ def observations(fit: Fit) -> list[Observation]:
     """Return the published numbers that the parameters of a fit are fitted to.
 
     Parameters:
-        fit: its entries list the claims.
+        fit: lists the claims.
 
     Returns:
         One for each claim, in the order of the scenarios, with those that repeat it: the same
@@ -30,27 +30,26 @@ def observations(fit: Fit) -> list[Observation]:
     Raises:
         CatalogError: an unknown claim, no claim, or every claim that is not one number.
     """
-    wanted = dict.fromkeys(name for entry in fit.entries.values() for name in entry.claims)
     scenarios = load_scenarios(list_papers())
     claims = {claim.id: (one, claim) for one in scenarios for claim in one.claims}
     faults = [
         f"{display(fit.file)}: claims: found no {name!r} in the scenarios{nearest(name, claims)}"
-        for name in wanted
+        for name in fit.claims
         if name not in claims
     ]
-    if not wanted:
-        faults.append(f"{display(fit.file)}: found no claims; allowed: an entry with claims")
-    stated = {_stated(claims[name][1]) for name in wanted if name in claims}
+    if not fit.claims:
+        faults.append(f"{display(fit.file)}: claims: missing; allowed: ids of claims")
+    stated = {_stated(claims[name][1]) for name in fit.claims if name in claims}
     found: list[Observation] = []
     for scenario, claim in claims.values():
         if _stated(claim) in stated:
             try:
                 found.append(_observation(scenario, claim))
             except CatalogError as error:
-                faults += error.faults if claim.id in wanted else ()
+                faults += error.faults if claim.id in fit.claims else ()
     if faults:
         raise CatalogError(faults)
-    read = {(one.setups, one.published) for one in found if one.id in wanted}
+    read = {(one.setups, one.published) for one in found if one.id in fit.claims}
     return [one for one in found if (one.setups, one.published) in read]
 
 

@@ -99,11 +99,11 @@ def test_a_fit_to_a_software_adapter_ends_and_says_that_it_means_little(folder: 
     assert {*DIFFERENT, *LEFT_OUT, OPAQUE} <= {*done.stdout.splitlines()}
     assert OPAQUE in (folder / "rxe.html").read_text()
     found = read_calibration(folder / "rxe.toml").made
-    assert found["notes"] == [*DIFFERENT, *LEFT_OUT]
+    assert found.notes == (*DIFFERENT, *LEFT_OUT)
     # Each point that is not left out; registration and deregistration are two.
     points = read_trace(folder / "every.jsonl").points
     counted = {"post_cost": 0, "reg_mr": 2}
-    assert found["observations"] == sum(counted.get(one.workload, 1) for one in points)
+    assert found.observations == sum(counted.get(one.workload, 1) for one in points)
 
     bench = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8", "--json")
     fitted = hcasim(*bench, "--calibration", "rxe.toml", cwd=folder)

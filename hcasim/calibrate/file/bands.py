@@ -23,7 +23,7 @@ def chosen_samples(calibration: Calibration, wanted: int) -> list[int]:
     Raises:
         CatalogError: the file has too few.
     """
-    where = display(calibration.fit.file)
+    where = display(calibration.file)
     if not calibration.tries:
         raise CatalogError([f"--uncertainty: {where} has no samples; it was not fitted to traces"])
     if not 2 <= wanted <= calibration.tries:

@@ -1,44 +1,22 @@
-"""Calibration files: a fit to traces with its evidence, and how a machine takes it on."""
+"""A fit that a machine takes on: its values as what-if settings, with their evidence."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
-from hcasim.calibrate.intervals.identifiability import partners
 from hcasim.calibrate.paths import fit_path, leaf_at, prefixes, quantity_at
-from hcasim.catalog import CatalogError, Fit, Machine, Parameter, render_fit, resolve
+from hcasim.catalog import CatalogError, Fit, Machine, Parameter, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.errors import display
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """A fit to traces as its file holds it.
-
-    Parameters:
-        fit: values, intervals and verdicts.
-        made: how it was made: version, command, testbed, adapter, seed, convergence.
-        settings: what-if settings of the base description, by the path of a fit.
-        traces: what it was fitted to: names, hashes and how many points.
-        curves: how well each curve is met, and whether it was fitted or held out.
-        samples: values that the traces allow, in base units by the path of a fit; those at the
-            same place belong together.
-    """
-
-    fit: Fit
-    made: Mapping[str, Any]
-    settings: Mapping[str, str]
-    traces: tuple[Mapping[str, Any], ...]
-    curves: tuple[Mapping[str, Any], ...]
-    samples: Mapping[str, tuple[int, ...]]
+class Calibration(Fit):
+    """A fit out of a file, for machines to take on."""
 
     @property
     def tries(self) -> int:
         """How many samples there are."""
-        return min((len(values) for values in self.samples.values()), default=0)
+        return min((len(one.samples) for one in self.entries.values()), default=0)
 
     def overrides(self, testbed: str, adapter: str, sample: int | None = None) -> dict[str, str]:
         """Return what the calibration says of a machine, as what-if settings.
@@ -52,10 +30,10 @@ class Calibration:
             CatalogError: nothing of the machine was calibrated.
         """
         values = dict(self.settings)
-        for path, entry in self.fit.entries.items():
+        for path, entry in self.entries.items():
             leaf = quantity_at(path)
             assert isinstance(leaf, Leaf)
-            value = leaf.read(entry.value) if sample is None else self.samples[path][sample]
+            value = leaf.read(entry.value) if sample is None else entry.samples[sample]
             values[path] = leaf.format(value)
         found = {
             prefix + path.removeprefix(start): text
@@ -65,18 +43,19 @@ class Calibration:
         }
         if not found:
             parts = sorted({".".join(path.split(".")[:2]) for path in values})
-            text = f"{display(self.fit.file)}: calibrates {', '.join(parts)}"
+            text = f"{display(self.file)}: calibrates {', '.join(parts)}"
             raise CatalogError([f"{text}, which {testbed} with {adapter} does not have"])
         return found
 
     def foreign(self, testbed: str, adapter: str) -> list[str]:
         """Return what was fitted and is no part of a machine, by the path of a fit."""
         known = tuple(start for start, _ in prefixes(testbed, adapter))
-        return [path for path in self.fit.entries if not path.startswith(known)]
+        return [path for path in self.entries if not path.startswith(known)]
 
-    def partners(self, path: str) -> list[str]:
-        """Return in combination with what alone a parameter was known, by the path of a fit."""
-        return partners(self.fit.entries[path].verdict)
+    def is_of(self, testbed: str, adapter: str) -> bool:
+        """Whether this is the machine whose traces it was fitted to."""
+        made = self.made
+        return made is not None and (made.testbed, made.adapter) == (testbed, adapter)
 
     def base(self) -> dict[str, int | bool]:
         """Return what the machine differed in that was fitted, besides its settings.
@@ -84,14 +63,12 @@ class Calibration:
         Returns:
             "mtu" (bytes) if it is not that of the testbed, and "no_switch" if there was none.
         """
-        found: dict[str, int | bool] = {}
-        mtu = self.made.get("mtu")
-        if mtu is not None:
-            usual = resolve(self.made["testbed"], adapter=self.made["adapter"])
-            found |= {} if mtu == usual.mtu else {"mtu": mtu}
-        if self.made.get("no_switch"):
-            found["no_switch"] = True
-        return found
+        made = self.made
+        if made is None:
+            return {}
+        usual = resolve(made.testbed, adapter=made.adapter)
+        found: dict[str, int | bool] = {} if made.mtu == usual.mtu else {"mtu": made.mtu}
+        return found | ({"no_switch": True} if made.no_switch else {})
 
     def mark(self, parameter: Parameter, name: str) -> Parameter:
         """Give a parameter the value and the evidence that the calibration has for it.
@@ -100,15 +77,14 @@ class Calibration:
             parameter: of a machine or of a description.
             name: its path in a fit, such as "adapters.mt25208.send.latency".
         """
-        source = f"calibration {display(self.fit.file)}"
+        source = f"calibration {display(self.file)}"
         leaf = leaf_at(name)
-        entry = self.fit.entries.get(name)
-        if name in self.settings and isinstance(leaf, Leaf):
-            value = leaf.read_argument(self.settings[name])
-            text = leaf.format(value)
-            return parameter.changed(value, text, f"--set of {source}")
-        if entry is None or not isinstance(leaf, Leaf):
+        entry = self.entries.get(name)
+        if not isinstance(leaf, Leaf) or (entry is None and name not in self.settings):
             return parameter
+        if entry is None:
+            value = leaf.read_argument(self.settings[name])
+            return parameter.changed(value, leaf.format(value), f"--set of {source}")
         value = leaf.read(entry.value)
         ends = [int(leaf.read(one)) for one in entry.interval or ()]
         return replace(
@@ -128,38 +104,3 @@ class Calibration:
             self.mark(one, fit_path(machine.id, machine.adapter.id, one.path))
             for one in machine.parameters
         )
-
-
-def render_calibration(calibration: Calibration, header: Sequence[str]) -> str:
-    """Write a calibration in the form that `read_calibration` reads.
-
-    Parameters:
-        calibration: what to write; the file it came from is ignored.
-        header: lines of comment for the top.
-    """
-    lines = [render_fit(calibration.fit, header).rstrip("\n")]
-    tables = (("made", calibration.made), ("settings", calibration.settings))
-    for name, table in tables:
-        if table:
-            lines += ["", f"[{name}]", *(f"{_key(k)} = {_value(v)}" for k, v in table.items())]
-    for name, rows in (("traces", calibration.traces), ("curves", calibration.curves)):
-        for row in rows:
-            lines += ["", f"[[{name}]]", *(f"{_key(k)} = {_value(v)}" for k, v in row.items())]
-    if calibration.samples:
-        lines += [
-            "",
-            "# Values that the traces allow, in base units; those at one place go together.",
-        ]
-        lines += ["[samples]"]
-        lines += [f"{_key(k)} = {_value(list(v))}" for k, v in calibration.samples.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _key(name: str) -> str:
-    return name if name.isidentifier() and name.isascii() else json.dumps(name)
-
-
-def _value(value: object) -> str:
-    """Write a value as TOML; its strings and numbers are those of JSON."""
-    # U+007F is the one character that JSON leaves as it is and TOML does not.
-    return json.dumps(value).replace("\x7f", "\\u007f")

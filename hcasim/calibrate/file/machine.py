@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hcasim.calibrate.paths import fit_path, leaf_at, prefixes
-from hcasim.catalog import (
-    CatalogError,
-    Fit,
-    Testbed,
-    list_ids,
-    load,
-    nearest,
-    one_of,
-    resolve,
-)
+from hcasim.catalog import CatalogError, Testbed, list_ids, load, nearest, one_of, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.link import mtu_fault
 from hcasim.catalog.overrides import BUS, BUS_KIND, PREFIXES
@@ -25,25 +16,18 @@ from hcasim.ground.units import UnitError
 _SETTING = re.compile(rf"(?<![\w.])(?:{'|'.join(PREFIXES)})\.(?=[a-z])")
 
 
-def setting_faults(
-    where: str, made: Mapping[str, Any], settings: Mapping[str, Any], fitted: Collection[str]
-) -> Iterator[str]:
+def setting_faults(where: str, table: Mapping[str, Any]) -> Iterator[str]:
     """Say which settings of the base description are unknown, not allowed, or fitted, too.
 
     Parameters:
         where: the file.
-        made: how the file was made.
-        settings: as the file has them.
-        fitted: paths of the fitted values.
+        table: what is sound of its form.
     """
-    machine = _machine(made)
+    machine = _machine(table.get("made", {}))
     buses = [] if machine is None else [fit_path(*machine, path) for path in (BUS, BUS_KIND)]
-    for path, text in settings.items():
+    for path, text in table.get("settings", {}).items():
         key = f"{where}: settings.{path}"
-        if not isinstance(text, str):
-            yield f"{key}: found {text!r}; allowed: text, as --set takes it"
-            continue
-        if path in fitted:
+        if path in table.get("entries", {}):
             yield f"{key}: found, and fitted, too; allowed: one of them"
         if path in buses:
             continue  # the bus of another adapter, which a machine looks up
@@ -59,67 +43,65 @@ def setting_faults(
             yield f"{key}: {error}"
 
 
-def machine_faults(
-    where: str, made: Mapping[str, Any], settings: Mapping[str, str], fit: Fit | None
-) -> Iterator[str]:
+def machine_faults(where: str, table: Mapping[str, Any], *, whole: bool) -> Iterator[str]:
     """Say what the catalogue does not have, and what contradicts itself there.
 
     Parameters:
         where: the file.
-        made: how the file was made; nothing for a fit to published numbers.
-        settings: of the base description, by the path of a fit.
-        fit: the fitted values if nothing else is wrong with the file.
+        table: what is sound of its form.
+        whole: whether nothing else is wrong with it.
     """
+    made = table.get("made", {})
+    if made.get("converged") is False:
+        found = "found false; allowed: true, for a part of a search is no fit"
+        yield f"{where}: made.converged: {found}"
     for name, kind in (("testbed", "testbeds"), ("adapter", "adapters")):
         known, found = list_ids(kind), made.get(name)
-        if isinstance(found, str) and found not in known:
+        if found is not None and found not in known:
             hint = nearest(found, known)
             yield f"{where}: made.{name}: found {found!r}; allowed: {one_of(known)}{hint}"
     machine = _machine(made)
     if machine is None:
         return
-    testbed, _ = machine
-    bed = load(testbed, "testbeds").model
+    bed = load(machine[0], "testbeds").model
     assert isinstance(bed, Testbed)
     mtu = made.get("mtu")
-    fault = mtu_fault(bed.link.kind, mtu, repr(mtu)) if type(mtu) is int else None
+    fault = None if mtu is None else mtu_fault(bed.link.kind, mtu, repr(mtu))
     if fault is not None:
         yield f"{where}: made.mtu: {fault}"
-    elif fit is not None:
-        yield from _contradictions(where, machine, made, settings, fit)
+    elif whole:
+        yield from _contradictions(where, machine, table)
 
 
 def _contradictions(
-    where: str,
-    machine: tuple[str, str],
-    made: Mapping[str, Any],
-    settings: Mapping[str, str],
-    fit: Fit,
+    where: str, machine: tuple[str, str], table: Mapping[str, Any]
 ) -> Iterator[str]:
     parts = dict(prefixes(*machine))
     changed: dict[str, str] = {}
     keys: dict[str, str] = {}
-    fitted = {path: str(entry.value) for path, entry in fit.entries.items()}
-    for start, values in (("settings.", settings), ("", fitted)):
-        for path, text in values.items():
-            part = next((one for one in parts if path.startswith(one)), None)
-            if part is None:
-                allowed = one_of([f"{one}*" for one in parts])
-                yield (
-                    f"{where}: {start}{path}: no part of {machine[0]} with {machine[1]}, "
-                    f"as made says; allowed: {allowed}"
-                )
-                continue
-            name = parts[part] + path.removeprefix(part)
-            changed[name], keys[name] = text, f"{start}{path}"
+    entries = table["entries"]
+    fitted = {path: entries[one.get("tied_to") or path] for path, one in entries.items()}
+    values = [(f"settings.{path}", path, text) for path, text in table.get("settings", {}).items()]
+    values += [(f"entries.{path}", path, str(one["value"])) for path, one in fitted.items()]
+    for key, path, text in values:
+        part = next((one for one in parts if path.startswith(one)), None)
+        if part is None:
+            allowed = one_of([f"{one}*" for one in parts])
+            yield (
+                f"{where}: {key}: no part of {machine[0]} with {machine[1]}, "
+                f"as made says; allowed: {allowed}"
+            )
+            continue
+        name = parts[part] + path.removeprefix(part)
+        changed[name], keys[name] = text, key
     testbed, adapter = machine
     try:
         resolve(
             testbed,
             adapter=adapter,
             overrides=changed,
-            mtu=made["mtu"],
-            switch=not made["no_switch"],
+            mtu=table["made"]["mtu"],
+            switch=not table["made"]["no_switch"],
         )
     except CatalogError as error:
         for fault in error.faults:

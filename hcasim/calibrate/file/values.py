@@ -5,89 +5,68 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hcasim.calibrate.intervals.identifiability import partners
 from hcasim.calibrate.paths import quantity_at
-from hcasim.catalog import Fit, FittedValue, nearest
+from hcasim.calibrate.verdict import partners
+from hcasim.catalog import FittedValue, nearest
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.units import UnitError
 
+_OF_TRACES = ("interval", "bounds", "start", "verdict", "samples")
+"""What each value of a fit to traces has."""
 
-def value_faults(where: str, fit: Fit) -> Iterator[str]:
+
+def value_faults(where: str, table: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[str]:
     """Say which fitted values are no parameters, not allowed, or contradict themselves.
 
     Parameters:
         where: the file.
-        fit: what it holds.
+        table: what is sound of its form.
+        whole: all that it holds.
     """
-    for path, entry in fit.entries.items():
-        leaf = quantity_at(path)
+    entries = {
+        path: FittedValue.model_construct(**one) for path, one in table.get("entries", {}).items()
+    }
+    leaves = {path: quantity_at(path) for path in entries}
+    for path, entry in entries.items():
+        leaf, prefix = leaves[path], f"{where}: entries.{path}"
         if isinstance(leaf, str):
-            yield f"{where}: {path}: {leaf}"
+            yield f"{prefix}: {leaf}"
         elif entry.tied_to:
             # Its numbers are those of its leader, where their faults are said.
+            leader = entries.get(entry.tied_to)
             try:
-                leaf.read(entry.value)
+                leaf.read(leader.value if leader else entry.value)
             except UnitError as error:
-                yield f"{where}: {path}.tied_to: {error}"
+                yield f"{prefix}.tied_to: {error}"
         else:
             for fault in _entry_faults(leaf, entry):
-                yield f"{where}: {path}.{fault}"
-
-
-def name_clashes(where: str, fit: Fit, samples: Mapping[str, Any] | None) -> Iterator[str]:
-    """Say which names elsewhere are of none of the fitted values.
-
-    Parameters:
-        where: the file.
-        fit: all that was fitted, each of a known name.
-        samples: by path, if there are any.
-    """
-    for path, entry in fit.entries.items():
-        for partner in partners(entry.verdict):
-            if partner not in fit.entries:
-                close = nearest(partner, fit.entries)
-                yield f"{where}: {path}.verdict: found {partner!r}, which is not fitted{close}"
-    if samples is None:
-        return
-    strange = [path for path in samples if path not in fit.entries]
-    for path in strange:
-        close = nearest(path, [one for one in fit.entries if one not in samples])
-        yield f"{where}: samples.{path}: found, but the file has no value of it{close}"
-    missing = [path for path in fit.entries if path not in samples]
-    if missing and not strange:
-        yield f"{where}: samples: found none of {', '.join(missing)}; allowed: some of each value"
-
-
-def sample_faults(where: str, fit: Fit, samples: Mapping[str, Any]) -> Iterator[str]:
-    """Say which samples are nothing that was allowed.
-
-    Parameters:
-        where: the file.
-        fit: what it holds.
-        samples: by path.
-    """
-    lengths: dict[str, int] = {}
-    for path, values in samples.items():
-        fault = _list_fault(values)
-        if fault is None:
-            lengths[path] = len(values)
-            leaf, entry = quantity_at(path), fit.entries.get(path)
-            if entry is not None and isinstance(leaf, Leaf):
-                fault = _sample_fault(leaf, entry, values)
-        if fault is not None:
-            yield f"{where}: samples.{path}: {fault}"
-    if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{count} of {path}" for path, count in lengths.items())
-        yield f"{where}: samples: found {found}; allowed: as many for each value"
+                yield f"{prefix}.{fault}"
+            # What is left of a faulty entry lacks what the fault was said of.
+            if "made" in whole and table["entries"][path] == whole["entries"][path]:
+                yield from (f"{prefix}.{k}: missing" for k in _OF_TRACES if not getattr(entry, k))
+    # A value with a wrong name is missed elsewhere, too.
+    if not any(isinstance(leaf, str) for leaf in leaves.values()):
+        for path, entry in entries.items():
+            for partner in partners(entry.verdict):
+                if partner not in whole["entries"]:
+                    found = f"found {partner!r}, which is not fitted{nearest(partner, entries)}"
+                    yield f"{where}: entries.{path}.verdict: {found}"
+    counts = {path: len(one.samples) for path, one in entries.items() if one.samples}
+    if len(set(counts.values())) > 1:
+        found = ", ".join(f"{count} of {path}" for path, count in counts.items())
+        yield f"{where}: entries: found samples: {found}; allowed: as many of each"
 
 
 def _entry_faults(leaf: Leaf, entry: FittedValue) -> Iterator[str]:
     numbers: dict[str, list[int]] = {}
     raws: dict[str, tuple[object, ...]] = {
-        "value": (entry.value,),
+        "value": () if entry.value is None else (entry.value,),
         "interval": entry.interval or (),
         "bounds": entry.bounds or (),
         "start": () if entry.start is None else (entry.start,),
+        "samples": tuple(
+            one if leaf.unit is None else leaf.format(one) for one in dict.fromkeys(entry.samples)
+        ),
     }
     for key, raw in raws.items():
         try:
@@ -98,9 +77,11 @@ def _entry_faults(leaf: Leaf, entry: FittedValue) -> Iterator[str]:
     if bounds and not bounds[0] < bounds[1]:
         yield f"bounds: found {_range(leaf, bounds)}; allowed: a lower and a higher value"
         return
-    outside = [key for key in ("value", "start") if not _within(numbers.get(key, []), bounds)]
-    for key in outside:
-        yield f"{key}: found {raws[key][0]!r}; allowed: {_range(leaf, bounds)}, as its bounds say"
+    for key in ("value", "start", "samples"):
+        outside = [one for one in numbers.get(key, ()) if not _within([one], bounds)]
+        if outside:
+            found = raws[key][numbers[key].index(outside[0])]
+            yield f"{key}: found {found!r}; allowed: {_range(leaf, bounds)}, as its bounds say"
     if not interval:
         return
     found = f"interval: found {_range(leaf, interval)}; allowed:"
@@ -108,7 +89,7 @@ def _entry_faults(leaf: Leaf, entry: FittedValue) -> Iterator[str]:
         yield f"{found} the lower end before the higher one"
     elif not _within(interval, bounds):
         yield f"{found} within {_range(leaf, bounds)}, as its bounds say"
-    elif "value" not in outside and not _within(value, interval):
+    elif _within(value, bounds) and not _within(value, interval):
         yield f"{found} an interval that holds the value, {leaf.format(value[0])}"
 
 
@@ -119,27 +100,3 @@ def _within(values: list[int], ends: list[int]) -> bool:
 
 def _range(leaf: Leaf, ends: list[int]) -> str:
     return f"{leaf.format(ends[0])} to {leaf.format(ends[1])}"
-
-
-def _list_fault(values: object) -> str | None:
-    if isinstance(values, list) and values:
-        wrong = [one for one in values if type(one) is not int]
-        return f"found {wrong[0]!r}; allowed: a list of whole numbers" if wrong else None
-    return f"found {values!r}; allowed: a list of whole numbers"
-
-
-def _sample_fault(leaf: Leaf, entry: FittedValue, values: list[int]) -> str | None:
-    try:
-        for one in dict.fromkeys(values):
-            leaf.read(one if leaf.unit is None else leaf.format(one))
-    except UnitError as error:
-        return str(error)
-    try:
-        bounds = [int(leaf.read(one)) for one in entry.bounds or ()]
-    except UnitError:
-        return None  # said of the value
-    outside = [one for one in values if not _within([one], bounds)]
-    if not outside or bounds[0] >= bounds[1]:
-        return None
-    found = f"{outside[0]} ({leaf.format(outside[0])})" if leaf.unit else str(outside[0])
-    return f"found {found}; allowed: {_range(leaf, bounds)}, as its bounds say"

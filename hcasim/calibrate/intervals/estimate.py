@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hcasim.calibrate.intervals.confidence import NORMAL_95
-from hcasim.calibrate.intervals.identifiability import Verdict
 from hcasim.calibrate.search.observation import Observation
 from hcasim.calibrate.search.parameters import FreeParameter
+from hcasim.calibrate.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from hcasim.calibrate.intervals.identifiability import Verdict
 from hcasim.calibrate.intervals.space import Space
 from hcasim.calibrate.report import FitReport
 from hcasim.calibrate.search.loss import Array, straight_fit
+from hcasim.calibrate.verdict import Verdict
 
 KINDS = ("profile", "bootstrap", "linear")
 METHODS = {

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hcasim.calibrate.intervals.confidence import NORMAL_95
-from hcasim.calibrate.intervals.identifiability import Verdict
 from hcasim.calibrate.intervals.linear import METHODS, correlated, with_ends
 from hcasim.calibrate.intervals.space import Space
 from hcasim.calibrate.report import FitReport
 from hcasim.calibrate.search.loss import Array
+from hcasim.calibrate.verdict import Verdict
 
 ROUNDS = 8
 """Most steps towards one end of a profile."""

@@ -87,20 +87,20 @@ def free_parameters(fit: Fit) -> tuple[FreeParameter, ...]:
     """
     faults: list[str] = []
     free: list[FreeParameter] = []
-    where = display(fit.file)
+    where = f"{display(fit.file)}: entries"
     for path, entry in fit.entries.items():
         leaf = quantity_at(path)
         if isinstance(leaf, str):
-            faults.append(f"{where}: {path}: {leaf}")
+            faults.append(f"{where}.{path}: {leaf}")
         elif not entry.tied_to:
             tied = tuple(name for name, one in fit.entries.items() if one.tied_to == path)
             try:
                 free.append(_free(path, tied, entry, leaf))
             except UnitError as error:
-                faults.append(f"{where}: {path}{error}")
+                faults.append(f"{where}.{path}{error}")
     if not (free or faults):
-        faults.append(f"{where}: found no entry with a value; nothing can be fitted")
-    faults += [f"{where}: {fault}" for fault in _mixed(free)]
+        faults.append(f"{where}: found none with a value; nothing can be fitted")
+    faults += [f"{where}.{fault}" for fault in _mixed(free)]
     if faults:
         raise CatalogError(faults)
     return tuple(free)

@@ -79,7 +79,7 @@ def free_fit(machine: Machine, wanted: Sequence[str], settings: Mapping[str, str
         )
     if not (wanted or faults):
         faults.append("--free: found none; allowed: the paths that show prints, one or more")
-    fit = Fit(f"{machine.id}-{machine.adapter.id}", "", "", Path("--free"), entries)
+    fit = Fit.at(Path("--free"), {"id": f"{machine.id}-{machine.adapter.id}", "entries": entries})
     if entries:
         faults += _bound_faults(machine, free_parameters(fit), settings)
     if faults:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
 from hcasim import __version__
-from hcasim.calibrate.file.calibration import Calibration, render_calibration
+from hcasim.calibrate.file.calibration import Calibration
 from hcasim.calibrate.intervals.estimate import Residual
 from hcasim.calibrate.intervals.sampling import Samples
 from hcasim.calibrate.paths import fit_path
 from hcasim.calibrate.report import FitReport, Table
 from hcasim.calibrate.traces.freeing import RULE
 from hcasim.calibrate.traces.request import Prepared
-from hcasim.traces import Trace
+from hcasim.catalog.fits import FittedCurve, FittedTrace, Made, render_fit
 
 OPAQUE = 5.0
 """Errors that are so many times larger than expected mean that the model lacks what matters."""
@@ -47,77 +47,82 @@ class TraceFit:
         """Return what the file holds."""
         request, machine = self.prepared.request, self.prepared.base.machine
         report = self.report
-        made: dict[str, Any] = {
-            "hcasim": __version__,
-            "command": request.command,
-            "testbed": machine.id,
-            "adapter": machine.adapter.id,
-            "mtu": machine.mtu,
-            "no_switch": not request.switch,
-            "seed": request.seed,
-            "loss": request.loss,
-            "floor_percent": round(100 * request.floor, 9),
-            "intervals": request.intervals,
-            "converged": report.converged,
-            "evaluations": report.evaluations,
-            "observations": len(report.residuals),
-            "held_out": len(self.held),
-            "cost": float(f"{report.cost:.6g}"),
-            "inflation": float(f"{report.inflation:.6g}"),
-            "notes": list(self.prepared.notes),
+        columns = zip(report.parameters, self.samples.values.T, strict=True)
+        samples = {
+            one.path: tuple(
+                one.parameter.clip(one.parameter.snap(float(value))) for value in column
+            )
+            for one, column in columns
         }
-        return Calibration(
-            fit=replace(
-                report.result,
-                title=f"{machine.id} with {machine.adapter.id}, fitted to traces",
-                notes="A description of the machine that was measured, as far as the traces tell.",
+        contents = {
+            "id": report.fit.id,
+            "title": f"{machine.id} with {machine.adapter.id}, fitted to traces",
+            "notes": "A description of the machine that was measured, as far as the traces tell.",
+            "entries": {
+                path: one.model_copy(update={"samples": samples[path]})
+                for path, one in report.result.entries.items()
+            },
+            "traces": [
+                FittedTrace(
+                    name=name,
+                    sha256=trace.sha256,
+                    tool=f"{trace.header.tool.name} {trace.header.tool.version}".strip(),
+                    device=trace.header.device.name,
+                    points=len(trace.points),
+                )
+                for name, trace in self.prepared.traces.items()
+            ],
+            "curves": self.curves(),
+            "made": Made(
+                hcasim=__version__,
+                command=request.command,
+                testbed=machine.id,
+                adapter=machine.adapter.id,
+                mtu=machine.mtu,
+                no_switch=not request.switch,
+                seed=request.seed,
+                loss=request.loss,
+                floor_percent=round(100 * request.floor, 9),
+                intervals=request.intervals,
+                converged=report.converged,
+                evaluations=report.evaluations,
+                observations=len(report.residuals),
+                held_out=len(self.held),
+                cost=float(f"{report.cost:.6g}"),
+                inflation=float(f"{report.inflation:.6g}"),
+                notes=self.prepared.notes,
             ),
-            made=made,
-            settings={
+        }
+        if request.settings:
+            contents["settings"] = {
                 fit_path(machine.id, machine.adapter.id, path): text
                 for path, text in request.settings.items()
-            },
-            traces=tuple(_trace_rows(self.prepared.traces)),
-            curves=tuple(
-                {
-                    "curve": one.name,
-                    "role": one.role,
-                    "points": one.points,
-                    "mean_error_percent": round(100 * one.mean, 3) + 0.0,
-                    "worst_error_percent": round(100 * one.worst, 3) + 0.0,
-                    "rms_deviations": round(one.rms, 3),
-                }
-                for one in self.curves()
-            ),
-            samples={
-                one.path: tuple(
-                    one.parameter.clip(one.parameter.snap(float(value))) for value in column
-                )
-                for one, column in zip(report.parameters, self.samples.values.T, strict=True)
-            },
-        )
+            }
+        return Calibration.at(report.fit.file, contents)
 
     def render(self) -> str:
         """Return the text of the calibration file."""
-        return render_calibration(self.calibration(), self._header())
+        return render_fit(self.calibration(), self._header())
 
-    def curves(self) -> list[CurveFit]:
+    def curves(self) -> list[FittedCurve]:
         """Return how well each curve is met."""
-        fitted = _by_curve(self.report.residuals)
-        found = [CurveFit.of(name, "fitted", part) for name, part in fitted]
-        return found + [CurveFit.of(name, "held out", part) for name, part in _by_curve(self.held)]
+        found: dict[tuple[str, str], list[Residual]] = {}
+        for role, part in (("fitted", self.report.residuals), ("held out", self.held)):
+            for one in part:
+                found.setdefault((role, one.observation.curve), []).append(one)
+        return [_curve(name, role, part) for (role, name), part in found.items()]
 
     def tables(self) -> tuple[Table, ...]:
         """Return parameters, curves and correlations as tables."""
         parameters, _, correlations, *_ = self.report.tables()
         rows = tuple(
             (
-                one.name,
+                one.curve,
                 one.role,
                 str(one.points),
-                f"{100 * one.mean:+.2f} %",
-                f"{100 * one.worst:+.2f} %",
-                f"{one.rms:.2f}",
+                f"{one.mean_error_percent:+.2f} %",
+                f"{one.worst_error_percent:+.2f} %",
+                f"{one.rms_deviations:.2f}",
             )
             for one in self.curves()
         )
@@ -150,9 +155,9 @@ class TraceFit:
     def _doubts(self) -> list[str]:
         """Return what speaks against the model or the samples."""
         missed = [
-            f"{curve.name} is not met: {curve.rms:.1f} deviations off (rms)"
+            f"{curve.curve} is not met: {curve.rms_deviations:.1f} deviations off (rms)"
             for curve in self.curves()
-            if curve.role == "fitted" and curve.rms > FAR
+            if curve.role == "fitted" and curve.rms_deviations > FAR
         ]
         met = not missed and self.report.inflation <= 1
         why = (
@@ -179,12 +184,10 @@ class TraceFit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fit for JSON."""
-        found = self.calibration()
+        found = self.calibration().model_dump()
         return {
             **self.report.to_dict(),
-            "made": dict(found.made),
-            "traces": [dict(one) for one in found.traces],
-            "curves": [dict(one) for one in found.curves],
+            **{name: found[name] for name in ("made", "traces", "curves")},
             "held_out": [one.to_dict() for one in self.held],
         }
 
@@ -201,54 +204,16 @@ class TraceFit:
         ]
 
 
-@dataclass(frozen=True)
-class CurveFit:
-    """How well one curve is met.
-
-    Parameters:
-        name: of the curve.
-        role: "fitted" or "held out".
-        points: how many.
-        mean, worst: relative errors, signed.
-        rms: root of the mean square of the errors, in their standard deviations.
-    """
-
-    name: str
-    role: str
-    points: int
-    mean: float
-    worst: float
-    rms: float
-
-    @classmethod
-    def of(cls, name: str, role: str, residuals: Sequence[Residual]) -> CurveFit:
-        """Sum up the points of a curve."""
-        errors = [one.error for one in residuals]
-        parts = [one.error / one.observation.tolerance for one in residuals]
-        return cls(
-            name,
-            role,
-            len(errors),
-            sum(errors) / len(errors),
-            max(errors, key=abs),
-            math.sqrt(sum(part**2 for part in parts) / len(parts)),
-        )
-
-
-def _by_curve(residuals: Iterable[Residual]) -> Iterable[tuple[str, list[Residual]]]:
-    groups: dict[str, list[Residual]] = {}
-    for one in residuals:
-        groups.setdefault(one.observation.curve, []).append(one)
-    return groups.items()
-
-
-def _trace_rows(traces: Mapping[str, Trace]) -> Iterable[dict[str, Any]]:
-    for name, trace in traces.items():
-        tool = trace.header.tool
-        yield {
-            "name": name,
-            "sha256": trace.sha256,
-            "tool": f"{tool.name} {tool.version}".strip(),
-            "device": trace.header.device.name,
-            "points": len(trace.points),
-        }
+def _curve(name: str, role: str, residuals: Sequence[Residual]) -> FittedCurve:
+    """Sum up the points of a curve."""
+    errors = [one.error for one in residuals]
+    squares = [(one.error / one.observation.tolerance) ** 2 for one in residuals]
+    return FittedCurve(
+        curve=name,
+        role=role,
+        points=len(errors),
+        # No negative zero.
+        mean_error_percent=round(100 * sum(errors) / len(errors), 3) + 0.0,
+        worst_error_percent=round(100 * max(errors, key=abs), 3) + 0.0,
+        rms_deviations=round(math.sqrt(sum(squares) / len(squares)), 3),
+    )

@@ -1,7 +1,6 @@
 """A model that takes no time: latencies that are sums of parameters, as on a real machine."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -48,13 +47,10 @@ def make_fit() -> MakeFit:
         built = {}
         for path, entry in entries.items():
             if isinstance(entry, tuple):
-                entry = FittedValue("0 ns", bounds=tuple(f"{one} ns" for one in entry))
-            if not isinstance(entry, str):
-                built[path] = entry
-        for path, entry in entries.items():
-            if isinstance(entry, str):
-                built[path] = replace(built[entry], tied_to=entry)
-        return Fit("invented", "title", "notes", Path("invented.toml"), built)
+                entry = FittedValue(value="0 ns", bounds=tuple(f"{one} ns" for one in entry))
+            built[path] = FittedValue(tied_to=entry) if isinstance(entry, str) else entry
+        contents = {"id": "invented", "title": "title", "notes": "notes", "entries": built}
+        return Fit.at(Path("invented.toml"), contents)
 
     return make
 

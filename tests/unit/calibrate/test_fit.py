@@ -77,7 +77,7 @@ def test_the_start_does_not_matter(
     make_fit: MakeFit, observe: Observe, run: Any, start: str
 ) -> None:
     entries = {
-        path: FittedValue("5 ns", bounds=("0 ns", "9 us"), start=start)
+        path: FittedValue(value="5 ns", bounds=("0 ns", "9 us"), start=start)
         for path in (SEND, QUEUE, RESPONDER)
     }
     report = calibrate(make_fit({**entries, RECEIVE: SEND}), invented(run, observe, TRUE), run=run)
@@ -143,8 +143,8 @@ def test_the_search_finds_out_of_a_corner(make_fit: MakeFit) -> None:
     """From here the first of its two methods ends where it should not."""
     bounds = ("0 ns", "1 us")
     entries = {
-        SEND: FittedValue("0 ns", bounds=bounds, start="500 ns"),
-        QUEUE: FittedValue("0 ns", bounds=bounds, start="0 ns"),
+        SEND: FittedValue(value="0 ns", bounds=bounds, start="500 ns"),
+        QUEUE: FittedValue(value="0 ns", bounds=bounds, start="0 ns"),
     }
     objective: Any = Straight()
     found = searched(objective, free_parameters(make_fit(entries)))
@@ -159,7 +159,7 @@ def test_every_fault_of_the_fit_is_found_before_anything_is_simulated(
     def never(trials: Sequence[Trial]) -> list[dict[str, Any]]:
         raise AssertionError("simulated")
 
-    bad = make_fit({SEND: FittedValue("1 ns"), QUEUE: FittedValue("1 ns")})
+    bad = make_fit({SEND: FittedValue(value="1 ns"), QUEUE: FittedValue(value="1 ns")})
     with pytest.raises(CatalogError) as caught:
         calibrate(bad, [observe("write_lat", "3.8")], run=never)
     assert len(caught.value.faults) == 2

@@ -1,7 +1,6 @@
 """Models that take no time, and what would be measured of them with errors."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -98,6 +97,7 @@ def in_a_valley(seed: int | None, send: float = 0.8, queue: float = 0.2) -> list
 def starting(fit: Fit, starts: dict[str, int]) -> Fit:
     """The same fit, setting out from other values in ns."""
     entries = {
-        path: replace(entry, start=f"{starts[path]} ns") for path, entry in fit.entries.items()
+        path: entry.model_copy(update={"start": f"{starts[path]} ns"})
+        for path, entry in fit.entries.items()
     }
-    return replace(fit, entries=entries)
+    return fit.model_copy(update={"entries": entries})

@@ -2,18 +2,17 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.catalog import CatalogError, Fit, FittedValue, fit_path, list_ids, load_fit, render_fit
+from hcasim.catalog import CatalogError, Fit, FittedValue, list_ids, load_fit, render_fit
 from hcasim.catalog.fits import parse_fit
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=30)
-names = st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True).filter(
-    lambda name: name not in ("value", "tied_to", "interval", "claims", "note", "id")
-)
+names = st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True)
 free = st.builds(
     FittedValue,
     value=st.integers(1, 10**6).map(lambda n: f"{n} ps") | st.integers(0, 99) | st.booleans(),
@@ -23,67 +22,98 @@ free = st.builds(
     verdict=words,
     claims=st.lists(words, max_size=3).map(tuple),
     note=words,
+    samples=st.lists(st.integers(), max_size=3).map(tuple),
 )
 paths = st.tuples(st.just("adapters"), names, names, names).map(".".join)
+FILE = Path("f.toml")
 
 
-@given(title=words, notes=words, entries=st.dictionaries(paths, free, max_size=5))
+def fit(entries: dict[str, FittedValue], **others: Any) -> Fit:
+    return Fit.at(FILE, {"id": "f", "entries": entries, **others})
+
+
+def faults(entries: Any) -> list[str]:
+    with pytest.raises(CatalogError) as caught:
+        parse_fit("f", FILE, {"id": "f", "entries": entries})
+    return caught.value.faults
+
+
+@given(
+    title=words,
+    notes=words,
+    claims=st.lists(words),
+    entries=st.dictionaries(paths, free, max_size=5),
+)
 def test_what_is_written_reads_back_the_same(
-    title: str, notes: str, entries: dict[str, FittedValue]
+    title: str, notes: str, claims: list[str], entries: dict[str, FittedValue]
 ) -> None:
-    file = Path("fit.toml")
-    fit = Fit("fit", title, notes, file, entries)
-    again = parse_fit("fit", file, tomllib.loads(render_fit(fit)))
-    assert again == fit
+    one = fit(entries, title=title, notes=notes, claims=claims)
+    assert parse_fit("f", FILE, tomllib.loads(render_fit(one))) == one
 
 
-def test_a_tie_is_written_as_a_tie() -> None:
-    leader = FittedValue("600 ns", ("500 ns", "700 ns"), ("LIU-041",), "")
-    tied = FittedValue("600 ns", ("500 ns", "700 ns"), ("LIU-041",), "sum", "adapters.a.b.c")
-    fit = Fit("f", "t", "", Path("f"), {"adapters.a.b.c": leader, "adapters.a.b.d": tied})
-    text = render_fit(fit)
-    assert text == (
-        'id = "f"\ntitle = "t"\nnotes = ""\n\n[adapters.a.b]\n'
-        'c = { value = "600 ns", interval = ["500 ns", "700 ns"], claims = ["LIU-041"] }\n'
-        'd = { tied_to = "adapters.a.b.c", note = "sum" }\n'
+def test_a_tie_is_written_as_a_tie_and_has_what_its_leader_says() -> None:
+    leader = FittedValue(value="600 ns", interval=("500 ns", "700 ns"), claims=("LIU-041",))
+    tied = FittedValue(tied_to="adapters.a.b.c", note="sum")
+    one = fit({"adapters.a.b.c": leader, "adapters.a.b.d": tied}, title="t")
+    assert one.entries["adapters.a.b.d"] == leader.model_copy(
+        update={"tied_to": "adapters.a.b.c", "note": "sum"}
     )
-    assert parse_fit("f", Path("f"), tomllib.loads(text)) == fit
+    text = render_fit(one)
+    assert text == (
+        'id = "f"\ntitle = "t"\n\n'
+        '[entries."adapters.a.b.c"]\n'
+        'value = "600 ns"\ninterval = ["500 ns", "700 ns"]\nclaims = ["LIU-041"]\n\n'
+        '[entries."adapters.a.b.d"]\ntied_to = "adapters.a.b.c"\nnote = "sum"\n'
+    )
+    assert parse_fit("f", FILE, tomllib.loads(text)) == one
 
 
 def test_a_header_is_a_comment() -> None:
-    fit = Fit("f", "t", "", Path("f"), {"adapters.a.b": FittedValue(1)})
-    text = render_fit(fit, ["first", "", "last"])
+    one = fit({"adapters.a.b": FittedValue(value=1)})
+    text = render_fit(one, ["first", "", "last"])
     assert text.startswith('# first\n#\n# last\n\nid = "f"\n')
-    assert parse_fit("f", Path("f"), tomllib.loads(text)) == fit
+    assert parse_fit("f", FILE, tomllib.loads(text)) == one
 
 
 def test_a_tied_entry_has_no_bounds_of_its_own() -> None:
     tied = {"tied_to": "adapters.a", "bounds": ["0 ns", "1 ns"], "claims": []}
-    with pytest.raises(CatalogError) as caught:
-        parse_fit("f", Path("f.toml"), {"id": "f", "adapters": {"a": {"value": 1}, "b": tied}})
-    assert [fault.partition(": found")[0] for fault in caught.value.faults] == [
-        "f.toml: adapters.b.bounds",
-        "f.toml: adapters.b.claims",
+    (fault,) = faults({"adapters.a": {"value": 1}, "adapters.b": tied})
+    assert fault.startswith("f.toml: entries.adapters.b: found bounds, claims, but a tied entry")
+
+
+def test_an_entry_has_a_value_or_a_tie() -> None:
+    both = {"value": 1, "tied_to": "adapters.a"}
+    assert faults({"adapters.a": {"value": 1}, "adapters.b": both, "adapters.c": {}}) == [
+        "f.toml: entries.adapters.b: found both; allowed: value or tied_to",
+        "f.toml: entries.adapters.c: found neither; allowed: value or tied_to",
     ]
 
 
 @pytest.mark.parametrize("key", ["interval", "bounds"])
-def test_an_interval_and_bounds_have_two_ends(key: str) -> None:
-    with pytest.raises(CatalogError, match=rf"adapters\.a\.{key}: found \['1 ns'\]; allowed"):
-        parse_fit("f", Path("f.toml"), {"id": "f", "adapters": {"a": {"value": 1, key: ["1 ns"]}}})
+@pytest.mark.parametrize(
+    ("ends", "fault"),
+    [(["1 ns"], "[2]: missing"), (["1 ns"] * 3, "*"), ("1 ns", ": found '1 ns'; allowed: a list")],
+)
+def test_an_interval_and_bounds_have_two_ends(key: str, ends: Any, fault: str) -> None:
+    (found,) = faults({"adapters.a": {"value": 1, key: ends}})
+    assert found.startswith(f"f.toml: entries.adapters.a.{key}{fault.rstrip('*')}")
 
 
 def test_a_tie_must_lead_to_a_value() -> None:
-    table = {
-        "id": "f",
-        "adapters": {"a": {"tied_to": "adapters.b"}, "b": {"tied_to": "adapters.a"}},
-    }
+    entries = {"adapters.a": {"tied_to": "adapters.b"}, "adapters.b": {"tied_to": "adapters.a"}}
+    assert len(faults(entries)) == 2
+    (fault,) = faults({"adapters.a.x": {"value": 1}, "adapters.b": {"tied_to": "adapters.a.y"}})
+    assert fault.endswith("allowed: an entry with a value; did you mean 'adapters.a.x'?")
+
+
+def test_what_a_fit_to_traces_lacks_is_named() -> None:
     with pytest.raises(CatalogError) as caught:
-        parse_fit("f", Path("f.toml"), table)
-    assert len(caught.value.faults) == 2
+        parse_fit("f", FILE, {"id": "f", "settings": {"adapters.a.b": "1"}})
+    assert caught.value.faults == ["f.toml: found a fit to traces without traces, curves, made"]
 
 
 @pytest.mark.parametrize("identifier", list_ids("calibrations"))
-def test_a_shipped_fit_reads_back_from_what_is_written(identifier: str) -> None:
-    fit = load_fit(identifier)
-    assert parse_fit(identifier, fit_path(identifier), tomllib.loads(render_fit(fit))) == fit
+def test_a_shipped_fit_says_what_all_and_each_value_was_fitted_to(identifier: str) -> None:
+    one = load_fit(identifier)
+    assert parse_fit(identifier, one.file, tomllib.loads(render_fit(one))) == one
+    assert {claim for entry in one.entries.values() for claim in entry.claims} <= set(one.claims)

@@ -18,7 +18,7 @@ BED = "models/testbeds/liu2004.toml"
 FIT = "calibration/fits/liu2004.toml"
 
 LANES = 'lanes = { value = 8, evidence = "datasheet",'
-SEND = 'latency = { value = "600 ns" }'
+SEND = 'send.latency" = { value = "600 ns" }'
 
 
 pytestmark = pytest.mark.usefixtures("data")
@@ -105,7 +105,7 @@ def test_all_faults_of_a_file_come_at_once(data: Path, edit: Edit, faults_of: Fa
     places = [fault.split(": ")[1] for fault in faults]
     assert places == [
         "bus.lanes",
-        "adapters.mt25208.responder.latency",
+        "entries.adapters.mt25208.responder.latency",
         "sqpc",
         "limits.max_qp",
         "limits.maxqp",
@@ -200,7 +200,8 @@ def test_a_fitted_leaf_takes_value_interval_and_claims_from_its_fit(data: Path) 
 
 
 def test_a_tied_leaf_follows_its_leader_and_says_so(data: Path, edit: Edit) -> None:
-    edit(FIT, SEND, 'latency = { value = "700 ns", interval = ["1 ns", "2 us"], claims = ["A"] }')
+    new = 'send.latency" = { value = "700 ns", interval = ["1 ns", "2 us"], claims = ["A"] }'
+    edit(FIT, SEND, new)
     tied = {p.path: p for p in load("mt25208").parameters}["receive.latency"]
     assert (tied.value, tied.interval, tied.claims) == (700_000, (1_000, 2_000_000), ("A",))
     assert tied.source.endswith(

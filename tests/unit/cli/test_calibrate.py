@@ -82,7 +82,7 @@ def test_a_fit_without_bounds_is_refused_and_nothing_is_written(
 ) -> None:
     file = data / "calibration" / "fits" / "liu2004.toml"
     text = file.read_text()
-    file.write_text(text.replace('bounds = ["0 ns", "2000 ns"], ', ""))
+    file.write_text(text.replace('bounds = ["0 ns", "2000 ns"]\n', ""))
     faults = hcasim_("calibrate", "liu2004", "-o", "new.toml").faults
     assert len(faults) == 3
     assert all(".latency.bounds: missing; allowed: " in fault for fault in faults)

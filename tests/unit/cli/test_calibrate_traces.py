@@ -38,11 +38,11 @@ def test_the_truth_comes_back_with_all_that_a_file_should_say(
         **TRUTH,
         "adapter.responder.latency": "2.2 us",
     }
-    assert file.made["converged"] is True
-    assert file.made["command"].startswith("hcasim calibrate read_lat.jsonl send_lat.jsonl")
-    assert {one["name"] for one in file.traces} == {f"{name}.jsonl" for name in SIZES}
-    assert all(len(one["sha256"]) == 64 for one in file.traces)
-    roles = {one["curve"]: one["role"] for one in file.curves}
+    assert file.made.converged
+    assert file.made.command.startswith("hcasim calibrate read_lat.jsonl send_lat.jsonl")
+    assert {one.name for one in file.traces} == {f"{name}.jsonl" for name in SIZES}
+    assert all(len(one.sha256) == 64 for one in file.traces)
+    roles = {one.curve: one.role for one in file.curves}
     assert roles == {
         "write_lat": "fitted",
         "send_lat": "fitted",
@@ -320,7 +320,7 @@ def test_other_hardware_may_be_fitted_if_that_is_meant(hcasim_: Hcasim, words: l
     assert "adapter.bus.lanes: found 8; mt25208 has 4" in found.messages
     file = read_calibration(Path("cal.toml"))
     assert file.settings == {"adapters.mt25208.bus.lanes": "4"}
-    assert any("adapter.bus.lanes" in one for one in file.made["notes"])
+    assert any("adapter.bus.lanes" in one for one in file.made.notes)
 
 
 def test_a_machine_that_the_model_does_not_describe_is_said_to_be_one(
@@ -375,7 +375,7 @@ def test_the_truth_lies_within_the_intervals_of_noisy_traces(
         assert hcasim_("calibrate", *files, *words, "-j", "1").code == 0
         file = read_calibration(Path("cal.toml"))
         for name, value in truth.items():
-            entry = file.fit.entries[f"adapters.mt25208.{name}.latency"]
+            entry = file.entries[f"adapters.mt25208.{name}.latency"]
             assert entry.interval is not None
             low, high = (int(str(end).removesuffix(" ns")) * 1000 for end in entry.interval)
             hits.append(low <= value <= high)
@@ -393,6 +393,6 @@ def test_the_name_of_a_trace_breaks_no_file(
     found = hcasim_("calibrate", name, *words, "-o", "cal.toml", "--report", "r.html")
     assert found.code == 0
     shown = ascii(name)[1:-1]
-    assert [one["name"] for one in read_calibration(Path("cal.toml")).traces] == [shown]
+    assert [one.name for one in read_calibration(Path("cal.toml")).traces] == [shown]
     assert Path("r.html").exists()
     assert "\x1b" not in found.output + found.messages

@@ -57,7 +57,7 @@ def test_bench_takes_on_the_mtu_and_the_missing_switch_of_a_calibration(
     assert "switch" not in shown
     assert next(p["value"] for p in shown["parameters"] if p["path"] == "mtu") == 512
     made = read_calibration(Path("cal.toml")).made
-    assert (made["no_switch"], made["mtu"]) == (True, 512)
+    assert (made.no_switch, made.mtu) == (True, 512)
     fitted = read_calibration(Path("cal.toml")).overrides("liu2004", "mt25208")
     sets = [word for path, value in fitted.items() for word in ("--set", f"{path}={value}")]
     run = ("bench", "write_lat", "--size", "1K", "--json", "-j", "1", "--testbed", "liu2004")
@@ -169,7 +169,7 @@ def test_what_calibrate_writes_can_be_read_also_of_values_at_their_bounds(
         *("--intervals", kind, "-o", "cal.toml"),
     )
     assert found.code == 0, found.messages
-    entry = read_calibration(Path("cal.toml")).fit.entries["adapters.mt25208.send.latency"]
+    entry = read_calibration(Path("cal.toml")).entries["adapters.mt25208.send.latency"]
     assert entry.value in ("0 ns", "100 ns")
     run = ("bench", "write_lat", "--size", "8", "--testbed", "liu2004", "-j", "1", "--json")
     assert hcasim_(*run, "--calibration", "cal.toml", "--uncertainty", "2").code == 0
@@ -185,7 +185,8 @@ def test_a_damaged_calibration_is_refused_by_bench_and_show(
     )
     run = ("bench", "write_lat", "--testbed", "liu2004", "--size", "many")
     for command in (run, ("show", "liu2004"), ("show", "mt25208")):
-        first, second, *rest = refused(hcasim_, *command, "--calibration", "bad.toml")
+        missing, first, second, *rest = refused(hcasim_, *command, "--calibration", "bad.toml")
+        assert missing == "bad.toml: made.no_switch: missing"
         assert first.startswith("bad.toml: made.no_swich: unknown key; ")
         assert first.endswith("did you mean 'no_switch'?")
         assert second.startswith("bad.toml: made.mtu: found 1000; ")

@@ -2,7 +2,6 @@
 
 import tomllib
 import unicodedata
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -37,6 +36,6 @@ def test_what_is_printable_has_one_line_and_no_controls(text: str) -> None:
 
 @given(st.text())
 def test_a_comment_of_a_file_ends_where_it_should(text: str) -> None:
-    fit = Fit("some", "t", "n", Path("some.toml"), {})
+    fit = Fit(id="some", title="t", notes="n")
     found = tomllib.loads(render_fit(fit, [text, "last"]))
     assert found == {"id": "some", "title": "t", "notes": "n"}

@@ -9,7 +9,7 @@ import pytest
 import hcasim.workloads
 from hcasim.calibrate import Calibration
 from hcasim.calibrate.file.bands import chosen_samples, with_bands
-from hcasim.catalog import CatalogError, Fit, Machine
+from hcasim.catalog import CatalogError, Machine
 from hcasim.runs.benchmark import Benchmark, prepare, run_benchmark
 from hcasim.workloads import Options, Point
 
@@ -18,8 +18,8 @@ Banded = Callable[..., Benchmark]
 
 
 def calibration(samples: int) -> Calibration:
-    fit = Fit("liu2004-mt25208", "title", "notes", Path("cal.toml"), {})
-    return Calibration(fit, {}, {}, (), (), {SEND: tuple(range(samples))} if samples else {})
+    send = {"value": "790 ns", "samples": list(range(samples))}
+    return Calibration.at(Path("cal.toml"), {"id": "liu2004", "entries": {SEND: send}})
 
 
 @pytest.mark.parametrize("wanted", [2, 3, 30])

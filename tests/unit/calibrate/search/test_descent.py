@@ -53,7 +53,7 @@ def test_a_step_is_found_to_the_entry(
     make_fit: MakeFit, bounds: tuple[int, int], truth: int
 ) -> None:
     low, high = bounds
-    entry = FittedValue(high, bounds=(low, high), start=high, multiple=4)
+    entry = FittedValue(value=high, bounds=(low, high), start=high, multiple=4)
     seen = full(truth, (truth - 4, truth, truth + 4))
     free = free_parameters(make_fit({ENTRIES: entry}))
     found = searched(Objective(seen, free, run_full), free, TRACES)
@@ -62,7 +62,7 @@ def test_a_step_is_found_to_the_entry(
 
 
 def test_a_search_that_is_told_where_to_begin_does_not_look_around(make_fit: MakeFit) -> None:
-    entry = FittedValue(64, bounds=(8, 256), start=64, multiple=4)
+    entry = FittedValue(value=64, bounds=(8, 256), start=64, multiple=4)
     free = free_parameters(make_fit({ENTRIES: entry}))
     asked: list[int] = []
 
@@ -79,7 +79,7 @@ def test_a_search_that_is_told_where_to_begin_does_not_look_around(make_fit: Mak
 
 def test_a_search_sets_out_from_the_start_unless_it_is_told(make_fit: MakeFit) -> None:
     free = free_parameters(
-        make_fit({SEND: FittedValue("0 ns", bounds=("0 ns", "3 us"), start="500 ns")})
+        make_fit({SEND: FittedValue(value="0 ns", bounds=("0 ns", "3 us"), start="500 ns")})
     )
     asked: list[int] = []
 

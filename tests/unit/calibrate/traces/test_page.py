@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.intervals.identifiability import Verdict
 from hcasim.calibrate.search.objective import Trial
 from hcasim.calibrate.traces.fit import fit_traces
 from hcasim.calibrate.traces.freeing import free_fit
@@ -18,6 +17,7 @@ from hcasim.calibrate.traces.observations import Base, gather
 from hcasim.calibrate.traces.page import page
 from hcasim.calibrate.traces.report import TraceFit
 from hcasim.calibrate.traces.request import Prepared, Request
+from hcasim.calibrate.verdict import Verdict
 from hcasim.catalog import resolve
 from hcasim.traces import Header, Measured, Point, Tool, Trace
 from tests.unit.calibrate.toys import RECEIVE, RESPONDER, SEND, run_curved
