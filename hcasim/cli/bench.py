@@ -50,7 +50,7 @@ def _metavar(option: Option) -> str | None:
         return None
     if option.title:
         return "N,N..M" if option.doubling else "N,N"
-    return "WORD" if option.words else "N"
+    return "WORD" if option.words else "GROUP" if option.is_name else "N"
 
 
 # Values are taken as text, so that all that is wrong can be said at once.

@@ -96,9 +96,15 @@ def _print_text(result: Benchmark) -> None:
         (*(axis.label(row[axis.name]) for axis in axes), *(written(row[n]) for n in fields))
         for row in result.curve.rows
     )
-    mode = next((p for p in machine.parameters if p.path == "adapter.firmware_mode"), None)
-    silent = mode is None or (mode.value == "tavor" and mode.evidence != "assumed")
-    adapter = machine.adapter.id + ("" if mode is None or silent else f" ({mode.value})")
+    modes = [p for p in machine.parameters if p.path.endswith("adapter.firmware_mode")]
+    loud = {mode.value for mode in modes if mode.value != "tavor" or mode.evidence == "assumed"}
+    adapters = [one.adapter for one in machine.groups]
+    adapter = " and ".join(
+        dict.fromkeys(
+            f"{one.id} ({one.firmware_mode})" if one.firmware_mode in loud else one.id
+            for one in adapters
+        )
+    )
     heading = f"{result.workload} on {machine.id}, {adapter}{what_if}"
     print_table(heading, columns, rows, right=columns)
     for point, breakdown in zip(result.points, result.breakdowns, strict=False):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from hcasim.catalog import Machine, format_size, nearest, one_of
+from hcasim.catalog import Machine, NodeGroup, format_size, nearest, one_of
 from hcasim.workloads.options import AXES, OPTIONS, Options
 
 if TYPE_CHECKING:
@@ -107,7 +107,12 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
     faults += _pool_faults(settings)
     faults += _verb_faults(workload, settings)
     if machine is not None:
-        faults += _machine_faults(workload, settings, machine)
+        try:
+            chosen = [machine.place(node)[0] for node in workload.nodes(machine, settings)]
+        except ValueError as error:
+            return [*faults, str(error)]
+        for group in {one.name: one for one in chosen}.values():
+            faults += (one for one in _group_faults(workload, settings, group) if one not in faults)
     return faults
 
 
@@ -169,8 +174,8 @@ def _alike(workload: Workload) -> list[str]:
     return [one.name for one in others if one.name != workload.name]
 
 
-def _machine_faults(workload: Workload, settings: Options, machine: Machine) -> Iterator[str]:
-    adapter, limits = machine.adapter, machine.adapter.limits
+def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
+    adapter, limits = group.adapter, group.adapter.limits
     if workload.name == "atomic_lat" and not limits.atomics:
         yield (
             f"{workload.name}: found with {adapter.id}, which has no atomic operations; "
@@ -178,10 +183,10 @@ def _machine_faults(workload: Workload, settings: Options, machine: Machine) -> 
         )
     if settings.ports > adapter.ports:
         yield f"ports: found {settings.ports}; allowed: up to {adapter.ports}, as {adapter.id} has"
-    if settings.processes > machine.host.cpus:
+    if settings.processes > group.host.cpus:
         yield (
-            f"processes: found {settings.processes}; allowed: up to {machine.host.cpus}, "
-            f"one for each processor of {machine.host.id}"
+            f"processes: found {settings.processes}; allowed: up to {group.host.cpus}, "
+            f"one for each processor of {group.host.id}"
         )
     pairs = workload.queue_pairs(settings)
     if pairs > limits.max_qp:
@@ -201,12 +206,12 @@ def _machine_faults(workload: Workload, settings: Options, machine: Machine) -> 
             f"in firmware mode {adapter.firmware_mode}; allowed: host"
         )
     if workload.name == "host_memory":
-        for part, section in ((machine.stack, "driver"), (adapter, "tables")):
+        for part, section in ((group.stack, "driver"), (adapter, "tables")):
             if getattr(part, section) is None:
                 yield (
                     f"{workload.name}: found with {part.id}, which has no section {section}; "
                     "allowed: with one that says what takes host memory"
                 )
-    inline = min(limits.max_inline, machine.stack.max_inline)
+    inline = min(limits.max_inline, group.stack.max_inline)
     if settings.inline and settings.size > inline:
         yield f"inline: found with size {settings.size}; allowed: up to {format_size(inline)}"

@@ -18,6 +18,7 @@ from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.options import Options
 from hcasim.workloads.process import OPCODES, Lane, Process, ReadProcess
 from hcasim.workloads.result import Result
+from hcasim.workloads.roles import clients_and_server
 from hcasim.workloads.windows import WindowPlan
 
 NEGLIGIBLE = 2**24
@@ -73,7 +74,7 @@ def _in_full(options: Options) -> bool:
 
 def _stream(sim: Simulator, machine: Machine, options: Options, both_ways: bool) -> Result:
     opcode = OPCODES[options.verb]
-    cluster = Cluster(sim, machine, 2)
+    cluster = Cluster(sim, machine, clients_and_server(machine, options))
     kind = ReadProcess if opcode is WROpcode.RDMA_READ else Process
     processes: list[Process] = []
     for index in range(options.processes):

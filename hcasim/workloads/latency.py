@@ -17,6 +17,7 @@ from hcasim.workloads.end import End, Steps
 from hcasim.workloads.explain import Follower, Utilisation
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
+from hcasim.workloads.roles import clients_and_server
 from hcasim.workloads.turns import make_laps, repeats
 
 _ATOMIC = {
@@ -31,7 +32,7 @@ class PingPong(ABC):
     def __init__(self, sim: Simulator, machine: Machine, options: Options) -> None:
         self.sim = sim
         self.options = options
-        self.cluster = Cluster(sim, machine, 2)
+        self.cluster = Cluster(sim, machine, clients_and_server(machine, options))
         self.client, self.server = (End(sim, self.cluster, node, options) for node in range(2))
         self.client.connect(self.server)
         self.server.connect(self.client)
@@ -144,7 +145,7 @@ def send_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
 
 def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROpcode) -> Result:
     """The initiator posts a request and polls its completion queue; the target is passive."""
-    cluster = Cluster(sim, machine, 2)
+    cluster = Cluster(sim, machine, clients_and_server(machine, options))
     initiator, target = (End(sim, cluster, node, options) for node in range(2))
     initiator.connect(target)
     target.connect(initiator)

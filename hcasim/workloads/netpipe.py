@@ -25,6 +25,7 @@ from hcasim.workloads.options import Options
 from hcasim.workloads.pool import places, rotation, spacing
 from hcasim.workloads.process import OPCODES
 from hcasim.workloads.result import Result
+from hcasim.workloads.roles import clients_and_server
 
 SLACK = 1e-4
 ERROR = 1e-3
@@ -221,7 +222,7 @@ def _follow(
 
 def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Half a round trip, and the bandwidth that it stands for."""
-    cluster = Cluster(sim, machine, 2)
+    cluster = Cluster(sim, machine, clients_and_server(machine, options))
     start = _start(machine.adapter, options)
     transmitter, receiver = (Player(sim, cluster, node, options, start.short) for node in range(2))
     transmitter.connect(receiver)

@@ -30,6 +30,7 @@ class Option:
         name: of the field of `Options` and of the key of a row.
         words: those it may be, if it is a word.
         is_flag: whether it is on or off.
+        is_name: whether it is a name that depends on the machine.
     """
 
     help: str
@@ -43,6 +44,7 @@ class Option:
     name: str = ""
     words: tuple[str, ...] = ()
     is_flag: bool = False
+    is_name: bool = False
 
     @property
     def allowed(self) -> str:
@@ -69,6 +71,8 @@ class Option:
             hint = nearest(str(value), self.words)
             found = f"found {str(value)!r}; allowed: {one_of(self.words)}{hint}"
             return "" if value in self.words else found
+        if self.is_name:
+            return ""
         fits = self.is_flag or (self.low <= value and (self.high is None or value <= self.high))
         if fits and not (self.is_power and value & (value - 1)):
             return ""
@@ -88,7 +92,7 @@ class Option:
             ValueError: a line for each fault of a text.
         """
         if not self.title:
-            is_text = isinstance(given, str) and not self.words
+            is_text = isinstance(given, str) and not (self.words or self.is_name)
             return self._number(given) if is_text else given
         if not isinstance(given, str):
             return (given,) if isinstance(given, int) else tuple(given)
@@ -177,6 +181,16 @@ class Options:
         Option("Longest message that striping leaves whole", low=0, high=LARGEST, is_size=True),
     ] = 8192
     processes: Annotated[int, Option("Processes on each node")] = 1
+    clients: Annotated[
+        int, Option("Nodes that use one server at the same time: 4 or 1..32", title="Clients")
+    ] = 1
+    client: Annotated[
+        str, Option("The clients' group of nodes, or some of it: compute[0:8]", is_name=True)
+    ] = ""
+    server: Annotated[
+        str, Option("The server's group of nodes, or one: store[3]", is_name=True)
+    ] = ""
+    nodes: Annotated[int, Option("Nodes that take part: 8 or 2..64", low=2, title="Nodes")] = 4
     pattern: Annotated[Pattern, Option("Which queue pair is next")] = "cyclic"
     memory: Annotated[Memory, Option("Where the buffers are")] = "host"
     page_size: Annotated[

@@ -12,6 +12,7 @@ from hcasim.engine import Listener, Simulator
 from hcasim.workloads import (
     bandwidth,
     bus,
+    flows,
     footprint,
     latency,
     loopback,
@@ -23,6 +24,7 @@ from hcasim.workloads import (
 )
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
+from hcasim.workloads.roles import clients_and_server, first_nodes
 
 Run = Callable[[Simulator, Machine, Options], Result]
 
@@ -40,6 +42,7 @@ class Workload:
         round: iterations after which everything that is used in turn has been used once.
         queue_pairs: those that it makes on a node.
         ladder: whether it runs NetPIPE's message sizes unless the user names some.
+        nodes: the numbers of those that take part.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Workload:
     round: Callable[[Options], int] = lambda _: 1
     queue_pairs: Callable[[Options], int] = lambda options: options.qps
     ladder: bool = False
+    nodes: Callable[[Machine, Options], list[int]] = clients_and_server
 
 
 @dataclass(frozen=True)
@@ -96,14 +100,15 @@ def _lanes_each_way(options: Options) -> int:
 
 _COMMON = {"size", "iters", "warmup", "exact", "explain"}
 _BUFFERS = _COMMON | {"page_size"}
-_MANY = frozenset(_BUFFERS | {"qps"})
+_ROLES = {"client", "server"}
+_MANY = frozenset(_BUFFERS | {"qps"} | _ROLES)
 _LATENCY = _MANY | {"pattern"}
 _INLINE = _LATENCY | {"inline"}
 _PORTS = frozenset({"ports", "mode", "threshold", "processes"})
 _WINDOWED = _MANY | _PORTS | {"window", "reuse", "buffers", "inline", "verb"}
 _ALONE = frozenset(_COMMON - {"explain"})
 _BUS = _ALONE | {"window"}
-_NETPIPE = frozenset(_BUFFERS | {"buffers", "completion", "invalidate", "verb"})
+_NETPIPE = frozenset(_BUFFERS | _ROLES | {"buffers", "completion", "invalidate", "verb"})
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
 _LATENCY_FIELDS = ("latency_us",)
@@ -205,6 +210,16 @@ WORKLOADS: dict[str, Workload] = {
             bandwidth.window_bibw,
             _windows,
             _lanes_each_way,
+        ),
+        Workload(
+            "all_to_all",
+            "RDMA writes of each node to each other",
+            _STREAM_FIELDS,
+            frozenset(_BUFFERS | {"nodes", "window"}),
+            Options(size=65536, iters=100, warmup=10, window=16),
+            flows.all_to_all,
+            queue_pairs=lambda options: 2 * (options.nodes - 1),
+            nodes=first_nodes,
         ),
         Workload(
             "bw_rd", "DMA reads by the adapter, bus alone", _STREAM_FIELDS, _BUS, _BW, bus.bw_rd

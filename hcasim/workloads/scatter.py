@@ -16,6 +16,7 @@ from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
+from hcasim.workloads.roles import clients_and_server
 
 SLACK = 1e-4
 ERROR = 1e-3
@@ -66,7 +67,7 @@ class Scatter:
 
 def scatter(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Time of a scatter over all queue pairs."""
-    cluster = Cluster(sim, machine, 2)
+    cluster = Cluster(sim, machine, clients_and_server(machine, options))
     process = Scatter(sim, cluster, options)
     sim.run(until=sim.process(process.run()))
     row = {

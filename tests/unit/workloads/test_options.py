@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hcasim.workloads import WORKLOADS
 from hcasim.workloads.options import AXES, LARGEST, OPTIONS, Options, varying
 
-SIZE, QPS, REUSE = AXES.values()
+SIZE, QPS, REUSE = (AXES[name] for name in ("size", "qps", "reuse"))
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,13 @@ def test_only_what_has_several_values_varies() -> None:
     assert varying([{"size": 8}, {"size": 8}]) == []
 
 
-def test_sizes_and_queue_pairs_double_along_the_axis_and_percentages_do_not() -> None:
+def test_what_is_counted_doubles_along_the_axis_and_percentages_do_not() -> None:
     assert {name: axis.doubling for name, axis in AXES.items()} == {
         "size": True,
         "qps": True,
         "reuse": False,
+        "clients": True,
+        "nodes": True,
     }
     assert AXES["size"].label(4096) == "4K"
     assert AXES["qps"].label(4096) == "4096"
@@ -118,7 +120,8 @@ def test_the_usual_value_of_each_option_is_allowed_and_something_else_is_not(nam
     option, usual = OPTIONS[name], getattr(Options(), name)
     assert option.help
     assert option.fault(usual) == ""
-    assert option.is_flag or option.fault("nothing" if option.words else -1)
+    free = option.is_flag or option.is_name
+    assert free or option.fault("nothing" if option.words else -1)
 
 
 def test_each_workload_understands_options_of_the_table_only() -> None:

@@ -1,0 +1,52 @@
+"""Which nodes of a machine take part in a benchmark, and as what."""
+
+from __future__ import annotations
+
+from hcasim.catalog import Machine, select
+from hcasim.workloads.options import Options
+
+
+def clients_and_server(machine: Machine, options: Options) -> list[int]:
+    """Return the numbers of the nodes that are clients, and that of the server behind them.
+
+    Options may name groups, or a group may be called client or server; without either the nodes
+    take their roles in order, clients first.
+
+    Raises:
+        ValueError: no such group, or too few nodes; the text begins with the option's name.
+    """
+    pool = _named(machine, "client", options.client) or range(machine.nodes)
+    servers = _named(machine, "server", options.server)
+    clients = [node for node in pool if node not in servers[:1]][: options.clients]
+    others = (node for node in servers or range(machine.nodes) if node not in clients)
+    server = next(others, None)
+    if len(clients) < options.clients or server is None:
+        most = len(clients) - (server is None)
+        raise ValueError(
+            f"clients: found {options.clients}; allowed: up to {most}, "
+            f"as {machine.id} has beside the server"
+        )
+    return [*clients, server]
+
+
+def first_nodes(machine: Machine, options: Options) -> list[int]:
+    """Return the numbers of the first nodes of a machine, as many as take part.
+
+    Raises:
+        ValueError: it has fewer.
+    """
+    if options.nodes > machine.nodes:
+        raise ValueError(
+            f"nodes: found {options.nodes}; allowed: up to {machine.nodes}, as {machine.id} has"
+        )
+    return list(range(options.nodes))
+
+
+def _named(machine: Machine, role: str, text: str) -> range:
+    """The nodes of the group that an option names or that is called as the role, if any."""
+    if not text and role not in (group.name for group in machine.groups):
+        return range(0)
+    try:
+        return select(machine.sizes, text or role)
+    except ValueError as error:
+        raise ValueError(f"{role}: {error}") from None
