@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from hcasim.catalog import CatalogError, Machine, nearest, one_of, resolve
 from hcasim.ground.quantities import QUANTITIES, derivable
@@ -59,6 +59,11 @@ class Plan:
     def jobs(self) -> list[Job]:
         """All points."""
         return [job for line in self.lines for job in line.jobs]
+
+    def only(self, names: Container[str]) -> Plan:
+        """Return it with some of its series, which are named as "liu2004/fig06:pcie"."""
+        lines = (one for one in self.lines if self.scenario.qualified(one.name) in names)
+        return replace(self, lines=tuple(lines))
 
 
 def plan_all(

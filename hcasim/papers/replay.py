@@ -94,12 +94,10 @@ def replay(
     Raises:
         CatalogError: every fault of the scenario and of the request.
     """
-    started = perf_counter()
     if isinstance(scenario, str):
         scenario = load_scenario(scenario)
     chosen = plan(scenario, series=series, sizes=sizes, x=x, overrides=overrides)
-    points = run_jobs(chosen.jobs, workers=jobs, progress=progress)
-    return collect(chosen, points, perf_counter() - started)
+    return run_plans([chosen], jobs, progress)[0]
 
 
 def replay_all(
@@ -120,21 +118,26 @@ def replay_all(
     Raises:
         CatalogError: every fault of the scenarios.
     """
+    return run_plans(plan_all(scenarios, overrides), jobs, progress)
+
+
+def run_plans(plans: Sequence[Plan], jobs: int | None, progress: Progress | None) -> list[Replay]:
+    """Simulate what is planned; points that plans share are simulated once."""
     started = perf_counter()
-    plans = plan_all(scenarios, overrides)
     points = run_jobs((job for one in plans for job in one.jobs), workers=jobs, progress=progress)
     elapsed = perf_counter() - started
-    return [collect(one, points, elapsed) for one in plans]
+    return [
+        Replay(
+            one.scenario,
+            {line.name: _measured(line, points) for line in one.lines},
+            one.overrides,
+            elapsed,
+        )
+        for one in plans
+    ]
 
 
-def collect(plan: Plan, points: Mapping[Job, Point], wall_seconds: float) -> Replay:
-    """Build the curves of a plan from the results of its points."""
-    curves = {line.name: measured(line, points) for line in plan.lines}
-    return Replay(plan.scenario, curves, plan.overrides, wall_seconds)
-
-
-def measured(line: Line, points: Mapping[Job, Point]) -> Curve:
-    """Build the curve of a series from the results of its points."""
+def _measured(line: Line, points: Mapping[Job, Point]) -> Curve:
     job = line.jobs[0]
     settings = {
         "testbed": job.machine.id,

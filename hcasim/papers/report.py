@@ -13,27 +13,19 @@ from hcasim import __version__
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.loader import list_papers, load_context, references
 from hcasim.papers.plan import plan_papers
-from hcasim.papers.replay import Replay, collect, measured
+from hcasim.papers.replay import Replay, run_plans
 from hcasim.papers.roles import Role, standings
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.verdict import Verdict, from_context, judge
-from hcasim.runs.pool import Progress, run_jobs
+from hcasim.runs.curve import Curve
+from hcasim.runs.pool import Progress
 
 ROLES = get_args(Role)
 NUMBERS = ("value", "ratio", "percent", "difference")
 """The kinds of claims that state a number; the others state an order or a limit."""
 STATUSES = ("pass", "fail", "deviation", "context")
-COLUMNS = (
-    "claim",
-    "scenario",
-    "system",
-    "statement",
-    "published",
-    "simulated",
-    "error",
-    "role",
-    "status",
-)
+_STATED = ("claim", "scenario", "system", "statement", "published")
+COLUMNS = (*_STATED, "simulated", "error", "role", "status")
 
 
 @dataclass(frozen=True)
@@ -158,19 +150,14 @@ def reproduce(
     wanted = list(named) or list_papers()
     every = plan_papers(wanted)
     standing = standings(every)
-    plans = [one for one in every if not {one.scenario.id, one.scenario.paper}.isdisjoint(wanted)]
-    lines = {one.scenario.qualified(line.name): line for one in every for line in one.lines}
-    needed = dict.fromkeys(name for one in plans for name in _needed(one.scenario))
-    points = run_jobs(
-        (job for name in needed for job in lines[name].jobs), workers=jobs, progress=progress
-    )
-    elapsed = perf_counter() - started
-    curves = {name: measured(lines[name], points) for name in needed}
-    verdicts = [
-        judge(claim, one.scenario, curves, standing[claim.id])
-        for one in plans
-        for claim in one.scenario.claims
-    ]
+    asked = [one.scenario for one in every if {one.scenario.id, one.scenario.paper} & {*wanted}]
+    needed = {name for one in asked for name in _needed(one)}
+    parts = [one.only(needed) for one in every]
+    replays = run_plans([one for one in parts if one.lines], jobs, progress)
+    curves: dict[str, Curve] = {}
+    for one in replays:
+        curves |= {one.scenario.qualified(name): found for name, found in one.curves.items()}
+    verdicts = [judge(said, one, curves, standing[said.id]) for one in asked for said in one.claims]
     verdicts += [
         from_context(context, paper)
         for paper in list_papers()
@@ -178,8 +165,8 @@ def reproduce(
         for context in load_context(paper)
     ]
     verdicts.sort(key=lambda verdict: verdict.id)
-    replays = tuple(collect(one, points, elapsed) for one in plans)
-    return Report(tuple(verdicts), replays, perf_counter() - started)
+    shown = tuple(one for one in replays if one.scenario in asked)
+    return Report(tuple(verdicts), shown, perf_counter() - started)
 
 
 def _needed(scenario: Scenario) -> Iterator[str]:
@@ -190,17 +177,9 @@ def _needed(scenario: Scenario) -> Iterator[str]:
 
 
 def _row(verdict: Verdict) -> tuple[str, ...]:
-    return (
-        verdict.id,
-        verdict.scenario,
-        verdict.system,
-        verdict.statement,
-        _published(verdict),
-        _simulated(verdict),
-        "" if verdict.error is None else f"{100 * verdict.error:+.1f} %",
-        verdict.role,
-        verdict.status,
-    )
+    error = "" if verdict.error is None else f"{100 * verdict.error:+.1f} %"
+    stated = (verdict.id, verdict.scenario, verdict.system, verdict.statement, _published(verdict))
+    return (*stated, _simulated(verdict), error, verdict.role, verdict.status)
 
 
 def _explanation(verdict: Verdict) -> str:

@@ -51,11 +51,18 @@ def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
     claims = {claim.id: (one.scenario, claim) for one in plans for claim in one.scenario.claims}
     pairs = {name: list(_pairs(*claims[name], lines)) for name in sorted(claims)}
     used = _used(plans, claims)
-    joined = _Joined()
-    for name in used & pairs.keys():
-        if _says_numbers(claims[name][1]):
-            for left, right in pairs[name]:
-                joined.join(left, right)
+    # Sets of numbers of which each follows from any other, as trees.
+    parents: dict[Node, Node] = {}
+
+    def root(node: Node) -> Node:
+        while node in parents:
+            node = parents[node]
+        return node
+
+    for name in filter(lambda name: _says_numbers(claims[name][1]), used & {*pairs}):
+        for left, right in pairs[name]:
+            if root(left) != root(right):
+                parents[root(left)] = root(right)
     numbers = {name: frozenset(map(frozenset, own)) for name, own in pairs.items()}
     fitted = {numbers[name] for name in used & numbers.keys()}
     first: dict[object, str] = {}
@@ -64,7 +71,7 @@ def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
         role: Role = "predicted"
         if numbers[name] in fitted:
             role = "fitted"
-        elif all(joined.root(left) == joined.root(right) for left, right in own):
+        elif all(root(left) == root(right) for left, right in own):
             role = "derived"
         found[name] = Standing(role, first.setdefault(numbers[name], name))
     return found
@@ -133,19 +140,3 @@ def _says_numbers(claim: Claim) -> bool:
         return claim.relation == "~"
     extreme = claim.relation in ("<=", ">=") and any(one.select == "all" for one in claim.measure)
     return claim.kind in ("value", "ratio", "percent") and not extreme
-
-
-class _Joined:
-    """Sets of numbers of which each follows from any other."""
-
-    def __init__(self) -> None:
-        self._parents: dict[Node, Node] = {}
-
-    def root(self, one: Node) -> Node:
-        while one in self._parents:
-            one = self._parents[one]
-        return one
-
-    def join(self, one: Node, other: Node) -> None:
-        if self.root(one) != self.root(other):
-            self._parents[self.root(one)] = self.root(other)

@@ -67,11 +67,9 @@ class Options(Settings):
 
     @model_validator(mode="after")
     def _has_one_axis(self) -> Options:
-        several = [name for name, values in self._swept.items() if len(values) > 1]
-        if len(several) > 1:
-            raise ValueError(
-                f"found several values of {one_of(several)}; allowed: of one, the x axis"
-            )
+        if len(self._several) > 1:
+            several = one_of(self._several)
+            raise ValueError(f"found several values of {several}; allowed: of one, the x axis")
         for name, values in self._swept.items():
             if len(set(values)) < len(values):
                 raise ValueError(f"{name}: found a value twice")
@@ -82,10 +80,13 @@ class Options(Settings):
         return {name: values for name, values in self.chosen.items() if name in AXES}
 
     @property
+    def _several(self) -> list[str]:
+        return [name for name, values in self._swept.items() if len(values) > 1]
+
+    @property
     def axis(self) -> Option:
         """The x axis of the figure."""
-        several = [name for name, values in self._swept.items() if len(values) > 1]
-        return AXES[several[0] if several else "size"]
+        return AXES[(self._several or ["size"])[0]]
 
     @property
     def points(self) -> tuple[int, ...] | None:
@@ -211,11 +212,6 @@ class Scenario(Entry):
     def workload_of(self, series: str) -> str:
         """Return the name of the benchmark that measured a series."""
         return self.series[series].workload or self.workload
-
-    @property
-    def testbeds(self) -> tuple[str, ...]:
-        """The testbeds of all series, each once."""
-        return tuple(dict.fromkeys(map(self.testbed_of, self.series)))
 
     def qualified(self, reference: str) -> str:
         """Return a reference to a series with its scenario: "liu2004/fig06:pcie"."""

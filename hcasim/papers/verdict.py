@@ -50,11 +50,6 @@ class Verdict(Statement):
     status: Status = "context"
     note: str
 
-    @property
-    def stale(self) -> bool:
-        """Whether a deviation is documented that is none."""
-        return self.status == "pass" and STALE in self.note
-
 
 @dataclass(frozen=True)
 class _Finding:
