@@ -58,14 +58,14 @@ def test_the_flag_is_clear_in_one_curve_of_figure_2_only() -> None:
 
 @pytest.mark.parametrize(("testbed", "settings"), BEDS)
 def test_the_bus_limits_the_peak_bandwidth(testbed: str, settings: dict[str, str]) -> None:
-    options = Options(size=2**20, iters=10, warmup=3, explain=True)
+    options = Options(size=2**20, iters=10, warmup=3, verb="send", explain=True)
     found = run_point("netpipe", resolve(testbed, overrides=settings), options)
     assert found.breakdown["binds"] in ("node0.bus.bus", "node0.bus.outstanding_splits")
 
 
 @pytest.mark.parametrize("testbed", sorted({testbed for testbed, _ in BEDS}))
 def test_behind_pci_express_the_link_would_limit_it(testbed: str) -> None:
-    options = Options(size=2**20, iters=10, warmup=3, explain=True)
+    options = Options(size=2**20, iters=10, warmup=3, verb="send", explain=True)
     machine = resolve(testbed, overrides={"adapter.bus": "mt25208"})
     found = run_point("netpipe", machine, options)
     assert found.breakdown["binds"] == "node0.hca.port1.link"
@@ -74,7 +74,7 @@ def test_behind_pci_express_the_link_would_limit_it(testbed: str) -> None:
 
 
 def test_six_gigabits_need_the_flag_however_a_gigabit_is_counted() -> None:
-    options = Options(size=2**20, iters=10, warmup=3)
+    options = Options(size=2**20, iters=10, warmup=3, verb="send")
     with_flag, without = (
         run_point("netpipe", resolve("benjegerdes2004", overrides=settings), options).row
         for settings in (FLAG, {})
