@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hcasim.catalog import EthernetLink, IwarpProtocol, Machine, PcieDevice
+from hcasim.catalog import EthernetLink, Host, IwarpProtocol, Machine, PcieDevice
 
 DATA_RATES = {
     "SDR": 8,
@@ -183,3 +183,14 @@ def small_write(machine: Machine, size: int, *, inline: bool = False) -> Times:
     now += adapter.ack.latency + way(machine, answer)
     now += adapter.receive.packet_service + adapter.receive.latency + adapter.completion.latency
     return Times(seen, here.write(now, adapter.cqe.size))
+
+
+def copy_time(host: Host, size: int, missed: int) -> Fraction:
+    """Time in ps of a copy by a core of a host with one memory controller, which is otherwise idle.
+
+    Args:
+        missed: of the bytes read and the bytes written, those that are not in the cache.
+    """
+    by_core = Fraction(2 * size - missed, 2 * host.cache.hit_bandwidth)
+    by_core += Fraction(missed, 2 * host.cache.miss_bandwidth)
+    return 10**12 * max(by_core, Fraction(missed, host.memory.bandwidth))

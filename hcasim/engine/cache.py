@@ -69,9 +69,3 @@ class SetAssociativeCache:
             del held[victim]
         held[key] = None
         return victim
-
-    def discard(self, key: int) -> None:
-        """Drop ``key``, if it is held."""
-        held = self._sets.get(key % self.sets)
-        if held is not None:
-            held.pop(key, None)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from hcasim.catalog.host import ProcessorCache as Description
-from hcasim.engine import SetAssociativeCache
 
 BLOCK = 256
 """Bytes that are held or not together: a few lines, so that long copies stay cheap to follow."""
 
 
 class ProcessorCache:
-    """The last-level cache of one socket, fully associative.
+    """The last-level cache of one socket, fully associative: what was used longest ago leaves.
 
     Writing back what its processors changed costs nothing here: what they write is charged once,
     to the cache if it holds the place, and else to memory.
@@ -20,43 +21,51 @@ class ProcessorCache:
     """
 
     def __init__(self, description: Description) -> None:
-        blocks = max(1, description.size // BLOCK)
-        self._used = SetAssociativeCache(blocks, blocks)
-        placed = min(description.size, description.ddio) // BLOCK
-        self._placed = SetAssociativeCache(placed, placed) if placed else None
+        self._blocks = description.size // BLOCK
+        self._used: OrderedDict[int, None] = OrderedDict()
+        self._blocks_of_devices = min(description.size, description.ddio) // BLOCK
+        self._written: OrderedDict[int, None] = OrderedDict()
 
     @property
     def ddio(self) -> bool:
         """Whether writes of devices go here (Intel: Data Direct I/O)."""
-        return self._placed is not None
+        return self._blocks_of_devices > 0
 
     def access(self, address: int, size: int) -> int:
         """Let a processor use ``size`` bytes; return how many of them were not here, by block."""
-        used, placed = self._used, self._placed
+        used, written = self._used, self._written
         missed = 0
         for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
-            if not used.touch(block) and (placed is None or not placed.touch(block)):
-                used.fill(block)
+            if block in used:
+                used.move_to_end(block)
+            elif block in written:
+                written.move_to_end(block)
+            else:
                 missed += BLOCK
+                used[block] = None
+                if len(used) > self._blocks:
+                    used.popitem(last=False)
         return min(missed, size)
 
     def place(self, address: int, size: int) -> int:
         """Take what a device writes; return the bytes that go to memory to make room for it."""
-        used, placed = self._used, self._placed
-        assert placed is not None
+        used, written = self._used, self._written
         left = 0
         for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
-            if used.touch(block) or placed.touch(block):
+            if block in used:
+                used.move_to_end(block)
                 continue
-            if placed.fill(block) is not None:
+            written[block] = None
+            written.move_to_end(block)
+            if len(written) > self._blocks_of_devices:
+                written.popitem(last=False)
                 left += BLOCK
         return left
 
     def invalidate(self, address: int, size: int) -> None:
         """Forget what has been written elsewhere."""
-        if not self._used and not self._placed:
+        if not self._used and not self._written:
             return
         for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
-            self._used.discard(block)
-            if self._placed is not None:
-                self._placed.discard(block)
+            self._used.pop(block, None)
+            self._written.pop(block, None)

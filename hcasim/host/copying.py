@@ -97,9 +97,13 @@ class Copies:
 
     def begin(self, copy: Copy, latency_ps: int) -> None:
         """Start a copy whose first byte is ``latency_ps`` away."""
-        self.advance()
+        if self.running:
+            self.advance()
         copy.began = self.sim.now
         copy.next_at = copy.began + latency_ps
+        if not copy.demands:
+            copy.next_at += copy.left * copy.core_ps
+            copy.left = 0
         self.running.append(copy)
         self._expect(copy)
 
