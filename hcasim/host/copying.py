@@ -14,7 +14,7 @@ serves in order of arrival, so this is also the core's share where devices ask f
 
 
 class Worker(Protocol):
-    """Whose time a copy takes."""
+    """Whose time a copy takes, counted as far as it is known."""
 
     busy_ps: int
 
@@ -23,7 +23,7 @@ class Copy:
     """A copy under way, in equal chunks.
 
     Args:
-        worker: its ``busy_ps`` grows by the time of the copy.
+        worker: whose time it takes.
         done: succeeds at the end.
         size: bytes, at least 1.
         duration_ps: what it takes the core if memory is no slower.
@@ -33,7 +33,7 @@ class Copy:
         next_at: when the next one begins, or the last one ends, in ps.
     """
 
-    __slots__ = ("began", "chunks", "core_ps", "demands", "done", "left", "next_at", "worker")
+    __slots__ = ("chunks", "core_ps", "demands", "done", "left", "next_at", "worker")
 
     def __init__(self, worker: Worker, done: Event, size: int, duration_ps: int) -> None:
         self.worker = worker
@@ -41,7 +41,7 @@ class Copy:
         self.chunks = self.left = -(-size // CHUNK)
         self.core_ps = -(-duration_ps // self.chunks)
         self.demands: list[tuple[SerialServer, int]] = []
-        self.began = self.next_at = 0
+        self.next_at = 0
 
     def demand(self, server: SerialServer, duration_ps: int) -> None:
         """Use a server for so long in all, chunk by chunk."""
@@ -99,26 +99,28 @@ class Copies:
         """Start a copy whose first byte is ``latency_ps`` away."""
         if self.running:
             self.advance()
-        copy.began = self.sim.now
-        copy.next_at = copy.began + latency_ps
+        now = self.sim.now
+        copy.next_at = now + latency_ps
         if not copy.demands:
             copy.next_at += copy.left * copy.core_ps
             copy.left = 0
         self.running.append(copy)
-        self._expect(copy)
+        copy.worker.busy_ps += self._expect(copy) - now
 
-    def _expect(self, copy: Copy) -> None:
-        self.sim.call_at(copy.next_at + copy.left * copy.period, self._check, copy)
+    def _expect(self, copy: Copy) -> int:
+        """Look again when it ends if nobody else wants its servers; return that time in ps."""
+        end = copy.next_at + copy.left * copy.period
+        self.sim.call_at(end, self._check, copy)
+        return end
 
     def _check(self, copy: Copy) -> None:
         self.advance()
         now = self.sim.now
         if copy.left or copy.next_at > now:
             # Somebody else had memory meanwhile.
-            self._expect(copy)
+            copy.worker.busy_ps += self._expect(copy) - now
             return
         self.running.remove(copy)
-        copy.worker.busy_ps += now - copy.began
         copy.done.succeed()
 
     def advance(self) -> None:

@@ -12,6 +12,7 @@ from hcasim.engine import Listener, Simulator
 from hcasim.workloads import (
     bandwidth,
     bus,
+    copying,
     flows,
     footprint,
     latency,
@@ -258,6 +259,14 @@ WORKLOADS: dict[str, Workload] = {
             frozenset({"size", "page_size", "memory", "explain"}),
             Options(size=65536),
             registration.reg_mr,
+        ),
+        Workload(
+            "copy_bw",
+            "copies by processors of one node",
+            _STREAM_FIELDS,
+            frozenset(_COMMON | {"buffers", "processes"}),
+            _BW,
+            copying.copy_bw,
         ),
         Workload(
             "host_memory",
