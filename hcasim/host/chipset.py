@@ -36,6 +36,7 @@ class Chipset:
         self._from = memory.paths(socket, away=False)
         near = caches[socket]
         self._ddio = near if near.ddio else None
+        self._caches_fill = any(cache.ddio for cache in caches)
         self._stale = [cache for cache in caches if cache is not self._ddio]
         self._copies = copies
         self._read_latency = description.memory.read_latency
@@ -80,10 +81,10 @@ class Chipset:
         taken: Callable[..., None],
         args: tuple[Any, ...],
     ) -> None:
-        if self._copies.running:
+        if self._caches_fill or self._copies.begun:
             self._copies.advance()
-        for cache in self._stale:
-            cache.invalidate(address, size)
+            for cache in self._stale:
+                cache.invalidate(address, size)
         path = self._to[address >> SOCKET_BITS]
         now = stored = self.sim.now
         through = size if self._ddio is None else self._ddio.place(address, size)
@@ -91,7 +92,11 @@ class Chipset:
             stored = path.transfer(through) + path.latency
         taken(stored, *args)
         # Later writes are never seen first, wherever they go.
-        visible = max(stored, now + self._write_latency + path.latency, self._visible_at)
+        visible = now + self._write_latency + path.latency
+        if stored > visible:
+            visible = stored
+        if self._visible_at > visible:
+            visible = self._visible_at
         self._visible_at = visible
         if on_visible is not None:
             self.sim.call_at(visible, on_visible)

@@ -88,17 +88,19 @@ class Copies:
     :meth:`advance`, and the chunks that have begun by then take their turns before.
 
     Attributes:
+        begun: whether there has been any.
         running: in the order in which they began.
     """
 
     def __init__(self, sim: Simulator) -> None:
         self.sim = sim
+        self.begun = False
         self.running: list[Copy] = []
 
     def begin(self, copy: Copy, latency_ps: int) -> None:
         """Start a copy whose first byte is ``latency_ps`` away."""
-        if self.running:
-            self.advance()
+        self.begun = True
+        self.advance()
         now = self.sim.now
         copy.next_at = now + latency_ps
         if not copy.demands:
@@ -126,7 +128,7 @@ class Copies:
     def advance(self) -> None:
         """Begin all chunks that begin before now, in the order of their times."""
         now = self.sim.now
-        while True:
+        while self.running:
             due = [copy for copy in self.running if copy.left and copy.next_at < now]
             if not due:
                 return

@@ -71,7 +71,8 @@ class Core:
         for path, part in ((path_in, read), (path_out, written)):
             if part:
                 latency = max(latency, path.latency)
-                for channel in path.channels:
-                    copy.demand(channel, channel.rate.time(part))
+                for channel in (path.controller, path.link):
+                    if channel is not None:
+                        copy.demand(channel, channel.rate.time(part))
         self._copies.begin(copy, latency)
         return copy.done

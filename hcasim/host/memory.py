@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from hcasim.catalog import Host as Description
 from hcasim.engine import Rate, SerialServer, Simulator
 
@@ -25,25 +23,29 @@ class Channel(SerialServer):
         self.rate = Rate.from_bandwidth(bandwidth)
 
 
-class Path(NamedTuple):
+class Path:
     """What bytes pass between a socket and the memory that holds them.
 
-    Attributes:
-        channels: the memory controller, and the interconnect if the memory is another socket's.
+    Args:
+        controller: of that memory.
+        link: of the interconnect, if the memory is another socket's.
         latency: of the interconnect, in ps.
     """
 
-    channels: tuple[Channel, ...]
-    latency: int
+    __slots__ = ("controller", "latency", "link")
+
+    def __init__(self, controller: Channel, link: Channel | None = None, latency: int = 0) -> None:
+        self.controller = controller
+        self.link = link
+        self.latency = latency
 
     def transfer(self, size: int) -> int:
         """Move ``size`` bytes; return when the last one has passed, in ps."""
-        last = 0
-        for channel in self.channels:
-            end = channel.reserve(channel.rate.time(size))
-            if end > last:
-                last = end
-        return last
+        controller, link = self.controller, self.link
+        last = controller.reserve(controller.rate.time(size))
+        if link is None:
+            return last
+        return max(last, link.reserve(link.rate.time(size)))
 
 
 class Memory:
@@ -75,11 +77,11 @@ class Memory:
     def paths(self, socket: int, *, away: bool) -> list[Path]:
         """The ways from the memory of each socket to one socket, or ``away`` from it."""
         if not self.links:
-            return [Path((self.controllers[0],), 0)] * self.sockets
+            return [Path(self.controllers[0])] * self.sockets
         return [
-            Path((controller,), 0)
+            Path(controller)
             if home == socket
-            else Path((controller, self.links[socket if away else home]), self.latency)
+            else Path(controller, self.links[socket if away else home], self.latency)
             for home, controller in enumerate(self.controllers)
         ]
 
