@@ -47,7 +47,7 @@ class Node:
         Raises:
             ValueError: if there is no such socket.
         """
-        if not 0 <= socket < self.host.memory.sockets:
+        if not 0 <= socket < self.group.host.sockets:
             raise ValueError(f"{self.name} has no socket {socket}")
         free = self._next_address.get(socket, socket << SOCKET_BITS)
         address = -(-free // page_size) * page_size

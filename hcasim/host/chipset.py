@@ -7,8 +7,6 @@ from typing import Any
 
 from hcasim.catalog import Host as Description
 from hcasim.engine import Simulator
-from hcasim.host.cache import ProcessorCache
-from hcasim.host.copying import Copies
 from hcasim.host.memory import SOCKET_BITS, Memory
 
 
@@ -18,7 +16,6 @@ class Chipset:
     Args:
         description: latencies in ps.
         socket: the one that the bus is attached to.
-        caches: of all sockets.
     """
 
     def __init__(
@@ -27,18 +24,15 @@ class Chipset:
         description: Description,
         socket: int,
         memory: Memory,
-        caches: list[ProcessorCache],
-        copies: Copies,
     ) -> None:
         self.sim = sim
         self._memory = memory
         self._to = memory.paths(socket, away=True)
         self._from = memory.paths(socket, away=False)
-        near = caches[socket]
+        near = memory.caches[socket]
         self._ddio = near if near.ddio else None
-        self._caches_fill = any(cache.ddio for cache in caches)
-        self._stale = [cache for cache in caches if cache is not self._ddio]
-        self._copies = copies
+        self._stale = [cache for cache in memory.caches if cache is not self._ddio]
+        self._copies = memory.copies
         self._read_latency = description.memory.read_latency
         self._write_latency = description.memory.write_latency
         self._mmio_latency = description.chipset.mmio_latency
@@ -81,7 +75,7 @@ class Chipset:
         taken: Callable[..., None],
         args: tuple[Any, ...],
     ) -> None:
-        if self._caches_fill or self._copies.begun:
+        if self._copies.begun or self._ddio is not None:
             self._copies.advance()
             for cache in self._stale:
                 cache.invalidate(address, size)
@@ -111,7 +105,6 @@ class Chipset:
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that memory and interconnect were in use so far, by name."""
-        self._copies.advance()
         return self._memory.busy_ps()
 
     def waiting_ps(self) -> dict[str, int]:

@@ -27,57 +27,44 @@ class Copy:
         done: succeeds at the end.
         size: bytes, at least 1.
         duration_ps: what it takes the core if memory is no slower.
+        demands: how long it uses each server in all, in ps.
 
     Attributes:
         left: chunks that have not begun.
         next_at: when the next one begins, or the last one ends, in ps.
+        period: time in ps that a chunk takes while nobody else uses its servers.
     """
 
-    __slots__ = ("chunks", "core_ps", "demands", "done", "left", "next_at", "worker")
+    __slots__ = ("demands", "done", "left", "next_at", "period", "worker")
 
-    def __init__(self, worker: Worker, done: Event, size: int, duration_ps: int) -> None:
+    def __init__(
+        self,
+        worker: Worker,
+        done: Event,
+        size: int,
+        duration_ps: int,
+        demands: dict[SerialServer, int],
+    ) -> None:
         self.worker = worker
         self.done = done
-        self.chunks = self.left = -(-size // CHUNK)
-        self.core_ps = -(-duration_ps // self.chunks)
-        self.demands: list[tuple[SerialServer, int]] = []
+        self.left = -(-size // CHUNK)
+        self.demands = [(server, -(-in_all // self.left)) for server, in_all in demands.items()]
+        self.period = -(-max(duration_ps, *demands.values(), 0) // self.left)
         self.next_at = 0
 
-    def demand(self, server: SerialServer, duration_ps: int) -> None:
-        """Use a server for so long in all, chunk by chunk."""
-        each = -(-duration_ps // self.chunks)
-        for number, (other, before) in enumerate(self.demands):
-            if other is server:
-                self.demands[number] = (server, before + each)
-                return
-        self.demands.append((server, each))
-
-    @property
-    def period(self) -> int:
-        """Time in ps that a chunk takes while nobody else uses its servers."""
-        return max([self.core_ps, *(each for _, each in self.demands)])
-
-    def step(self) -> None:
-        """Begin one chunk."""
+    def step(self, before: int) -> None:
+        """Begin a chunk, or all before a time if nobody else is served until then."""
         start = self.next_at
-        end = start + self.core_ps
+        count = min(self.left, -(-(before - start) // self.period))
+        for server, _ in self.demands:
+            if server.free_at > start:
+                count = 1
+        end = start + count * self.period
         for server, each in self.demands:
-            served = server.reserve_from(start, each)
+            served = server.reserve_from(start, each, self.period, count)
             if served > end:
                 end = served
         self.next_at = end
-        self.left -= 1
-
-    def run_to(self, now: int) -> None:
-        """Begin the chunks before ``now``, of which nobody else disturbs any."""
-        if any(server.free_at > self.next_at for server, _ in self.demands):
-            self.step()
-            return
-        period = self.period
-        count = min(self.left, -(-(now - self.next_at) // period))
-        for server, each in self.demands:
-            server.reserve_series(self.next_at, each, period, count)
-        self.next_at += count * period
         self.left -= count
 
 
@@ -104,7 +91,7 @@ class Copies:
         now = self.sim.now
         copy.next_at = now + latency_ps
         if not copy.demands:
-            copy.next_at += copy.left * copy.core_ps
+            copy.next_at += copy.left * copy.period
             copy.left = 0
         self.running.append(copy)
         copy.worker.busy_ps += self._expect(copy) - now
@@ -132,11 +119,5 @@ class Copies:
             due = [copy for copy in self.running if copy.left and copy.next_at < now]
             if not due:
                 return
-            if len(due) == 1:
-                due[0].run_to(now)
-            else:
-                min(due, key=_next_at).step()
-
-
-def _next_at(copy: Copy) -> int:
-    return copy.next_at
+            first = min(due, key=lambda copy: copy.next_at)
+            first.step(now if len(due) == 1 else first.next_at + 1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from simpy.events import Event, Timeout
 
-from hcasim.engine import Rate, Simulator
-from hcasim.host.cache import ProcessorCache
-from hcasim.host.copying import Copies, Copy
+from hcasim.catalog import Host as Description
+from hcasim.engine import Rate, SerialServer, Simulator
+from hcasim.host.copying import Copy
 from hcasim.host.memory import SOCKET_BITS, Memory
 
 
@@ -14,34 +14,24 @@ class Core:
     """A core owned by one simulated process; its work takes time and nothing preempts it.
 
     Args:
-        socket: the one that it is in.
-        caches: of all sockets.
-        rates: bytes copied with both ends in the cache, and with neither.
+        number: among the cores of the host, which are shared out among the sockets.
 
     Attributes:
         busy_ps: time spent in calls so far, in ps; spinning in a poll loop is not counted.
     """
 
     def __init__(
-        self,
-        sim: Simulator,
-        name: str,
-        socket: int,
-        memory: Memory,
-        caches: list[ProcessorCache],
-        copies: Copies,
-        rates: tuple[Rate, Rate],
+        self, sim: Simulator, name: str, description: Description, number: int, memory: Memory
     ) -> None:
         self.sim = sim
         self.name = name
-        self.socket = socket
         self.busy_ps = 0
-        self._to = memory.paths(socket, away=True)
-        self._from = memory.paths(socket, away=False)
-        self._cache = caches[socket]
-        self._others = [cache for cache in caches if cache is not self._cache]
-        self._copies = copies
-        self._hit_rate, self._miss_rate = rates
+        self.socket = number * description.sockets // description.cpus
+        self._memory = memory
+        self._to = memory.paths(self.socket, away=True)
+        self._from = memory.paths(self.socket, away=False)
+        self._hit_rate = Rate.from_bandwidth(description.cache.hit_bandwidth)
+        self._miss_rate = Rate.from_bandwidth(description.cache.miss_bandwidth)
 
     def work(self, duration_ps: int) -> Timeout:
         """An event to yield: ``duration_ps`` of computing."""
@@ -59,20 +49,21 @@ class Core:
         """
         if size < 1:
             return self.sim.timeout(0)
-        for cache in self._others:
-            cache.invalidate(destination, size)
-        read = self._cache.access(source, size)
-        written = self._cache.access(destination, size)
-        missed = read + written
-        twice = self._hit_rate.time(2 * size - missed) + self._miss_rate.time(missed)
-        copy = Copy(self, self.sim.event(), size, (twice + 1) // 2)
-        latency = 0
-        path_in, path_out = self._from[source >> SOCKET_BITS], self._to[destination >> SOCKET_BITS]
-        for path, part in ((path_in, read), (path_out, written)):
+        near = self._memory.caches[self.socket]
+        for cache in self._memory.caches:
+            if cache is not near:
+                cache.invalidate(destination, size)
+        way_in, way_out = self._from[source >> SOCKET_BITS], self._to[destination >> SOCKET_BITS]
+        missed = latency = 0
+        demands: dict[SerialServer, int] = {}
+        for address, path in ((source, way_in), (destination, way_out)):
+            part = near.access(address, size)
             if part:
+                missed += part
                 latency = max(latency, path.latency)
-                for channel in (path.controller, path.link):
-                    if channel is not None:
-                        copy.demand(channel, channel.rate.time(part))
-        self._copies.begin(copy, latency)
-        return copy.done
+                for channel in path.channels:
+                    demands[channel] = demands.get(channel, 0) + channel.rate.time(part)
+        twice = self._hit_rate.time(2 * size - missed) + self._miss_rate.time(missed)
+        done = self.sim.event()
+        self._memory.copies.begin(Copy(self, done, size, (twice + 1) // 2, demands), latency)
+        return done
