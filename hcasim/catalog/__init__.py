@@ -9,7 +9,7 @@ from hcasim.catalog.loader import Loaded, find_kind, load
 from hcasim.catalog.machine import Machine, NodeGroup
 from hcasim.catalog.network import Way, Wiring, select
 from hcasim.catalog.protocol import InfinibandProtocol, IwarpProtocol
-from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter
+from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter, Value
 from hcasim.catalog.resolve import resolve
 from hcasim.catalog.schema import file_schema
 from hcasim.catalog.stack import Stack
@@ -47,6 +47,7 @@ __all__ = [
     "Switch",
     "Testbed",
     "UnitError",
+    "Value",
     "Way",
     "Wiring",
     "data_path",

@@ -14,7 +14,7 @@ from hcasim.catalog.folders import list_ids
 from hcasim.catalog.loader import Loaded, load
 from hcasim.catalog.network import BackToBack, Explicit, Network, OneSwitch
 from hcasim.catalog.overrides import Part, kind_of, replace_bus
-from hcasim.catalog.provenance import Parameter
+from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.slots import plug
 from hcasim.catalog.testbed import Nodes, Testbed
 from hcasim.ground.errors import CatalogError, one_of
@@ -136,7 +136,7 @@ def trunks_of(network: Network, link: BaseModel, testbed: str) -> dict[str, Any]
     return found
 
 
-def _below(parameters: Iterable[Parameter], path: str) -> list[Parameter]:
+def _below(parameters: Iterable[Parameter[Value]], path: str) -> list[Parameter[Value]]:
     start = f"{path}."
     return [
         replace(one, path=one.path.removeprefix(start))
@@ -146,7 +146,10 @@ def _below(parameters: Iterable[Parameter], path: str) -> list[Parameter]:
 
 
 def _part(
-    name: str, model: type[BaseModel], values: Mapping[str, Any], parameters: Iterable[Parameter]
+    name: str,
+    model: type[BaseModel],
+    values: Mapping[str, Any],
+    parameters: Iterable[Parameter[Value]],
 ) -> Part:
     named = [replace(one, path=f"{name}.{one.path}") for one in parameters]
     return Part(name, model, copy.deepcopy(dict(values)), {one.path: one for one in named})

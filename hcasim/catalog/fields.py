@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from hcasim.catalog.description import Plain, Refers
 from hcasim.catalog.provenance import Value
 from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.faults import shown
 from hcasim.ground.units import Unit, UnitError
 
 DEPTH = 6
@@ -88,11 +89,11 @@ class Leaf:
             if not isinstance(raw, str):
                 example = f'"{raw} {self.unit.zero}"' if type(raw) in (int, float) else "text"
                 raise UnitError(
-                    f"found {_show(raw)} without a unit; {self.unit.hint}, such as {example}"
+                    f"found {shown(raw)} without a unit; {self.unit.hint}, such as {example}"
                 )
             return self._check(self.unit.parse(raw), raw)
         if type(raw) is not self.base:
-            raise UnitError(f"found {_show(raw)}; allowed: {self.allowed}")
+            raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}")
         assert isinstance(raw, int | str | bool)
         return self._check(raw, raw)
 
@@ -121,15 +122,15 @@ class Leaf:
         if self.choices:
             if value not in self.choices:
                 close = nearest(value, map(str, self.choices)) if isinstance(value, str) else ""
-                raise UnitError(f"found {_show(raw)}; allowed: {self.allowed}{close}")
+                raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}{close}")
         elif isinstance(value, int):
             outside = (self.low is not None and value < self.low) or (
                 self.high is not None and value > self.high
             )
             if outside or (self.step is not None and value % self.step):
-                raise UnitError(f"found {_show(raw)}; allowed: {self.allowed}")
+                raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}")
         elif not value.strip():
-            raise UnitError(f"found {_show(raw)}; allowed: {self.allowed}")
+            raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}")
         return value
 
 
@@ -256,13 +257,3 @@ def _bound(info: FieldInfo, mark: type, name: str) -> int | None:
             bound: int = getattr(item, name)
             return bound
     return None
-
-
-def _show(raw: object) -> str:
-    if isinstance(raw, bool):
-        return str(raw).lower()
-    if isinstance(raw, dict):
-        return "a table"
-    if isinstance(raw, list):
-        return "a list"
-    return repr(raw)

@@ -71,10 +71,12 @@ def find_file(name: str, kind: str, beside: Path | None = None) -> Path:
     Raises:
         CatalogError: an unknown kind or id, or no such file; the message lists the known ids.
     """
-    files = _files(kind)
-    if name in files:
-        return files[name]
-    if is_path(name) and (kind != "scenarios" or name.endswith(".toml")):
+    by_path = is_path(name) and (kind != "scenarios" or name.endswith(".toml"))
+    for folder in [] if by_path else _folders(kind):
+        file = folder / f"{name}.toml"
+        if file.exists():
+            return file
+    if by_path:
         file = Path(os.path.normpath((beside or Path.cwd()) / Path(name).expanduser()))
         if file.is_file():
             return file
@@ -92,16 +94,9 @@ def list_ids(kind: str) -> list[str]:
     Raises:
         CatalogError: an unknown kind.
     """
-    return sorted(_files(kind))
-
-
-def _files(kind: str) -> dict[str, Path]:
     pattern = "**/*.toml" if kind == "scenarios" else "*.toml"
-    return {
-        path.relative_to(folder).with_suffix("").as_posix(): path
-        for folder in reversed(list(_folders(kind)))
-        for path in folder.glob(pattern)
-    }
+    found = ((path, folder) for folder in _folders(kind) for path in folder.glob(pattern))
+    return sorted({path.relative_to(one).with_suffix("").as_posix() for path, one in found})
 
 
 def _folders(kind: str) -> Iterator[Path]:

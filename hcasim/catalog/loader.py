@@ -11,7 +11,7 @@ from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.description import Description
 from hcasim.catalog.folders import MODELS, find_file, is_path, list_ids
 from hcasim.catalog.host import Host
-from hcasim.catalog.provenance import Parameter
+from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.reader import Reader
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
@@ -44,7 +44,7 @@ class Loaded:
     file: Path
     model: Description
     values: Mapping[str, Any]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Parameter[Value], ...]
 
 
 def load(name: str, kind: str | None = None) -> Loaded:
@@ -78,7 +78,7 @@ def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
     base = read_toml(file).get("based_on")
     where = f"{display(file)}: based_on: "
     values: Mapping[str, Any] = {}
-    inherited: dict[str, Parameter] = {}
+    inherited: dict[str, Parameter[Value]] = {}
     if base is not None:
         if not isinstance(base, str):
             raise CatalogError([f"{where}found {base!r}; allowed: an id or the path of a file"])

@@ -11,7 +11,7 @@ from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import Link
 from hcasim.catalog.network import Network, Wiring, wire
-from hcasim.catalog.provenance import Parameter
+from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
 
@@ -65,7 +65,7 @@ class Machine(_Frozen):
     trunks: dict[str, Link]
     mtu: int
     overrides: dict[str, str]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Parameter[Value], ...]
 
     @property
     def nodes(self) -> int:

@@ -41,7 +41,7 @@ class Part:
     name: str
     model: type[BaseModel]
     values: dict[str, Any]
-    parameters: dict[str, Parameter]
+    parameters: dict[str, Parameter[Value]]
     own: set[str] = field(default_factory=set)
     set_paths: list[str] = field(default_factory=list)
 

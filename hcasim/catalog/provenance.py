@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar, get_args
 
 Evidence = Literal["spec", "datasheet", "driver", "fitted", "chosen", "assumed"]
 """spec: a published specification. datasheet: the maker's or the machine's own description, or
@@ -14,10 +14,12 @@ source gives it."""
 EVIDENCE: tuple[str, ...] = get_args(Evidence)
 
 Value = int | str | bool
+T_co = TypeVar("T_co", bound=Value, covariant=True)
+T = TypeVar("T", bound=Value)
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Parameter(Generic[T_co]):
     """One value of a description, with its origin.
 
     Parameters:
@@ -33,7 +35,7 @@ class Parameter:
     """
 
     path: str
-    value: Value
+    value: T_co
     text: str
     unit: str
     evidence: Evidence
@@ -42,15 +44,6 @@ class Parameter:
     claims: tuple[str, ...] = ()
     inherited_from: str = ""
 
-    def changed(self, value: Value, text: str, source: str) -> Parameter:
+    def changed(self, value: T, text: str, source: str) -> Parameter[T]:
         """Return it with another value, which is assumed."""
-        return replace(
-            self,
-            value=value,
-            text=text,
-            evidence="assumed",
-            source=source,
-            interval=None,
-            claims=(),
-            inherited_from="",
-        )
+        return Parameter(self.path, value, text, self.unit, "assumed", source)

@@ -77,7 +77,7 @@ class Reader:
         model: type[Description],
         file: Path,
         values: Mapping[str, Any],
-        parameters: Mapping[str, Parameter],
+        parameters: Mapping[str, Parameter[Value]],
     ) -> None:
         self.kind = kind
         self.model = model

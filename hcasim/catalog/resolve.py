@@ -19,7 +19,7 @@ from hcasim.catalog.loader import load
 from hcasim.catalog.machine import Machine, NodeGroup
 from hcasim.catalog.network import BackToBack, Network
 from hcasim.catalog.overrides import BUS, BUS_KIND, PREFIXES, Part, kind_of, override
-from hcasim.catalog.provenance import Parameter
+from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.testbed import Testbed
 from hcasim.ground.errors import CatalogError, nearest
 from hcasim.ground.faults import told
@@ -144,7 +144,7 @@ def _choose_firmware(part: Part, mode: str) -> str | None:
     return None
 
 
-def _chosen_mtu(size: Parameter, mtu: int, kind: str) -> tuple[Parameter, str | None]:
+def _chosen_mtu(size: Parameter[Value], mtu: int, kind: str) -> tuple[Parameter[Value], str | None]:
     fault = mtu_fault(kind, mtu, repr(mtu))
     if fault is not None:
         return size, f"mtu: {fault}"

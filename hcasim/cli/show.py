@@ -13,7 +13,7 @@ from hcasim.cli.command import Command, calibration_option
 from hcasim.cli.output import note, print_json, print_table
 
 if TYPE_CHECKING:
-    from hcasim.catalog import Parameter
+    from hcasim.catalog import Parameter, Value
 
 # The first word of the paths that --set takes.
 _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "stacks": "stack."}
@@ -94,7 +94,7 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
     )
 
 
-def _parameter(parameter: Parameter, prefix: str) -> dict[str, Any]:
+def _parameter(parameter: Parameter[Value], prefix: str) -> dict[str, Any]:
     return {
         "path": prefix + parameter.path,
         "value": parameter.value,

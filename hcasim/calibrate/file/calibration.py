@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hcasim.calibrate.paths import fit_path, leaf_at, prefixes, quantity_at
-from hcasim.catalog import CatalogError, Fit, Machine, Parameter, resolve
+from hcasim.catalog import CatalogError, Fit, Machine, Parameter, Value, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.errors import display
 
@@ -70,7 +70,7 @@ class Calibration(Fit):
         found: dict[str, int | bool] = {} if made.mtu == usual.mtu else {"mtu": made.mtu}
         return found | ({"no_switch": True} if made.no_switch else {})
 
-    def mark(self, parameter: Parameter, name: str) -> Parameter:
+    def mark(self, parameter: Parameter[Value], name: str) -> Parameter[Value]:
         """Give a parameter the value and the evidence that the calibration has for it.
 
         Parameters:
@@ -98,7 +98,7 @@ class Calibration(Fit):
             inherited_from="",
         )
 
-    def marked(self, machine: Machine) -> tuple[Parameter, ...]:
+    def marked(self, machine: Machine) -> tuple[Parameter[Value], ...]:
         """Return the parameters of a machine with the evidence of the calibration."""
         return tuple(
             self.mark(one, fit_path(machine.id, machine.adapter.id, one.path))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hcasim.calibrate.paths import fit_path, prefixes, quantity_at
 from hcasim.calibrate.search.parameters import FreeParameter, free_parameters
-from hcasim.catalog import CatalogError, Fit, FittedValue, Machine, Parameter, resolve
+from hcasim.catalog import CatalogError, Fit, FittedValue, Machine, Parameter, Value, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.overrides import BUS, BUS_KIND
 from hcasim.ground.units import TIME, UnitError
@@ -87,7 +87,9 @@ def free_fit(machine: Machine, wanted: Sequence[str], settings: Mapping[str, str
     return fit
 
 
-def _leaf(path: str, name: str, known: Mapping[str, Parameter], machine: Machine) -> Leaf | str:
+def _leaf(
+    path: str, name: str, known: Mapping[str, Parameter[Value]], machine: Machine
+) -> Leaf | str:
     if path in known and name != path:
         return quantity_at(name)
     if path in known:
@@ -105,7 +107,7 @@ def _quantity_of_bus(machine: Machine) -> str:
     return next(path for path, name in names if isinstance(quantity_at(name), Leaf))
 
 
-def _step(leaf: Leaf, path: str, known: Mapping[str, Parameter]) -> int:
+def _step(leaf: Leaf, path: str, known: Mapping[str, Parameter[Value]]) -> int:
     """Return what values are multiples of: the entries of a cache fill its sets."""
     section, _, name = path.rpartition(".")
     parts = [known.get(f"{section}.{one}") for one in ("ways", "line", "entry")]
