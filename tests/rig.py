@@ -23,7 +23,7 @@ from hcasim.verbs import (
     Status,
     WROpcode,
 )
-from hcasim.workloads import WORKLOADS, Options, Point, run_point
+from hcasim.workloads import WORKLOADS, Options, Result, run_point
 
 Program = Generator[Event, Any, Any]
 
@@ -153,7 +153,7 @@ def machine(
     return _resolve(adapter, mtu, switch, firmware_mode, changes)
 
 
-def run(name: str, on: Machine, listener: Listener | None = None, **options: Any) -> Point:
+def run(name: str, on: Machine, listener: Listener | None = None, **options: Any) -> Result:
     """Run one point of a workload; its verb may follow its name."""
     workload, _, verb = name.partition(" ")
     usual = {"verb": verb or WORKLOADS[workload].defaults.verb}

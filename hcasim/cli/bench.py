@@ -25,7 +25,7 @@ from hcasim.workloads.options import OPTIONS, Option
 
 if TYPE_CHECKING:
     from hcasim.runs.benchmark import Benchmark
-    from hcasim.runs.pool import Job
+    from hcasim.runs.point import Point
 
 Decorated = Callable[..., Any]
 
@@ -126,7 +126,7 @@ def command(
     base, samples = calibrated(known, uncertainty, given, faults)
     prepared, more = _prepare(given, base)
     faults += blamed(more, known, given)
-    drawn: list[list[Job]] = []
+    drawn: list[list[Point]] = []
     for one in samples if not faults else ():
         points, more = _prepare(given, one)
         drawn.append(points)
@@ -165,7 +165,7 @@ def command(
         print_benchmark(result, form)
 
 
-def _trace_faults(file: Path, prepared: list[Job]) -> Iterator[str]:
+def _trace_faults(file: Path, prepared: list[Point]) -> Iterator[str]:
     if not file.parent.is_dir():
         yield f"--trace: found {str(file)!r}; there is no folder {file.parent}"
     if len(prepared) > 1:
@@ -173,7 +173,7 @@ def _trace_faults(file: Path, prepared: list[Job]) -> Iterator[str]:
         yield f"--trace: records one {what}, found {len(prepared)}"
 
 
-def _run_traced(job: Job, file: Path) -> Benchmark:
+def _run_traced(job: Point, file: Path) -> Benchmark:
     """Run one point and write a line for each event of its blocks."""
     from hcasim.engine import EventLog
     from hcasim.ground.writing import write_atomically
@@ -186,7 +186,7 @@ def _run_traced(job: Job, file: Path) -> Benchmark:
     return result
 
 
-def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Job], list[str]]:
+def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], list[str]]:
     """Turn the arguments into points, or find every fault."""
     from hcasim.catalog import CatalogError, UnitError, parse_size
     from hcasim.runs.benchmark import prepare

@@ -10,7 +10,7 @@ from hcasim.ground.quantities import QUANTITIES, derivable
 from hcasim.papers.loader import list_papers, load_scenarios, references
 from hcasim.papers.scenario import Scenario, Series
 from hcasim.runs.options import each_point, find_faults, find_workload, unknown_workload
-from hcasim.runs.pool import Job
+from hcasim.runs.point import Point
 from hcasim.workloads.options import AXES
 
 Machines = dict[object, Machine]
@@ -33,7 +33,7 @@ class Line:
     series: Series
     axis: str
     field: str
-    jobs: tuple[Job, ...]
+    jobs: tuple[Point, ...]
 
     @property
     def x(self) -> tuple[int, ...]:
@@ -56,7 +56,7 @@ class Plan:
     overrides: Mapping[str, str]
 
     @property
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[Point]:
         """All points."""
         return [job for line in self.lines for job in line.jobs]
 
@@ -200,5 +200,5 @@ def _line(
     faults = find_faults(workload, machine, given)
     if faults:
         raise CatalogError([f"{scenario.id}: series.{name}: {fault}" for fault in faults])
-    jobs = (Job(workload.name, machine, options) for options in each_point(workload, given))
+    jobs = (Point(workload.name, machine, options) for options in each_point(workload, given))
     return Line(name, series, scenario.options.axis.name, scenario.axes.field, tuple(jobs))

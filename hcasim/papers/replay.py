@@ -13,13 +13,14 @@ from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import Line, Plan, plan, plan_all
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve, html_table, table
-from hcasim.runs.pool import Job, Progress, run_jobs, with_swept
+from hcasim.runs.point import Point
+from hcasim.runs.pool import Progress, run_points
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from hcasim.workloads import Point
+    from hcasim.workloads import Result
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def replay_all(
 def run_plans(plans: Sequence[Plan], jobs: int | None, progress: Progress | None) -> list[Replay]:
     """Simulate what is planned; points that plans share are simulated once."""
     started = perf_counter()
-    points = run_jobs((job for one in plans for job in one.jobs), workers=jobs, progress=progress)
+    points = run_points((job for one in plans for job in one.jobs), workers=jobs, progress=progress)
     elapsed = perf_counter() - started
     return [
         Replay(
@@ -137,7 +138,7 @@ def run_plans(plans: Sequence[Plan], jobs: int | None, progress: Progress | None
     ]
 
 
-def _measured(line: Line, points: Mapping[Job, Point]) -> Curve:
+def _measured(line: Line, points: Mapping[Point, Result]) -> Curve:
     job = line.jobs[0]
     settings = {
         "testbed": job.machine.id,
@@ -153,6 +154,6 @@ def _measured(line: Line, points: Mapping[Job, Point]) -> Curve:
     settings |= {name: one for name, one in line.series.chosen.items() if name != "qps"}
     rows = []
     for job in line.jobs:
-        row = with_swept(points[job].row, job, [line.axis])
+        row = job.row(points[job], [line.axis])
         rows.append({**row, line.field: result(row, line.series.result or line.field)})
     return Curve(line.name, line.series.label, tuple(rows), settings, line.series.group, line.axis)

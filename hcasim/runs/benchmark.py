@@ -21,7 +21,8 @@ from hcasim.runs.options import (
     read_options,
     unknown_workload,
 )
-from hcasim.runs.pool import Job, Progress, run_job, run_jobs, with_swept
+from hcasim.runs.point import Point
+from hcasim.runs.pool import Progress, run_points
 from hcasim.workloads.options import AXES, Option, Options, varying
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Benchmark:
 
     def plot(self) -> Figure:
         """Draw what was measured over what varies."""
-        from hcasim.runs.graphs import draw_benchmark
+        from hcasim.runs.drawing import draw_benchmark
 
         return draw_benchmark(self)
 
@@ -136,7 +137,7 @@ def prepare(
     switch: bool = True,
     perturbation: int | str | None = None,
     **options: Any,
-) -> list[Job]:
+) -> list[Point]:
     """Check a benchmark and return its points: each size with each other value that varies.
 
     Parameters:
@@ -182,7 +183,7 @@ def prepare(
         faults += find_faults(found, machine, given)
     if faults or found is None or machine is None:
         raise CatalogError(faults)
-    return [Job(found.name, machine, one) for one in each_point(found, given)]
+    return [Point(found.name, machine, one) for one in each_point(found, given)]
 
 
 def bench(
@@ -210,7 +211,7 @@ def bench(
 
 
 def run_benchmark(
-    prepared: Sequence[Job],
+    prepared: Sequence[Point],
     *,
     jobs: int | None = 1,
     progress: Progress | None = None,
@@ -226,9 +227,9 @@ def run_benchmark(
     """
     started = perf_counter()
     if listener is None:
-        points = run_jobs(prepared, workers=jobs, progress=progress)
+        points = run_points(prepared, workers=jobs, progress=progress)
     else:
-        points = {job: run_job(job, listener) for job in prepared}
+        points = {job: job.run(listener) for job in prepared}
     first = prepared[0]
     counters: Counter[str] = Counter()
     for job in prepared:
@@ -236,7 +237,7 @@ def run_benchmark(
     workload = find_workload(first.workload)
     assert workload is not None
     used = [axis.name for axis in varying([vars(job.options) for job in prepared])]
-    rows = tuple(with_swept(points[job].row, job, used) for job in prepared)
+    rows = tuple(job.row(points[job], used) for job in prepared)
     return Benchmark(
         workload=first.workload,
         title=workload.title,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.engine import Listener, Simulator
@@ -56,23 +54,6 @@ class Workload:
     queue_pairs: Callable[[Options], int] = lambda options: options.qps
     ladder: bool = False
     nodes: Callable[[Machine, Options], list[int]] = clients_and_server
-
-
-@dataclass(frozen=True)
-class Point:
-    """One measured point and what it cost to simulate.
-
-    Attributes:
-        row: the numbers, by column.
-        counters: what the hardware counted, by name.
-        breakdown: where the time went, if asked for.
-        wall_seconds: time the simulation took.
-    """
-
-    row: dict[str, Any]
-    counters: dict[str, int]
-    breakdown: dict[str, Any]
-    wall_seconds: float
 
 
 def _queue_pairs(options: Options) -> int:
@@ -282,7 +263,7 @@ WORKLOADS: dict[str, Workload] = {
 
 def run_point(
     name: str, machine: Machine, options: Options, listener: Listener | None = None
-) -> Point:
+) -> Result:
     """Run one benchmark once on a fresh machine.
 
     Args:
@@ -294,9 +275,7 @@ def run_point(
         KeyError: for an unknown name.
     """
     workload = WORKLOADS[name]
-    began = time.perf_counter()
     sim = Simulator()
     if listener is not None:
         sim.listeners.append(listener)
-    result = workload.run(sim, machine, options)
-    return Point(result.row, result.counters, result.breakdown, time.perf_counter() - began)
+    return workload.run(sim, machine, options)

@@ -18,7 +18,7 @@ from hcasim.catalog import Machine, resolve
 from hcasim.runs.benchmark import bench
 from hcasim.runs.simulated_trace import to_trace, with_noise
 from hcasim.traces import render
-from hcasim.workloads import Options, Point, run_point
+from hcasim.workloads import Options, Result, run_point
 
 MESSAGE = 1 << 20
 WINDOW = 100
@@ -62,7 +62,7 @@ def heap_rate() -> float:
     return EVENTS / best
 
 
-def windows(machine: Machine, iters: int, exact: bool) -> Point:
+def windows(machine: Machine, iters: int, exact: bool) -> Result:
     options = Options(size=MESSAGE, window=WINDOW, iters=iters, warmup=0, exact=exact)
     return run_point("window_bw", machine, options)
 

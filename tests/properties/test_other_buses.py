@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from hcasim.catalog import list_ids, resolve
-from hcasim.workloads import Options, Point, run_point
+from hcasim.workloads import Options, Result, run_point
 
 TESTBEDS = [name for name in list_ids("testbeds") if len(resolve(name).groups) == 1]
 BUSES = list_ids("adapters")
@@ -13,7 +13,7 @@ LINK = "node0.hca.port1.link"
 
 
 @cache
-def stream(testbed: str, bus: str | None = None, adapter: str | None = None) -> Point:
+def stream(testbed: str, bus: str | None = None, adapter: str | None = None) -> Result:
     """Long RDMA writes one way."""
     overrides = {} if bus is None else {"adapter.bus": bus}
     machine = resolve(testbed, adapter=adapter, overrides=overrides)
@@ -21,7 +21,7 @@ def stream(testbed: str, bus: str | None = None, adapter: str | None = None) -> 
     return run_point("window_bw", machine, options)
 
 
-def bandwidth(point: Point) -> float:
+def bandwidth(point: Result) -> float:
     return float(point.row["bandwidth_MBps"])
 
 

@@ -11,12 +11,12 @@ import pytest
 import hcasim.workloads
 from hcasim.catalog import Machine, folders
 from hcasim.runs.curve import Curve
-from hcasim.workloads import Options, Point
+from hcasim.workloads import Options, Result
 
 Edit = Callable[[str, str], None]
 
 
-def formula(name: str, machine: Machine, options: Options, log: object = None) -> Point:
+def formula(name: str, machine: Machine, options: Options, log: object = None) -> Result:
     """Latencies grow with the size, bandwidths saturate, and PCI Express is faster."""
     pcie = machine.adapter.bus.kind == "pcie"
     peak = 1000.0 if pcie else 800.0
@@ -32,7 +32,7 @@ def formula(name: str, machine: Machine, options: Options, log: object = None) -
     row: dict[str, Any] = {"size": options.size, "qps": options.qps}
     row |= {field: numbers.get(field, 1.0) for field in fields}
     breakdown = {"stages": [], "total_us": 0.0} if options.explain else {}
-    return Point(row, {"sqpc_miss_cnt": 1}, breakdown, 0.0)
+    return Result(row, {"sqpc_miss_cnt": 1}, breakdown)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], l
     """Replace the simulation; give the points that have been run, in any process."""
     record = tmp_path / "points.jsonl"
 
-    def run(name: str, machine: Machine, options: Options, log: object = None) -> Point:
+    def run(name: str, machine: Machine, options: Options, log: object = None) -> Result:
         with record.open("a") as stream:
             stream.write(json.dumps([name, machine.adapter.id, options.size, options.mode]) + "\n")
         return formula(name, machine, options, log)

@@ -11,7 +11,8 @@ from hcasim.catalog import CatalogError
 from hcasim.ground.errors import display
 from hcasim.ground.quantities import band_fields
 from hcasim.runs.benchmark import Benchmark
-from hcasim.runs.pool import Job, Progress, run_jobs
+from hcasim.runs.point import Point
+from hcasim.runs.pool import Progress, run_points
 
 USUAL = 50
 """Samples unless the user says otherwise."""
@@ -34,7 +35,7 @@ def chosen_samples(calibration: Calibration, wanted: int) -> list[int]:
 
 def with_bands(
     result: Benchmark,
-    samples: Sequence[Sequence[Job]],
+    samples: Sequence[Sequence[Point]],
     *,
     jobs: int | None = 1,
     progress: Progress | None = None,
@@ -53,7 +54,7 @@ def with_bands(
     """
     import numpy as np
 
-    found = run_jobs((job for one in samples for job in one), workers=jobs, progress=progress)
+    found = run_points((job for one in samples for job in one), workers=jobs, progress=progress)
     rows: list[Mapping[str, Any]] = []
     for number, row in enumerate(result.curve.rows):
         bands = {}

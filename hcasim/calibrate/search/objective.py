@@ -59,19 +59,20 @@ def runner(*, jobs: int | None = None, progress: Progress | None = None) -> Run:
         jobs: processes to use; all processors without it.
         progress: is told how many points are done, of those known to be needed.
     """
-    from hcasim.runs.pool import Job, run_jobs
+    from hcasim.runs.point import Point
+    from hcasim.runs.pool import run_points
 
     done = 0
 
     def run(trials: Sequence[Trial]) -> list[Row]:
         nonlocal done
-        wanted = [Job(one.workload, one.machine, one.options) for one in trials]
+        wanted = [Point(one.workload, one.machine, one.options) for one in trials]
 
         def report(now: int, total: int) -> None:
             if progress is not None:
                 progress(done + now, done + total)
 
-        points = run_jobs(wanted, workers=jobs, progress=report)
+        points = run_points(wanted, workers=jobs, progress=report)
         done += len(points)
         return [points[job].row for job in wanted]
 

@@ -16,7 +16,7 @@ from hcasim.cli import main
 from hcasim.runs.benchmark import bench
 from hcasim.runs.simulated_trace import to_trace
 from hcasim.traces import render
-from hcasim.workloads import Options, Point
+from hcasim.workloads import Options, Result
 from tests.unit.cli.fits import SIZES, TRUTH
 
 
@@ -78,7 +78,7 @@ def process(root: Path) -> Hcasim:
 def invented(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the simulation by constant results."""
 
-    def run(name: str, machine: Machine, options: Options, listener: Any = None) -> Point:
+    def run(name: str, machine: Machine, options: Options, listener: Any = None) -> Result:
         if listener is not None:
             listener(1000, "node0.hca", "doorbell", 1, "qp 1")
         fields = hcasim.workloads.WORKLOADS[name].fields
@@ -92,7 +92,7 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
             busy = [{"name": "bus", "busy": 1.0}, {"name": "tags", "waited": 0.25}]
             breakdown = {"binds": "bus", "resources": busy}
         counters = {"sqpc_access_cnt": 4, "sqpc_miss_cnt": 1, "sqpc_wait_ps": 2_500_000}
-        return Point(row, counters, breakdown, 0.0)
+        return Result(row, counters, breakdown)
 
     monkeypatch.setattr(hcasim.workloads, "run_point", run)
 

@@ -14,48 +14,49 @@ import pytest
 
 import hcasim.workloads
 from hcasim.catalog import Machine, resolve
-from hcasim.runs.pool import Job, run_jobs
-from hcasim.workloads import Options, Point
+from hcasim.runs.point import Point
+from hcasim.runs.pool import run_points
+from hcasim.workloads import Options, Result
 
 Simulated = Callable[[], list[Any]]
 
 
-def jobs(*sizes: int, adapter: str = "mt25208") -> list[Job]:
+def jobs(*sizes: int, adapter: str = "mt25208") -> list[Point]:
     machine = resolve("liu2004", adapter=adapter)
-    return [Job("window_bw", machine, Options(size=size)) for size in sizes]
+    return [Point("window_bw", machine, Options(size=size)) for size in sizes]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_each_point_is_simulated_once(simulated: Simulated, workers: int) -> None:
-    points = run_jobs([*jobs(4, 8, 16), *jobs(16, 8)], workers=workers)
+    points = run_points([*jobs(4, 8, 16), *jobs(16, 8)], workers=workers)
     assert len(points) == 3
     assert len(simulated()) == 3
 
 
 def test_in_parallel_the_results_are_those_of_one_process(simulated: Simulated) -> None:
     wanted = [*jobs(4, 8, 16), *jobs(4, 8, adapter="mt23108")]
-    alone, together = (run_jobs(wanted, workers=workers) for workers in (1, 2))
+    alone, together = (run_points(wanted, workers=workers) for workers in (1, 2))
     assert {job: alone[job].row for job in wanted} == {job: together[job].row for job in wanted}
 
 
 def test_long_points_come_first(simulated: Simulated) -> None:
-    run_jobs(jobs(64, 4096, 512), workers=1)
+    run_points(jobs(64, 4096, 512), workers=1)
     assert [size for _, _, size, _ in simulated()] == [4096, 512, 64]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_progress_counts_up_to_all_points(simulated: Simulated, workers: int) -> None:
     seen: list[tuple[int, int]] = []
-    run_jobs(jobs(4, 8, 16), workers=workers, progress=lambda *now: seen.append(now))
+    run_points(jobs(4, 8, 16), workers=workers, progress=lambda *now: seen.append(now))
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
 def test_nothing_to_do_is_no_fault() -> None:
-    assert run_jobs([]) == {}
+    assert run_points([]) == {}
 
 
 def test_a_failure_ends_the_workers_and_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(name: str, machine: Machine, options: Options, log: object) -> Point:
+    def fail(name: str, machine: Machine, options: Options, log: object) -> Result:
         if options.size == 4096:
             raise ZeroDivisionError
         time.sleep(60)
@@ -64,7 +65,7 @@ def test_a_failure_ends_the_workers_and_is_passed_on(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(hcasim.workloads, "run_point", fail)
     began = time.monotonic()
     with pytest.raises(ZeroDivisionError):
-        run_jobs(jobs(4096, 8, 16, 32), workers=2)
+        run_points(jobs(4096, 8, 16, 32), workers=2)
     assert time.monotonic() - began < 30
     assert not multiprocessing.active_children()
 
@@ -75,16 +76,17 @@ import signal
 import time
 import hcasim.workloads
 from hcasim.catalog import resolve
-from hcasim.runs.pool import Job, run_jobs
+from hcasim.runs.point import Point
+from hcasim.runs.pool import run_points
 from hcasim.workloads import Options
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 hcasim.workloads.run_point = lambda *arguments: time.sleep(60)
 machine = resolve("liu2004")
 started = lambda done, total: print("started", flush=True)
-jobs = [Job("window_bw", machine, Options(size=size)) for size in (4, 8, 16)]
+jobs = [Point("window_bw", machine, Options(size=size)) for size in (4, 8, 16)]
 try:
-    run_jobs(jobs, workers=2, progress=started)
+    run_points(jobs, workers=2, progress=started)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import resolve
-from hcasim.workloads import Options, Point, run_point
+from hcasim.workloads import Options, Result, run_point
 
 ROUND = {
     "host.memory.bandwidth": "8 GB/s",
@@ -15,12 +15,12 @@ ROUND = {
 }
 
 
-def copied(size: int, overrides: dict[str, str] | None = None, **options: Any) -> Point:
+def copied(size: int, overrides: dict[str, str] | None = None, **options: Any) -> Result:
     machine = resolve("liu2004", overrides=ROUND | (overrides or {}))
     return run_point("copy_bw", machine, Options(size=size, iters=50, warmup=10, **options))
 
 
-def bandwidth(point: Point) -> float:
+def bandwidth(point: Result) -> float:
     return float(point.row["bandwidth_MBps"])
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hcasim.workloads import Options, Point
+from hcasim.workloads import Options, Result
 from hcasim.workloads.pool import ALIGNMENT, POOL, places, rotation
 from tests.rig import Rig, machine
 from tests.rig import run as run_workload
@@ -14,7 +14,7 @@ from tests.rig import run as run_workload
 
 def run(
     name: str, adapter: str = "mt25208", overrides: dict[str, str] | None = None, **o: Any
-) -> Point:
+) -> Result:
     return run_workload(name, machine(overrides, adapter=adapter), **o)
 
 

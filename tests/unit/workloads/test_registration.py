@@ -1,5 +1,7 @@
 """The benchmarks of registration and of host memory."""
 
+from time import perf_counter
+
 import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
@@ -85,7 +87,9 @@ def test_host_memory_differs_between_modes_only_by_tables_and_doorbell_records()
 
 
 def test_65536_queue_pairs_take_no_longer_than_one() -> None:
-    assert run_point("host_memory", machine("memfree"), Options(qps=65536)).wall_seconds < 0.1
+    on, started = machine("memfree"), perf_counter()
+    run_point("host_memory", on, Options(qps=65536))
+    assert perf_counter() - started < 0.1
 
 
 @pytest.mark.parametrize("name", ["reg_mr", "host_memory"])

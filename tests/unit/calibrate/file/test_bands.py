@@ -11,7 +11,7 @@ from hcasim.calibrate import Calibration
 from hcasim.calibrate.file.bands import chosen_samples, with_bands
 from hcasim.catalog import CatalogError, Machine
 from hcasim.runs.benchmark import Benchmark, prepare, run_benchmark
-from hcasim.workloads import Options, Point
+from hcasim.workloads import Options, Result
 
 SEND = "adapters.mt25208.send.latency"
 Banded = Callable[..., Benchmark]
@@ -47,12 +47,12 @@ def test_a_fit_without_samples_is_refused() -> None:
 def banded(monkeypatch: pytest.MonkeyPatch) -> Banded:
     """Return a benchmark with bands over latencies of sending (ns), of a model without time."""
 
-    def run(name: str, machine: Machine, options: Options, log: object = None) -> Point:
+    def run(name: str, machine: Machine, options: Options, log: object = None) -> Result:
         latency = machine.adapter.send.latency / 1e3 + options.size / 8 * 1000
         bandwidth = 1e6 / machine.adapter.send.latency
         row = {"size": options.size, "qps": 1, "latency_us": latency}
         row |= {"bandwidth_MBps": bandwidth, "rate_Mps": 2 * bandwidth}
-        return Point(row, {}, {}, 0.0)
+        return Result(row, {}, {})
 
     monkeypatch.setattr(hcasim.workloads, "run_point", run)
 

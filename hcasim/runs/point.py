@@ -1,0 +1,63 @@
+"""One point: a benchmark with its options on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hcasim.catalog import CatalogError, Machine
+from hcasim.workloads.options import Options
+
+if TYPE_CHECKING:
+    from hcasim.engine import Listener
+    from hcasim.workloads import Result
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point to simulate.
+
+    Parameters:
+        workload: name of the benchmark.
+        machine: what it runs on.
+        options: message size and the other options.
+    """
+
+    workload: str
+    machine: Machine
+    options: Options
+
+    @property
+    def weight(self) -> int:
+        """A guess of the effort, to start long points first: the bytes that are under way."""
+        options = self.options
+        directions = 2 if "bi" in self.workload else 1
+        messages = max(options.window, options.qps) * options.processes * options.ports
+        return options.size * messages * directions
+
+    def run(self, listener: Listener | None = None) -> Result:
+        """Simulate it in this process.
+
+        Parameters:
+            listener: told what happens in the blocks.
+
+        Raises:
+            CatalogError: the machine's limits are too tight for the benchmark.
+        """
+        from hcasim.verbs import VerbsError
+        from hcasim.workloads import run_point
+
+        try:
+            return run_point(self.workload, self.machine, self.options, listener)
+        except VerbsError as error:
+            raise CatalogError([f"{self.workload}: the adapter refuses it: {error}"]) from error
+
+    def row(self, result: Result, varied: Iterable[str]) -> Mapping[str, Any]:
+        """Return the row of a result, with the options that vary if it does not say them itself."""
+        row = result.row
+        missing = {name: getattr(self.options, name) for name in varied if name not in row}
+        if not missing:
+            return row
+        first: dict[str, Any] = {name: row[name] for name in ("size", "qps") if name in row}
+        return {**first, **missing, **row}
