@@ -1,6 +1,6 @@
 """Machines with known latencies, and programs on them, for tests below the benchmarks."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -251,12 +251,18 @@ class Rig:
     """A cluster, one peer on each node, and queue pairs between them."""
 
     def __init__(
-        self, on: Machine | None = None, nodes: int = 2, *, size: int = 1 << 23, cqe: int = 4096
+        self,
+        on: Machine | None = None,
+        nodes: int | Sequence[int] = 2,
+        *,
+        size: int = 1 << 23,
+        cqe: int = 4096,
     ) -> None:
         self.sim = Simulator()
         self.machine = on or machine()
         self.cluster = Cluster(self.sim, self.machine, nodes)
-        self.peers = [Peer(self, node, 0, size, cqe) for node in range(nodes)]
+        places = range(len(self.cluster.nodes))
+        self.peers = [Peer(self, place, 0, size, cqe) for place in places]
 
     def connect(
         self, a: Peer, b: Peer, *, ports: tuple[int, int] = (1, 1), **options: Any

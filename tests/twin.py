@@ -137,7 +137,7 @@ class Times:
     completed: int
 
 
-def way(machine: Machine, size: int) -> int:
+def way(machine: Machine, size: int, switches: int = 1) -> int:
     """From a packet's first byte on the link to its last byte at the far adapter, in ps."""
     link = machine.link
     if isinstance(link, EthernetLink):
@@ -149,8 +149,12 @@ def way(machine: Machine, size: int) -> int:
     flight = link.cable_length * link.propagation // 1000
     if machine.switch is None:
         return serialisation + flight
-    # Cut through: the switch delays the packet, but it is serialised once.
-    return serialisation + 2 * flight + machine.switch.latency
+    # Cut through: a switch delays the packet, but it is serialised once.
+    hops = switches * machine.switch.latency
+    if switches > 1:
+        trunk = machine.trunks[""]
+        hops += (switches - 1) * (trunk.cable_length * trunk.propagation // 1000)
+    return serialisation + 2 * flight + hops
 
 
 def request_and_answer(machine: Machine, size: int) -> tuple[int, int]:
@@ -164,7 +168,7 @@ def request_and_answer(machine: Machine, size: int) -> tuple[int, int]:
     return 14 + ip_and_tcp + fpdu + markers + 4, max(64, 14 + ip_and_tcp + 4)
 
 
-def small_write(machine: Machine, size: int, *, inline: bool = False) -> Times:
+def small_write(machine: Machine, size: int, *, inline: bool = False, switches: int = 1) -> Times:
     """A write of one packet and one bus request, with every context on chip and idle buses."""
     adapter, stack = machine.adapter, machine.stack
     here, there = (
@@ -177,10 +181,10 @@ def small_write(machine: Machine, size: int, *, inline: bool = False) -> Times:
     if not inline:
         now = here.read(now, size)
     request, answer = request_and_answer(machine, size)
-    now += adapter.send.latency + way(machine, request)
+    now += adapter.send.latency + way(machine, request, switches)
     now += adapter.receive.packet_service + adapter.receive.latency
     seen = there.write(now, size) + stack.poll_memory
-    now += adapter.ack.latency + way(machine, answer)
+    now += adapter.ack.latency + way(machine, answer, switches)
     now += adapter.receive.packet_service + adapter.receive.latency + adapter.completion.latency
     return Times(seen, here.write(now, adapter.cqe.size))
 

@@ -110,10 +110,14 @@ def _rate(times: list[int], begin: int) -> float:
     return (len(counted) - 1) / (counted[-1] - counted[0]) * 1e12
 
 
-def _run(
-    sim: Simulator, cluster: Cluster, parties: list[Party], senders: list[Party], role: str
-) -> Result:
-    """Let all send at once, and measure while all do."""
+def measure(
+    sim: Simulator, cluster: Cluster, parties: list[Party], senders: list[Party]
+) -> tuple[list[float], Utilisation]:
+    """Let all send at once, and measure while all do.
+
+    Returns:
+        MB/s of each sender, and how busy everything was meanwhile.
+    """
     options, opcode = senders[0].options, senders[0].opcode
     packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
     each = max(FEWEST, PACKETS // (packets * len(senders)))
@@ -141,7 +145,14 @@ def _run(
             "allowed: routes without circles, or less traffic"
         )
         raise CatalogError([f"{cluster.machine.id}: {fault}"]) from None
-    rates = [_rate(party.done, begin) * options.size / 1e6 for party in senders]
+    return [_rate(party.done, begin) * options.size / 1e6 for party in senders], usage
+
+
+def _result(
+    sim: Simulator, cluster: Cluster, parties: list[Party], senders: list[Party], role: str
+) -> Result:
+    options = senders[0].options
+    rates, usage = measure(sim, cluster, parties, senders)
     total = sum(rates)
     row = {
         "size": options.size,
@@ -161,7 +172,7 @@ def many_to_one(sim: Simulator, machine: Machine, options: Options, opcode: WROp
     for client in clients:
         for _ in range(options.qps):
             client.connect(server)
-    return _run(sim, cluster, [*clients, server], clients, "client")
+    return _result(sim, cluster, [*clients, server], clients, "client")
 
 
 def all_to_all(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -171,4 +182,4 @@ def all_to_all(sim: Simulator, machine: Machine, options: Options) -> Result:
     for place, party in enumerate(parties):
         for other in (*parties[place + 1 :], *parties[:place]):
             party.connect(other)
-    return _run(sim, cluster, parties, parties, "node")
+    return _result(sim, cluster, parties, parties, "node")

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
+from hcasim.catalog.network import FatTree
 from tests.measured import measured
-from tests.rig import WRITE, Program, Rig, machine
+from tests.rig import WRITE, Program, Rig, machine, networked
 from tests.twin import DATA_RATES, link_byte, small_write, whole
 
 LATENCIES = (
@@ -81,6 +82,22 @@ def setups(draw: st.DrawFn) -> Setup:
 def test_a_small_write_takes_exactly_the_time_of_the_closed_form(setup: Setup, size: int) -> None:
     on = setup.machine()
     assert measured(Rig(on), size) == small_write(on, size)
+
+
+@settings(max_examples=30)
+@given(
+    there=st.sampled_from([(1, 1), (4, 3), (16, 5), (63, 5)]),
+    metres=st.integers(0, 30),
+    size=st.integers(1, 512),
+)
+def test_each_further_switch_adds_its_latency_and_a_trunk(
+    there: tuple[int, int], metres: int, size: int
+) -> None:
+    tree = FatTree(switch="x", levels=3, arity=4, oversubscription=2)
+    on = networked(tree, 64, trunk={"cable_length": 1000 * metres})
+    node, switches = there
+    found = measured(Rig(on, (0, node)), size)
+    assert found == small_write(on, size, switches=switches)
 
 
 @settings(max_examples=40)

@@ -151,7 +151,7 @@ class Explicit(Section):
     Routes are shortest paths, or, if any switch gives some, those that the switches give.
     """
 
-    kind: Annotated[Literal["switches"], PLAIN] = "switches"
+    kind: Annotated[Literal["explicit"], PLAIN] = "explicit"
     switch: SwitchName = Field(default="", description="model of switches that name none")
     switches: dict[str, NamedSwitch]
     trunks: dict[str, Trunk] = Field(default_factory=dict)

@@ -1,0 +1,268 @@
+"""Networks as files describe them: what they mean, and what is said of those that cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.catalog.network import Way
+
+pytestmark = pytest.mark.usefixtures("data")
+
+GROUPS = """
+[nodes.fast]
+count = { value = 3, evidence = "assumed", source = "invented" }
+host = "xeon-e7520"
+stack = "vapi"
+adapters = ["mt25208"]
+ports = { value = 1, evidence = "assumed", source = "invented" }
+
+[nodes.slow]
+count = { value = 2, evidence = "assumed", source = "invented" }
+host = "xeon-e7520"
+stack = "vapi"
+adapters = ["mt23108"]
+ports = { value = 1, evidence = "assumed", source = "invented" }
+
+[nodes.slow.link]
+cable_length = { value = "9 m", evidence = "assumed", source = "invented" }
+"""
+SWITCHES = """
+[network]
+kind = "explicit"
+switch = "infiniscale"
+
+[network.switches.left]
+nodes = ["fast[0:2]"]
+
+[network.switches.right]
+nodes = ["fast[2]", "slow"]
+
+[network.switches.spare]
+
+[network.trunks.main]
+between = ["left", "right"]
+parallel = { value = 2, evidence = "assumed", source = "invented" }
+width = { value = 1, evidence = "assumed", source = "invented" }
+
+[network.trunks.a]
+between = ["left", "spare"]
+
+[network.trunks.b]
+between = ["spare", "right"]
+"""
+
+
+@pytest.fixture
+def lab(data: Path) -> Path:
+    """A testbed of two groups on named switches."""
+    bed = (data / "models/testbeds/liu2004.toml").read_text()
+    head, _, rest = bed.partition("[nodes]")
+    link = "[link]" + rest.partition("[link]")[2]
+    file = data / "models/testbeds/lab.toml"
+    file.write_text(head.replace("liu2004", "lab", 1) + GROUPS + SWITCHES + link)
+    return file
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert text.count(old) == 1, old
+    file.write_text(text.replace(old, new))
+
+
+def faults(**settings: str) -> list[str]:
+    with pytest.raises(CatalogError) as caught:
+        resolve("lab", overrides=settings)
+    return caught.value.faults
+
+
+def ways(machine: Machine, switch: str, lid: int) -> str:
+    """The trunk that a switch takes towards a node."""
+    wiring = machine.wiring
+    way = wiring.out(wiring.names.index(switch), lid)
+    assert isinstance(way, Way)
+    return way.trunk
+
+
+@pytest.mark.usefixtures("lab")
+def test_groups_have_adapters_links_and_numbers_of_their_own() -> None:
+    machine = resolve("lab")
+    assert [(one.name, one.count, one.adapter.id) for one in machine.groups] == [
+        ("fast", 3, "mt25208"),
+        ("slow", 2, "mt23108"),
+    ]
+    assert [one.adapter.ports for one in machine.groups] == [1, 1]
+    assert [one.link.cable_length for one in machine.groups] == [5000, 9000]
+    assert [machine.place(node) for node in (0, 2, 3, 4)] == [
+        (machine.groups[0], 1),
+        (machine.groups[0], 3),
+        (machine.groups[1], 4),
+        (machine.groups[1], 5),
+    ]
+    assert (machine.nodes, machine.adapter, machine.host) == (
+        5,
+        machine.groups[0].adapter,
+        machine.groups[0].host,
+    )
+
+
+@pytest.mark.usefixtures("lab")
+def test_trunks_have_cables_of_their_own_and_share_the_nodes() -> None:
+    machine = resolve("lab")
+    wiring = machine.wiring
+    left = wiring.names.index("left")
+    main = [way for way in wiring.ways[left] if way.trunk == "main"]
+    assert [(way.link.width, way.link.speed) for way in main] == [(1, "SDR")] * 2
+    assert machine.trunks["a"].width == 4
+    ports = [way.port for lid in (3, 4, 5) if isinstance(way := wiring.out(left, lid), Way)]
+    assert sorted(ports) == sorted([main[0].port, main[1].port, main[0].port])
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_setting_reaches_all_groups_or_one_and_the_special_one_wins() -> None:
+    changed = resolve(
+        "lab",
+        overrides={
+            "slow.adapter.send.latency": "2 us",
+            "adapter.send.latency": "1 us",
+            "link.cable_length": "7 m",
+            "trunk.speed": "DDR",
+            "network.trunks.main.width": "4",
+            "adapter.bus.lanes": "4",
+        },
+    )
+    assert [one.adapter.send.latency for one in changed.groups] == [10**6, 2 * 10**6]
+    assert [one.link.cable_length for one in changed.groups] == [7000, 7000]
+    assert changed.trunks["a"].cable_length == 7000
+    assert {one.speed for one in changed.trunks.values()} == {"DDR"}
+    assert changed.trunks["main"].width == 4
+    assert changed.digest != resolve("lab").digest
+    assert changed.groups[0].adapter.bus.lanes == 4
+
+
+def test_given_routes_are_followed(lab: Path) -> None:
+    change(lab, '["fast[0:2]"]', '["fast[0:2]"]\nroutes = ["slow -> spare", "* -> main"]')
+    change(lab, '["fast[2]", "slow"]', '["fast[2]", "slow"]\nroutes = ["fast[0:2] -> left"]')
+    change(
+        lab,
+        "[network.switches.spare]",
+        '[network.switches.spare]\nroutes = ["fast[0:2] -> left", "* -> right"]',
+    )
+    machine = resolve("lab")
+    assert ways(machine, "left", 3) == "main"
+    assert ways(machine, "left", 4) == "a"
+    assert ways(machine, "spare", 4) == "b"
+    assert [machine.wiring.names[switch] for switch in machine.wiring.route(0, 5)] == [
+        "left",
+        "spare",
+        "right",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (
+            '["fast[2]", "slow"]',
+            '["fast[2]"]',
+            "network.switches: found slow[0] on no switch; allowed: each node on one of them",
+        ),
+        (
+            '["fast[2]", "slow"]',
+            '["fast[1:3]", "slow"]',
+            "network.switches.right.nodes: found 'fast[1:3]', which is on left already",
+        ),
+        (
+            '["fast[2]", "slow"]',
+            '["fast[2]", "slo"]',
+            "network.switches.right.nodes: found 'slo'; allowed: fast or slow, such as",
+        ),
+        (
+            '["fast[2]", "slow"]',
+            '["fast[3]", "slow"]',
+            "network.switches.right.nodes: found 'fast[3]'; allowed: nodes 0 to 2 of fast",
+        ),
+        (
+            '["spare", "right"]',
+            '["spare", "rigt"]',
+            "network.trunks.b.between: found 'rigt'; allowed: left, right or spare; did you mean",
+        ),
+        (
+            "value = 2, evidence = \"assumed\", source = \"invented\" }\nwidth",
+            "value = 9, evidence = \"assumed\", source = \"invented\" }\nwidth",
+            "switch.ports: found 8; allowed: from 12, for the adapter ports and trunks on left",
+        ),
+        (
+            '["fast[0:2]"]',
+            '["fast[0:2]"]\nroutes = ["fast -> right"]',
+            "network.switches.left.routes: found none to slow[0]; allowed: routes to all nodes",
+        ),
+        (
+            '["fast[0:2]"]',
+            '["fast[0:2]"]\nroutes = ["* -> rigth"]',
+            "network.switches.left.routes: found '* -> rigth'; allowed: 'nodes -> next', where",
+        ),
+        (
+            "[network.switches.spare]",
+            "[network.switches.spare]\n\n[network.switches.lone]",
+            "network: found no way from left to lone; allowed: trunks that connect all switches",
+        ),
+    ],
+)  # fmt: skip
+def test_a_network_that_cannot_be_says_why(lab: Path, old: str, new: str, fault: str) -> None:
+    change(lab, old, new)
+    assert faults()[0].startswith(f"lab: {fault}"), faults()
+
+
+def test_routes_in_a_circle_are_refused(lab: Path) -> None:
+    change(lab, '["fast[0:2]"]', '["fast[0:2]"]\nroutes = ["* -> spare"]')
+    change(lab, '["fast[2]", "slow"]', '["fast[2]", "slow"]\nroutes = ["* -> left"]')
+    change(lab, "[network.switches.spare]", '[network.switches.spare]\nroutes = ["* -> left"]')
+    (fault,) = faults()
+    assert "routes to node 2 that go round in a circle (" in fault
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("[nodes.fast]", '[nodes."a b"]', "nodes.a b: found 'a b'; allowed: a name of letters"),
+        (
+            'switch = "infiniscale"\n\n[network.switches.left]',
+            "[network.switches.left]",
+            "network: found switches without a model: left, right",
+        ),
+        ('"left", "right"]', '"left"]', "network.trunks.main.between: "),
+        ("length = { value = \"9 m\"", "len = { value = \"9 m\"", "nodes.slow.link.cable_len: unk"),
+        ('kind = "explicit"', 'kind = "explcit"', "network.kind: found 'explcit'; allowed: back_to"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_the_file_names_its_place(lab: Path, old: str, new: str, fault: str) -> None:
+    change(lab, old, new)
+    assert any(f"lab.toml: {fault}" in line for line in faults()), faults()
+
+
+@pytest.mark.usefixtures("lab")
+def test_two_hosts_back_to_back_are_one_of_each_group() -> None:
+    machine = resolve("lab", switch=False)
+    assert [(one.name, one.count) for one in machine.groups] == [("fast", 1), ("slow", 1)]
+    assert (machine.switch, machine.nodes) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"network.oversubscription": "3"}, "leaves no whole number of uplinks; allowed: 1, 2, 4"),
+        ({"network.oversubscription": "1"}, "switch.ports: found 24; allowed: from 32"),
+        ({"network.levels": "1"}, "nodes: found 64 nodes with 64 adapter ports; allowed: up to 16"),
+        ({"trunk.widht": "1"}, "did you mean 'trunk.width'?"),
+        ({"storge.adapter.ports": "1"}, "did you mean 'storage.adapter.ports'?"),
+        ({"storage.adapter.bus.lanes": "1"}, "no parameter of this bus, which is of kind pcix"),
+    ],
+)
+def test_a_fat_tree_says_what_it_has_no_room_for(
+    settings: dict[str, str], fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    with pytest.raises(CatalogError) as caught:
+        resolve("fat-tree-64", overrides=settings)
+    assert any(fault in line for line in caught.value.faults), caught.value.faults
