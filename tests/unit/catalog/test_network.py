@@ -232,8 +232,8 @@ def test_routes_in_a_circle_are_refused(lab: Path) -> None:
             "network: found switches without a model: left, right",
         ),
         ('"left", "right"]', '"left"]', "network.trunks.main.between: "),
-        ("length = { value = \"9 m\"", "len = { value = \"9 m\"", "nodes.slow.link.cable_len: unk"),
-        ('kind = "explicit"', 'kind = "explcit"', "network.kind: found 'explcit'; allowed: back_to"),
+        ('length = { value = "9', 'len = { value = "9', "nodes.slow.link.cable_len: unknown key"),
+        ('kind = "explicit"', 'kind = "explcit"', "network.kind: found 'explcit'; allowed: "),
     ],
 )  # fmt: skip
 def test_a_fault_of_the_file_names_its_place(lab: Path, old: str, new: str, fault: str) -> None:
