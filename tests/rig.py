@@ -330,7 +330,7 @@ def check_that_nothing_is_lent(rig: Rig, ends: Iterable[QP]) -> None:
             for staging in (port.egress.requests, port.egress.responses):
                 staging.slots._collect()
                 assert staging.slots.available == staging.slots.capacity
-            assert not port._occupied
+            assert not port.occupied
     for transmitter in transmitters:
         if transmitter.credits is not None:
             transmitter.credits._collect()

@@ -6,7 +6,39 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 
 
-class Bus(ABC):
+class Storage(ABC):
+    """Memory that an adapter reads and writes: the host's over a bus, or its own."""
+
+    @abstractmethod
+    def read(
+        self,
+        address: int,
+        size: int,
+        on_data: Callable[..., None],
+        *args: object,
+        on_issued: Callable[[], None] | None = None,
+    ) -> None:
+        """Read ``size`` bytes; call ``on_data(*args)`` when the last one is here.
+
+        ``on_issued`` is called when the last request has been taken.
+        """
+
+    @abstractmethod
+    def write(
+        self,
+        address: int,
+        size: int,
+        on_sent: Callable[[], None] | None = None,
+        on_visible: Callable[[], None] | None = None,
+    ) -> None:
+        """Write ``size`` bytes.
+
+        ``on_sent`` is called when the data need not be kept any more, ``on_visible`` when it can
+        be read.
+        """
+
+
+class Bus(Storage):
     """Connects one adapter to host memory and to the processor.
 
     ``read`` and ``write`` are the adapter's DMA; ``mmio_write`` and ``mmio_read`` are the
@@ -19,34 +51,6 @@ class Bus(ABC):
 
     def __init__(self) -> None:
         self.reads = self.read_bytes = self.writes = self.write_bytes = self.mmio_writes = 0
-
-    @abstractmethod
-    def read(
-        self,
-        address: int,
-        size: int,
-        on_data: Callable[..., None],
-        *args: object,
-        on_issued: Callable[[], None] | None = None,
-    ) -> None:
-        """Read ``size`` bytes of host memory; call ``on_data(*args)`` when the last one is here.
-
-        ``on_issued`` is called when the last request is on the bus.
-        """
-
-    @abstractmethod
-    def write(
-        self,
-        address: int,
-        size: int,
-        on_sent: Callable[[], None] | None = None,
-        on_visible: Callable[[], None] | None = None,
-    ) -> None:
-        """Write ``size`` bytes to host memory.
-
-        ``on_sent`` is called when the adapter need not keep the data any more, ``on_visible``
-        when a polling processor can see it.
-        """
 
     @abstractmethod
     def mmio_write(self, size: int, on_arrival: Callable[..., None], *args: object) -> None:

@@ -6,7 +6,9 @@ Header sizes: InfiniBand Architecture Specification volume 1, chapters 7 and 9.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum, auto
+from typing import ClassVar
 
 LRH = 8
 BTH = 12
@@ -57,31 +59,28 @@ class Syndrome(Enum):
     REMOTE_OPERATIONAL_ERROR = auto()
 
 
+@dataclass(slots=True)
 class Reth:
     """RDMA extended transport header: where a write goes, or what a read asks for."""
 
-    __slots__ = ("address", "length", "rkey")
-    size = RETH
-
-    def __init__(self, address: int, rkey: int, length: int) -> None:
-        self.address = address
-        self.rkey = rkey
-        self.length = length
+    size: ClassVar[int] = RETH
+    address: int
+    rkey: int
+    length: int
 
 
+@dataclass(slots=True)
 class AtomicEth:
     """Atomic extended transport header: a word in remote memory and the operands."""
 
-    __slots__ = ("address", "compare", "rkey", "swap_add")
-    size = ATOMIC_ETH
-
-    def __init__(self, address: int, rkey: int, swap_add: int, compare: int) -> None:
-        self.address = address
-        self.rkey = rkey
-        self.swap_add = swap_add
-        self.compare = compare
+    size: ClassVar[int] = ATOMIC_ETH
+    address: int
+    rkey: int
+    swap_add: int
+    compare: int
 
 
+@dataclass(slots=True)
 class Aeth:
     """ACK extended transport header.
 
@@ -91,16 +90,11 @@ class Aeth:
         original: the word before an atomic (AtomicAckETH), which counts as payload here.
     """
 
-    __slots__ = ("msn", "original", "rnr_timer_ps", "syndrome")
-    size = AETH
-
-    def __init__(
-        self, syndrome: Syndrome, msn: int, *, rnr_timer_ps: int = 0, original: int = 0
-    ) -> None:
-        self.syndrome = syndrome
-        self.msn = msn
-        self.rnr_timer_ps = rnr_timer_ps
-        self.original = original
+    size: ClassVar[int] = AETH
+    syndrome: Syndrome
+    msn: int
+    rnr_timer_ps: int = 0
+    original: int = 0
 
 
 Header = Reth | AtomicEth | Aeth

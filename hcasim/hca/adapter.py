@@ -14,13 +14,9 @@ from hcasim.hca.doorbell import Doorbell
 from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
+from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Port
-from hcasim.hca.queue_pair import (
-    QueuePair,
-    ReceiveQueue,
-    ReliableRequester,
-    ReliableResponder,
-)
+from hcasim.hca.queue_pair import QueuePair, ReceiveQueue, ReliableRequester, ReliableResponder
 from hcasim.hca.requester import Requester
 from hcasim.hca.responder import Responder
 from hcasim.hca.rings import Ring, WorkQueueBuffer
@@ -75,7 +71,7 @@ class HostChannelAdapter:
         self.tables = TranslationTables(description, self.icm)
         self.dma = DmaEngine(sim, name, bus, self.memory, self.tables, description.send.prefetch)
         self.completions = CompletionEngine(sim, name, description, self.icm, self.dma)
-        self.send_engine = SendEngine(
+        parts = Parts(
             sim,
             name,
             description,
@@ -86,30 +82,13 @@ class HostChannelAdapter:
             self.completions,
             egresses,
         )
-        self.requester = Requester(
-            sim,
-            self.transport,
-            self.tables,
-            self.dma,
-            self.completions,
-            self.send_engine,
-            egresses,
-        )
-        self.responder = Responder(
-            sim,
-            name,
-            description,
-            self.transport,
-            self.icm,
-            self.tables,
-            self.dma,
-            self.completions,
-            egresses,
-        )
+        self.send_engine = SendEngine(parts)
+        self.requester = Requester(parts, self.send_engine)
+        self.responder = Responder(parts)
         self._queue_pairs: dict[int, QueuePair] = {}
         self._protection_domains = 0
         self._completion_queues = 0
-        self.ports = [Port(sim, description, egress, self._dispatch) for egress in egresses]
+        self.ports = [Port(sim, description, egress, self.dispatch) for egress in egresses]
 
     @property
     def caches(self) -> tuple[ContextCache, ...]:
@@ -163,6 +142,7 @@ class HostChannelAdapter:
             port,
             ReliableRequester(send_cq, send_ring),
             ReliableResponder(receive_cq, ReceiveQueue(receive_ring)),
+            self.transport.wire.size,
         )
         self._queue_pairs[qp.qpn] = qp
         return qp
@@ -171,7 +151,7 @@ class HostChannelAdapter:
         """Packets that carry the ``length`` bytes of a message at the adapter's MTU."""
         return max(1, -(-length // self.transport.wire.payload(self.mtu, opcode)))
 
-    def _dispatch(self, arrival: Arrival) -> None:
+    def dispatch(self, arrival: Arrival) -> None:
         """Hand a packet to the requester or the responder, once their context is on chip."""
         packet = arrival.packet
         arrival.qp = self._queue_pairs[packet.qpn]

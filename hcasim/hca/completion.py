@@ -5,6 +5,7 @@ from __future__ import annotations
 from hcasim.catalog import Adapter
 from hcasim.engine import Probe, Simulator
 from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
+from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.icm import Icm
 from hcasim.hca.queue_pair import QueuePair, State
@@ -21,7 +22,7 @@ class CompletionEngine:
         self, sim: Simulator, name: str, adapter: Adapter, icm: Icm, dma: DmaEngine
     ) -> None:
         self.sim = sim
-        self.cqc = icm.cache("cqc", adapter.cqc, written=True)
+        self.cqc = ContextCache(sim, "cqc", adapter.cqc, icm.table(adapter.cqc), written=True)
         self.written = 0
         self._probe = Probe(sim, f"{name}.completion_engine")
         self._dma = dma
@@ -78,10 +79,7 @@ class CompletionEngine:
     # From there to the application.
 
     def _complete(self, cq: CompletionQueue, completion: Completion) -> None:
-        self.cqc.access(cq.number, self._generate, cq, completion)
-
-    def _generate(self, cq: CompletionQueue, completion: Completion) -> None:
-        self.sim.call_after(self._latency, self._write, cq, completion)
+        self.cqc.access(cq.number, self.sim.call_after, self._latency, self._write, cq, completion)
 
     def _write(self, cq: CompletionQueue, completion: Completion) -> None:
         if self._probe.listeners:
@@ -93,10 +91,16 @@ class CompletionEngine:
     def _write_next(self, cq: CompletionQueue) -> None:
         """Write the oldest entry; the next waits until its address has been translated."""
         index, cq.produced = cq.produced, cq.produced + 1
-        cqe = _Cqe(self, cq, cq.unwritten[0])
-        self._dma.write_entry(cq.ring, index, self._size, cqe.visible, cqe.issued)
+        completion = cq.unwritten[0]
+        self._dma.write_entry(
+            cq.ring,
+            index,
+            self._size,
+            lambda: self._visible(cq, completion),
+            lambda: self._issued(cq),
+        )
 
-    def issued(self, cq: CompletionQueue) -> None:
+    def _issued(self, cq: CompletionQueue) -> None:
         """The write of the oldest entry is on its way."""
         self.written += 1
         cq.unwritten.popleft()
@@ -104,28 +108,9 @@ class CompletionEngine:
             # By an event, because as many as the queue holds may have waited.
             self.sim.call_after(0, self._write_next, cq)
 
-    def visible(self, cq: CompletionQueue, completion: Completion) -> None:
+    def _visible(self, cq: CompletionQueue, completion: Completion) -> None:
         """The write of an entry has landed."""
         if self._probe.listeners:
             details = f"{completion} to cq {cq.number}"
             self._probe.event("CQE write", completion.operation, details)
         cq.push(completion, self.sim.now)
-
-
-class _Cqe:
-    """A completion queue entry on its way to memory."""
-
-    __slots__ = ("_completion", "_cq", "_engine")
-
-    def __init__(
-        self, engine: CompletionEngine, cq: CompletionQueue, completion: Completion
-    ) -> None:
-        self._engine = engine
-        self._cq = cq
-        self._completion = completion
-
-    def issued(self) -> None:
-        self._engine.issued(self._cq)
-
-    def visible(self) -> None:
-        self._engine.visible(self._cq, self._completion)

@@ -3,26 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from hcasim.catalog import Cache
 from hcasim.engine import CreditPool, SetAssociativeCache, Simulator
-
-
-class Backing(Protocol):
-    """The table behind a cache.
-
-    Attributes:
-        read_ps: time that the memory took for all fetches so far, in ps.
-    """
-
-    read_ps: int
-
-    def fetch(self, address: int, size: int, then: Callable[..., None], *args: object) -> None:
-        """Read part of the table, then call ``then(*args)``."""
-
-    def write_back(self, address: int, size: int) -> None:
-        """Write part of the table."""
+from hcasim.hca.icm import Table
 
 
 class ContextCache:
@@ -41,7 +26,7 @@ class ContextCache:
     """
 
     def __init__(
-        self, sim: Simulator, name: str, description: Cache, table: Backing, *, written: bool
+        self, sim: Simulator, name: str, description: Cache, table: Table, *, written: bool
     ) -> None:
         self.sim = sim
         self.name = name

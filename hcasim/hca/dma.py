@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from hcasim.bus import Storage
 from hcasim.engine import Probe, Simulator
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
-from hcasim.hca.local_memory import Storage
 from hcasim.hca.port import Arrival
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region, TranslationTables
@@ -127,12 +127,6 @@ class DmaEngine:
 
     # Message data.
 
-    def prepare(
-        self, region: Region, address: int, length: int, then: Callable[..., None], *args: object
-    ) -> None:
-        """Bring the translation of part of a region onto the chip, then call ``then(*args)``."""
-        self._tables.translate(region, address, length, then, *args)
-
     def gather(self, buffer: StagingBuffer, packet: Packet, region: Region, address: int) -> None:
         """Read the data of a staged packet from a region, in turn, and complete the packet."""
         self.gathered += packet.payload
@@ -174,33 +168,17 @@ class DmaEngine:
     ) -> None:
         packet = arrival.packet
         self.scattered += packet.payload
-        landed = None
+        landed: Callable[[], None] | None = None
         if region.watches or self._probe.listeners:
-            landed = _Landing(self._probe, region, address, packet.payload, packet).landed
+            landed = lambda: self._landed(packet, region, address)  # noqa: E731
         self._storage(region).write(address, packet.payload, arrival.free, landed)
         then(arrival)
 
+    def _landed(self, packet: Packet, region: Region, address: int) -> None:
+        if self._probe.listeners:
+            self._probe.event("data write", packet.operation, packet)
+        region.written(address, packet.payload)
+
     def store(self, region: Region, address: int, size: int) -> None:
         """Write a few bytes that are already translated."""
-        landing = _Landing(self._probe, region, address, size, None)
-        self._storage(region).write(address, size, None, landing.landed)
-
-
-class _Landing:
-    """Data on its way to memory, of a packet or, if that is None, of an atomic."""
-
-    __slots__ = ("_address", "_packet", "_probe", "_region", "_size")
-
-    def __init__(
-        self, probe: Probe, region: Region, address: int, size: int, packet: Packet | None
-    ) -> None:
-        self._probe = probe
-        self._region = region
-        self._address = address
-        self._size = size
-        self._packet = packet
-
-    def landed(self) -> None:
-        if self._probe.listeners and self._packet is not None:
-            self._probe.event("data write", self._packet.operation, self._packet)
-        self._region.written(self._address, self._size)
+        self._storage(region).write(address, size, None, lambda: region.written(address, size))

@@ -24,13 +24,7 @@ class StagingBuffer:
     """
 
     def __init__(
-        self,
-        sim: Simulator,
-        name: str,
-        egress: Egress,
-        source: int,
-        slots: int,
-        latency_ps: int,
+        self, sim: Simulator, name: str, egress: Egress, source: int, slots: int, latency_ps: int
     ) -> None:
         self.sim = sim
         self.slots = CreditPool(sim, name, slots)
@@ -82,7 +76,7 @@ class Egress:
 
     Attributes:
         loopback: the way back into the same port, for packets between two of its queue pairs. It
-            has the rate of the port, but no cable.
+            has the rate of the port, but no cable and no flow-control packets.
     """
 
     def __init__(
@@ -92,7 +86,7 @@ class Egress:
         self.name = name
         self.lid = lid
         self.transmitter = Transmitter(sim, f"{name}.link", link, SOURCES, urgent=1)
-        inside = link.model_copy(update={"cable_length": 0})
+        inside = link.model_copy(update={"cable_length": 0, "credit_update": 0})
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, SOURCES, urgent=1)
         slots = max(1, adapter.send.port_buffer // payload)
         self.requests, self.responses = (

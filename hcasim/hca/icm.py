@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from hcasim.bus import Storage
 from hcasim.catalog import Adapter, Cache
 from hcasim.engine import CreditPool, Simulator
-from hcasim.hca.context_cache import ContextCache
-from hcasim.hca.local_memory import LocalMemory, Storage
+from hcasim.hca.local_memory import LocalMemory
 
 
 class Icm:
@@ -51,14 +51,9 @@ class Icm:
             return self._full_ps
         return self._full_ps + self.sim.now - self._full_since
 
-    def cache(self, name: str, description: Cache, *, written: bool) -> ContextCache:
-        """A cache of one table.
-
-        Args:
-            written: whether a use changes the entry, so that it is written back when it leaves.
-        """
-        table = Table(self, self._host if self._adapter.in_host(description) else self._local)
-        return ContextCache(self.sim, name, description, table, written=written)
+    def table(self, description: Cache) -> Table:
+        """The table behind a cache, in the memory that it is described to be in."""
+        return Table(self, self._host if self._adapter.in_host(description) else self._local)
 
     def leave(self, storage: Storage, address: int, size: int) -> None:
         """Take a changed line that has left its cache, to write it back."""

@@ -1,47 +1,17 @@
-"""The adapter's own memory, and what it has in common with the host's."""
+"""The adapter's own memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
+from hcasim.bus import Storage
 from hcasim.catalog.adapter import LocalMemory as Description
 from hcasim.engine import Arbiter, Rate, Simulator
 
 READ, WRITE = range(2)
 
 
-class Storage(Protocol):
-    """Memory that the adapter reads and writes: the host's over a bus, or its own."""
-
-    def read(
-        self,
-        address: int,
-        size: int,
-        on_data: Callable[..., None],
-        *args: object,
-        on_issued: Callable[[], None] | None = None,
-    ) -> None:
-        """Read ``size`` bytes; call ``on_data(*args)`` when the last one is here.
-
-        ``on_issued`` is called when the request has been taken.
-        """
-
-    def write(
-        self,
-        address: int,
-        size: int,
-        on_sent: Callable[[], None] | None = None,
-        on_visible: Callable[[], None] | None = None,
-    ) -> None:
-        """Write ``size`` bytes.
-
-        ``on_sent`` is called when the data need not be kept any more, ``on_visible`` when it can
-        be read.
-        """
-
-
-class LocalMemory:
+class LocalMemory(Storage):
     """A DIMM behind a controller that moves one burst at a time and lets reads go first.
 
     Args:

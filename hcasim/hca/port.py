@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
 from hcasim.catalog import Adapter
 from hcasim.engine import Probe, SerialServer, Simulator
-from hcasim.fabric.link import ReceiveBuffer, Transmitter, blocks
+from hcasim.fabric.link import ReceiveBuffer, Transmitter
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import Egress
 from hcasim.hca.queue_pair import QueuePair
-
-
-class Room(Protocol):
-    """A receive buffer."""
-
-    def free(self, packet: Packet, at_ps: int) -> None:
-        """Free the room of ``packet`` at the time ``at_ps``."""
 
 
 class Arrival:
@@ -36,17 +28,20 @@ class Arrival:
 
     qp: QueuePair
 
-    def __init__(self, port: Port, packet: Packet, room: Room) -> None:
+    def __init__(self, port: Port, packet: Packet, room: ReceiveBuffer) -> None:
         self.packet = packet
         self._port = port
-        self._room: Room | None = room
+        self._room: ReceiveBuffer | None = room
         self._has_turn = True
 
     def finish(self) -> None:
         """It has been dealt with, but for data on its way to memory: the next has its turn."""
         assert self._has_turn, f"{self.packet} has finished before"
         self._has_turn = False
-        self._port.go_on()
+        port = self._port
+        port.occupied = False
+        if port.waiting:
+            port.go_on()
 
     def free(self) -> None:
         """Its data has left for memory, or it has none: its room is free from now on."""
@@ -56,25 +51,16 @@ class Arrival:
 
 
 class Loopback:
-    """Where a port's way back into itself ends.
+    """Where a port's way back into itself ends, with a receive buffer of its own."""
 
-    It has no flow-control packets and a receive buffer of its own.
-    """
-
-    def __init__(self, port: Port, transmitter: Transmitter) -> None:
+    def __init__(self, port: Port, way: Transmitter) -> None:
         self._port = port
-        self._way = transmitter
-        transmitter.attach(self, port.buffer_bytes)
+        way.attach(self, port.buffer_bytes)
+        self._buffer = ReceiveBuffer(way, way)
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Hand a packet to the port, as if it had come over the link."""
-        self._port.arrive(Arrival(self._port, packet, self), tail_at)
-
-    def free(self, packet: Packet, at_ps: int) -> None:
-        """Free the room of ``packet`` at the time ``at_ps``."""
-        way = self._way
-        assert way.credits is not None
-        way.credits.release_at(at_ps, blocks(packet.size, way.credit_block))
+        self._port.arrive(Arrival(self._port, packet, self._buffer), tail_at)
 
 
 class Port:
@@ -86,16 +72,14 @@ class Port:
 
     Attributes:
         buffer: receive buffer at the end of the link, once that is attached.
+        occupied: whether an arrival is in hand.
+        waiting: those behind it.
     """
 
     buffer: ReceiveBuffer
 
     def __init__(
-        self,
-        sim: Simulator,
-        adapter: Adapter,
-        egress: Egress,
-        dispatch: Callable[[Arrival], None],
+        self, sim: Simulator, adapter: Adapter, egress: Egress, dispatch: Callable[[Arrival], None]
     ) -> None:
         self.sim = sim
         self.egress = egress
@@ -110,8 +94,8 @@ class Port:
         self._pipeline = SerialServer(sim, f"{egress.name}.receive_pipeline")
         self._probe = Probe(sim, egress.name)
         self._dispatch = dispatch
-        self._waiting: deque[Arrival] = deque()
-        self._occupied = False
+        self.waiting: deque[Arrival] = deque()
+        self.occupied = False
         self._draining = False
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
@@ -132,21 +116,20 @@ class Port:
         self.payload_received += packet.payload
         if self._probe.listeners:
             self._probe.event("receive pipeline", packet.operation, packet)
-        if self._occupied:
-            self._waiting.append(arrival)
+        if self.occupied:
+            self.waiting.append(arrival)
         else:
-            self._occupied = True
+            self.occupied = True
             self._dispatch(arrival)
 
     def go_on(self) -> None:
-        """The arrival in hand has been dealt with; take the next."""
-        self._occupied = False
-        if self._waiting and not self._draining:
+        """Deal with those that wait, as long as none stays in hand."""
+        if not self._draining:
             # A loop, because packets that need no wait would nest as deep as the buffer holds.
             self._draining = True
-            while self._waiting and not self._occupied:
-                self._occupied = True
-                self._dispatch(self._waiting.popleft())
+            while self.waiting and not self.occupied:
+                self.occupied = True
+                self._dispatch(self.waiting.popleft())
             self._draining = False
 
     def busy_ps(self) -> dict[str, int]:

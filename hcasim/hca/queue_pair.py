@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from hcasim.fabric.packet import AtomicEth, Packet, Reth
+from hcasim.fabric.packet import AtomicEth, Header, Opcode, Packet, Reth
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region
@@ -23,6 +25,7 @@ class State(Enum):
     ERR = auto()
 
 
+@dataclass(slots=True, eq=False)
 class ReliableRequester:
     """The requester's half of a reliable connection, the send queue's context (SQPC).
 
@@ -40,20 +43,19 @@ class ReliableRequester:
         rnr_waiting: whether it pauses before the next of them.
     """
 
-    def __init__(self, cq: CompletionQueue, ring: Ring) -> None:
-        self.cq = cq
-        self.ring = ring
-        self.send_queue: deque[SendWqe] = deque()
-        self.current: SendWqe | None = None
-        self.unacknowledged: deque[SendWqe] = deque()
-        self.next_psn = 0
-        self.since_ack_request = 0
-        self.outstanding_reads = 0
-        self.max_rd_atomic = 1
-        self.stalled = False
-        self.rnr_retry = RETRY_FOR_EVER
-        self.rnr_tries = 0
-        self.rnr_waiting = False
+    cq: CompletionQueue
+    ring: Ring
+    send_queue: deque[SendWqe] = field(default_factory=deque)
+    current: SendWqe | None = None
+    unacknowledged: deque[SendWqe] = field(default_factory=deque)
+    next_psn: int = 0
+    since_ack_request: int = 0
+    outstanding_reads: int = 0
+    max_rd_atomic: int = 1
+    stalled: bool = False
+    rnr_retry: int = RETRY_FOR_EVER
+    rnr_tries: int = 0
+    rnr_waiting: bool = False
 
     def number(self, wqe: SendWqe) -> None:
         """Give a message its sequence numbers, unless it is sent again."""
@@ -156,36 +158,35 @@ class ReceiveQueue:
         return drained
 
 
+@dataclass(slots=True)
 class Read:
     """A read that the responder answers, packet by packet.
 
     Attributes:
         region: memory that it reads; None if it reads nothing.
+        segment: bytes in each packet of the response but the last.
         sent: packets of the response sent so far.
     """
 
-    __slots__ = ("header", "qp", "region", "request", "sent")
-
-    def __init__(self, qp: QueuePair, request: Packet, header: Reth, region: Region | None) -> None:
-        self.qp = qp
-        self.request = request
-        self.header = header
-        self.region = region
-        self.sent = 0
+    qp: QueuePair
+    request: Packet
+    header: Reth
+    region: Region | None
+    segment: int
+    sent: int = 0
 
 
+@dataclass(slots=True)
 class Atomic:
     """An atomic that the responder executes on a word of ``region``."""
 
-    __slots__ = ("header", "qp", "region", "request")
-
-    def __init__(self, qp: QueuePair, request: Packet, header: AtomicEth, region: Region) -> None:
-        self.qp = qp
-        self.request = request
-        self.header = header
-        self.region = region
+    qp: QueuePair
+    request: Packet
+    header: AtomicEth
+    region: Region
 
 
+@dataclass(slots=True, eq=False)
 class ReliableResponder:
     """The responder's half of a reliable connection, the receive queue's context (RQPC).
 
@@ -200,16 +201,15 @@ class ReliableResponder:
         answers: reads, atomics and acknowledgements whose answers keep their order, oldest first.
     """
 
-    def __init__(self, cq: CompletionQueue, receive_queue: ReceiveQueue) -> None:
-        self.cq = cq
-        self.receive_queue = receive_queue
-        self.rnr_timer_ps = 0
-        self.expected_psn = 0
-        self.msn = 0
-        self.write_region: Region | None = None
-        self.write_address = 0
-        self.receiving: ReceiveWqe | None = None
-        self.answers: deque[Packet | Read | Atomic] = deque()
+    cq: CompletionQueue
+    receive_queue: ReceiveQueue
+    rnr_timer_ps: int = 0
+    expected_psn: int = 0
+    msn: int = 0
+    write_region: Region | None = None
+    write_address: int = 0
+    receiving: ReceiveWqe | None = None
+    answers: deque[Packet | Read | Atomic] = field(default_factory=deque)
 
     def accept(self, packets: int, last: bool) -> None:
         """Note that packets are in sequence and allowed, and whether they end a message."""
@@ -218,35 +218,52 @@ class ReliableResponder:
             self.msn = (self.msn + 1) % PSN_MODULUS
 
 
+@dataclass(slots=True, eq=False)
 class QueuePair:
     """A queue pair: its number, its connection and the two halves of its context.
 
     Attributes:
         port: index of the adapter port it uses.
+        size_of: sizes of its packets.
         scheduled: whether it is in line at that port.
     """
 
-    def __init__(
-        self,
-        qpn: int,
-        pd: int,
-        port: int,
-        requester: ReliableRequester,
-        responder: ReliableResponder,
-    ) -> None:
-        self.qpn = qpn
-        self.pd = pd
-        self.port = port
-        self.requester = requester
-        self.responder = responder
-        self.scheduled = False
-        self.state = State.RESET
-        self.mtu = 0
-        self.remote_lid = 0
-        self.remote_qpn = 0
+    qpn: int
+    pd: int
+    port: int
+    requester: ReliableRequester
+    responder: ReliableResponder
+    size_of: Callable[[Opcode, int, Header | None], int]
+    scheduled: bool = False
+    state: State = State.RESET
+    mtu: int = 0
+    remote_lid: int = 0
+    remote_qpn: int = 0
 
     def __str__(self) -> str:
         return f"qp {self.qpn}"
+
+    def answer(
+        self,
+        opcode: Opcode,
+        psn: int,
+        header: Header | None,
+        payload: int = 0,
+        operation: int = 0,
+        ack_request: bool = False,
+    ) -> Packet:
+        """A packet that answers one of the queue pair at the other end."""
+        return Packet(
+            opcode,
+            self.remote_lid,
+            self.remote_qpn,
+            psn,
+            payload,
+            header,
+            ack_request=ack_request,
+            operation=operation,
+            size_of=self.size_of,
+        )
 
     def connect(self, mtu: int, remote_lid: int, remote_qpn: int) -> None:
         """Make it ready to send to and receive from a remote queue pair."""

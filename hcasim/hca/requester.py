@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from hcasim.engine import Simulator
 from hcasim.fabric.packet import Aeth, Opcode, Packet, Syndrome
-from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.completion_queue import Status
-from hcasim.hca.dma import DmaEngine
-from hcasim.hca.egress import Egress
+from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
 from hcasim.hca.queue_pair import PSN_MODULUS, RETRY_FOR_EVER, QueuePair, State
 from hcasim.hca.send_engine import SendEngine
-from hcasim.hca.translation import Access, TranslationTables
-from hcasim.hca.transport import Transport
+from hcasim.hca.translation import Access
 from hcasim.hca.wqe import SendWqe
 
 _STATUS = {
@@ -31,25 +27,15 @@ class Requester:
         acknowledgements: of responses, sent so far.
     """
 
-    def __init__(
-        self,
-        sim: Simulator,
-        transport: Transport,
-        tables: TranslationTables,
-        dma: DmaEngine,
-        completions: CompletionEngine,
-        send_engine: SendEngine,
-        egresses: list[Egress],
-    ) -> None:
-        self.sim = sim
+    def __init__(self, parts: Parts, send_engine: SendEngine) -> None:
+        self.sim = parts.sim
         self.retransmissions = 0
         self.acknowledgements = 0
-        self._size_of = transport.wire.size
-        self._tables = tables
-        self._dma = dma
-        self._completions = completions
+        self._tables = parts.tables
+        self._dma = parts.dma
+        self._completions = parts.completions
+        self._egresses = parts.egresses
         self._send_engine = send_engine
-        self._egresses = egresses
 
     def answer(self, arrival: Arrival) -> None:
         """Deal with a packet of a responder; the queue pair's context is on chip."""
@@ -71,7 +57,9 @@ class Requester:
     def _response(self, arrival: Arrival) -> None:
         qp, packet = arrival.qp, arrival.packet
         if packet.ack_request:
-            self._acknowledge(qp, packet)
+            self.acknowledgements += 1
+            acknowledgement = qp.answer(Opcode.RESPONSE_ACKNOWLEDGE, packet.psn, None)
+            self._egresses[qp.port].acknowledge_at_once(acknowledgement)
         wqe = qp.requester.awaiting(packet.psn) if qp.state is State.RTS else None
         region = None
         if wqe is not None:
@@ -89,18 +77,6 @@ class Requester:
             region.words[wqe.address] = packet.header.original
         offset = (packet.psn - wqe.first_psn) % PSN_MODULUS * wqe.segment
         self._dma.place(arrival, region, wqe.address + offset, self._placed)
-
-    def _acknowledge(self, qp: QueuePair, packet: Packet) -> None:
-        self.acknowledgements += 1
-        self._egresses[qp.port].acknowledge_at_once(
-            Packet(
-                Opcode.RESPONSE_ACKNOWLEDGE,
-                qp.remote_lid,
-                qp.remote_qpn,
-                packet.psn,
-                size_of=self._size_of,
-            )
-        )
 
     def _placed(self, arrival: Arrival) -> None:
         qp = arrival.qp

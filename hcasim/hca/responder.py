@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from hcasim.catalog import Adapter
-from hcasim.engine import CreditPool, Probe, Simulator
-from hcasim.fabric.packet import Aeth, AtomicEth, Header, Opcode, Packet, Reth, Syndrome
-from hcasim.hca.completion import CompletionEngine
+from hcasim.engine import CreditPool, Probe
+from hcasim.fabric.packet import Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
 from hcasim.hca.completion_queue import Status
-from hcasim.hca.dma import DmaEngine
-from hcasim.hca.egress import Egress
-from hcasim.hca.icm import Icm
+from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
 from hcasim.hca.queue_pair import PSN_MODULUS, Atomic, QueuePair, Read, State
-from hcasim.hca.translation import Access, TranslationTables
-from hcasim.hca.transport import Transport
+from hcasim.hca.translation import Access
 from hcasim.hca.wqe import ReceiveWqe
 
 ATOMIC_SIZE = 8
@@ -27,33 +22,21 @@ class Responder:
     queue pair keep their order.
     """
 
-    def __init__(
-        self,
-        sim: Simulator,
-        name: str,
-        adapter: Adapter,
-        transport: Transport,
-        icm: Icm,
-        tables: TranslationTables,
-        dma: DmaEngine,
-        completions: CompletionEngine,
-        egresses: list[Egress],
-    ) -> None:
-        self.sim = sim
-        self.adapter = adapter
-        self.rqpc = icm.cache("rqpc", adapter.rqpc, written=True)
+    def __init__(self, parts: Parts) -> None:
+        self.sim = parts.sim
+        self.adapter = parts.adapter
+        self.rqpc = parts.context_cache("rqpc", parts.adapter.rqpc)
         self.receive_wqes_fetched = 0
         self.acknowledgements = 0
         self.naks = 0
         self.out_of_sequence = 0
-        self._atomic_unit = CreditPool(sim, f"{name}.atomic_unit", 1)
-        self._probe = Probe(sim, f"{name}.responder")
-        self._transport = transport
-        self._size_of = transport.wire.size
-        self._tables = tables
-        self._dma = dma
-        self._completions = completions
-        self._egresses = egresses
+        self._atomic_unit = CreditPool(parts.sim, f"{parts.name}.atomic_unit", 1)
+        self._probe = Probe(parts.sim, f"{parts.name}.responder")
+        self._transport = parts.transport
+        self._tables = parts.tables
+        self._dma = parts.dma
+        self._completions = parts.completions
+        self._egresses = parts.egresses
 
     def post_receive(self, qp: QueuePair, wqe: ReceiveWqe) -> None:
         """Learn of one more entry in the receive queue of ``qp``."""
@@ -120,11 +103,7 @@ class Responder:
             self._refuse(arrival, self._transport.not_ready)
             return
         self._dma.fetch_entry(
-            mine.receive_queue.ring,
-            wqe.posted - 1,
-            self.adapter.wqe.stride,
-            self._fetched,
-            arrival,
+            mine.receive_queue.ring, wqe.posted - 1, self.adapter.wqe.stride, self._fetched, arrival
         )
 
     def _fetched(self, arrival: Arrival) -> None:
@@ -177,10 +156,6 @@ class Responder:
 
     # Reads and atomics.
 
-    def _segment(self, qp: QueuePair) -> int:
-        """Bytes in each packet of a read's response but the last, as both ends know."""
-        return self._transport.wire.payload(qp.mtu, Opcode.RDMA_READ_REQUEST)
-
     def _read(self, arrival: Arrival, header: Reth) -> None:
         qp, packet, region = arrival.qp, arrival.packet, None
         if header.length:
@@ -190,8 +165,10 @@ class Responder:
             if region is None:
                 self._refuse(arrival, Syndrome.REMOTE_ACCESS_ERROR)
                 return
-        packets = max(1, -(-header.length // self._segment(qp)))
-        self._accept(arrival, packets, Read(qp, packet, header, region))
+        # Both ends know the path MTU, so the responses take the sequence numbers left for them.
+        segment = self._transport.wire.payload(qp.mtu, Opcode.RDMA_READ_REQUEST)
+        packets = max(1, -(-header.length // segment))
+        self._accept(arrival, packets, Read(qp, packet, header, region, segment))
 
     def _atomic(self, arrival: Arrival, header: AtomicEth) -> None:
         qp = arrival.qp
@@ -226,13 +203,12 @@ class Responder:
 
     def _send_response(self, read: Read) -> None:
         qp, header, psn = read.qp, read.header, read.request.psn + read.sent
-        segment = self._segment(qp)
+        segment = read.segment
         offset = read.sent * segment
         last = offset + segment >= header.length
         aeth = Aeth(Syndrome.ACK, qp.responder.msn) if last or not read.sent else None
         read.sent += 1
-        packet = self._packet(
-            qp,
+        packet = qp.answer(
             Opcode.RDMA_READ_RESPONSE,
             psn % PSN_MODULUS,
             aeth,
@@ -271,47 +247,19 @@ class Responder:
     def _send_word(self, atomic: Atomic, original: int) -> None:
         qp, request = atomic.qp, atomic.request
         aeth = Aeth(Syndrome.ACK, qp.responder.msn, original=original)
-        packet = self._packet(
-            qp,
-            Opcode.ATOMIC_ACKNOWLEDGE,
-            request.psn,
-            aeth,
-            ATOMIC_SIZE,
-            operation=request.operation,
+        packet = qp.answer(
+            Opcode.ATOMIC_ACKNOWLEDGE, request.psn, aeth, ATOMIC_SIZE, operation=request.operation
         )
         self._egresses[qp.port].respond(packet)
         self._answered(qp)
 
     # Acknowledgements, and answers in turn.
 
-    def _packet(
-        self,
-        qp: QueuePair,
-        opcode: Opcode,
-        psn: int,
-        header: Header | None,
-        payload: int = 0,
-        *,
-        operation: int = 0,
-        ack_request: bool = False,
-    ) -> Packet:
-        return Packet(
-            opcode,
-            qp.remote_lid,
-            qp.remote_qpn,
-            psn,
-            payload,
-            header,
-            ack_request=ack_request,
-            operation=operation,
-            size_of=self._size_of,
-        )
-
     def _acknowledge(self, arrival: Arrival) -> None:
         self.acknowledgements += 1
         qp = arrival.qp
         header = Aeth(Syndrome.ACK, qp.responder.msn)
-        packet = self._packet(qp, Opcode.ACKNOWLEDGE, arrival.packet.psn, header)
+        packet = qp.answer(Opcode.ACKNOWLEDGE, arrival.packet.psn, header)
         if self._transport.answers_in_turn:
             self._answer_in_turn(qp, packet)
         else:
@@ -322,7 +270,7 @@ class Responder:
         self.naks += 1
         qp = arrival.qp
         header = Aeth(syndrome, qp.responder.msn, rnr_timer_ps=qp.responder.rnr_timer_ps)
-        self._answer_in_turn(qp, self._packet(qp, Opcode.NAK, arrival.packet.psn, header))
+        self._answer_in_turn(qp, qp.answer(Opcode.NAK, arrival.packet.psn, header))
         if syndrome is not Syndrome.RNR_NAK:
             self._completions.flush(qp)
         arrival.finish()

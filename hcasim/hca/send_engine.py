@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from hcasim.catalog import Adapter
-from hcasim.engine import Probe, SerialServer, Simulator
+from hcasim.engine import Probe, SerialServer
 from hcasim.fabric.packet import AtomicEth, Header, Opcode, Packet, Reth
-from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.completion_queue import Status
-from hcasim.hca.dma import DmaEngine
-from hcasim.hca.egress import Egress
-from hcasim.hca.icm import Icm
+from hcasim.hca.parts import Parts
 from hcasim.hca.queue_pair import PSN_MODULUS, QueuePair, State
 from hcasim.hca.scheduler import Scheduler
-from hcasim.hca.translation import Access, Region, TranslationTables
-from hcasim.hca.transport import Transport
+from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import SendWqe
 
 NO_ACCESS = Access(0)
@@ -31,32 +26,20 @@ class SendEngine:
         schedulers: of each port, the queue pairs that have work for it.
     """
 
-    def __init__(
-        self,
-        sim: Simulator,
-        name: str,
-        adapter: Adapter,
-        transport: Transport,
-        icm: Icm,
-        tables: TranslationTables,
-        dma: DmaEngine,
-        completions: CompletionEngine,
-        egresses: list[Egress],
-    ) -> None:
-        self.sim = sim
-        self.adapter = adapter
-        self.sqpc = icm.cache("sqpc", adapter.sqpc, written=True)
-        self.server = SerialServer(sim, f"{name}.send_engine")
-        self.schedulers = [Scheduler(adapter.scheduler.queues) for _ in egresses]
+    def __init__(self, parts: Parts) -> None:
+        self.sim = parts.sim
+        self.adapter = parts.adapter
+        self.sqpc = parts.context_cache("sqpc", parts.adapter.sqpc)
+        self.server = SerialServer(parts.sim, f"{parts.name}.send_engine")
+        self.schedulers = [Scheduler(parts.adapter.scheduler.queues) for _ in parts.egresses]
         self.wqes_fetched = 0
-        self._pumping = [False for _ in egresses]
-        self._probe = Probe(sim, self.server.name)
-        self._wire = transport.wire
-        self._size_of = transport.wire.size
-        self._tables = tables
-        self._dma = dma
-        self._completions = completions
-        self._egresses = egresses
+        self._pumping = [False for _ in parts.egresses]
+        self._probe = Probe(parts.sim, self.server.name)
+        self._wire = parts.transport.wire
+        self._tables = parts.tables
+        self._dma = parts.dma
+        self._completions = parts.completions
+        self._egresses = parts.egresses
 
     # From the doorbell to a WQE in the adapter.
 
@@ -244,5 +227,5 @@ class SendEngine:
             last=last,
             ack_request=ask,
             operation=wqe.operation if last else 0,
-            size_of=self._size_of,
+            size_of=qp.size_of,
         )

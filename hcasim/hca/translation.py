@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import IntFlag
 
 from hcasim.catalog import Adapter
+from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Icm
 
 
@@ -18,6 +20,7 @@ class Access(IntFlag):
     REMOTE_ATOMIC = 8
 
 
+@dataclass(slots=True, eq=False)
 class Region:
     """A registered range of virtual memory: one MPT entry and an MTT entry for each page.
 
@@ -29,28 +32,20 @@ class Region:
         words: values of the 64-bit words that atomic operations have touched, by address.
     """
 
-    def __init__(
-        self,
-        key: int,
-        pd: int,
-        address: int,
-        length: int,
-        access: Access,
-        page_size: int,
-        first_mtt: int,
-        on_adapter: bool,
-    ) -> None:
-        self.key = key
-        self.pd = pd
-        self.address = address
-        self.length = length
-        self.access = access
-        self.page_size = page_size
-        self.first_mtt = first_mtt
-        self._offset = first_mtt - address // page_size
-        self.on_adapter = on_adapter
-        self.words: dict[int, int] = {}
-        self.watches: dict[int, Callable[[], None]] = {}
+    key: int
+    pd: int
+    address: int
+    length: int
+    access: Access
+    page_size: int
+    first_mtt: int
+    on_adapter: bool
+    words: dict[int, int] = field(default_factory=dict)
+    watches: dict[int, Callable[[], None]] = field(default_factory=dict)
+    _offset: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._offset = self.first_mtt - self.address // self.page_size
 
     def covers(self, address: int, length: int) -> bool:
         """Whether the whole range lies within the region."""
@@ -71,8 +66,8 @@ class TranslationTables:
     """The regions an adapter knows, and the caches through which it looks them up."""
 
     def __init__(self, adapter: Adapter, icm: Icm) -> None:
-        self.mpt = icm.cache("mpt", adapter.mpt, written=False)
-        self.mtt = icm.cache("mtt", adapter.mtt, written=False)
+        self.mpt = ContextCache(icm.sim, "mpt", adapter.mpt, icm.table(adapter.mpt), written=False)
+        self.mtt = ContextCache(icm.sim, "mtt", adapter.mtt, icm.table(adapter.mtt), written=False)
         self._regions: dict[int, Region] = {}
         self._next_key = 1
         self._next_mtt = 0

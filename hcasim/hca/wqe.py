@@ -16,6 +16,7 @@ ATOMIC_SEGMENT = 16
 INLINE_HEADER = 4
 
 
+@dataclass(slots=True, eq=False)
 class SendWqe:
     """A WQE of a send queue.
 
@@ -35,75 +36,39 @@ class SendWqe:
         fault: the error with which it completes when its turn comes, or None.
     """
 
-    __slots__ = (
-        "address",
-        "awaits_response",
-        "compare_add",
-        "fault",
-        "first_psn",
-        "inline",
-        "is_atomic",
-        "key",
-        "length",
-        "opcode",
-        "operation",
-        "packets",
-        "posted",
-        "received",
-        "region",
-        "remote_address",
-        "remote_key",
-        "responded",
-        "segment",
-        "sent",
-        "signaled",
-        "swap",
-        "wr_id",
-    )
+    opcode: Opcode
+    wr_id: int
+    length: int
+    address: int = 0
+    key: int = 0
+    remote_address: int = 0
+    remote_key: int = 0
+    inline: bool = False
+    signaled: bool = True
+    posted: int = 0
+    compare_add: int = 0
+    swap: int = 0
+    operation: int = 0
+    is_atomic: bool = False
+    awaits_response: bool = False
+    segment: int = 0
+    region: Region | None = None
+    first_psn: int = -1
+    packets: int = 0
+    sent: int = 0
+    received: int = 0
+    responded: bool = False
+    fault: Status | None = None
 
-    def __init__(
-        self,
-        opcode: Opcode,
-        wr_id: int,
-        length: int,
-        *,
-        address: int = 0,
-        key: int = 0,
-        remote_address: int = 0,
-        remote_key: int = 0,
-        inline: bool = False,
-        signaled: bool = True,
-        posted: int = 0,
-        compare_add: int = 0,
-        swap: int = 0,
-        operation: int = 0,
-    ) -> None:
-        self.opcode = opcode
-        self.wr_id = wr_id
-        self.length = length
-        self.address = address
-        self.key = key
-        self.remote_address = remote_address
-        self.remote_key = remote_key
-        self.inline = inline
-        self.signaled = signaled
-        self.posted = posted
-        self.compare_add = compare_add
-        self.swap = swap
-        self.operation = operation
-        self.is_atomic = opcode is Opcode.FETCH_ADD or opcode is Opcode.COMPARE_SWAP
-        self.awaits_response = self.is_atomic or opcode is Opcode.RDMA_READ_REQUEST
-        self.segment = 0
-        self.region: Region | None = None
-        self.first_psn = -1
-        self.packets = 0
-        self.reset()
+    def __post_init__(self) -> None:
+        self.is_atomic = self.opcode is Opcode.FETCH_ADD or self.opcode is Opcode.COMPARE_SWAP
+        self.awaits_response = self.is_atomic or self.opcode is Opcode.RDMA_READ_REQUEST
 
     def reset(self) -> None:
         """Forget how far it has got, so that it can be sent again under the same numbers."""
         self.sent = self.received = 0
         self.responded = False
-        self.fault: Status | None = None
+        self.fault = None
 
     @property
     def request_packets(self) -> int:
@@ -121,7 +86,7 @@ class SendWqe:
         return -(-size // stride) * stride
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ReceiveWqe:
     """A WQE of a receive queue.
 

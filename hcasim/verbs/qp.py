@@ -14,7 +14,7 @@ from hcasim.hca.wqe import send_stride
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.memory import PD
-from hcasim.verbs.requests import RecvWR, SendWR, WROpcode
+from hcasim.verbs.requests import NOTHING, RecvWR, SendWR, WROpcode
 
 ATOMIC_SIZE = 8
 MAX_MESSAGE = 1 << 31
@@ -119,16 +119,16 @@ class QP:
         context = self.context
         self._posted_sends = posted = self._posted_sends + 1
         yield context.core.work(context.stack.post_send)
-        sge = wr.sge
+        sge = wr.sge or NOTHING
         operation = next(context.sim.operations)
         if context.probe.listeners:
             context.probe.event("post_send", operation, self._qp)
         wqe = SendWqe(
             wr.opcode.value,
             wr.wr_id,
-            0 if sge is None else sge.length,
-            address=0 if sge is None else sge.addr,
-            key=0 if sge is None else sge.lkey,
+            sge.length,
+            address=sge.addr,
+            key=sge.lkey,
             remote_address=wr.remote_addr,
             remote_key=wr.rkey,
             inline=wr.inline,
@@ -145,7 +145,7 @@ class QP:
         return operation
 
     def _check_send(self, wr: SendWR) -> None:
-        length = 0 if wr.sge is None else wr.sge.length
+        length = (wr.sge or NOTHING).length
         if self._qp.state is State.RESET:
             raise VerbsError("EINVAL", "the queue pair is not connected")
         if self._posted_sends - self._retired_sends >= self._max_send_wr:
@@ -179,15 +179,8 @@ class QP:
         context = self.context
         self._posted_receives = posted = self._posted_receives + 1
         yield context.core.work(context.stack.post_recv)
-        sge = wr.sge
-        wqe = ReceiveWqe(
-            wr.wr_id,
-            posted,
-            0 if sge is None else sge.addr,
-            0 if sge is None else sge.length,
-            0 if sge is None else sge.lkey,
-            wr.signaled,
-        )
+        sge = wr.sge or NOTHING
+        wqe = ReceiveWqe(wr.wr_id, posted, sge.addr, sge.length, sge.lkey, wr.signaled)
         adapter = context.adapter
         context.node.bus.mmio_write(
             DOORBELL_SIZE, adapter.doorbell.ring, adapter.responder.post_receive, self._qp, wqe

@@ -27,6 +27,10 @@ class SGE:
     lkey: int
 
 
+NOTHING = SGE(0, 0, 0)
+"""The memory of a message without data."""
+
+
 @dataclass(frozen=True, slots=True)
 class SendWR:
     """A request for the send queue.

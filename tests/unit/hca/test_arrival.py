@@ -18,9 +18,12 @@ class Desk:
     def __init__(self) -> None:
         self.sim = self
         self.now = 0
+        self.occupied = True
+        self.waiting = ["another"]
         self.calls: list[str] = []
 
     def go_on(self) -> None:
+        assert not self.occupied
         self.calls.append("next")
 
     def free(self, _packet: Packet, _at_ps: int) -> None:

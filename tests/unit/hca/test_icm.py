@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import Adapter
+from hcasim.catalog import Adapter, Cache
 from hcasim.engine import Simulator
+from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
 from tests.rig import machine
@@ -29,6 +30,11 @@ def adapter(mode: str = "memfree", **icm: int | str) -> Adapter:
     return on.adapter
 
 
+def context_cache(icm: Icm, name: str, described: Cache, *, written: bool) -> ContextCache:
+    """A cache of a table behind this path."""
+    return ContextCache(icm.sim, name, described, icm.table(described), written=written)
+
+
 def path(mode: str = "memfree", **icm: int | str) -> tuple[Simulator, Icm, FakeStorage, Any]:
     """Tables in a host memory that answers after 400 ns."""
     sim = Simulator()
@@ -36,7 +42,7 @@ def path(mode: str = "memfree", **icm: int | str) -> tuple[Simulator, Icm, FakeS
     host = FakeStorage(sim, 400_000)
     local = LocalMemory(sim, "local", described.memory, described.local_memory_size)
     made = Icm(sim, "hca", described, host, local)
-    return sim, made, host, made.cache("sqpc", described.sqpc, written=True)
+    return sim, made, host, context_cache(made, "sqpc", described.sqpc, written=True)
 
 
 def test_tables_are_in_host_memory_in_memfree_mode_and_in_the_adapters_otherwise() -> None:
@@ -56,7 +62,7 @@ def test_tables_are_in_host_memory_in_memfree_mode_and_in_the_adapters_otherwise
 def test_a_table_may_have_a_place_whatever_the_mode(location: str) -> None:
     sim, icm, host, _ = path("mem")
     described = adapter("mem").mpt.model_copy(update={"location": location})
-    icm.cache("mpt", described, written=False).access(5, int)
+    context_cache(icm, "mpt", described, written=False).access(5, int)
     sim.run()
     assert bool(host.log) == (location == "host")
 
@@ -65,7 +71,9 @@ def test_a_table_may_have_a_place_whatever_the_mode(location: str) -> None:
 def test_all_caches_share_the_fetches_that_may_be_under_way(outstanding: int) -> None:
     sim, icm, host, contexts = path(outstanding=outstanding, victims=64)
     described = adapter()
-    others = [icm.cache(name, described.caches[name], written=False) for name in ("mpt", "cqc")]
+    others = [
+        context_cache(icm, name, described.caches[name], written=False) for name in ("mpt", "cqc")
+    ]
     for cache in (contexts, *others):
         for key in range(4):
             cache.access(key, int)

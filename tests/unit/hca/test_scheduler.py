@@ -3,6 +3,7 @@
 import pytest
 
 from hcasim.engine import Simulator
+from hcasim.fabric.packet import packet_size
 from hcasim.hca import CompletionQueue, QueuePair
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
@@ -21,7 +22,7 @@ def queue_pairs(*numbers: int) -> list[QueuePair]:
     ring = Ring(tables.register(0, 4096, 4096, Access.LOCAL_WRITE), 0, 64, 8)
     cq = CompletionQueue(1, 8, ring)
     halves = ReliableRequester(cq, ring), ReliableResponder(cq, ReceiveQueue(ring))
-    return [QueuePair(number, 1, 0, *halves) for number in numbers]
+    return [QueuePair(number, 1, 0, *halves, packet_size) for number in numbers]
 
 
 def taken(scheduler: Scheduler) -> list[int]:

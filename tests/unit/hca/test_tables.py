@@ -152,13 +152,13 @@ def test_completions_of_one_queue_keep_their_order_when_their_translations_miss(
     a, b = rig.peers
     pairs = [rig.connect(a, b)[0] for _ in range(8)]
     finished: list[tuple[int, int]] = []
-    complete = a.adapter.completions._generate
+    complete = a.adapter.completions._write
 
     def noted(cq: object, completion: object) -> None:
         finished.append((completion.qpn, completion.wr_id))
         complete(cq, completion)
 
-    a.adapter.completions._generate = noted
+    a.adapter.completions._write = noted
 
     def program(qp: QP) -> Program:
         yield from a.post(qp, *(a.request(WRITE, b, 100, wr_id=number) for number in range(12)))

@@ -234,7 +234,7 @@ def test_two_queue_pairs_of_a_port_need_no_link(opcode: WROpcode, length: int) -
     port = a.adapter.ports[0]
     segments = len(list(frames(length, 1500, opcode, markers=False)))
     packets = segments + -(-segments // iwarp.ACK_INTERVAL) + (opcode is READ)
-    assert port.packets_received == port.loopback.transmitter.packets == packets
+    assert port.packets_received == port.egress.loopback.packets == packets
     assert port.transmitter.packets == 0
 
 
