@@ -16,15 +16,21 @@ import click
 from hcasim import __version__
 
 COMMANDS = {
-    "list": "catalogue",
-    "show": "show",
-    "run": "run",
-    "reproduce": "reproduce",
-    "bench": "bench",
-    "import": "importing",
-    "calibrate": "calibrate",
+    "list": ("catalogue", "List models, scenarios, calibrations and workloads."),
+    "show": ("show", "Show a model, testbed or scenario: each value with its evidence and source."),
+    "run": ("run", "Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper."),
+    "reproduce": (
+        "reproduce",
+        "Replay papers, such as liu2004, or scenarios, and judge each published statement.",
+    ),
+    "bench": ("bench", "Run a benchmark, such as write_lat, and print what it measures."),
+    "import": ("importing", "Read what perftest, OSU, NetPIPE or hcasim's probes measured."),
+    "calibrate": (
+        "calibrate",
+        "Fit parameters to the claims of a paper, or to traces of a machine.",
+    ),
 }
-"""Each command and the module in this package that holds it."""
+"""Each command, the module in this package that holds it, and the first line of its help."""
 
 NOT_WRITTEN = 2
 INTERRUPTED = 130
@@ -42,9 +48,13 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"hcasim.cli.{COMMANDS[cmd_name]}")
+        module = importlib.import_module(f"hcasim.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = module.command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -8,7 +8,6 @@ import click
 
 from hcasim.cli.netpipe import terminal_lines
 from hcasim.cli.output import print_json, print_table, to_csv
-from hcasim.ground.quantities import title, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -89,6 +88,8 @@ def print_benchmark(result: Benchmark, form: str) -> None:
 
 
 def _print_text(result: Benchmark) -> None:
+    from hcasim.ground.quantities import title, written
+
     machine, axes, fields = result.machine, result.axes, result.fields
     what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
     columns = (*(axis.title for axis in axes), *(title(name) for name in fields))

@@ -10,11 +10,9 @@ import click
 from hcasim.cli.command import Command, Faults, jobs_option, read_settings, settings_option
 from hcasim.cli.figures import plot_fault, stem, write_figure
 from hcasim.cli.output import note, print_json, print_table, progress_bar, to_csv, to_json
-from hcasim.ground.quantities import title, written
 
 if TYPE_CHECKING:
     from hcasim.papers.replay import Replay
-    from hcasim.runs.curve import Curve
 
 
 @click.command("run", cls=Command)
@@ -107,6 +105,8 @@ def _rows(replay: Replay) -> list[dict[str, Any]]:
 
 
 def _print_tables(replays: list[Replay]) -> None:
+    from hcasim.ground.quantities import title, written
+
     for number, replay in enumerate(replays):
         if number:
             click.echo()
@@ -117,13 +117,9 @@ def _print_tables(replays: list[Replay]) -> None:
         print_table(
             f"{replay.scenario.id}: {replay.title}, {title(field)}",
             (axis.title, *names),
-            ((axis.label(x), *(_cell(curve, x, field) for curve in curves)) for x in points),
+            ((axis.label(x), *(written(curve.at(x)[field]) for curve in curves)) for x in points),
             right=(axis.title, *names),
         )
-
-
-def _cell(curve: Curve, x: int, field: str) -> str:
-    return next(written(row[field]) for row in curve.rows if row[curve.axis] == x)
 
 
 def _write(replay: Replay, folder: Path) -> None:

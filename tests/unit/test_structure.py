@@ -1,0 +1,84 @@
+"""The rooms of the package stand in an order, and each says what it is for."""
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import hcasim
+
+ROOT = Path(hcasim.__file__).parent
+FOLDERS = sorted(path.parent for path in ROOT.rglob("__init__.py"))
+
+
+def name_of(file: Path) -> str:
+    parts = file.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(file): ast.parse(file.read_text()) for file in ROOT.rglob("*.py")}
+
+
+def at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when a module is imported."""
+    for one in body:
+        if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING":
+            continue
+        yield one
+        if isinstance(one, ast.If | ast.Try):
+            yield from at_import(one.body)
+
+
+def imported(module: str) -> Iterator[str]:
+    for one in at_import(MODULES[module].body):
+        if isinstance(one, ast.Import):
+            yield from (part.name for part in one.names if part.name in MODULES)
+        elif isinstance(one, ast.ImportFrom) and one.module in MODULES:
+            names = (f"{one.module}.{part.name}" for part in one.names)
+            yield from (name if name in MODULES else one.module for name in names)
+
+
+GRAPH = {module: set(imported(module)) - {module} for module in MODULES}
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_module_imports_itself_over_others() -> None:
+    assert circle(GRAPH) == []
+
+
+def folder_of(module: str) -> str:
+    is_folder = (ROOT.parent / module.replace(".", "/")).is_dir()
+    return module if is_folder else module.rpartition(".")[0]
+
+
+def test_no_folder_needs_another_that_needs_it() -> None:
+    folders: dict[str, set[str]] = {name_of(folder / "__init__.py"): set() for folder in FOLDERS}
+    for module, others in GRAPH.items():
+        here = folder_of(module)
+        # What stands in a folder may use its rooms, and they what stands beside them.
+        folders[here] |= {
+            there
+            for there in map(folder_of, others)
+            if not f"{there}.".startswith(f"{here}.") and not f"{here}.".startswith(f"{there}.")
+        }
+    assert circle(folders) == []
+
+
+def test_a_circle_would_be_found() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}})
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
+def test_each_folder_says_in_a_sentence_what_it_is_for(folder: Path) -> None:
+    said = ast.get_docstring(MODULES[name_of(folder / "__init__.py")])
+    assert said is not None
+    assert said.split("\n\n")[0].endswith(".")
