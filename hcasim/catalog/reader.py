@@ -172,7 +172,7 @@ class Reader:
 
     def named(self, key: PlainKey, raw: Any, path: _Path) -> Any:
         """Check that another description is there; the path of its file becomes absolute."""
-        if not key.refers or not isinstance(raw, str) or not raw:
+        if not key.refers or not isinstance(raw, str):
             return raw
         try:
             file = find_file(raw, key.refers, self.file.parent)
@@ -191,9 +191,9 @@ class Reader:
             _LEAF.validate_python(raw)
         except ValidationError as error:
             faults = told(error, LEAVES, raw, f"{where}.", partial(_wanted_of_leaf, key))
-        fitted = FittedValue.model_construct(
-            value=raw.get("value"), claims=tuple(raw.get("claims", ()))
-        )
+        claims = raw.get("claims", ())
+        claims = tuple(claims) if isinstance(claims, list) else ()
+        fitted = FittedValue.model_construct(value=raw.get("value"), claims=claims)
         source = str(raw.get("source"))
         if raw.get("evidence") == "fitted" and isinstance(raw.get("fit"), str):
             fit = self.fit(raw["fit"], where)

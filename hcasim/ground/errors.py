@@ -1,4 +1,4 @@
-"""What the catalogue says when a description or a request is wrong."""
+"""What is said when input is wrong: every fault at once, the nearest name, the shortest path."""
 
 from __future__ import annotations
 
