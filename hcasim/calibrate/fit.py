@@ -8,16 +8,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hcasim.calibrate.intervals.around import UNNOTICED
 from hcasim.calibrate.intervals.confidence import Confidence, confidence
-from hcasim.calibrate.intervals.estimate import FittedParameter, Residual
+from hcasim.calibrate.intervals.estimate import Estimate, Residual
 from hcasim.calibrate.intervals.identifiability import examine_ties, verdicts
 from hcasim.calibrate.intervals.local import Local
-from hcasim.calibrate.intervals.space import UNNOTICED
-from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.search.descent import USUAL, Search, Solution, searched
 from hcasim.calibrate.search.objective import Objective, Run, simulate
 from hcasim.calibrate.search.observation import Observation, without_repeats
 from hcasim.calibrate.search.parameters import FreeParameter, free_parameters, settings
+from hcasim.calibrate.search.space import Space
 from hcasim.catalog import Fit
 
 
@@ -66,7 +67,7 @@ def calibrate(
     fitted = []
     for n, (one, verdict) in enumerate(zip(parameters, judged, strict=True)):
         fitted.append(
-            FittedParameter(
+            Estimate(
                 parameter=one,
                 value=solution.values[one.path],
                 deviation=float(found.deviations[n]) if verdict.identified else float("inf"),
@@ -100,13 +101,11 @@ def _kept(
     how: Search,
 ) -> Solution:
     """Go back to the start along the moves that the data do not notice."""
-    lows = np.array([one.low for one in parameters], dtype=float)
-    widths = np.array([one.width for one in parameters], dtype=float)
-    start = (np.array([one.start for one in parameters]) - lows) / widths
-    ended = (np.array([solution.values[one.path] for one in parameters]) - lows) / widths
+    space = Space(parameters)
+    start = space.place({one.path: one.start for one in parameters})
+    ended = space.place(solution.values)
     place = ended + found.undetermined @ (found.undetermined.T @ (start - ended))
-    moved = np.clip(lows + place * widths, lows, lows + widths)
-    values = {one.path: one.rounded(v) for one, v in zip(parameters, moved, strict=True)}
+    values = space.rounded(np.clip(place, 0, 1))
     residuals = objective.residuals(settings(values, tuple(parameters)))
     before, after = how.loss.cost(solution.residuals), how.loss.cost(residuals)
     if after > before + UNNOTICED * found.scale:

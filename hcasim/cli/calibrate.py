@@ -10,7 +10,6 @@ import click
 from hcasim.cli.calibrate_traces import calibrate_traces
 from hcasim.cli.command import Command, Faults, jobs_option, settings_option
 from hcasim.cli.fitted import folder_faults, print_fit
-from hcasim.cli.output import note, progress_bar
 
 _FOR_TRACES = (
     *("adapter", "free", "holdout", "settings", "mtu", "no_switch", "budget", "seed"),
@@ -108,9 +107,7 @@ def _calibrate_paper(
     given: dict[str, Any],
 ) -> None:
     from hcasim.calibrate.fit import calibrate
-    from hcasim.calibrate.search.objective import runner
     from hcasim.catalog import load_fit
-    from hcasim.ground.writing import write_atomically
     from hcasim.papers.observations import observations
 
     faults = [
@@ -126,14 +123,13 @@ def _calibrate_paper(
         raise Faults(faults)
     fit = load_fit(words[0])
     found = observations(fit)
-    with progress_bar("Fitting") as progress:
-        report = calibrate(fit, found, run=runner(jobs=jobs, progress=progress))
-    print_fit(report.tables(), report.closing_lines(), report.to_dict() if as_json else None)
-    if output is not None:
-        if not report.converged:
-            raise Faults([f"{output}: not written: the search did not end; choose other bounds"])
-        write_atomically(output, report.render())
-        note(f"Wrote {output}")
+    print_fit(
+        lambda run: calibrate(fit, found, run=run),
+        as_json,
+        jobs,
+        [(output, lambda report: report.render())],
+        "other bounds",
+    )
 
 
 def _option(name: str) -> str:

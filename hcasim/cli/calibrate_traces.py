@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from hcasim.cli.command import Faults, read_settings
 from hcasim.cli.fitted import folder_faults, is_device, print_fit, target
-from hcasim.cli.output import note, progress_bar
+from hcasim.cli.output import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hcasim.calibrate.search.objective import Budget
-    from hcasim.calibrate.traces.evaluations import Memory
+    from hcasim.calibrate.traces.evaluations import EvaluationCache
     from hcasim.calibrate.traces.request import Prepared
 
 _BUDGET = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s?)")
@@ -30,19 +30,18 @@ def calibrate_traces(
     given: dict[str, Any],
 ) -> None:
     """Fit a machine to traces as the words of the command say."""
-    from hcasim.calibrate.search.objective import runner
     from hcasim.calibrate.traces.fit import fit_traces
     from hcasim.calibrate.traces.freeing import RULE
-    from hcasim.ground.writing import write_atomically
+    from hcasim.calibrate.traces.page import page
 
     kept = given["resume"]
     if kept is None and output is not None and not is_device(output):
         beside = target(output)
         kept = beside.with_name(f"{beside.name}.evaluations")
     faults = _clashes(words, {"-o": output, "--report": given["report"], "--resume": kept})
-    memory = None
+    cache = None
     if kept is not None and not faults:
-        memory = _memory(kept, faults)
+        cache = _cache(kept, faults)
     for file in filter(None, (output, given["report"], given["resume"])):
         faults += folder_faults(file)
     prepared = _prepared(words, testbed, given, faults)
@@ -53,30 +52,21 @@ def calibrate_traces(
         note(f"free: {path} from {entry.start}, {low} to {high}")
     if not all("=" in one for one in given["free"]):
         note(RULE)
-    if memory is not None and memory.known:
-        note(f"Goes on with {memory.known} points of {kept}")
-    with progress_bar("Fitting") as progress:
-        run = runner(jobs=jobs, progress=progress)
-        found = fit_traces(prepared, run if memory is None else memory.over(run))
-    print_fit(found.tables(), found.closing_lines(), found.to_dict() if as_json else None)
-    if not found.report.converged:
-        # A part of a search is no fit; nothing is written of it.
-        where = "" if output is None else f"{output}: not written: "
-        allowed = "narrower bounds or fewer free parameters"
-        if prepared.request.budget is not None:
-            allowed = "a larger --budget"
-            allowed += "" if kept is None else f", with which it goes on from {kept}"
-        raise Faults([f"{where}the search did not end; allowed: {allowed}"])
-    if output is not None:
-        write_atomically(output, found.render())
-        note(f"Wrote {output}")
-    if given["report"] is not None:
-        from hcasim.calibrate.traces.page import page
-
-        write_atomically(given["report"], page(found))
-        note(f"Wrote {given['report']}")
-    if memory is not None and given["resume"] is None:
-        memory.forget()
+    if cache is not None and cache.known:
+        note(f"Goes on with {cache.known} points of {kept}")
+    allowed = "narrower bounds or fewer free parameters"
+    if prepared.request.budget is not None:
+        goes_on = "" if kept is None else f", with which it goes on from {kept}"
+        allowed = f"a larger --budget{goes_on}"
+    print_fit(
+        lambda run: fit_traces(prepared, run if cache is None else cache.over(run)),
+        as_json,
+        jobs,
+        [(output, lambda found: found.render()), (given["report"], page)],
+        allowed,
+    )
+    if cache is not None and given["resume"] is None:
+        cache.remove()
 
 
 def _clashes(traces: Iterable[str], others: dict[str, Path | None]) -> list[str]:
@@ -102,12 +92,12 @@ def _is_same(one: Path, other: Path) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _memory(kept: Path, faults: list[str]) -> Memory | None:
-    from hcasim.calibrate.traces.evaluations import Memory
+def _cache(kept: Path, faults: list[str]) -> EvaluationCache | None:
+    from hcasim.calibrate.traces.evaluations import EvaluationCache
     from hcasim.catalog import CatalogError
 
     try:
-        return Memory(kept)
+        return EvaluationCache(kept)
     except CatalogError as error:
         faults += error.faults
         return None

@@ -4,28 +4,73 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from hcasim.cli.output import print_json, print_line, print_table
+from hcasim.cli.command import Faults
+from hcasim.cli.output import note, print_json, print_line, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Sequence
 
-    from hcasim.calibrate.report import Table
+    from hcasim.calibrate.intervals.report import Table
+    from hcasim.calibrate.search.objective import Run
 
 
-def print_fit(tables: Iterable[Table], lines: Iterable[str], data: dict[str, Any] | None) -> None:
-    """Print a fit as JSON if there is any, else as tables and closing lines."""
-    if data is not None:
-        print_json(data)
-        return
-    for table in tables:
-        print_table(table.title, table.columns, table.rows, right=table.right)
-        click.echo()
-    for line in lines:
-        print_line(line)
+class _Found(Protocol):
+    """A fit to claims or to traces."""
+
+    @property
+    def converged(self) -> bool: ...
+    def tables(self) -> Sequence[Table]: ...
+    def closing_lines(self) -> Sequence[str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+_T = TypeVar("_T", bound=_Found)
+
+
+def print_fit(
+    find: Callable[[Run], _T],
+    as_json: bool,
+    jobs: int | None,
+    files: Sequence[tuple[Path | None, Callable[[_T], str]]],
+    allowed: str,
+) -> None:
+    """Search, print what was found as JSON or as tables, and write it if it is a fit.
+
+    Parameters:
+        find: searches, with what simulates points.
+        as_json: print JSON.
+        jobs: processes to use.
+        files: what to write, the fit first, each with its text.
+        allowed: what helps a search that does not end.
+
+    Raises:
+        Faults: the search did not end; then nothing is written.
+    """
+    from hcasim.calibrate.search.objective import runner
+    from hcasim.ground.writing import write_atomically
+
+    with progress_bar("Fitting") as progress:
+        found = find(runner(jobs=jobs, progress=progress))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        for table in found.tables():
+            print_table(table.title, table.columns, table.rows, right=table.right)
+            click.echo()
+        for line in found.closing_lines():
+            print_line(line)
+    if not found.converged:
+        # A part of a search is no fit.
+        where = "" if files[0][0] is None else f"{files[0][0]}: not written: "
+        raise Faults([f"{where}the search did not end; allowed: {allowed}"])
+    for file, render in files:
+        if file is not None:
+            write_atomically(file, render(found))
+            note(f"Wrote {file}")
 
 
 def is_device(output: Path) -> bool:

@@ -13,7 +13,7 @@ from hcasim.calibrate.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class FittedParameter:
+class Estimate:
     """A parameter as it was fitted.
 
     Parameters:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hcasim.calibrate.intervals.space import Space
-from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.intervals.around import Around
+from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.search.loss import Array, straight_fit
 from hcasim.calibrate.verdict import Verdict
 
@@ -29,7 +29,7 @@ TRIES = 1000
 """Fits of a bootstrap."""
 
 
-def correlated(report: FitReport, space: Space) -> FitReport:
+def correlated(report: FitReport, space: Around) -> FitReport:
     """Return a report with correlations over all moves, also those that the data do not notice."""
     spread = np.sqrt(np.diag(space.spread))
     product = np.outer(spread, spread)
@@ -65,7 +65,7 @@ def with_linear(report: FitReport) -> FitReport:
             verdict = Verdict(False, (), known)
         judged.append(replace(one, verdict=verdict))
     found = replace(report, parameters=tuple(judged), method=METHODS["linear"])
-    return correlated(found, Space(report))
+    return correlated(found, Around(report))
 
 
 def with_bootstrap(report: FitReport, draws: Array) -> FitReport:
@@ -75,7 +75,7 @@ def with_bootstrap(report: FitReport, draws: Array) -> FitReport:
         report: to first order, or with verdicts of profiles.
         draws: tries by observations: what each is off, in its tolerances.
     """
-    space = Space(report)
+    space = Around(report)
     inflation = space.local.confidence.inflation
     fits = [
         straight_fit(

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hcasim.calibrate.intervals.around import Around
 from hcasim.calibrate.intervals.confidence import NORMAL_95
 from hcasim.calibrate.intervals.linear import METHODS, correlated, with_ends
-from hcasim.calibrate.intervals.space import Space
-from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.search.loss import Array
 from hcasim.calibrate.verdict import Verdict
 
@@ -81,7 +81,7 @@ def profiled(report: FitReport) -> Profile:
     way, its own or that of another which lets it go no farther, is not identified: what else has
     to move, and would be noticed alone, is what it is combined with.
     """
-    space = Space(report)
+    space = Around(report)
     local, start = report.local, space.start
     rise = NORMAL_95**2 / 2 * space.scale
     floor = local.loss.cost(local.residuals)
@@ -118,7 +118,7 @@ def profiled(report: FitReport) -> Profile:
     )
 
 
-def _judged(report: FitReport, space: Space, sides: Sequence[_Side], rise: float) -> FitReport:
+def _judged(report: FitReport, space: Around, sides: Sequence[_Side], rise: float) -> FitReport:
     """Return a report that calls nothing identified whose interval reaches a bound on the way."""
     # Moves that the data would notice, were they made alone: of 1.96 deviations and more.
     noticed = np.sqrt(2 * rise) / np.maximum(np.linalg.norm(space.slopes, axis=0), 1e-300)
@@ -192,7 +192,7 @@ def _end(side: _Side, rise: float) -> float:
 
 
 def _profile_costs(
-    space: Space, places: Sequence[Array], columns: Sequence[int], rise: float
+    space: Around, places: Sequence[Array], columns: Sequence[int], rise: float
 ) -> tuple[list[float], list[Array]]:
     """Return costs and places with the parameters beside the one in question adjusted."""
     from scipy.optimize import lsq_linear

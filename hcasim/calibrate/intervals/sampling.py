@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from hcasim.calibrate.intervals.around import Around
 from hcasim.calibrate.intervals.profile import Profile
-from hcasim.calibrate.intervals.space import Space
-from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.search.loss import Array
 
 PROPOSALS = 50
@@ -76,7 +76,7 @@ def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> S
         rng: source of chance.
         count: how many.
     """
-    space = Space(profile.report)
+    space = Around(profile.report)
     usual = _Mixture.around(space, profile.ends)
     proposals: list[_Mixture] = []
     mixture = usual
@@ -118,7 +118,7 @@ class _Mixture:
     shares: Array
 
     @classmethod
-    def around(cls, space: Space, ends: Array) -> _Mixture:
+    def around(cls, space: Around, ends: Array) -> _Mixture:
         """Return one part about the fit, and others along the ways to where it is known no more.
 
         Parameters:
@@ -216,7 +216,7 @@ def straight_samples(report: FitReport, rng: np.random.Generator, count: int) ->
         rng: source of chance.
         count: how many.
     """
-    space = Space(report)
+    space = Around(report)
     found = space.local.confidence
     places = rng.multivariate_normal(space.start, found.covariance, count, method="eigh")
     places = np.clip(places, 0, 1)

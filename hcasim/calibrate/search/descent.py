@@ -11,6 +11,7 @@ import numpy as np
 from hcasim.calibrate.search.loss import LINEAR, LOSSES, Array, Loss, straight_fit
 from hcasim.calibrate.search.objective import Budget, BudgetSpent, Objective
 from hcasim.calibrate.search.parameters import FreeParameter, settings
+from hcasim.calibrate.search.space import Space
 
 ROUNDS = 50
 """Most steps of a search before it is given up."""
@@ -89,14 +90,14 @@ def searched(
         settled = strides.status > 0 and not how.twice and bool((inside == strides.x).all())
         settles = strides if settled else place.descend(inside, "trf")
     except BudgetSpent:
-        return Solution(place.rounded(), place.errors, converged=False)
+        return Solution(place.rounded(place.best), place.errors, converged=False)
     result = min(strides, settles, key=lambda one: one.cost)
     place.best = result.x
-    return Solution(place.rounded(), place.residuals(result.x), bool(result.status > 0))
+    return Solution(place.rounded(place.best), place.residuals(result.x), bool(result.status > 0))
 
 
-class _Places:
-    """The model over places: parameters in widths of their bounds, which makes all of one size.
+class _Places(Space):
+    """The model over places.
 
     Attributes:
         best: the cheapest place so far, where a search sets out.
@@ -104,11 +105,9 @@ class _Places:
     """
 
     def __init__(self, objective: Objective, free: tuple[FreeParameter, ...], how: Search) -> None:
-        self.objective, self.free, self.how = objective, free, how
-        self.lows = np.array([one.low for one in free], dtype=float)
-        self.widths = np.array([one.width for one in free], dtype=float)
-        begin = how.begin or {one.path: one.start for one in free}
-        self.best: Array = (np.array([begin[one.path] for one in free]) - self.lows) / self.widths
+        super().__init__(free)
+        self.objective, self.how = objective, how
+        self.best = self.place(how.begin or {one.path: one.start for one in free})
         self.errors: Array = np.zeros(0)
         self._lowest = float("inf")
 
@@ -119,11 +118,6 @@ class _Places:
         if cost < self._lowest:
             self.best, self.errors, self._lowest = x.copy(), found, cost
         return found
-
-    def rounded(self) -> dict[str, int]:
-        """Return the values of the best place."""
-        values = self.lows + self.best * self.widths
-        return {one.path: one.rounded(v) for one, v in zip(self.free, values, strict=True)}
 
     def descend(self, start: Array, method: str) -> Any:
         """Follow the slopes from a place, by a method of SciPy's least squares."""
@@ -190,11 +184,7 @@ class _Places:
         return moved
 
     def _point(self, x: Array) -> Mapping[str, int]:
-        values = self.lows + x * self.widths
-        return settings(
-            {one.path: one.clip(one.snap(v)) for one, v in zip(self.free, values, strict=True)},
-            self.free,
-        )
+        return settings(self.values(x), self.free)
 
     def _slopes(self, x: Array, columns: Sequence[int]) -> Array:
         """Return how the residuals change with some parameters, per width of the bounds."""

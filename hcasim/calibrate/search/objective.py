@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,42 +14,17 @@ from hcasim.calibrate.search.loss import Array
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.search.parameters import FreeParameter
 from hcasim.catalog import Machine, resolve
-
-if TYPE_CHECKING:
-    from hcasim.workloads import Options
+from hcasim.runs.point import Point
+from hcasim.runs.pool import Progress, run_points
 
 STEP = 0.01
 """How far a parameter is moved to see a slope, in widths of its bounds: far above the picosecond
 that times are whole in, and within one smooth piece of the model."""
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A point on a machine with certain values of the parameters.
-
-    Parameters:
-        workload: name of the benchmark.
-        machine: what it runs on.
-        options: message size and the other settings.
-    """
-
-    workload: str
-    machine: Machine
-    options: Options
-
-
 Row = Mapping[str, Any]
-Run = Callable[[Sequence[Trial]], Sequence[Row]]
+Run = Callable[[Sequence[Point]], Sequence[Row]]
 """Simulates points, in any order or at the same time; returns their rows in the order asked."""
-Progress = Callable[[int, int], None]
-"""Called with the number of points done and of those known to be needed."""
-
-
-def simulate(trials: Sequence[Trial]) -> list[Row]:
-    """Simulate points one after another in this process."""
-    from hcasim.workloads import run_point
-
-    return [run_point(one.workload, one.machine, one.options).row for one in trials]
 
 
 def runner(*, jobs: int | None = None, progress: Progress | None = None) -> Run:
@@ -59,24 +34,20 @@ def runner(*, jobs: int | None = None, progress: Progress | None = None) -> Run:
         jobs: processes to use; all processors without it.
         progress: is told how many points are done, of those known to be needed.
     """
-    from hcasim.runs.point import Point
-    from hcasim.runs.pool import run_points
-
     done = 0
 
-    def run(trials: Sequence[Trial]) -> list[Row]:
+    def run(wanted: Sequence[Point]) -> list[Row]:
         nonlocal done
-        wanted = [Point(one.workload, one.machine, one.options) for one in trials]
-
-        def report(now: int, total: int) -> None:
-            if progress is not None:
-                progress(done + now, done + total)
-
+        report = None if progress is None else lambda now, all_: progress(done + now, done + all_)
         points = run_points(wanted, workers=jobs, progress=report)
         done += len(points)
         return [points[job].row for job in wanted]
 
     return run
+
+
+simulate = runner(jobs=1)
+"""Simulates points one after another in this process."""
 
 
 class BudgetSpent(Exception):
@@ -151,7 +122,7 @@ class Objective:
                     wanted.setdefault((setup, self._overrides(setup, key)))
         missing = [one for one in wanted if one not in self._rows]
         if missing:
-            rows = self.run([self._trial(*one) for one in missing])
+            rows = self.run([self._job(*one) for one in missing])
             self._rows.update(zip(missing, rows, strict=True))
         for key in new:
             self.evaluations += 1
@@ -216,7 +187,7 @@ class Objective:
             if path.startswith(start)
         )
 
-    def _trial(self, setup: Setup, overrides: tuple[tuple[str, str], ...]) -> Trial:
+    def _job(self, setup: Setup, overrides: tuple[tuple[str, str], ...]) -> Point:
         settings = (*setup.overrides, *overrides)
         fixed = (setup.testbed, setup.adapter, setup.mtu, setup.firmware_mode, setup.switch)
         key = (*fixed, settings)
@@ -229,7 +200,7 @@ class Objective:
                 firmware_mode=setup.firmware_mode,
                 switch=setup.switch,
             )
-        return Trial(setup.workload, self._machines[key], setup.options)
+        return Point(setup.workload, self._machines[key], setup.options)
 
     def _check_budget(self) -> None:
         budget = self.budget

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from hcasim.calibrate.entry import entry_faults
 from hcasim.calibrate.paths import quantity_at
 from hcasim.catalog import CatalogError, Fit, FittedValue
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.errors import display
-from hcasim.ground.units import FREQUENCY, RATE, TIME, UnitError
+from hcasim.ground.units import FREQUENCY, RATE, TIME
 
 DIGITS = 5
 """To so many digits of the distance of the bounds a rate or frequency is given."""
@@ -93,11 +94,16 @@ def free_parameters(fit: Fit) -> tuple[FreeParameter, ...]:
         if isinstance(leaf, str):
             faults.append(f"{where}.{path}: {leaf}")
         elif not entry.tied_to:
-            tied = tuple(name for name, one in fit.entries.items() if one.tied_to == path)
-            try:
-                free.append(_free(path, tied, entry, leaf))
-            except UnitError as error:
-                faults.append(f"{where}.{path}{error}")
+            # Its value will be another one.
+            bare = entry.model_copy(update={"value": None, "interval": None, "samples": ()})
+            found = [f"{where}.{path}.{fault}" for fault in entry_faults(leaf, bare)]
+            if entry.bounds is None:
+                allowed = "[lowest, highest] of the range to search"
+                found.append(f"{where}.{path}.bounds: missing; allowed: {allowed}")
+            faults += found
+            if not found:
+                tied = [name for name, one in fit.entries.items() if one.tied_to == path]
+                free.append(_free((path, *tied), entry, leaf))
     if not (free or faults):
         faults.append(f"{where}: found none with a value; nothing can be fitted")
     faults += [f"{where}.{fault}" for fault in _mixed(free)]
@@ -106,39 +112,13 @@ def free_parameters(fit: Fit) -> tuple[FreeParameter, ...]:
     return tuple(free)
 
 
-def _free(path: str, tied: tuple[str, ...], entry: FittedValue, leaf: Leaf) -> FreeParameter:
-    if entry.bounds is None:
-        example = f"[{_written(leaf, 0)}, {_written(leaf, 2 * (leaf.step or 10**6))}]"
-        raise UnitError(f".bounds: missing; allowed: the range to search, such as {example}")
-    low, high = (_number(leaf, bound, ".bounds") for bound in entry.bounds)
-    if not low < high:
-        raise UnitError(
-            f".bounds: found {_written(leaf, low)} to {_written(leaf, high)}; "
-            "allowed: a lower and a higher value"
-        )
+def _free(paths: tuple[str, ...], entry: FittedValue, leaf: Leaf) -> FreeParameter:
+    low, high = (int(leaf.read(end)) for end in entry.bounds or ())
     step = leaf.step or 1
     start = step * ((low + high) // (2 * step))
     if entry.start is not None:
-        start = _number(leaf, entry.start, ".start")
-        if not low <= start <= high:
-            raise UnitError(
-                f".start: found {_written(leaf, start)}; "
-                f"allowed: {leaf.format(low)} to {leaf.format(high)}, as its bounds say"
-            )
-    return FreeParameter(path, (path, *tied), low, high, start, leaf, entry.multiple)
-
-
-def _number(leaf: Leaf, raw: object, key: str) -> int:
-    try:
-        value = leaf.read(raw)
-    except UnitError as error:
-        raise UnitError(f"{key}: {error}") from None
-    assert isinstance(value, int)
-    return value
-
-
-def _written(leaf: Leaf, value: int) -> str:
-    return f'"{leaf.format(value)}"' if leaf.unit is not None else leaf.format(value)
+        start = int(leaf.read(entry.start))
+    return FreeParameter(paths[0], paths, low, high, start, leaf, entry.multiple)
 
 
 def _mixed(free: list[FreeParameter]) -> Iterator[str]:

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from hcasim import __version__
-from hcasim.calibrate.search.objective import Run, Trial
+from hcasim.calibrate.search.objective import Run
 from hcasim.ground.errors import CatalogError
+from hcasim.runs.point import Point
 
 BATCH = 64
 """Points that are simulated between two writes: what an interruption may lose."""
 
 
-class Memory:
+class EvaluationCache:
     """Rows of points by what was simulated.
 
     A file of another version of hcasim, or a line that was cut off, counts for nothing.
@@ -56,10 +57,10 @@ class Memory:
     def over(self, run: Run) -> Run:
         """Return a runner that asks another only for what is not known."""
 
-        def remembered(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-            keys = [_key(one) for one in trials]
+        def cached(jobs: Sequence[Point]) -> list[dict[str, Any]]:
+            keys = [_key(one) for one in jobs]
             missing = {
-                key: one for key, one in zip(keys, trials, strict=True) if key not in self._rows
+                key: one for key, one in zip(keys, jobs, strict=True) if key not in self._rows
             }
             names = list(missing)
             for start in range(0, len(names), BATCH):
@@ -68,9 +69,9 @@ class Memory:
                 self._add({name: dict(row) for name, row in zip(part, rows, strict=True)})
             return [self._rows[key] for key in keys]
 
-        return remembered
+        return cached
 
-    def forget(self) -> None:
+    def remove(self) -> None:
         """Remove the file."""
         self.file.unlink(missing_ok=True)
 
@@ -92,7 +93,7 @@ def _first_line() -> str:
     return json.dumps({"schema": "hcasim-evaluations", "hcasim": __version__})
 
 
-def _key(trial: Trial) -> str:
-    options = json.dumps(dataclasses.asdict(trial.options), sort_keys=True)
-    text = f"{trial.workload} {trial.machine.digest} {options}"
+def _key(job: Point) -> str:
+    options = json.dumps(dataclasses.asdict(job.options), sort_keys=True)
+    text = f"{job.workload} {job.machine.digest} {options}"
     return hashlib.sha256(text.encode()).hexdigest()

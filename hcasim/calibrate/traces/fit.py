@@ -11,13 +11,13 @@ from hcasim.calibrate.fit import calibrate
 from hcasim.calibrate.intervals.estimate import Residual
 from hcasim.calibrate.intervals.linear import TRIES, unfinished, with_bootstrap, with_linear
 from hcasim.calibrate.intervals.profile import profiled
+from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.intervals.sampling import Samples, straight_samples, weighed_samples
-from hcasim.calibrate.report import FitReport
 from hcasim.calibrate.search.descent import TRACES
 from hcasim.calibrate.search.loss import LOSSES, Array
 from hcasim.calibrate.search.objective import Objective, Run
 from hcasim.calibrate.search.observation import Observation
-from hcasim.calibrate.traces.observations import Evidence
+from hcasim.calibrate.traces.observations import Observations
 from hcasim.calibrate.traces.report import TraceFit
 from hcasim.calibrate.traces.request import Prepared
 
@@ -34,8 +34,8 @@ def fit_traces(prepared: Prepared, run: Run) -> TraceFit:
         prepared: of `prepare_fit`.
         run: simulates points.
     """
-    evidence = prepared.evidence
-    fitted, held = evidence.split(prepared.request.holdout)
+    gathered = prepared.gathered
+    fitted, held = gathered.split(prepared.request.holdout)
     report, samples = _searched(prepared, fitted, run)
     seen = report.local.objective.observations
     start = {path: one.parameter.start for one in report.parameters for path in one.parameter.paths}
@@ -80,7 +80,7 @@ def _searched(
         if cheaper is None:
             if request.intervals == "bootstrap":
                 seen = report.local.objective.observations
-                report = with_bootstrap(report, _draws(prepared.evidence, seen, rng))
+                report = with_bootstrap(report, _draws(prepared.gathered, seen, rng))
             break
         search = replace(search, begin=cheaper)
     else:
@@ -91,10 +91,10 @@ def _searched(
     return replace(report, evaluations=evaluations), samples
 
 
-def _draws(evidence: Evidence, seen: Sequence[Observation], rng: np.random.Generator) -> Array:
+def _draws(gathered: Observations, seen: Sequence[Observation], rng: np.random.Generator) -> Array:
     """Return what each observation may be off, in its tolerances: tries by observations."""
     columns = []
     for one in seen:
-        taken = evidence.measurements[one.id]
-        columns.append(taken.draws(rng, TRIES, evidence.floor) / taken.deviation(evidence.floor))
+        taken = gathered.measurements[one.id]
+        columns.append(taken.draws(rng, TRIES, gathered.floor) / taken.deviation(gathered.floor))
     return np.array(columns).T

@@ -51,7 +51,7 @@ class Base:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Observations:
     """The observations of some traces.
 
     Parameters:
@@ -79,7 +79,7 @@ class Evidence:
         return kept, out
 
 
-def gather(traces: Mapping[str, Trace], base: Base, floor: float = FLOOR) -> Evidence:
+def gather(traces: Mapping[str, Trace], base: Base, floor: float = FLOOR) -> Observations:
     """Turn the points of traces into observations.
 
     A point counts if hcasim has its workload and all of its options; iterations are at most those
@@ -127,7 +127,7 @@ def gather(traces: Mapping[str, Trace], base: Base, floor: float = FLOOR) -> Evi
         for name, trace in traces.items()
         if trace.end is None or not trace.end.complete
     ]
-    return Evidence(tuple(found.values()), measurements, floor, tuple(notes))
+    return Observations(tuple(found.values()), measurements, floor, tuple(notes))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from hcasim.calibrate.intervals.estimate import Residual
-from hcasim.calibrate.report import Table
+from hcasim.calibrate.intervals.report import Table
 from hcasim.calibrate.traces.report import TraceFit
 from hcasim.runs.drawing import mark_axis, new_figure, render
 from hcasim.workloads.options import AXES

@@ -11,9 +11,9 @@ from typing import Any
 from hcasim import __version__
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.calibrate.intervals.estimate import Residual
+from hcasim.calibrate.intervals.report import FitReport, Table
 from hcasim.calibrate.intervals.sampling import Samples
 from hcasim.calibrate.paths import fit_path
-from hcasim.calibrate.report import FitReport, Table
 from hcasim.calibrate.traces.freeing import RULE
 from hcasim.calibrate.traces.request import Prepared
 from hcasim.catalog.fits import FittedCurve, FittedTrace, Made, render_fit
@@ -42,6 +42,11 @@ class TraceFit:
     before: tuple[Residual, ...]
     held: tuple[Residual, ...]
     samples: Samples
+
+    @property
+    def converged(self) -> bool:
+        """Whether the search ended by itself."""
+        return self.report.converged
 
     def calibration(self) -> Calibration:
         """Return what the file holds."""

@@ -16,7 +16,7 @@ from hcasim.calibrate.search.objective import Budget
 from hcasim.calibrate.search.parameters import free_parameters
 from hcasim.calibrate.traces.freeing import free_fit
 from hcasim.calibrate.traces.mismatch import mismatches
-from hcasim.calibrate.traces.observations import FLOOR, Base, Evidence, gather
+from hcasim.calibrate.traces.observations import FLOOR, Base, Observations, gather
 from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, resolve
 from hcasim.ground.errors import display
 from hcasim.ground.printable import printable
@@ -105,7 +105,7 @@ class Prepared:
         traces: by name.
         base: the description that it starts from.
         fit: the free parameters.
-        evidence: the points that are simulated.
+        gathered: the points that are simulated.
         notes: what a user should know of the traces.
     """
 
@@ -113,7 +113,7 @@ class Prepared:
     traces: Mapping[str, Trace]
     base: Base
     fit: Fit
-    evidence: Evidence
+    gathered: Observations
     notes: tuple[str, ...]
 
 
@@ -150,7 +150,7 @@ def prepare_fit(request: Request) -> Prepared:
         except CatalogError as error:
             faults += error.faults
     notes: list[str] = []
-    evidence = None
+    gathered = None
     if base is not None:
         differ = [
             f"{name}: {text}"
@@ -163,14 +163,14 @@ def prepare_fit(request: Request) -> Prepared:
             faults += differ
             faults.append("the traces were taken on another machine; see also --allow-mismatch")
         # Points without an error would be another fault of a floor that is wrong.
-        evidence = gather(traces, base, FLOOR if _floor_fault(request) else request.floor)
-        notes += evidence.notes
+        gathered = gather(traces, base, FLOOR if _floor_fault(request) else request.floor)
+        notes += gathered.notes
         if len(traces) == len(request.traces):
-            faults += _holdout_faults(request, evidence)
-    if faults or base is None or fit is None or evidence is None:
+            faults += _holdout_faults(request, gathered)
+    if faults or base is None or fit is None or gathered is None:
         raise CatalogError(faults)
     notes += _outside(base.machine, fit)
-    return Prepared(request, traces, base, fit, evidence, tuple(notes))
+    return Prepared(request, traces, base, fit, gathered, tuple(notes))
 
 
 def _outside(machine: Machine, fit: Fit) -> Iterable[str]:
@@ -221,17 +221,17 @@ def _floor_fault(request: Request) -> str | None:
     return f"--floor: found {100 * request.floor:g}; allowed: percent from 0 to 100"
 
 
-def _holdout_faults(request: Request, evidence: Evidence) -> Iterable[str]:
-    measured = evidence.workloads()
+def _holdout_faults(request: Request, gathered: Observations) -> Iterable[str]:
+    measured = gathered.workloads()
     for name in request.holdout:
         if name not in measured:
             allowed = f"; allowed: {one_of(measured)}{nearest(name, measured)}" if measured else ""
             yield f"--holdout: found {name!r}, of which no point is left{allowed}"
-    fitted, _ = evidence.split(request.holdout)
+    fitted, _ = gathered.split(request.holdout)
     if not fitted:
-        what = "all points are held out" if evidence.observations else "no point can be simulated"
+        what = "all points are held out" if gathered.observations else "no point can be simulated"
         yield f"found nothing to fit: {what}"
-        yield from evidence.notes
+        yield from gathered.notes
     for one in fitted:
         if one.error is None or not one.error > 0:
             yield f"{one.id}: its error is not known; allowed: a --floor above 0"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.search.objective import Trial
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.catalog import Fit, FittedValue
+from hcasim.runs.point import Point
 from hcasim.workloads import Options
 from tests.unit.calibrate.toys import QUEUE, RESPONDER, SEND, starting
 
@@ -17,10 +17,10 @@ BRIDGE = "hosts.xeon-e7520.pcix_bridge.latency"
 
 MakeFit = Callable[..., Fit]
 Observe = Callable[..., Observation]
-Run = Callable[[Sequence[Trial]], list[dict[str, Any]]]
+Run = Callable[[Sequence[Point]], list[dict[str, Any]]]
 
 
-def formula(trial: Trial) -> float:
+def formula(trial: Point) -> float:
     """Latency in microseconds; a send also bends a little, as no real model is straight."""
     adapter = trial.machine.adapter
     pipeline = adapter.send.latency + adapter.receive.latency

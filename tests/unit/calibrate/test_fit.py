@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from hcasim.calibrate.fit import calibrate
-from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.search import descent
 from hcasim.calibrate.search.descent import searched
-from hcasim.calibrate.search.objective import Trial, simulate
+from hcasim.calibrate.search.objective import simulate
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.search.parameters import free_parameters
 from hcasim.catalog import CatalogError, Fit, FittedValue, load_fit, resolve
 from hcasim.papers.observations import observations
+from hcasim.runs.point import Point
 from hcasim.workloads import Options
 
 MakeFit = Callable[..., Fit]
@@ -35,7 +36,7 @@ def invented(run: Any, observe: Observe, true: dict[str, int]) -> list[Observati
     machine = resolve("liu2004", adapter="mt25208", overrides=overrides)
     names = ("write_lat", "send_lat", "read_lat")
     seen = [observe(name, "1") for name in names]
-    rows = run([Trial(name, machine, Options()) for name in names])
+    rows = run([Point(name, machine, Options()) for name in names])
     return [
         replace(one, published=Decimal(f"{row['latency_us']:.7f}"))
         for one, row in zip(seen, rows, strict=True)
@@ -60,7 +61,7 @@ def test_known_parameters_of_the_simulator_come_back(make_fit: MakeFit, observe:
     machine = resolve("liu2004", overrides=true)
     seen = []
     for name in ("write_lat", "read_lat"):
-        (row,) = simulate([Trial(name, machine, quick)])
+        (row,) = simulate([Point(name, machine, quick)])
         printed = f"{row['latency_us']:.6f}"
         setup = Setup(name, "liu2004", machine.adapter.id, quick)
         seen.append(observe(name, printed, setups=(setup,)))
@@ -156,7 +157,7 @@ def test_the_search_finds_out_of_a_corner(make_fit: MakeFit) -> None:
 def test_every_fault_of_the_fit_is_found_before_anything_is_simulated(
     make_fit: MakeFit, observe: Observe
 ) -> None:
-    def never(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    def never(trials: Sequence[Point]) -> list[dict[str, Any]]:
         raise AssertionError("simulated")
 
     bad = make_fit({SEND: FittedValue(value="1 ns"), QUEUE: FittedValue(value="1 ns")})
@@ -178,7 +179,7 @@ def test_the_shipped_fit_is_that_of_this_simulator() -> None:
     """If this fails, the model has changed: hcasim calibrate liu2004 -o calibration/fits/..."""
     for one in observations(load_fit("liu2004")):
         trials = [
-            Trial(
+            Point(
                 setup.workload,
                 resolve(setup.testbed, adapter=setup.adapter, mtu=setup.mtu),
                 setup.options,

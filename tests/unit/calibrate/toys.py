@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hcasim.calibrate.search.objective import Trial
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.catalog import Fit
+from hcasim.runs.point import Point
 from hcasim.workloads import Options
 
 SEND = "adapters.mt25208.send.latency"
@@ -20,7 +20,7 @@ NO_QUEUE = (("adapter.receive_queue.latency", "0 ns"),)
 WORKLOADS = ("write_lat", "send_lat", "read_lat")
 
 
-def curved(trial: Trial) -> dict[str, Any]:
+def curved(trial: Point) -> dict[str, Any]:
     """A model that is bent in one of its three parameters."""
     adapter = trial.machine.adapter
     base = 1.0 + trial.options.size / 1000
@@ -32,7 +32,7 @@ def curved(trial: Trial) -> dict[str, Any]:
     return {"latency_us": base + time}
 
 
-def run_curved(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def run_curved(trials: Sequence[Point]) -> list[dict[str, Any]]:
     return [curved(one) for one in trials]
 
 
@@ -61,7 +61,7 @@ def measured(seed: int, spread: float = 0.01) -> list[Observation]:
     return found
 
 
-def valley(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def valley(trials: Sequence[Point]) -> list[dict[str, Any]]:
     """A model that sees little but a sum; one part of it shows only where it is large."""
     found = []
     for one in trials:

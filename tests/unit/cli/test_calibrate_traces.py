@@ -65,10 +65,10 @@ def test_the_same_words_give_the_same_file_also_after_an_interruption(
 ) -> None:
     few = [*words, *FREE[:2], *LINEAR, "--seed", "3"]
     assert hcasim_(*few, "-o", "one.toml").code == 0
-    from hcasim.calibrate.traces import evaluations as remember
+    from hcasim.calibrate.traces import evaluations
 
-    monkeypatch.setattr(remember, "BATCH", 5)
-    add, batches = remember.Memory._add, 0
+    monkeypatch.setattr(evaluations, "BATCH", 5)
+    add, batches = evaluations.EvaluationCache._add, 0
 
     def interrupted(memory: Any, rows: Any) -> None:
         nonlocal batches
@@ -78,7 +78,7 @@ def test_the_same_words_give_the_same_file_also_after_an_interruption(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(remember.Memory, "_add", interrupted)
+        patched.setattr(evaluations.EvaluationCache, "_add", interrupted)
         assert hcasim_(*few, "-o", "two.toml").code == 130
     assert not Path("two.toml").exists()
     again = hcasim_(*few, "-o", "two.toml")

@@ -13,8 +13,8 @@ from hcasim.calibrate.fit import _kept, calibrate
 from hcasim.calibrate.intervals import profile
 from hcasim.calibrate.intervals.linear import with_bootstrap, with_linear
 from hcasim.calibrate.intervals.profile import profiled
+from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.intervals.sampling import straight_samples
-from hcasim.calibrate.report import FitReport
 from hcasim.calibrate.search.descent import TRACES, Search, Solution
 from hcasim.calibrate.search.loss import LOSSES
 from hcasim.calibrate.search.objective import Budget, Objective

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate.search.descent import PLACES, TRACES, searched
-from hcasim.calibrate.search.objective import Objective, Trial
+from hcasim.calibrate.search.objective import Objective
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.search.parameters import free_parameters
 from hcasim.catalog import Fit, FittedValue
+from hcasim.runs.point import Point
 from hcasim.workloads import Options
 from tests.unit.calibrate.toys import SEND, measured, run_curved
 
@@ -19,7 +20,7 @@ MakeFit = Callable[..., Fit]
 ENTRIES = "adapters.mt25208.sqpc.entries"
 
 
-def run_full(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def run_full(trials: Sequence[Point]) -> list[dict[str, Any]]:
     """Latencies that are higher beyond what a cache holds."""
     return [
         {"latency_us": 5.0 + 3.0 * (one.options.qps > one.machine.adapter.sqpc.entries)}
@@ -66,7 +67,7 @@ def test_a_search_that_is_told_where_to_begin_does_not_look_around(make_fit: Mak
     free = free_parameters(make_fit({ENTRIES: entry}))
     asked: list[int] = []
 
-    def run(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    def run(trials: Sequence[Point]) -> list[dict[str, Any]]:
         asked.extend(one.machine.adapter.sqpc.entries for one in trials)
         return run_full(trials)
 
@@ -83,7 +84,7 @@ def test_a_search_sets_out_from_the_start_unless_it_is_told(make_fit: MakeFit) -
     )
     asked: list[int] = []
 
-    def run(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    def run(trials: Sequence[Point]) -> list[dict[str, Any]]:
         asked.extend(one.machine.adapter.send.latency for one in trials)
         return run_curved(trials)
 

@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcasim.calibrate.search.objective import Objective, Trial, runner, simulate
+from hcasim.calibrate.search.objective import Objective, runner, simulate
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.search.parameters import free_parameters
 from hcasim.catalog import Fit, resolve
+from hcasim.runs.point import Point
 from hcasim.workloads import Options
 
 MakeFit = Callable[..., Fit]
 Observe = Callable[..., Observation]
-Run = Callable[[Sequence[Trial]], list[dict[str, Any]]]
+Run = Callable[[Sequence[Point]], list[dict[str, Any]]]
 SEND = "adapters.mt25208.send.latency"
 QUEUE = "adapters.mt25208.receive_queue.latency"
 BRIDGE = "hosts.xeon-e7520.pcix_bridge.latency"
@@ -25,7 +26,7 @@ def test_points_of_one_batch_are_simulated_together_and_once(
 ) -> None:
     asked: list[int] = []
 
-    def counted(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    def counted(trials: Sequence[Point]) -> list[dict[str, Any]]:
         asked.append(len(trials))
         return run(trials)
 
@@ -45,7 +46,7 @@ def test_a_parameter_of_another_machine_asks_for_nothing_new(
 ) -> None:
     asked: list[str] = []
 
-    def named(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    def named(trials: Sequence[Point]) -> list[dict[str, Any]]:
         asked.extend(one.machine.adapter.id for one in trials)
         return run(trials)
 
@@ -74,7 +75,7 @@ def test_slopes_stay_within_the_bounds(
 ) -> None:
     tried: list[int] = []
 
-    def noted(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    def noted(trials: Sequence[Point]) -> list[dict[str, Any]]:
         tried.extend(one.machine.adapter.send.latency for one in trials)
         return run(trials)
 
@@ -108,7 +109,7 @@ def test_a_point_runs_in_the_firmware_mode_of_its_series(
 ) -> None:
     asked: list[str] = []
 
-    def named(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    def named(trials: Sequence[Point]) -> list[dict[str, Any]]:
         asked.extend(one.machine.adapter.firmware_mode for one in trials)
         return run(trials)
 
@@ -126,7 +127,7 @@ def test_a_point_runs_with_what_its_authors_changed(
 ) -> None:
     asked: list[tuple[bool, int]] = []
 
-    def noted(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    def noted(trials: Sequence[Point]) -> list[dict[str, Any]]:
         bridges = [one.machine.host.pcix_bridge for one in trials]
         asked.extend((one.streaming, one.latency) for one in bridges)
         return run(trials)
@@ -150,7 +151,7 @@ def test_the_points_of_a_batch_run_in_parallel_and_in_order(
     told: list[tuple[int, int]] = []
     run = runner(jobs=2, progress=lambda done, total: told.append((done, total)))
     sizes = (8, 64, 512)
-    trials = [Trial("write_lat", machine, Options(size=size)) for size in sizes]
+    trials = [Point("write_lat", machine, Options(size=size)) for size in sizes]
     assert [row["size"] for row in run(trials)] == list(sizes)
     assert [row["size"] for row in run(trials[:1])] == [8]
     assert told[0] == (0, 3)

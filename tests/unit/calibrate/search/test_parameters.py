@@ -77,13 +77,13 @@ def test_all_entries_without_bounds_are_named_at_once(make_fit: MakeFit) -> None
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        (FittedValue(value="1 ns", bounds=("2 ns", "2 ns")), 'bounds: found "2 ns" to "2 ns"'),
+        (FittedValue(value="1 ns", bounds=("2 ns", "2 ns")), "bounds: found 2 ns to 2 ns"),
         (
             FittedValue(value="1 ns", bounds=("-1 ns", "2 ns")),
             "bounds: found '-1 ns'; allowed: values",
         ),
         (FittedValue(value="1 ns", bounds=("1 ns", "2 parsecs")), "with the unit 'parsecs'"),
-        (FittedValue(value="1 ns", bounds=("1 ns", "3 ns"), start="4 ns"), 'start: found "4 ns"'),
+        (FittedValue(value="1 ns", bounds=("1 ns", "3 ns"), start="4 ns"), "start: found '4 ns'"),
         (
             FittedValue(value="1 ns", bounds=("1 ns", "3 ns"), start=2),
             "start: found 2 without a unit",

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.search.objective import Trial
-from hcasim.calibrate.traces import evaluations as remember
-from hcasim.calibrate.traces.evaluations import Memory
+from hcasim.calibrate.traces import evaluations
+from hcasim.calibrate.traces.evaluations import EvaluationCache
 from hcasim.catalog import resolve
 from hcasim.ground.errors import CatalogError
+from hcasim.runs.point import Point
 from hcasim.workloads import Options
 
 
@@ -21,7 +21,7 @@ class Counting:
         self.asked: list[int] = []
         self.most = most
 
-    def __call__(self, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    def __call__(self, trials: Sequence[Point]) -> list[dict[str, Any]]:
         if len(self.asked) + len(trials) > self.most:
             raise KeyboardInterrupt
         self.asked += [one.options.size for one in trials]
@@ -29,67 +29,67 @@ class Counting:
 
 
 @pytest.fixture
-def trials() -> list[Trial]:
+def trials() -> list[Point]:
     machine = resolve("liu2004")
-    return [Trial("write_lat", machine, Options(size=size)) for size in range(1, 11)]
+    return [Point("write_lat", machine, Options(size=size)) for size in range(1, 11)]
 
 
-def test_a_second_run_asks_for_nothing(tmp_path: Path, trials: list[Trial]) -> None:
+def test_a_second_run_asks_for_nothing(tmp_path: Path, trials: list[Point]) -> None:
     file = tmp_path / "kept"
     first, second = Counting(), Counting()
-    rows = Memory(file).over(first)(trials)
-    again = Memory(file)
+    rows = EvaluationCache(file).over(first)(trials)
+    again = EvaluationCache(file)
     assert again.known == 10
     assert again.over(second)(trials) == rows
     assert (len(first.asked), second.asked) == (10, [])
 
 
 def test_an_interruption_loses_no_more_than_a_batch(
-    tmp_path: Path, trials: list[Trial], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, trials: list[Point], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remember, "BATCH", 4)
+    monkeypatch.setattr(evaluations, "BATCH", 4)
     file = tmp_path / "kept"
     with pytest.raises(KeyboardInterrupt):
-        Memory(file).over(Counting(most=9))(trials)
+        EvaluationCache(file).over(Counting(most=9))(trials)
     rest = Counting()
-    Memory(file).over(rest)(trials)
+    EvaluationCache(file).over(rest)(trials)
     assert rest.asked == [9, 10]
 
 
-def test_a_line_that_was_cut_off_counts_for_nothing(tmp_path: Path, trials: list[Trial]) -> None:
+def test_a_line_that_was_cut_off_counts_for_nothing(tmp_path: Path, trials: list[Point]) -> None:
     file = tmp_path / "kept"
-    Memory(file).over(Counting())(trials)
+    EvaluationCache(file).over(Counting())(trials)
     file.write_text(file.read_text()[:-9])
     rest = Counting()
-    Memory(file).over(rest)(trials)
+    EvaluationCache(file).over(rest)(trials)
     assert rest.asked == [10]
-    assert Memory(file).known == 10
+    assert EvaluationCache(file).known == 10
 
 
-def test_another_machine_is_another_point(tmp_path: Path, trials: list[Trial]) -> None:
+def test_another_machine_is_another_point(tmp_path: Path, trials: list[Point]) -> None:
     file = tmp_path / "kept"
-    Memory(file).over(Counting())(trials)
+    EvaluationCache(file).over(Counting())(trials)
     other = resolve("liu2004", overrides={"adapter.send.latency": "1 ns"})
     rest = Counting()
-    Memory(file).over(rest)([Trial("write_lat", other, one.options) for one in trials])
+    EvaluationCache(file).over(rest)([Point("write_lat", other, one.options) for one in trials])
     assert len(rest.asked) == 10
 
 
 def test_the_file_of_another_version_is_begun_anew(
-    tmp_path: Path, trials: list[Trial], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, trials: list[Point], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "kept"
-    Memory(file).over(Counting())(trials)
-    monkeypatch.setattr(remember, "__version__", "99")
-    newer = Memory(file)
+    EvaluationCache(file).over(Counting())(trials)
+    monkeypatch.setattr(evaluations, "__version__", "99")
+    newer = EvaluationCache(file)
     assert newer.known == 0
     newer.over(Counting())(trials[:2])
-    assert Memory(file).known == 2
+    assert EvaluationCache(file).known == 2
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "thesis.txt"
     file.write_text("It was a dark night.\n")
     with pytest.raises(CatalogError, match="is not a file of evaluations"):
-        Memory(file)
+        EvaluationCache(file)
     assert file.read_text() == "It was a dark night.\n"

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.search.objective import Trial
 from hcasim.calibrate.traces import fit as trace_search
 from hcasim.calibrate.traces.fit import SEARCHES, fit_traces
 from hcasim.calibrate.traces.freeing import free_fit
@@ -15,6 +14,7 @@ from hcasim.calibrate.traces.observations import Base, gather
 from hcasim.calibrate.traces.report import TraceFit
 from hcasim.calibrate.traces.request import Prepared, Request
 from hcasim.catalog import resolve
+from hcasim.runs.point import Point as Simulated
 from hcasim.traces import Header, Measured, Point, Tool, Trace
 from tests.unit.calibrate.toys import SEND, run_curved
 
@@ -29,7 +29,7 @@ def full(entries: int, qps: int) -> float:
     return 5.0 + (3.0 if qps > entries else 0.0)
 
 
-def run_full(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def run_full(trials: Sequence[Simulated]) -> list[dict[str, Any]]:
     return [
         {"latency_us": full(one.machine.adapter.sqpc.entries, one.options.qps)} for one in trials
     ]
@@ -44,8 +44,8 @@ def prepared(points: Sequence[Point], *free: str, **asked: Any) -> Prepared:
     request = Request((Path("a.jsonl"),), "liu2004", free, **asked)
     base = Base(resolve("liu2004"), {})
     traces = {"a.jsonl": Trace(Header(tool=Tool(name="perftest")), tuple(points), sha256="0f" * 32)}
-    evidence = gather(traces, base)
-    return Prepared(request, traces, base, free_fit(base.machine, free, {}), evidence, ())
+    gathered = gather(traces, base)
+    return Prepared(request, traces, base, free_fit(base.machine, free, {}), gathered, ())
 
 
 @pytest.mark.parametrize("kind", ["profile", "bootstrap", "linear"])
@@ -74,7 +74,7 @@ def test_entries_are_found_together_with_what_a_miss_costs(
 ) -> None:
     """Few cheap misses look like many dear ones where a search sets out."""
 
-    def run(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    def run(trials: Sequence[Simulated]) -> list[dict[str, Any]]:
         found = []
         for one in trials:
             adapter = one.machine.adapter

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.traces.observations import Base, Evidence, gather
+from hcasim.calibrate.traces.observations import Base, Observations, gather
 from hcasim.catalog import resolve
 from hcasim.traces import Header, Measured, Point, Port, Tool, Trace
 
-Gather = Callable[..., Evidence]
+Gather = Callable[..., Observations]
 
 
 def point(workload: str, samples: tuple[float, ...] = (5000.0,), **options: Any) -> Point:
@@ -21,7 +21,7 @@ def point(workload: str, samples: tuple[float, ...] = (5000.0,), **options: Any)
 def gathered() -> Gather:
     """Return what some points are to liu2004, or to another testbed."""
 
-    def make(*points: Point, port: Port | None = None, **base: Any) -> Evidence:
+    def make(*points: Point, port: Port | None = None, **base: Any) -> Observations:
         header = Header(tool=Tool(name="perftest"), port=port or Port())
         machine = resolve(base.pop("testbed", "liu2004"))
         return gather({"a": Trace(header, points)}, Base(machine, {}, **base), 0.02)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.search.objective import Trial
 from hcasim.calibrate.traces.fit import fit_traces
 from hcasim.calibrate.traces.freeing import free_fit
 from hcasim.calibrate.traces.observations import Base, gather
@@ -19,6 +18,7 @@ from hcasim.calibrate.traces.report import TraceFit
 from hcasim.calibrate.traces.request import Prepared, Request
 from hcasim.calibrate.verdict import Verdict
 from hcasim.catalog import resolve
+from hcasim.runs.point import Point as Simulated
 from hcasim.traces import Header, Measured, Point, Tool, Trace
 from tests.unit.calibrate.toys import RECEIVE, RESPONDER, SEND, run_curved
 
@@ -61,9 +61,9 @@ def made() -> Make:
         request = Request((Path(name),), "liu2004", free, intervals="linear", **asked)
         base = Base(resolve("liu2004"), {})
         traces = {name: Trace(Header(tool=Tool(name="perftest")), tuple(points), sha256="0f" * 32)}
-        evidence = gather(traces, base)
+        gathered = gather(traces, base)
         fit = free_fit(base.machine, free, {})
-        return fit_traces(Prepared(request, traces, base, fit, evidence, evidence.notes), run)
+        return fit_traces(Prepared(request, traces, base, fit, gathered, gathered.notes), run)
 
     return make
 
@@ -288,7 +288,7 @@ def test_the_same_fit_gives_the_same_page(made: Make) -> None:
 
 
 def test_points_are_drawn_in_the_order_of_their_sizes(made: Make) -> None:
-    asked: list[Trial] = []
+    asked: list[Simulated] = []
 
     def run(trials: Any) -> list[dict[str, Any]]:
         asked.extend(trials)

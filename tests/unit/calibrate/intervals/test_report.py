@@ -10,7 +10,7 @@ import pytest
 
 from hcasim import __version__
 from hcasim.calibrate.fit import calibrate
-from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.search.observation import Observation
 from hcasim.catalog import Fit
 from hcasim.catalog.fits import parse_fit

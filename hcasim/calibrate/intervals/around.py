@@ -1,15 +1,14 @@
-"""The free parameters of a fit as numbers from 0 to 1, and the model over them."""
+"""The model around a fit, over places of its parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from hcasim.calibrate.intervals.local import Local
-from hcasim.calibrate.report import FitReport
+from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.search.loss import Array
-from hcasim.calibrate.search.parameters import FreeParameter, settings
+from hcasim.calibrate.search.parameters import settings
+from hcasim.calibrate.search.space import Space
 
 UNNOTICED = 0.1
 """Change of the cost, which at 1.92 reaches the end of a 95 % interval, that means nothing."""
@@ -18,7 +17,7 @@ ANYWHERE = 0.3
 an even spread over them."""
 
 
-class Space:
+class Around(Space):
     """The free parameters as numbers from 0 to 1, and the model over them.
 
     Attributes:
@@ -32,12 +31,9 @@ class Space:
     """
 
     def __init__(self, report: FitReport) -> None:
+        super().__init__([one.parameter for one in report.parameters])
         self.local: Local = report.local
-        self.free: tuple[FreeParameter, ...] = tuple(one.parameter for one in report.parameters)
-        self.lows = np.array([one.low for one in self.free], dtype=float)
-        self.widths = np.array([one.width for one in self.free], dtype=float)
-        values = np.array([one.value for one in report.parameters], dtype=float)
-        self.start: Array = (values - self.lows) / self.widths
+        self.start = self.place({one.path: one.value for one in report.parameters})
         scales = self.local.objective.scales()
         self.slopes: Array = self.local.slopes * self.widths / scales[:, None]
         blind = self.local.confidence.undetermined
@@ -49,12 +45,7 @@ class Space:
     def residuals(self, places: Sequence[Array]) -> list[Array]:
         """Simulate several places at once."""
         objective = self.local.objective
-        chosen: list[dict[str, int]] = []
-        for place in places:
-            values = self.lows + place * self.widths
-            chosen.append(
-                {one.path: one.clip(one.snap(v)) for one, v in zip(self.free, values, strict=True)}
-            )
+        chosen = [self.values(place) for place in places]
         points = [settings(one, self.free) for one in chosen]
         objective.simulated(points)
         found = [objective.residuals(point) for point in points]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hcasim import __version__
-from hcasim.calibrate.intervals.estimate import FittedParameter, Residual
+from hcasim.calibrate.intervals.estimate import Estimate, Residual
 from hcasim.calibrate.intervals.identifiability import Tie
 from hcasim.calibrate.intervals.local import Local
 from hcasim.catalog import Fit, FittedValue, render_fit
@@ -56,7 +56,7 @@ class FitReport:
     """
 
     fit: Fit
-    parameters: tuple[FittedParameter, ...]
+    parameters: tuple[Estimate, ...]
     residuals: tuple[Residual, ...]
     ties: tuple[Tie, ...]
     cost: float
@@ -66,7 +66,7 @@ class FitReport:
     local: Local = field(repr=False, compare=False)
     method: tuple[str, ...] = METHOD
 
-    def __getitem__(self, path: str) -> FittedParameter:
+    def __getitem__(self, path: str) -> Estimate:
         """Return the parameter with this path."""
         return next(one for one in self.parameters if one.path == path)
 
