@@ -17,9 +17,7 @@ def entry_faults(leaf: Leaf, entry: FittedValue) -> Iterator[str]:
         "interval": entry.interval or (),
         "bounds": entry.bounds or (),
         "start": () if entry.start is None else (entry.start,),
-        "samples": tuple(
-            one if leaf.unit is None else leaf.format(one) for one in dict.fromkeys(entry.samples)
-        ),
+        "samples": tuple(map(leaf.raw, dict.fromkeys(entry.samples))),
     }
     for key, raw in raws.items():
         try:

@@ -55,6 +55,10 @@ class Leaf:
             return str(value).lower()
         return str(value)
 
+    def raw(self, value: Value) -> Value:
+        """Return a value as a file holds it: a quantity as text, others as they are."""
+        return value if self.unit is None else self.format(value)
+
     @property
     def allowed(self) -> str:
         """The list or range of values, for messages."""

@@ -58,12 +58,9 @@ class Estimate:
 
     def raw(self, value: int) -> object:
         """Write a value as a file holds it: times in ns, plain numbers as they are."""
-        leaf = self.parameter.leaf
-        if leaf.unit is None:
-            return value
-        if self.parameter.grain == 1000 and value % 1000 == 0:
+        if not self.parameter.stepped and value % 1000 == 0:
             return f"{value // 1000} ns"
-        return leaf.format(value)
+        return self.parameter.leaf.raw(value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameter for JSON."""

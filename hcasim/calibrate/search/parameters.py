@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -98,7 +99,8 @@ def free_parameters(fit: Fit) -> tuple[FreeParameter, ...]:
             bare = entry.model_copy(update={"value": None, "interval": None, "samples": ()})
             found = [f"{where}.{path}.{fault}" for fault in entry_faults(leaf, bare)]
             if entry.bounds is None:
-                allowed = "[lowest, highest] of the range to search"
+                ends = [leaf.raw(one) for one in (0, 2 * (leaf.step or 10**6))]
+                allowed = f"the range to search, such as {json.dumps(ends)}"
                 found.append(f"{where}.{path}.bounds: missing; allowed: {allowed}")
             faults += found
             if not found:

@@ -72,9 +72,9 @@ def free_fit(machine: Machine, wanted: Sequence[str], settings: Mapping[str, str
             continue
         start = value if low <= value <= high else step * ((low + high) // (2 * step))
         entries[name] = FittedValue(
-            value=_raw(leaf, start),
-            bounds=(_raw(leaf, low), _raw(leaf, high)),
-            start=_raw(leaf, start),
+            value=leaf.raw(start),
+            bounds=(leaf.raw(low), leaf.raw(high)),
+            start=leaf.raw(start),
             multiple=step,
         )
     if not (wanted or faults):
@@ -169,10 +169,6 @@ def _contradictions(machine: Machine, settings: Mapping[str, str]) -> list[str]:
     except CatalogError as error:
         return error.faults
     return []
-
-
-def _raw(leaf: Leaf, value: int) -> object:
-    return value if leaf.unit is None else leaf.format(value)
 
 
 def _bound_faults(
