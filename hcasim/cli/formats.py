@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from hcasim.runs.benchmark import Benchmark
-    from hcasim.workloads import Workload
+    from hcasim.workloads import Options, Workload
 
 FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
 BANDED = ("text", "json", "csv")
@@ -28,6 +29,7 @@ _PERFTEST_TITLES = {
     "send_bw": "Send BW Test",
     "send_bibw": "Send Bidirectional BW Test",
     "read_bw": "RDMA_Read BW Test",
+    "read_bibw": "RDMA_Read Bidirectional BW Test",
 }
 _BUS_ALONE = ("bw_rd", "bw_wr", "bw_rdwr", "lat_rd", "lat_wrrd")
 _RULE = "-" * 87
@@ -219,8 +221,15 @@ def _runs(result: Benchmark) -> Iterator[list[Mapping[str, Any]]]:
     """The rows that one run of such a tool prints: those that differ in size only."""
     runs: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in result.curve.rows:
-        runs.setdefault(tuple(row.get(name) for name in ("qps", "reuse")), []).append(row)
+        apart = (row.get("qps"), row.get("reuse"), _moderation(result.options, row))
+        runs.setdefault(apart, []).append(row)
     yield from runs.values()
+
+
+def _moderation(options: Options, row: Mapping[str, Any]) -> int:
+    from hcasim.workloads.perftest import moderation
+
+    return moderation(replace(options, size=row.get("size", options.size)))
 
 
 def _perftest(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
@@ -240,14 +249,20 @@ def _perftest(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]
     transport = _TRANSPORT[machine.adapter.protocol.kind]
     yield f" Number of qps   : {rows[0]['qps']}\t\tTransport type : {transport}"
     yield " Connection type : RC\t\tUsing SRQ      : OFF"
-    # Its TX depth is kept in flight all the time; the simulator's windows end with a reply.
-    yield " TX depth        : 1" if latency else f" Window          : {options.window}"
+    yield f" TX depth        : {1 if latency else min(options.tx_depth, options.iters)}"
+    if not latency:
+        yield f" CQ Moderation   : {_moderation(options, rows[0])}"
     yield f" Mtu             : {machine.mtu}[B]"
     yield f" Link type       : {_LINK[machine.link.kind]}"
     yield _RULE
     yield (_LATENCY_HEAD if latency else _BANDWIDTH_HEAD)
     for row in rows:
-        yield _latency_line(row, options.iters) if latency else _bandwidth_line(row, options.iters)
+        # Of a bandwidth, it counts those of all queue pairs.
+        yield (
+            _latency_line(row, options.iters)
+            if latency
+            else _bandwidth_line(row, options.iters * row["qps"])
+        )
     yield _RULE
 
 

@@ -194,7 +194,7 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
             f"qps: found {settings.qps}, in all {pairs} queue pairs of a node; "
             f"allowed: up to {limits.max_qp}, as {adapter.id} has"
         )
-    for name in ("window", "depth"):
+    for name in ("window", "depth", "tx_depth"):
         if getattr(settings, name) > limits.max_wr:
             yield (
                 f"{name}: found {getattr(settings, name)}; "

@@ -102,11 +102,10 @@ class Point(Record):
         workload: its name as `hcasim bench` has it, such as "write_lat"; "post_cost" and those of
             OSU, such as "osu_latency", are not simulated.
         options: what `hcasim bench` calls them: size (bytes), qps, window, ports, mode, processes,
-            inline, reuse (percent), buffers, page_size (bytes), op, pattern, depth, iters, warmup,
-            mtu (bytes), completion, verb, invalidate; as far as the tool tells. Others tell of an
-            experiment that is not simulated: connection (other than RC), srq, events, post_list,
-            sl, multicast, forwarding, accelerator, tx_depth (requests of a queue pair that are in
-            flight all the time).
+            inline, reuse (percent), buffers, page_size (bytes), op, pattern, depth, tx_depth,
+            cq_mod, iters, warmup, mtu (bytes), completion, verb, invalidate; as far as the tool
+            tells. Others tell of an experiment that is not simulated: connection (other than RC),
+            srq, events, post_list, sl, multicast, forwarding, accelerator.
         measured: what was measured.
     """
 

@@ -7,7 +7,6 @@ from math import sqrt
 from hcasim.engine import bounded_mean, find_period
 
 ENOUGH = 6
-MOST = 12
 STANDARD_ERRORS = 2
 
 
@@ -26,7 +25,8 @@ class Laps:
         repeats: how often the pattern must be seen before it is believed.
         slack: relative difference between repetitions that is still a repetition.
         error: relative error to which the mean of durations that do not repeat should be known;
-            after 12 of them it is taken as it is. With 0 they have to repeat.
+            after twice ``enough`` of them it is taken as it is. With 0 they have to repeat.
+        enough: durations of which a mean may be known at the earliest.
         samples: if not 0, the iterations are drawn at random and never repeat: there have to be
             at least as many timed ones, and twice the standard error of their mean must not
             exceed ``error``.
@@ -43,6 +43,7 @@ class Laps:
         repeats: int = 3,
         slack: float = 0.0,
         error: float = 0.0,
+        enough: int = ENOUGH,
         samples: int = 0,
     ) -> None:
         self.durations_ps: list[int] = []
@@ -54,6 +55,7 @@ class Laps:
         self._repeats = repeats
         self._slack = slack
         self._error = error
+        self._enough = enough
         self._samples = samples
         self._sum = 0
         self._sum_of_squares = 0
@@ -63,6 +65,11 @@ class Laps:
     def done(self) -> bool:
         """Whether the average is known."""
         return self._period is not None or len(self.durations_ps) >= self._warmup + self._iters
+
+    @property
+    def pattern_ps(self) -> list[int]:
+        """The durations that repeat, or, if none do, those of which the mean is known."""
+        return self.durations_ps[len(self.durations_ps) - (self._period or 0) :]
 
     def lap(self, duration_ps: int) -> None:
         """Note the duration of one more iteration."""
@@ -79,8 +86,8 @@ class Laps:
         warm = self.durations_ps[self._cold :]
         self._period = find_period(warm, repeats=self._repeats, slack=self._slack, step=self._cycle)
         if self._period is None and self._error:
-            known = bounded_mean(warm, enough=ENOUGH, error=self._error)
-            if known is not None or len(warm) >= MOST:
+            known = bounded_mean(warm, enough=self._enough, error=self._error)
+            if known is not None or len(warm) >= 2 * self._enough:
                 self._period = len(warm)
 
     def _sample(self, duration_ps: int) -> None:

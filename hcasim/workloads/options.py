@@ -168,6 +168,13 @@ class Options:
         ),
     ] = 100
     window: Annotated[int, Option("Messages sent back to back before the receiver's reply")] = 64
+    tx_depth: Annotated[
+        int, Option("Requests of each queue pair that are in flight, as perftest's -t says")
+    ] = 128
+    cq_mod: Annotated[
+        int,
+        Option("Requests for one completion, as perftest's -Q says; 0: 100, but 1 above 8K", low=0),
+    ] = 0
     ports: Annotated[int, Option("Ports of each adapter in use")] = 1
     mode: Annotated[
         Mode,

@@ -16,12 +16,13 @@ from hcasim.workloads import (
     latency,
     loopback,
     netpipe,
+    perftest,
     pool,
     qp_lat,
     registration,
     scatter,
 )
-from hcasim.workloads.options import Options
+from hcasim.workloads.options import Options, Verb
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, first_nodes
 
@@ -98,6 +99,18 @@ _MANY_DEFAULTS = Options(iters=100, warmup=10)
 _NETPIPE_DEFAULTS = Options(size=65536, iters=100, warmup=3, verb="send")
 _STREAM_FIELDS = ("bandwidth_MBps", "rate_Mps")
 
+_FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod"}
+
+
+def _perftest(name: str, title: str, verb: Verb, iters: int, both_ways: bool = False) -> Workload:
+    def run(sim: Simulator, machine: Machine, options: Options) -> Result:
+        return perftest.Stream(sim, machine, options, verb, both_ways).run()
+
+    understood = _FULL_QUEUES if verb == "read" else _FULL_QUEUES | {"inline"}
+    usual = Options(size=65536, iters=iters, warmup=0)
+    return Workload(name, title, _STREAM_FIELDS, understood, usual, run)
+
+
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
     for workload in (
@@ -173,6 +186,13 @@ WORKLOADS: dict[str, Workload] = {
             pool.rotation,
             ladder=True,
         ),
+        # perftest's iterations (DEF_ITERS_WB and DEF_ITERS in its perftest_parameters.h).
+        _perftest("write_bw", "RDMA writes, full queues", "write", 5000),
+        _perftest("write_bibw", "RDMA writes both ways, full queues", "write", 5000, True),
+        _perftest("send_bw", "sends, full queues", "send", 1000),
+        _perftest("send_bibw", "sends both ways, full queues", "send", 1000, True),
+        _perftest("read_bw", "RDMA reads, full queues", "read", 1000),
+        _perftest("read_bibw", "RDMA reads both ways, full queues", "read", 1000, True),
         Workload(
             "window_bw",
             "one-way windows with a reply: write, send or read",

@@ -26,11 +26,6 @@ _TELLING = ("latency", "bandwidth", "rate")
 """The quantities of which one counts, the one that says most first: where several are measured,
 the others follow from it."""
 _RUNS = ("iters", "warmup")
-_OTHERWISE = {
-    "tx_depth": "so many requests are in flight all the time; the windows that are simulated "
-    "wait for a reply",
-}
-"""By option that is not simulated, what is instead."""
 
 
 @dataclass(frozen=True)
@@ -205,8 +200,7 @@ def _given(point: Point, workload: Workload) -> tuple[dict[str, Any], list[str]]
             continue
         if name not in workload.options:
             if name not in _RUNS and usual.get(name) != value:
-                why = f" ({_OTHERWISE[name]})" if name in _OTHERWISE else ""
-                faults.append(f"{name} {value!r} is not simulated{why}")
+                faults.append(f"{name} {value!r} is not simulated")
         elif type(value) is not type(usual[name]):
             faults.append(f"{name}: found {value!r}; allowed: such as {usual[name]!r}")
         elif name in _RUNS:

@@ -25,6 +25,11 @@ UNITS = tuple(dict.fromkeys(BANDWIDTH_UNITS.values()))
 _PER_SECOND = {"MiB/s": _MIB, "Gbit/s": Decimal(125_000_000)}
 
 
+def says_nothing(column: str, word: str) -> bool:
+    """Whether a figure is a deviation that is not a number, as perftest prints of few samples."""
+    return column == "t_stdev" and word in ("nan", "-nan")
+
+
 def latency(run: Run, cells: Mapping[str, Figure], iters: int, hints: Hints) -> Measured:
     """Return the times of a line.
 

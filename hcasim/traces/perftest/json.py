@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hcasim.ground.errors import CatalogError, one_of
 from hcasim.ground.faults import shown
 from hcasim.traces.imported import Imported
-from hcasim.traces.perftest.figures import UNITS, bandwidth, fitting_units, latency
+from hcasim.traces.perftest.figures import UNITS, bandwidth, fitting_units, latency, says_nothing
 from hcasim.traces.perftest.run import WORKLOADS, Run
 from hcasim.traces.printed import (
     Hints,
@@ -35,6 +35,7 @@ _SETTINGS = {
     "Connection_type": "Connection type",
     "Using_SRQ": "Using SRQ",
     "TX_depth": "TX depth",
+    "CQ_Moderation": "CQ Moderation",
     "Post_List": "Post List",
     "Mtu": "Mtu",
     "Link_type": "Link type",
@@ -232,14 +233,17 @@ def _take(found: Imported, run: Run, results: Section, hints: Hints) -> None:
     iters = count(results["n_iterations"].value, "n_iterations", 1)
     cells = {}
     for name, column in (_TIMES if run.is_latency else _BANDWIDTHS).items():
-        if name in results:
+        if name in results and says_nothing(name, word := results[name].value):
+            where = f"line {results[name].line}"
+            found.note(f"{where}: {name} is {word}, which says nothing; passed over")
+        elif name in results:
             try:
                 cells[column] = figure(results[name].value, name)
             except Unreadable as error:
                 raise _Damaged(results[name].line, error) from None
     options = run.point_options(size, iters)
-    if "sl" in results:
-        options["sl"] = count(results["sl"].value, "sl")
+    if "sl" in results and (level := count(results["sl"].value, "sl")):
+        options["sl"] = level
     if run.is_latency:
         measured: tuple[Measured, ...] = (latency(run, cells, iters, hints),)
     else:

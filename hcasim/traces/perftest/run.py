@@ -19,7 +19,7 @@ _OPS = {"CMP_AND_SWAP": "cmp_swap", "FETCH_AND_ADD": "fetch_add"}
 _LAYERS = {"IB": "infiniband", "InfiniBand": "infiniband", "Ethernet": "ethernet"}
 _SETTING = re.compile(
     r"(Dual-port|Device|Number of qps|Transport type|Connection type|Using SRQ|TX depth|RX depth"
-    r"|Window|(?<!Recv )Post List|CQ Moderation|Mtu|Link type|Max inline data|Outstand reads"
+    r"|(?<!Recv )Post List|CQ Moderation|Mtu|Link type|Max inline data|Outstand reads"
     r"|rdma_cm QPs|Use ROCm memory)\s*:\s*(\S+)"
 )
 _OLD_SETTINGS = (
@@ -120,9 +120,10 @@ class Run:
             if number != usual and not (name == "mtu" and self._speaks_iwarp):
                 options[name] = number
         if not self.is_latency:
-            # So many are under way all the time, of each queue pair. The window is only in what
-            # `hcasim bench --format perftest` prints: it ends with a reply.
-            for name, key in (("tx_depth", "TX depth"), ("window", "Window")):
+            # Since 2013 the iterations of all queue pairs are printed as one number.
+            if "Transport type" in self.settings:
+                options["iters"] = max(1, iters // max(1, self._number("Number of qps")))
+            for name, key in (("tx_depth", "TX depth"), ("cq_mod", "CQ Moderation")):
                 if self._number(key):
                     options[name] = self._number(key)
         if self.settings.get("Dual-port") == "ON":

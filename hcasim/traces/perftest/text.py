@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hcasim.ground.errors import CatalogError, one_of
 from hcasim.ground.faults import shown
 from hcasim.traces.imported import Imported
-from hcasim.traces.perftest.figures import bandwidth, latency
+from hcasim.traces.perftest.figures import bandwidth, latency, says_nothing
 from hcasim.traces.perftest.run import WORKLOADS, Run
 from hcasim.traces.perftest.table import Listing, is_head, read_columns, sampled, times_of
 from hcasim.traces.printed import (
@@ -230,11 +230,12 @@ class _Reader:
         size = count(words[0], "#bytes", 1)
         iters = count(words[columns.index("#iterations")], "#iterations", 1)
         lane = count(words[columns.index("#sl")], "#sl") if "#sl" in columns else 0
-        cells = {
-            name: figure(word, name)
-            for name, word in zip(columns, words, strict=True)
-            if not name.startswith("#")
-        }
+        cells = {}
+        for name, word in zip(columns, words, strict=True):
+            if says_nothing(name, word):
+                self.found.note(f"line {number}: {name} is {word}, which says nothing; passed over")
+            elif not name.startswith("#"):
+                cells[name] = figure(word, name)
         if (size, lane) in table.seen:
             raise Unreadable(f"found {size} bytes a second time in the same table")
         table.seen.add((size, lane))

@@ -72,6 +72,22 @@ def test_perftest_latencies_have_its_nine_columns(hcasim_: Hcasim) -> None:
     assert lines[-3].startswith(" #bytes #iterations    t_min[usec]")
 
 
+@invented
+def test_perftest_bandwidths_are_in_two_to_the_twenty(hcasim_: Hcasim) -> None:
+    words = ("--size", "1M", "--qps", "2", "--format", "perftest")
+    lines = hcasim_("bench", "write_bw", *LIU, *words).output.splitlines()
+    assert lines[-2].split() == ["1048576", "10000", "1000.00", "1000.00", "0.001000"]
+    assert lines[-3].split()[:2] == ["#bytes", "#iterations"]
+
+
+@invented
+def test_each_moderation_of_completions_is_a_run_of_perftest(hcasim_: Hcasim) -> None:
+    words = ("--size", "8K,16K", "--tx-depth", "64", "--format", "perftest")
+    lines = hcasim_("bench", "write_bw", *LIU, *words).output.splitlines()
+    settings = [line for line in lines if line.startswith((" TX depth", " CQ Mod"))]
+    assert [line.split()[-1] for line in settings] == ["64", "64", "64", "1"]
+
+
 def test_perftest_has_no_windows_with_a_reply(hcasim_: Hcasim) -> None:
     (fault,) = hcasim_("bench", "window_bw", *LIU, "--format", "perftest").faults
     assert "perftest has no test like window_bw; allowed: text, json, csv or osu" in fault

@@ -39,11 +39,11 @@ def test_without_a_file_to_write_it_shows_what_it_read(hcasim_: Hcasim) -> None:
         ("Workload  Size  Measured      Value  Unit  As printed    Options"),
         (
             "write_bw  4096  bandwidth        75  MB/s  0.60 Gbit/s   "
-            "iters 300, qps 1, mtu 4096, tx_depth 16, inline no"
+            "iters 300, qps 1, mtu 4096, tx_depth 16, cq_mod 16, inline no"
         ),
         (
             "write_bw  4096  rate       0.018269  M/s   0.018269 M/s  "
-            "iters 300, qps 1, mtu 4096, tx_depth 16, inline no"
+            "iters 300, qps 1, mtu 4096, tx_depth 16, cq_mod 16, inline no"
         ),
     ]
 
@@ -219,6 +219,7 @@ def test_a_full_disk_is_an_error_without_traceback(hcasim_: Hcasim, tmp_path: Pa
     ("workload", "form", "printed"),
     [
         ("write_lat", "perftest", ["4.00 us"]),
+        ("write_bibw", "perftest", ["1000.00 MiB/s"]),
         ("netpipe", "netpipe", ["4.00 us", "8000.00 Mibit/s"]),
     ],
 )
@@ -241,7 +242,10 @@ def test_what_bench_prints_is_read_back(
     (point,) = json.loads(found.output)["traces"][0]["points"]
     assert point["workload"] == workload
     assert [one["printed"] for one in point["measured"]][: len(printed)] == printed
-    assert "tx_depth" not in point["options"]
+    depths = {name: point["options"].get(name) for name in ("tx_depth", "cq_mod")}
+    assert depths == (
+        {"tx_depth": 128, "cq_mod": 100} if "bw" in workload else dict.fromkeys(depths)
+    )
 
 
 def test_help_says_what_several_files_become(hcasim_: Hcasim) -> None:

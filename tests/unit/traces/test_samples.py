@@ -115,11 +115,11 @@ def test_perftest_names_workload_adapter_and_options(data: Path, read: Read) -> 
         "rxe_send_lat_8B": ("send_lat", {"size": 8, "iters": 1000, "inline": False}),
         "rxe_write_bw_64K": (
             "write_bw",
-            {"size": 65536, "iters": 500, "inline": False, "tx_depth": 128},
+            {"size": 65536, "iters": 500, "inline": False, "tx_depth": 128, "cq_mod": 1},
         ),
         "rxe_write_bw_bidir": (
             "write_bibw",
-            {"size": 4096, "iters": 300, "inline": False, "tx_depth": 16},
+            {"size": 4096, "iters": 300, "inline": False, "tx_depth": 16, "cq_mod": 16},
         ),
     }
     for name, (workload, options) in expected.items():

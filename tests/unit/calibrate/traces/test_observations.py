@@ -59,8 +59,8 @@ def test_no_more_iterations_are_run_than_usual(gathered: Gather) -> None:
             "left out 1 point of write_lat: completion 'event' is not simulated",
         ),
         (
-            point("window_bw", size=8, tx_depth=128),
-            "window_bw: tx_depth 128 is not simulated (so many requests are in flight all the time",
+            point("window_bw", size=8, tx_depth=64),
+            "left out 1 point of window_bw: tx_depth 64 is not simulated",
         ),
         (point("read_lat", size=8, inline=True), "inline True is not simulated"),
         (point("write_lat", size="8"), "write_lat: size: found '8'; allowed: such as 8"),

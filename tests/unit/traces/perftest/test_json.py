@@ -1,5 +1,6 @@
 """perftest's JSON: valid since 2024, repaired before, and without the unit of its bandwidths."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -45,6 +46,15 @@ def test_the_unit_is_asked_for_where_the_message_rate_does_not_tell_it(
     ]
     assert read(text, unit="Gbit/s").points[0].measured[0].printed == "92.19 Gbit/s"
     assert "do not fit together" in faults(BW, unit="Gbit/s")[0]
+
+
+def test_a_deviation_that_is_no_number_is_left_out_with_a_note(read: Read) -> None:
+    text = re.sub(r"(t_stdev\"?: )[0-9.]+", r"\1-nan", LAT)
+    trace = read(text)
+    assert any("t_stdev is -nan, which says nothing" in note for note in trace.header.notes)
+    found = trace.points[0].measured[0].statistics
+    assert found is not None
+    assert found.deviation is None
 
 
 def test_files_behind_each_other_are_several_runs(read: Read) -> None:

@@ -50,6 +50,7 @@ def test_bandwidths_of_2008_and_2011_have_no_message_rate(read: Read) -> None:
         "qps": 1,
         "mtu": 2048,
         "tx_depth": 300,
+        "cq_mod": 50,
         "inline": False,
     }
     assert points(trace) == [("send_bw", expected, ["1432.17 MiB/s"])]
@@ -129,10 +130,11 @@ def test_another_experiment_than_the_usual_one_is_told_by_its_options(read: Read
     assert (workload, printed) == ("read_bw", ["11525.49 MiB/s", "0.184408 M/s"])
     assert options == {
         "size": 65536,
-        "iters": 2000,
+        "iters": 1000,
         "qps": 2,
         "mtu": 4096,
         "tx_depth": 128,
+        "cq_mod": 8,
         "connection": "XRC",
         "srq": True,
         "post_list": 8,
@@ -207,6 +209,18 @@ def test_a_table_without_title_needs_the_name_of_its_test(read: Read, faults: Fa
     assert (
         faults(LAT, workload="read_lat")[0] == "file:2: found write_lat; --workload says read_lat"
     )
+
+
+def test_a_deviation_that_is_no_number_is_left_out_with_a_note(read: Read) -> None:
+    lines = LAT.splitlines(keepends=True)
+    words = lines[21].split()
+    lines[21] = " ".join([*words[:6], "-nan", *words[7:]]) + "\n"
+    trace = read("".join(lines))
+    assert "line 22: t_stdev is -nan, which says nothing; passed over" in trace.header.notes
+    found = trace.points[0].measured[0].statistics
+    assert found is not None
+    assert (found.deviation, found.count) == (None, int(words[1]))
+    assert all(one.measured[0].statistics.deviation is not None for one in trace.points[1:])
 
 
 @pytest.mark.parametrize(

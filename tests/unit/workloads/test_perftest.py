@@ -1,0 +1,110 @@
+"""perftest's loop keeps queues full, asks for few completions, and stops early with its result."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hcasim.engine import Simulator
+from hcasim.workloads import Options, perftest
+from hcasim.workloads.perftest import Side, Stream, moderation
+from tests.rig import machine, run
+
+
+@pytest.mark.parametrize(
+    ("name", "adapter", "options"),
+    [
+        ("write_bw", "mt25208", {"size": 64, "iters": 3000}),
+        ("write_bw", "mt25208", {"size": 64, "iters": 1017, "tx_depth": 1}),
+        ("write_bw", "mt25208", {"size": 64, "iters": 1017, "tx_depth": 7, "cq_mod": 3}),
+        ("write_bw", "mt23108", {"size": 4096, "iters": 1001}),
+        ("write_bw", "mt25208", {"size": 16_384, "iters": 300}),
+        ("write_bw", "mt25208", {"size": 8192, "iters": 300, "qps": 2, "tx_depth": 16}),
+        ("write_bibw", "mt23108", {"size": 4096, "iters": 1207}),
+        ("send_bw", "mt25208", {"size": 64, "iters": 2000, "tx_depth": 16, "cq_mod": 1}),
+        ("read_bw", "mt25208", {"size": 64, "iters": 1000}),
+    ],
+)
+def test_leaving_out_what_repeats_gives_the_result_of_the_whole_run(
+    name: str, adapter: str, options: dict[str, Any]
+) -> None:
+    short, full = (run(name, machine(adapter=adapter), exact=exact, **options) for exact in (0, 1))
+    assert short.row == full.row
+    assert short.counters["doorbells"] < 0.9 * full.counters["doorbells"]
+
+
+def test_many_packets_in_flight_are_not_waited_for() -> None:
+    short, full = (
+        run("write_bw", machine(), size=1 << 18, iters=150, exact=exact) for exact in (False, True)
+    )
+    assert short.row["rate_Mps"] == pytest.approx(full.row["rate_Mps"], rel=1e-4)
+    assert short.counters["port_xmit_data"] < 0.2 * full.counters["port_xmit_data"]
+
+
+def test_queue_pairs_that_gain_on_each_other_run_to_the_end() -> None:
+    short, full = (
+        run("write_bw", machine(), size=64, iters=500, qps=4, exact=exact)
+        for exact in (False, True)
+    )
+    assert short.row == full.row
+    assert short.counters["doorbells"] == full.counters["doorbells"]
+
+
+@pytest.mark.parametrize(
+    ("given", "every"),
+    [
+        ({"size": 8192}, 100),
+        ({"size": 8193}, 1),
+        ({"size": 8193, "cq_mod": 50}, 50),
+        ({"size": 8, "tx_depth": 16}, 16),
+        ({"size": 8, "iters": 60}, 60),
+    ],
+)
+def test_completions_are_moderated_as_perftest_does(given: dict[str, Any], every: int) -> None:
+    options = Options(**{"iters": 300, "exact": True, **given})
+    assert moderation(options) == every
+    counters = run("write_bw", machine(), **vars(options)).counters
+    assert counters["cqes_written"] == -(-options.iters // every)
+
+
+class Watched(Side):
+    """A side that notes the order of its messages and how many are in flight."""
+
+    posted: list[int]
+    most: int
+
+    def _post(self, number: int) -> Iterator[Any]:
+        yield from super()._post(number)
+        vars(self).setdefault("posted", []).append(number)
+        self.most = max(vars(self).get("most", 0), self.sent[number] - self.done[number])
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, verb: Any, **options: Any) -> Stream:
+    monkeypatch.setattr(perftest, "Side", Watched)
+    test = Stream(Simulator(), machine(), Options(exact=True, **options), verb, both_ways=False)
+    test.run()
+    return test
+
+
+def test_each_queue_is_filled_in_turn_and_never_beyond_its_depth(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sender = watched(monkeypatch, "write", size=2048, iters=40, qps=3, tx_depth=8).sides[0]
+    assert isinstance(sender, Watched)
+    assert sender.posted[:24] == [0] * 8 + [1] * 8 + [2] * 8
+    assert sender.most == 8
+    assert sender.done == [40, 40, 40]
+
+
+def test_who_is_sent_to_keeps_its_receive_queue_filled(monkeypatch: pytest.MonkeyPatch) -> None:
+    receiver = watched(monkeypatch, "send", size=64, iters=700).sides[1]
+    assert (receiver.awaited, receiver.received, receiver.ahead) == ([700], [700], 512)
+
+
+def test_the_time_is_that_from_the_first_post_to_the_last_completion(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    test = watched(monkeypatch, "send", size=64, iters=200)
+    sender = test.sides[0]
+    assert sender.began_ps < sender.ended_ps <= test.sim.now
+    assert sender.per_second == pytest.approx(200e12 / (sender.ended_ps - sender.began_ps))
