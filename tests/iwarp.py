@@ -32,7 +32,7 @@ def machine(
     card = base.adapter
     limits = card.limits.model_copy(update={"max_mtu": LARGEST, "atomics": False})
     ack = card.ack.model_copy(update={"interval": ACK_INTERVAL})
-    protocol = IwarpProtocol(markers=markers, crc=True, timestamps=timestamps)
+    protocol = IwarpProtocol(markers=markers, timestamps=timestamps)
     return rig.refitted(
         base,
         mtu,
@@ -50,7 +50,6 @@ propagation = { value = "5 ns/m", evidence = "assumed", source = "invented" }
 """
 _PROTOCOL = """kind = "iwarp"
 markers = { value = false, evidence = "assumed", source = "invented" }
-crc = { value = true, evidence = "assumed", source = "invented" }
 timestamps = { value = false, evidence = "assumed", source = "invented" }
 """
 

@@ -4,12 +4,10 @@ from collections.abc import Generator, Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from simpy.events import Event
-
 from hcasim.catalog import Machine, resolve
 from hcasim.catalog.network import Network
 from hcasim.cluster import Cluster
-from hcasim.engine import Listener, Simulator
+from hcasim.engine import Event, Listener, Simulator
 from hcasim.verbs import (
     CQ,
     MR,
@@ -54,7 +52,6 @@ FIXED = {
     "adapter.scheduler.burst": "1 KiB",
     "adapter.tables.srqc": "64 B",
     "adapter.limits.max_inline": "400 B",
-    "adapter.limits.max_sge": "30",
     "adapter.limits.max_wr": "65535",
     "adapter.limits.max_mtu": "4096 B",
     "host.cache.size": "1 MiB",

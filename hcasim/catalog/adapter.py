@@ -239,9 +239,6 @@ class Limits(Section):
     max_inline: Annotated[int, SIZE, Field(ge=0, le=2**16)] = Field(
         description="payload inside a work request"
     )
-    max_sge: Annotated[int, Field(ge=1, le=1024)] = Field(
-        description="scatter/gather elements of a work request"
-    )
     max_wr: Count = Field(description="work requests of a queue")
     max_mtu: Size = Field(description="payload of an InfiniBand packet, or IP packet of a frame")
     atomics: bool = Field(description="fetch-and-add and compare-and-swap are offered")

@@ -22,9 +22,6 @@ class IwarpProtocol(Section):
 
     kind: Annotated[Literal["iwarp"], PLAIN] = "iwarp"
     markers: bool = Field(description="MPA puts a marker every 512 bytes into the TCP stream")
-    crc: bool = Field(
-        description="MPA's CRC is computed; its field is there either way, and it takes no time"
-    )
     timestamps: bool = Field(description="TCP segments carry the timestamps option")
 
 

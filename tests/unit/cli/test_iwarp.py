@@ -86,12 +86,11 @@ def test_markers_lengthen_a_message_by_what_they_weigh(hcasim_: Hcasim) -> None:
         return float(output.split()[-1])
 
     assert latency("--set", "adapter.protocol.markers=true") >= latency()
-    assert latency("--set", "adapter.protocol.crc=false") == latency()
     assert latency("--set", "link.gigabits=1") > latency() + 0.5
 
 
 def test_show_prints_the_protocol_and_the_link(hcasim_: Hcasim) -> None:
     output = hcasim_("show", iwarp.TESTBED).output
-    for path in ("adapter.protocol.markers", "adapter.protocol.crc", "link.gigabits"):
+    for path in ("adapter.protocol.markers", "adapter.protocol.timestamps", "link.gigabits"):
         assert path in output
     assert "credit_update" not in output

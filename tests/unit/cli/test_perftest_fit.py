@@ -26,5 +26,5 @@ def test_the_parameter_of_a_printed_bandwidth_comes_back(hcasim_: Hcasim, tmp_pa
     found = hcasim_("calibrate", str(trace), "--testbed", "liu2004", *asked, "-o", str(fit))
     assert found.code == 0, found.messages
     assert "left out" not in found.output
-    value = tomllib.loads(fit.read_text())["adapters"]["mt25208"]["send"]["wqe_service"]["value"]
+    value = tomllib.loads(fit.read_text())["entries"]["adapters.mt25208.send.wqe_service"]["value"]
     assert float(value.removesuffix(" ns")) == pytest.approx(900, rel=0.01)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.catalog import InfinibandProtocol, IwarpProtocol
+from hcasim.catalog import InfinibandProtocol
 from hcasim.fabric import Opcode, ethernet
 from hcasim.fabric.iwarp import (
     MPA_CRC,
@@ -82,14 +82,6 @@ def test_timestamps_lengthen_each_segment_by_twelve_bytes() -> None:
     assert stamped.size(Opcode.SEND, 100) == PLAIN.size(Opcode.SEND, 100) + 12
     # 14 + 52 + 4: beyond the shortest frame.
     assert stamped.size(Opcode.ACKNOWLEDGE, 0) == 70
-
-
-def test_only_markers_and_timestamps_change_what_is_sent() -> None:
-    words = [
-        wire_format(IwarpProtocol(markers=False, crc=crc, timestamps=False))
-        for crc in (True, False)
-    ]
-    assert words == [PLAIN, PLAIN]
 
 
 @given(emss=st.integers(500, 9200), markers=st.booleans())
