@@ -1,5 +1,7 @@
 """What every hardware block is made of: clock, servers, arbiters, credits, caches."""
 
+from simpy.events import Event, Process, Timeout
+
 from hcasim.engine.arbiter import Arbiter
 from hcasim.engine.cache import SetAssociativeCache
 from hcasim.engine.clock import Simulator
@@ -11,13 +13,16 @@ from hcasim.engine.steady import bounded_mean, find_period
 __all__ = [
     "Arbiter",
     "CreditPool",
+    "Event",
     "EventLog",
     "Listener",
     "Probe",
+    "Process",
     "Rate",
     "SerialServer",
     "SetAssociativeCache",
     "Simulator",
+    "Timeout",
     "bounded_mean",
     "find_period",
 ]

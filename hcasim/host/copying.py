@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from simpy.events import Event
-
-from hcasim.engine import SerialServer, Simulator
+from hcasim.engine import Event, SerialServer, Simulator
 
 CHUNK = 512
 """Bytes that a core moves before it asks for memory again: eight misses of 64 B under way. Memory

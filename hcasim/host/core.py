@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from simpy.events import Event, Timeout
-
 from hcasim.catalog import Host as Description
-from hcasim.engine import Rate, SerialServer, Simulator
+from hcasim.engine import Event, Rate, SerialServer, Simulator, Timeout
 from hcasim.host.copying import Copy
 from hcasim.host.memory import SOCKET_BITS, Memory
 

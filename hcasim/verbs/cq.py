@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-from simpy.events import Event
-
+from hcasim.engine import Event
 from hcasim.hca import Completion, CompletionQueue
 from hcasim.hca.doorbell import DOORBELL_SIZE
 

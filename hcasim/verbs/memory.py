@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Literal
 
-from simpy.events import Event
-
 from hcasim.cluster import PAGE
+from hcasim.engine import Event
 from hcasim.hca import Access, Region
 from hcasim.verbs.errors import VerbsError
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from simpy.events import Event
-
 from hcasim.catalog.link import mtu_fault, path_mtus
+from hcasim.engine import Event
 from hcasim.hca import Completion, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE
 from hcasim.hca.rings import WorkQueueBuffer

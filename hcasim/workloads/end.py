@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from simpy.events import Event
-
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
+from hcasim.engine import Event, Simulator
 from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Context, RecvWR, SendWR, WROpcode
 from hcasim.workloads.options import Options
 from hcasim.workloads.turns import draw_turns

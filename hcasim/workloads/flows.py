@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from simpy.events import Event
-
 from hcasim.catalog import CatalogError, Machine
 from hcasim.cluster import Cluster, Node
-from hcasim.engine import Simulator
+from hcasim.engine import Event, Simulator
 from hcasim.verbs import MR, QP, SGE, Access, Context, RecvWR, SendWR, WROpcode
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.options import Options

@@ -15,11 +15,9 @@ from math import lcm
 from statistics import fmean
 from typing import Any
 
-from simpy.events import Event
-
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
+from hcasim.engine import Event, Simulator
 from hcasim.verbs import MR, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps

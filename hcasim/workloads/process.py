@@ -10,10 +10,8 @@ from math import gcd
 from statistics import fmean
 from typing import Any
 
-from simpy.events import Event
-
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
+from hcasim.engine import Event, Simulator
 from hcasim.verbs import MR, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.buffers import FurtherBuffers, is_mixed

@@ -6,11 +6,10 @@ from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
-from simpy.events import Event
 
 from hcasim.catalog import Host as Description
 from hcasim.catalog.host import Chipset, Interconnect, Memory, ProcessorCache
-from hcasim.engine import Simulator
+from hcasim.engine import Event, Simulator
 from hcasim.host import Host
 from hcasim.host.cache import BLOCK
 from hcasim.host.copying import CHUNK

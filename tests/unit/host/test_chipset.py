@@ -3,11 +3,10 @@
 from collections.abc import Callable, Generator
 
 import pytest
-from simpy.events import Event
 
 from hcasim.bus import connect
 from hcasim.catalog import resolve
-from hcasim.engine import Simulator
+from hcasim.engine import Event, Simulator
 from hcasim.host import Chipset, Host
 from hcasim.host.copying import CHUNK
 from hcasim.host.memory import SOCKET_BITS

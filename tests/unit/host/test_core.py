@@ -3,8 +3,8 @@
 from collections.abc import Callable, Generator
 
 import pytest
-from simpy.events import Event
 
+from hcasim.engine import Event
 from hcasim.host import Core, Host
 from hcasim.host.memory import SOCKET_BITS
 
