@@ -160,9 +160,10 @@ def _find(
                 one = _judge_limit(claim, 100 * abs(left / right - 1) if apart else left)
             else:
                 one = _judge_number(claim, left, right)
-            text = f"{_name(measure)} {one.simulated:.4g} {claim.unit}{where}{one.text}"
-            if len(claim.measure) == 1 and not where:
-                text = ""
+            text = one.text
+            if len(claim.measure) > 1 or where:
+                own = f"{_name(measure)} {one.simulated:.4g} {claim.unit}{where}"
+                text = ", ".join(filter(None, (own, text)))
         found.append(replace(one, text=text))
     worst = max(found, key=lambda one: one.rank)
     if claim.kind == "ordering" and len(found) > 1:
@@ -213,7 +214,7 @@ def _judge_number(claim: Claim, left: float, right: float) -> _Finding:
         sign = 1 if claim.change == "gain" else -1
         published, compared = _as_ratio(published, sign), left / right
         simulated = sign * 100 * (compared - 1)
-        text = f", compared as the ratio {compared:.3f}"
+        text = f"compared as the ratio {compared:.3f}"
     error = relative_error(compared, published)
     severity = inf if isnan(error) else abs(error)
     return _Finding(simulated, abs(error) <= claim.allowed_error, severity, error, text)

@@ -120,6 +120,7 @@ def test_a_gain_is_compared_as_the_ratio_that_it_states() -> None:
     assert found.status == "pass"
     assert found.simulated == pytest.approx(27)
     assert found.error == pytest.approx(1.27 / 1.24 - 1)
+    assert found.note == "compared as the ratio 1.270"
     assert verdict(claim, one={4: 1.28}, two={4: 1.0}).status == "fail"
     assert verdict(claim, one={4: 0.76}, two={4: 1.0}).status == "fail"
 
