@@ -121,12 +121,14 @@ class Responder:
         mine, payload = qp.responder, packet.payload
         wqe = mine.receiving
         assert wqe is not None
-        address, region = wqe.address + wqe.received, None
+        address, region = wqe.address + wqe.received, wqe.region
         if payload:
             if wqe.received + payload > wqe.length:
                 self._fail(arrival, wqe, Status.LOC_LEN_ERR, Syndrome.INVALID_REQUEST)
                 return
-            region = self._tables.find(wqe.key, qp.pd, address, payload, Access.LOCAL_WRITE)
+            if region is None or not region.covers(address, payload):
+                region = self._tables.find(wqe.key, qp.pd, address, payload, Access.LOCAL_WRITE)
+                wqe.region = region
             if region is None:
                 fault = Syndrome.REMOTE_OPERATIONAL_ERROR
                 self._fail(arrival, wqe, Status.LOC_PROT_ERR, fault)
