@@ -102,3 +102,24 @@ def test_a_send_that_is_too_long_is_refused_at_the_packet_that_does_not_fit() ->
     (nak,) = back.packets
     assert (nak.psn, nak.header.syndrome) == (2, Syndrome.INVALID_REQUEST)
     assert b.adapter.dma.scattered == 2048
+
+
+@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
+def test_each_packet_is_placed_behind_the_one_before_it(opcode: object) -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b)
+    if opcode is SEND:
+        rig.run(b.post_receives(remote, b.receive(2560, offset=4096)))
+    target = a if opcode is READ else b
+    placed: list[int] = []
+    place = target.adapter.dma.place
+
+    def noted(arrival: object, region: object, address: int, then: object) -> None:
+        placed.append(address - target.mr.addr)
+        place(arrival, region, address, then)
+
+    target.adapter.dma.place = noted
+    where = {"offset": 4096, "remote_offset": 4096}
+    assert succeeded(rig.exchange(qp, a, a.request(opcode, b, 2560, **where)))
+    assert placed == [4096, 5120, 6144]
