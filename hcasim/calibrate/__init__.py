@@ -1,4 +1,4 @@
-"""Calibration: what no public source gives, fitted to published numbers, with its uncertainty."""
+"""Calibration: what no public source gives, fitted to claims and to traces."""
 
 from hcasim.calibrate.file import Calibration, read_calibration
 

@@ -12,8 +12,7 @@ from hcasim.calibrate.intervals.around import UNNOTICED
 from hcasim.calibrate.intervals.confidence import Confidence, confidence
 from hcasim.calibrate.intervals.estimate import Estimate, Residual
 from hcasim.calibrate.intervals.identifiability import examine_ties, verdicts
-from hcasim.calibrate.intervals.local import Local
-from hcasim.calibrate.intervals.report import FitReport
+from hcasim.calibrate.intervals.report import FitReport, Local
 from hcasim.calibrate.search.descent import USUAL, Search, Solution, searched
 from hcasim.calibrate.search.objective import Objective, Run, simulate
 from hcasim.calibrate.search.observation import Observation, without_repeats

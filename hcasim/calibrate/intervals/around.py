@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hcasim.calibrate.intervals.local import Local
-from hcasim.calibrate.intervals.report import FitReport
+from hcasim.calibrate.intervals.report import FitReport, Local
 from hcasim.calibrate.search.loss import Array
 from hcasim.calibrate.search.parameters import settings
 from hcasim.calibrate.search.space import Space

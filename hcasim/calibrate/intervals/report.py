@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from hcasim import __version__
+from hcasim.calibrate.intervals.confidence import Confidence
 from hcasim.calibrate.intervals.estimate import Estimate, Residual
 from hcasim.calibrate.intervals.identifiability import Tie
-from hcasim.calibrate.intervals.local import Local
+from hcasim.calibrate.search.loss import Array, Loss
+from hcasim.calibrate.search.objective import Objective
 from hcasim.catalog import Fit, FittedValue, render_fit
 
 STRONG = 0.9
@@ -36,6 +38,27 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Local:
+    """What a fit leaves for finer questions.
+
+    Parameters:
+        objective: simulates further points.
+        point: the fit, in base units by path, tied paths included.
+        slopes: observations by parameters, per base unit.
+        residuals: at the fit, in tolerances.
+        confidence: to first order.
+        loss: what the fit made small.
+    """
+
+    objective: Objective
+    point: Mapping[str, int]
+    slopes: Array
+    residuals: Array
+    confidence: Confidence
+    loss: Loss
 
 
 @dataclass(frozen=True)

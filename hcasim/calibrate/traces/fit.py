@@ -18,7 +18,7 @@ from hcasim.calibrate.search.loss import LOSSES, Array
 from hcasim.calibrate.search.objective import Objective, Run
 from hcasim.calibrate.search.observation import Observation
 from hcasim.calibrate.traces.observations import Observations
-from hcasim.calibrate.traces.report import TraceFit
+from hcasim.calibrate.traces.report import TraceReport
 from hcasim.calibrate.traces.request import Prepared
 
 SAMPLES = 200
@@ -27,7 +27,7 @@ SEARCHES = 4
 """Most searches, each but the first from a place that is better than the fit before."""
 
 
-def fit_traces(prepared: Prepared, run: Run) -> TraceFit:
+def fit_traces(prepared: Prepared, run: Run) -> TraceReport:
     """Fit a machine to traces.
 
     Parameters:
@@ -44,7 +44,7 @@ def fit_traces(prepared: Prepared, run: Run) -> TraceFit:
     if held:
         parameters = [one.parameter for one in report.parameters]
         after = Objective(held, parameters, run).simulated([report.local.point])[0].tolist()
-    return TraceFit(
+    return TraceReport(
         prepared,
         report,
         tuple(Residual(one, float(value)) for one, value in zip(seen, before, strict=True)),

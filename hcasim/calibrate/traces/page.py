@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hcasim.calibrate.intervals.estimate import Residual
 from hcasim.calibrate.intervals.report import Table
-from hcasim.calibrate.traces.report import TraceFit
+from hcasim.calibrate.traces.report import TraceReport
 from hcasim.runs.drawing import mark_axis, new_figure, render
 from hcasim.workloads.options import AXES
 
@@ -27,7 +27,7 @@ pre { background: #f4f4f4; overflow-x: auto; padding: .7em; }
 _IDS = re.compile(r'(\bid="|\bhref="#|url\(#)')
 
 
-def page(fit: TraceFit) -> str:
+def page(fit: TraceReport) -> str:
     """Return the page; it needs no other file, and is the same for the same fit."""
     report, request = fit.report, fit.prepared.request
     machine = fit.prepared.base.machine
@@ -62,7 +62,7 @@ def page(fit: TraceFit) -> str:
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
 
 
-def _verdicts(fit: TraceFit) -> Iterable[str]:
+def _verdicts(fit: TraceReport) -> Iterable[str]:
     for one in fit.report.parameters:
         path, verdict = one.path, one.verdict
         if not verdict.ended:
@@ -79,7 +79,7 @@ def _verdicts(fit: TraceFit) -> Iterable[str]:
             yield f"{path} is not determined at all: within its bounds everything fits."
 
 
-def _figures(fit: TraceFit) -> Iterable[str]:
+def _figures(fit: TraceReport) -> Iterable[str]:
     groups: dict[str, list[tuple[Residual, Residual | None]]] = {}
     for after, before in zip(fit.report.residuals, fit.before, strict=True):
         groups.setdefault(after.observation.curve, []).append((after, before))

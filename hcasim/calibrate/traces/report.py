@@ -26,7 +26,7 @@ FAR = 4.0
 
 
 @dataclass(frozen=True)
-class TraceFit:
+class TraceReport:
     """A fit to traces with all that is known of it.
 
     Parameters:
@@ -206,6 +206,7 @@ class TraceFit:
             "Errors of the points: of their samples, of the rounding of what was printed, and",
             f"{100 * self.prepared.request.floor:g} % for the model.",
             *wrap(RULE, 96),
+            "Samples: values that the traces allow, in base units; those at one place go together.",
         ]
 
 

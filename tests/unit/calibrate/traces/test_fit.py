@@ -11,7 +11,7 @@ from hcasim.calibrate.traces import fit as trace_search
 from hcasim.calibrate.traces.fit import SEARCHES, fit_traces
 from hcasim.calibrate.traces.freeing import free_fit
 from hcasim.calibrate.traces.observations import Base, gather
-from hcasim.calibrate.traces.report import TraceFit
+from hcasim.calibrate.traces.report import TraceReport
 from hcasim.calibrate.traces.request import Prepared, Request
 from hcasim.catalog import resolve
 from hcasim.runs.point import Point as Simulated
@@ -162,7 +162,7 @@ def test_what_is_always_bettered_is_no_fit(monkeypatch: pytest.MonkeyPatch) -> N
         return replace(around(report), cheaper={SEND: 1000 * len(times)})
 
     monkeypatch.setattr(trace_search, "profiled", always_better)
-    found: TraceFit = fit_traces(straight(), run_curved)
+    found: TraceReport = fit_traces(straight(), run_curved)
     assert len(times) == SEARCHES
     assert not found.report.converged
     assert str(found.report[SEND].verdict) == "unknown: the search did not end"

@@ -14,7 +14,7 @@ from hcasim.calibrate.traces.fit import fit_traces
 from hcasim.calibrate.traces.freeing import free_fit
 from hcasim.calibrate.traces.observations import Base, gather
 from hcasim.calibrate.traces.page import page
-from hcasim.calibrate.traces.report import TraceFit
+from hcasim.calibrate.traces.report import TraceReport
 from hcasim.calibrate.traces.request import Prepared, Request
 from hcasim.calibrate.verdict import Verdict
 from hcasim.catalog import resolve
@@ -22,7 +22,7 @@ from hcasim.runs.point import Point as Simulated
 from hcasim.traces import Header, Measured, Point, Tool, Trace
 from tests.unit.calibrate.toys import RECEIVE, RESPONDER, SEND, run_curved
 
-Make = Callable[..., TraceFit]
+Make = Callable[..., TraceReport]
 SIZES = (8, 64, 512)
 SCRIPT = "<script>alert('1')&\""
 
@@ -54,7 +54,7 @@ def made() -> Make:
         name: str = "a.jsonl",
         run: Any = run_curved,
         **asked: Any,
-    ) -> TraceFit:
+    ) -> TraceReport:
         if points is None:
             points = measured("write_lat", 1.7, SIZES) + measured("read_lat", 4.0, SIZES)
         free = asked.pop("free", ("adapter.send.latency",))

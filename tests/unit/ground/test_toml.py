@@ -1,0 +1,51 @@
+"""What is written as TOML reads back the same, and a list of numbers or words is one line."""
+
+import tomllib
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
+
+from hcasim.ground.faults import without_faults
+from hcasim.ground.toml import render_toml
+
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=9)
+leaves = words | st.integers(-(2**63), 2**63 - 1) | st.booleans()
+lists = st.lists(leaves, max_size=4)
+tables = st.dictionaries(words, leaves | lists | st.lists(st.dictionaries(words, lists)))
+
+
+@given(st.dictionaries(words, tables | leaves | lists | st.lists(lists)), st.lists(words))
+def test_what_is_written_reads_back_the_same(table: dict[str, Any], header: list[str]) -> None:
+    assert tomllib.loads(render_toml(table, header)) == table
+
+
+def test_a_list_of_numbers_or_words_is_one_line() -> None:
+    table = {"a": [1, 2], "b": ["x,", "y\u2028z"], "c": [], "d": {"e": [0.5]}}
+    lines = ["a = [1, 2]", 'b = ["x,", "y\u2028z"]', "c = []", "", "[d]", "e = [0.5]", ""]
+    assert render_toml(table) == "\n".join(lines)
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    size: StrictInt
+    rows: list[StrictInt] = []
+
+
+class Whole(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    id: str
+    parts: dict[str, Part] = {}
+
+
+def test_what_is_sound_of_a_table_is_left_of_it() -> None:
+    good = {"size": 1, "rows": [1]}
+    parts = {"a": good, "b": {"size": "x", "rows": [1, "y"]}, "c": {"row": 1}, "d": 5}
+    table = {"id": "i", "idd": 1, "parts": parts}
+    try:
+        Whole.model_validate(table)
+    except ValidationError as error:
+        kept = without_faults(error, table)
+    assert kept == {"id": "i", "parts": {"a": good, "b": {}, "c": {}}}
+    assert parts["d"] == 5
