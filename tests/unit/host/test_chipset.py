@@ -115,6 +115,20 @@ def test_beyond_the_part_for_devices_as_much_goes_to_memory_as_comes_in(host: Ma
     assert attached.busy_ps() == {"node.memory": 56 * KIB * 125}
 
 
+def test_a_write_waits_for_the_chunk_under_way_and_no_more(host: Make) -> None:
+    # Chunks begin every 256 ns and use memory for 128; the write of 64 B takes 8.
+    node = host()
+    attached = node.attach()
+    node.cores[0].copy(64 * KIB, 0, 1 << 20)
+    taken: list[int] = []
+    for at in (10_300_000, 10_490_000, 20_300_000):
+        node.sim.call_at(at, attached.write, at, 1 << 23, 64, None, taken.append)
+    node.sim.run()
+    # The second one holds a chunk up for 2 ns, which the core does not notice.
+    assert taken == [10_368_000 + 8000, 10_498_000, 20_352_000 + 8000]
+    assert node.sim.now == 64 * KIB * 500
+
+
 def test_a_device_waits_no_longer_than_for_a_chunk_of_a_copy(host: Make) -> None:
     node = host()
 
