@@ -1,19 +1,20 @@
 """Flows of messages between many nodes at once: many to one, or all to all.
 
-Each sender keeps a window of messages in flight, over its connections in turn.
+Each flow is a test of perftest's; all are measured while all run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
+from dataclasses import replace
 
 from hcasim.catalog import CatalogError, Machine
-from hcasim.cluster import Cluster, Node
-from hcasim.engine import Event, Simulator
-from hcasim.verbs import MR, QP, SGE, Access, Context, RecvWR, SendWR, WROpcode
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from hcasim.verbs import WROpcode
 from hcasim.workloads.explain import Utilisation
-from hcasim.workloads.options import Options
+from hcasim.workloads.options import Options, Verb
+from hcasim.workloads.perftest import Side, moderation
+from hcasim.workloads.process import OPCODES
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, first_nodes
 
@@ -21,163 +22,125 @@ PACKETS = 30_000
 """Packets after which a run is long enough unless all of it is asked for."""
 
 FEWEST = 8
-"""Messages of each sender that are timed at least, and as many before them."""
+"""Laps of each flow that are timed at least: so many messages as one completion stands for."""
 
-_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
-Steps = Generator[Event, Any, None]
+ENDLESS = 1 << 20
+"""Messages of a flow that nobody waits for."""
+
+CIRCLE = (
+    "found packets that wait for each other in a circle of switches with full buffers; "
+    "allowed: routes without circles, or less traffic"
+)
 
 
-class Party:
-    """A process on one node that sends over its connections in turn, and receives.
+class Flow:
+    """Messages from one node to another, or that the one reads from the other.
 
     Attributes:
-        done: times in ps at which messages that it sent were complete.
+        times: when laps were complete, in ps.
+        warm, finished: events for the laps before those that are timed, and for these.
     """
 
-    def __init__(self, sim: Simulator, node: Node, options: Options, opcode: WROpcode) -> None:
-        self.sim = sim
-        self.options = options
-        self.opcode = opcode
-        self.context = Context(sim, node)
-        self.pd = self.context.alloc_pd()
-        self.mr: MR = self.pd.reg_mr(options.size, _ACCESS, page_size=options.page_size)
-        self.sends_cq = self.context.create_cq(options.window)
-        self.receives_cq = self.context.create_cq(1 << 16)
-        self.ways: list[tuple[QP, MR]] = []
-        self.incoming: list[QP] = []
-        self.done: list[int] = []
-        self._awaited: list[tuple[int, Event]] = []
-
-    def new_qp(self) -> QP:
-        """A queue pair for one direction of a connection."""
-        depth = self.options.window
-        return self.pd.create_qp(
-            self.sends_cq, self.receives_cq, max_send_wr=depth, max_recv_wr=depth
+    def __init__(
+        self,
+        cluster: Cluster,
+        options: Options,
+        opcode: WROpcode,
+        source: int,
+        target: int,
+        laps: int,
+    ) -> None:
+        self.sim = cluster.sim
+        lap = moderation(options)
+        endless = replace(options, iters=ENDLESS, exact=True)
+        sent = opcode is WROpcode.SEND
+        self.sides = a, b = (
+            Side(self.sim, cluster, source, endless, opcode, True, False, lap, 0),
+            Side(self.sim, cluster, target, endless, opcode, False, sent, lap, 0),
         )
+        a.connect(b)
+        b.connect(a)
+        a.on_lap = self._lapped
+        self.lap_bytes = lap * options.qps * options.size
+        self.times: list[int] = []
+        self.warm, self.finished = self.sim.event(), self.sim.event()
+        self._events = {-(-laps // 4): self.warm, -(-laps // 4) + laps + 1: self.finished}
 
-    def connect(self, target: Party) -> None:
-        """Let messages flow to another party."""
-        here, there = self.new_qp(), target.new_qp()
-        here.connect(there)
-        there.connect(here)
-        self.ways.append((here, target.mr))
-        target.incoming.append(there)
+    def _lapped(self) -> None:
+        self.times.append(self.sim.now)
+        if len(self.times) in self._events:
+            self._events[len(self.times)].succeed()
 
-    def after(self, messages: int) -> Event:
-        """An event for when so many messages are complete."""
-        event = self.sim.event()
-        self._awaited.append((messages, event))
-        return event
-
-    def prepare(self) -> Steps:
-        """Post the receives that messages need, if they need any."""
-        for qp in self.incoming if self.opcode is WROpcode.SEND else ():
-            for _ in range(self.options.window):
-                yield from self._receive(qp)
-
-    def _receive(self, qp: QP) -> Steps:
-        yield from qp.post_recv(RecvWR(SGE(self.mr.addr, self.mr.length, self.mr.lkey)))
-
-    def receive(self) -> Steps:
-        """Take messages and post a receive for each, for ever."""
-        while True:
-            completion = yield from self.receives_cq.wait()
-            yield from self._receive(self.receives_cq.qps[completion.qpn])
-
-    def send(self) -> Steps:
-        """Keep the window full, for ever."""
-        source = SGE(self.mr.addr, self.options.size, self.mr.lkey)
-        posted = 0
-        while True:
-            while posted - len(self.done) < self.options.window:
-                qp, target = self.ways[posted % len(self.ways)]
-                posted += 1
-                yield from qp.post_send(
-                    SendWR(self.opcode, source, remote_addr=target.addr, rkey=target.rkey)
-                )
-            completion = yield from self.sends_cq.wait()
-            self.done.append(completion.timestamp_ps)
-            for messages, event in self._awaited:
-                if messages == len(self.done):
-                    event.succeed()
-
-
-def _rate(times: list[int], begin: int) -> float:
-    """Messages per second from a moment on."""
-    counted = [time for time in times if time > begin]
-    return (len(counted) - 1) / (counted[-1] - counted[0]) * 1e12
+    def rate(self, begin: int) -> float:
+        """MB/s from a moment on."""
+        counted = [time for time in self.times if time > begin]
+        return (len(counted) - 1) * self.lap_bytes / (counted[-1] - counted[0]) * 1e6
 
 
 def measure(
-    sim: Simulator, cluster: Cluster, parties: list[Party], senders: list[Party]
+    cluster: Cluster, options: Options, verb: Verb, pairs: list[tuple[int, int]]
 ) -> tuple[list[float], Utilisation]:
-    """Let all send at once, and measure while all do.
+    """Let flows run from place to place in the cluster, all at once.
 
     Returns:
-        MB/s of each sender, and how busy everything was meanwhile.
+        MB/s of each, and how busy everything was meanwhile.
+
+    Raises:
+        CatalogError: packets block each other for good.
     """
-    options, opcode = senders[0].options, senders[0].opcode
-    packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
-    each = max(FEWEST, PACKETS // (packets * len(senders)))
-    warmup = options.warmup if options.exact else min(options.warmup, each)
-    iters = options.iters if options.exact else min(options.iters, each)
-    for party in parties:
-        sim.run(until=sim.process(party.prepare()))
+    sim, opcode = cluster.sim, OPCODES[verb]
+    lap = moderation(options) * options.qps
+    packets = lap * cluster.nodes[0].adapter.packets(opcode.value, options.size)
+    laps = -(-options.iters // lap)
+    if not options.exact:
+        laps = min(laps, PACKETS // (packets * len(pairs)))
+    flows = [Flow(cluster, options, opcode, *pair, max(FEWEST, laps)) for pair in pairs]
+    sides = [side for flow in flows for side in flow.sides]
+    for side in sides:
+        sim.run(until=sim.process(side.prepare()))
     sim.run()
-    warm = sim.all_of([party.after(max(1, warmup)) for party in senders])
-    finished = sim.all_of([party.after(max(1, warmup) + iters + 1) for party in senders])
-    for party in parties:
-        if opcode is WROpcode.SEND and party.incoming:
-            sim.process(party.receive())
-    for party in senders:
-        sim.process(party.send())
+    for side in sides:
+        sim.process(side.run())
     usage = Utilisation(cluster)
     try:
-        sim.run(until=warm)
+        sim.run(until=sim.all_of([flow.warm for flow in flows]))
         begin = sim.now
         usage.mark()
-        sim.run(until=finished)
+        sim.run(until=sim.all_of([flow.finished for flow in flows]))
     except RuntimeError:
-        fault = (
-            "found packets that wait for each other in a circle of switches with full buffers; "
-            "allowed: routes without circles, or less traffic"
-        )
-        raise CatalogError([f"{cluster.machine.id}: {fault}"]) from None
-    return [_rate(party.done, begin) * options.size / 1e6 for party in senders], usage
+        raise CatalogError([f"{cluster.machine.id}: {CIRCLE}"]) from None
+    return [flow.rate(begin) for flow in flows], usage
 
 
 def _result(
-    sim: Simulator, cluster: Cluster, parties: list[Party], senders: list[Party], role: str
+    cluster: Cluster, options: Options, verb: Verb, pairs: list[tuple[int, int]], role: str
 ) -> Result:
-    options = senders[0].options
-    rates, usage = measure(sim, cluster, parties, senders)
-    total = sum(rates)
+    rates, usage = measure(cluster, options, verb, pairs)
+    each: dict[int, float] = {}
+    for (source, _), rate in zip(pairs, rates, strict=True):
+        each[source] = each.get(source, 0.0) + rate
     row = {
         "size": options.size,
-        f"{role}s": len(senders),
-        "bandwidth_MBps": total,
-        "rate_Mps": total / options.size,
-        f"{role}_min_MBps": min(rates),
-        f"{role}_max_MBps": max(rates),
+        "qps": options.qps,
+        f"{role}s": len(each),
+        "bandwidth_MBps": sum(rates),
+        "rate_Mps": sum(rates) / options.size,
+        f"{role}_min_MBps": min(each.values()),
+        f"{role}_max_MBps": max(each.values()),
     }
     return Result(row, cluster.counters(), usage.report() if options.explain else {})
 
 
-def many_to_one(sim: Simulator, machine: Machine, options: Options, opcode: WROpcode) -> Result:
+def many_to_one(sim: Simulator, machine: Machine, options: Options, verb: Verb) -> Result:
     """Several clients that send to one server or read from it."""
     cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    *clients, server = (Party(sim, node, options, opcode) for node in cluster.nodes)
-    for client in clients:
-        for _ in range(options.qps):
-            client.connect(server)
-    return _result(sim, cluster, [*clients, server], clients, "client")
+    pairs = [(client, options.clients) for client in range(options.clients)]
+    return _result(cluster, options, verb, pairs, "client")
 
 
 def all_to_all(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Each node writes to each other one, beginning with the next."""
     cluster = Cluster(sim, machine, first_nodes(machine, options))
-    parties = [Party(sim, node, options, WROpcode.RDMA_WRITE) for node in cluster.nodes]
-    for place, party in enumerate(parties):
-        for other in (*parties[place + 1 :], *parties[:place]):
-            party.connect(other)
-    return _result(sim, cluster, parties, parties, "node")
+    count = options.nodes
+    pairs = [(n, (n + away) % count) for n in range(count) for away in range(1, count)]
+    return _result(cluster, options, "write", pairs, "node")

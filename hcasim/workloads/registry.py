@@ -104,11 +104,22 @@ _FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod"}
 
 def _perftest(name: str, title: str, verb: Verb, iters: int, both_ways: bool = False) -> Workload:
     def run(sim: Simulator, machine: Machine, options: Options) -> Result:
+        if options.clients > 1:
+            return flows.many_to_one(sim, machine, options, verb)
         return perftest.Stream(sim, machine, options, verb, both_ways).run()
 
     understood = _FULL_QUEUES if verb == "read" else _FULL_QUEUES | {"inline"}
+    understood = understood if both_ways else understood | {"clients"}
     usual = Options(size=65536, iters=iters, warmup=0)
-    return Workload(name, title, _STREAM_FIELDS, understood, usual, run)
+    return Workload(
+        name,
+        title,
+        _STREAM_FIELDS,
+        understood,
+        usual,
+        run,
+        queue_pairs=lambda options: options.clients * options.qps,
+    )
 
 
 WORKLOADS: dict[str, Workload] = {
@@ -217,10 +228,10 @@ WORKLOADS: dict[str, Workload] = {
             "all_to_all",
             "RDMA writes of each node to each other",
             _STREAM_FIELDS,
-            frozenset(_BUFFERS | {"nodes", "window"}),
-            Options(size=65536, iters=100, warmup=10, window=16),
+            frozenset(_FULL_QUEUES - _ROLES | {"nodes"}),
+            Options(size=65536, iters=100, tx_depth=4),
             flows.all_to_all,
-            queue_pairs=lambda options: 2 * (options.nodes - 1),
+            queue_pairs=lambda options: 2 * options.qps * (options.nodes - 1),
             nodes=first_nodes,
         ),
         Workload(

@@ -6,14 +6,13 @@ from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.catalog.network import FatTree, Ring
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import WROpcode
 from hcasim.workloads import Options
-from hcasim.workloads.flows import Party, measure
+from hcasim.workloads.flows import measure
+from hcasim.workloads.options import Verb
 from hcasim.workloads.roles import clients_and_server, first_nodes
 from tests.rig import networked
 
-OPTIONS = Options(size=32768, iters=40, warmup=10, window=8)
-WRITE, SEND, READ = WROpcode.RDMA_WRITE, WROpcode.SEND, WROpcode.RDMA_READ
+OPTIONS = Options(size=32768, iters=40, tx_depth=8)
 
 
 def tree(oversubscription: int, link: dict[str, str] | None = None, **trunk: object) -> Machine:
@@ -22,28 +21,22 @@ def tree(oversubscription: int, link: dict[str, str] | None = None, **trunk: obj
     return networked(network, 16, trunk=trunk, overrides=link)
 
 
-def rates(machine: Machine, pairs: list[tuple[int, int]], opcode: WROpcode = WRITE) -> list[float]:
+def rates(machine: Machine, pairs: list[tuple[int, int]], verb: Verb = "write") -> list[float]:
     """MB/s of flows from node to node, all at once."""
-    sim = Simulator()
     nodes = sorted({node for pair in pairs for node in pair})
-    cluster = Cluster(sim, machine, nodes)
-    party = {n.index: Party(sim, n, OPTIONS, opcode) for n in cluster.nodes}
-    for source, target in pairs:
-        party[source].connect(party[target])
-    senders = [party[source] for source in dict.fromkeys(source for source, _ in pairs)]
-    found, _ = measure(sim, cluster, list(party.values()), senders)
-    return found
+    places = [(nodes.index(source), nodes.index(target)) for source, target in pairs]
+    return measure(Cluster(Simulator(), machine, nodes), OPTIONS, verb, places)[0]
 
 
 def alone(machine: Machine) -> float:
     return rates(machine, [(0, 4)])[0]
 
 
-@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
-def test_two_flows_over_one_trunk_get_half_of_it_each(opcode: WROpcode) -> None:
+@pytest.mark.parametrize("verb", ["write", "send", "read"])
+def test_two_flows_over_one_trunk_get_half_of_it_each(verb: Verb) -> None:
     machine = tree(4)
-    whole = rates(machine, [(0, 4)], opcode)[0]
-    for share in rates(machine, [(0, 4), (1, 5)], opcode):
+    whole = rates(machine, [(0, 4)], verb)[0]
+    for share in rates(machine, [(0, 4), (1, 5)], verb):
         assert share == pytest.approx(whole / 2, rel=0.01)
 
 
@@ -86,16 +79,12 @@ def test_into_one_node_of_one_switch_all_have_the_same_share() -> None:
 
 
 def test_only_what_packets_pass_is_built() -> None:
-    sim = Simulator()
-    machine = resolve("fat-tree-64")
-    cluster = Cluster(sim, machine, [0, 63])
-    a, b = (Party(sim, node, OPTIONS, WRITE) for node in cluster.nodes)
-    a.connect(b)
+    cluster = Cluster(Simulator(), resolve("fat-tree-64"), [0, 63])
     assert [switch.name for switch in cluster.fabric.switches] == [
         "level1.switch0",
         "level1.switch3",
     ]
-    measure(sim, cluster, [a, b], [a])
+    measure(cluster, OPTIONS, "write", [(0, 1)])
     # There and back, by the numbers of the nodes.
     assert [switch.name for switch in cluster.fabric.switches] == [
         "level1.switch0",
