@@ -19,7 +19,7 @@ from hcasim.cli.command import (
 )
 from hcasim.cli.figures import plot_fault, write_figure
 from hcasim.cli.formats import FORMATS, format_faults, print_benchmark
-from hcasim.cli.output import note, progress_bar
+from hcasim.cli.output import note, place_fault, progress_bar
 from hcasim.cli.saving import lost_bands, save, saving_fault
 from hcasim.workloads.options import OPTIONS, Option
 
@@ -166,8 +166,8 @@ def command(
 
 
 def _trace_faults(file: Path, prepared: list[Point]) -> Iterator[str]:
-    if not file.parent.is_dir():
-        yield f"--trace: found {str(file)!r}; there is no folder {file.parent}"
+    if fault := place_fault("--trace", file):
+        yield fault
     if len(prepared) > 1:
         what = "size" if len({job.options.size for job in prepared}) == len(prepared) else "point"
         yield f"--trace: records one {what}, found {len(prepared)}"

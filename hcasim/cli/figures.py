@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from hcasim.cli.output import place_fault
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -18,16 +20,11 @@ class Drawable(Protocol):
         """Return a figure."""
 
 
-def plot_fault(file: Path) -> str | None:
-    """Say why a figure cannot be written to this file, before anything is simulated."""
+def plot_fault(file: Path) -> str:
+    """Say why a figure cannot be written to this file, before anything is simulated; or nothing."""
     from hcasim.runs.drawing import FORMATS
 
-    if file.suffix.lower().removeprefix(".") not in FORMATS:
-        allowed = ", ".join(f".{form}" for form in FORMATS)
-        return f"--plot: found {str(file)!r}; allowed endings: {allowed}"
-    if not file.parent.is_dir():
-        return f"--plot: found {str(file)!r}; there is no folder {file.parent}"
-    return None
+    return place_fault("--plot", file, [f".{form}" for form in FORMATS])
 
 
 def write_figure(results: Drawable, *files: Path) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.netpipe import terminal_lines
 from hcasim.cli.output import print_json, print_table, to_csv
 
 if TYPE_CHECKING:
@@ -287,6 +286,20 @@ def _bandwidth_line(row: Mapping[str, Any], iters: int) -> str:
     one = f"{row['bandwidth_MBps'] * 1e6 / _MIB:<7.2f}"
     rate = row["bandwidth_MBps"] / row["size"]
     return f" {row['size']:<7}    {iters:<10}       {one}            {one}\t\t   {rate:<7.6f}"
+
+
+def terminal_lines(rows: Iterable[Mapping[str, Any]], iters: int) -> Iterator[str]:
+    """The lines that it prints while it runs; its Mbps are 2^20 bits per second.
+
+    Parameters:
+        rows: what was measured, size by size.
+        iters: round trips that were timed for each.
+    """
+    for number, row in enumerate(rows):
+        yield (
+            f"{number:3}: {row['size']:7} bytes {iters:6} times --> "
+            f" {row['throughput_Mbps']:8.2f} Mbps in {row['latency_us']:10.2f} usec"
+        )
 
 
 def _osu(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:

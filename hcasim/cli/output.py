@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -116,6 +117,23 @@ def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return stream.getvalue()
+
+
+def place_fault(option: str, file: Path, endings: Sequence[str] = ()) -> str:
+    """Say why an option's file cannot be written, before anything is simulated; or nothing.
+
+    Parameters:
+        option: such as "--plot".
+        file: to be written.
+        endings: those that are allowed; any without them.
+    """
+    if endings and file.suffix.lower() not in endings:
+        from hcasim.ground.errors import one_of
+
+        return f"{option}: found {str(file)!r}; allowed endings: {one_of(endings)}"
+    if not file.parent.is_dir():
+        return f"{option}: found {str(file)!r}; there is no folder {file.parent}"
+    return ""
 
 
 def note(text: str) -> None:

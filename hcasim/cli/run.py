@@ -48,8 +48,8 @@ def command(
     from hcasim.papers.replay import replay_all
 
     loaded = load_scenarios(scenarios)
-    fault = None if plot is None else plot_fault(plot)
-    faults = [] if fault is None else [fault]
+    fault = plot and plot_fault(plot)
+    faults = [fault] if fault else []
     if plot is not None and len(loaded) > 1:
         faults.append("--plot: draws one scenario; for several use -o FOLDER")
     if as_csv and as_json:

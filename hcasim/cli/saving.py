@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hcasim.cli.formats import BANDED
-from hcasim.cli.netpipe import np_out
-from hcasim.cli.output import to_csv, to_json
+from hcasim.cli.output import place_fault, to_csv, to_json
 
 if TYPE_CHECKING:
     from hcasim.runs.benchmark import Benchmark
@@ -19,23 +18,14 @@ TRACE = ".jsonl"
 _UNBANDED = {TRACE: "a trace", NP_OUT: "NetPIPE's np.out"}
 
 
-def saving_fault(file: Path, workload: str) -> str | None:
-    """Say why results cannot be written to this file, before anything is simulated."""
-    from hcasim.catalog import one_of
+def saving_fault(file: Path, workload: str) -> str:
+    """Say why results cannot be written to this file, before anything is simulated; or nothing."""
     from hcasim.runs.simulated_trace import has_trace
     from hcasim.workloads import WORKLOADS
 
     known = WORKLOADS.get(workload)
-    measured = known is None or "throughput_Mbps" in known.fields
-    missing = [
-        ending for ending, has in ((NP_OUT, measured), (TRACE, has_trace(workload))) if not has
-    ]
-    allowed = [ending for ending in ENDINGS if ending not in missing]
-    if file.suffix.lower() not in allowed:
-        return f"--output: found {str(file)!r}; allowed endings: {one_of(allowed)}"
-    if not file.parent.is_dir():
-        return f"--output: found {str(file)!r}; there is no folder {file.parent}"
-    return None
+    able = {NP_OUT: known is None or "throughput_Mbps" in known.fields, TRACE: has_trace(workload)}
+    return place_fault("--output", file, [one for one in ENDINGS if able.get(one, True)])
 
 
 def lost_bands(form: str, output: Path | None, plot: Path | None) -> Iterator[str]:
@@ -71,3 +61,11 @@ def save(result: Benchmark, file: Path) -> None:
         write_atomically(file, to_csv(result.curve.rows))
     else:
         write_atomically(file, to_json(result.to_dict()))
+
+
+def np_out(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The text of np.out: bytes, Mbps of 2^20 bits, and seconds of half a round trip."""
+    return "".join(
+        f"{row['size']:8} {row['throughput_Mbps']:f} {row['latency_us'] / 1e6:12.8f}\n"
+        for row in rows
+    )

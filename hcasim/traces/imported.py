@@ -8,6 +8,7 @@ from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import shown
 from hcasim.traces.document import Trace
 from hcasim.traces.header import Device, Header, Port, Tool
+from hcasim.traces.printed import Unreadable
 from hcasim.traces.schema import End, Failure, Point
 from hcasim.traces.source import Source
 
@@ -25,6 +26,7 @@ class Imported:
         points, failures: what was measured and what was not; failures with their line.
         notes: what a reader should know.
         cut: whether the output was cut short, and the user knows.
+        faults: what cannot be read.
     """
 
     source: Source
@@ -34,6 +36,7 @@ class Imported:
     failures: list[tuple[int, Failure]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     cut: bool = False
+    faults: list[str] = field(default_factory=list)
     _adapters: list[tuple[int, Device, Port]] = field(default_factory=list)
     _commands: list[str] = field(default_factory=list)
     _passed: list[tuple[int, str]] = field(default_factory=list)
@@ -53,6 +56,27 @@ class Imported:
         """Keep that a line was left out, because its end is missing and the user knows."""
         self.note(f"line {line} was cut short and passed over")
         self.cut = True
+
+    def fault(self, line: int, reason: object) -> None:
+        """Keep what is wrong with a line."""
+        self.faults.append(self.source.fault(line, reason))
+
+    def refuse(self, line: int, error: Unreadable, known: object) -> None:
+        """Keep that a line cannot be read, or go without it if the user knows that it was cut."""
+        if known:
+            self.went_without(line)
+        else:
+            self.faults.append(self.source.fault_or_cut(line, error))
+
+    def whole(self) -> Imported:
+        """Return itself.
+
+        Raises:
+            CatalogError: every line that cannot be read, and why.
+        """
+        if self.faults:
+            raise CatalogError(self.faults)
+        return self
 
     def passed_over(self, line: int, text: str) -> None:
         """Keep a line among figures that holds none."""

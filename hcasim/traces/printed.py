@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from hcasim.ground.errors import CatalogError, nearest, one_of
 from hcasim.ground.faults import shown
+from hcasim.traces.header import Device
 from hcasim.traces.schema import UNITS, Measured, Statistics
 from hcasim.traces.source import CUT
 
@@ -55,6 +56,11 @@ class Hints:
     device: str = ""
     transport: str = ""
     partial: bool = False
+
+    @property
+    def adapter(self) -> Device:
+        """The adapter, as far as it is known."""
+        return Device.model_validate({"name": self.device, "transport": self.transport})
 
 
 @dataclass(frozen=True)

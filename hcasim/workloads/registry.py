@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.engine import Listener, Simulator
@@ -27,6 +28,15 @@ from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, first_nodes
 
 Run = Callable[[Simulator, Machine, Options], Result]
+Round = Callable[[Options], int]
+
+
+def _once(options: Options) -> int:
+    return 1
+
+
+def _queue_pairs(options: Options) -> int:
+    return options.qps
 
 
 @dataclass(frozen=True)
@@ -51,14 +61,10 @@ class Workload:
     options: frozenset[str]
     defaults: Options
     run: Run
-    round: Callable[[Options], int] = lambda _: 1
-    queue_pairs: Callable[[Options], int] = lambda options: options.qps
+    round: Round = _once
+    queue_pairs: Round = _queue_pairs
     ladder: bool = False
     nodes: Callable[[Machine, Options], list[int]] = clients_and_server
-
-
-def _queue_pairs(options: Options) -> int:
-    return options.qps
 
 
 def _windows(options: Options) -> int:
@@ -94,10 +100,31 @@ _BUS = _ALONE | {"window"}
 _NETPIPE = frozenset(_BUFFERS | _ROLES | {"buffers", "completion", "invalidate", "verb"})
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
-_LATENCY_FIELDS = ("latency_us",)
-_MANY_DEFAULTS = Options(iters=100, warmup=10)
-_NETPIPE_DEFAULTS = Options(size=65536, iters=100, warmup=3, verb="send")
+_FEW = Options(iters=100, warmup=10)
 _STREAM_FIELDS = ("bandwidth_MBps", "rate_Mps")
+
+
+def _latency(
+    title: str,
+    options: frozenset[str],
+    run: Run,
+    *,
+    defaults: Options = _LAT,
+    round: Round = _queue_pairs,  # noqa: A002
+    queue_pairs: Round = _queue_pairs,
+) -> Workload:
+    """A benchmark of a time, named as the function that runs it."""
+    return Workload(
+        run.__name__, title, ("latency_us",), options, defaults, run, round, queue_pairs
+    )
+
+
+def _stream(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
+    """A benchmark of a bandwidth, named as the function that runs it."""
+    return Workload(
+        run.__name__, title, _STREAM_FIELDS, options, **{"defaults": _BW, "run": run, **more}
+    )
+
 
 _FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod"}
 
@@ -122,174 +149,98 @@ def _perftest(name: str, title: str, verb: Verb, iters: int, both_ways: bool = F
     )
 
 
-WORKLOADS: dict[str, Workload] = {
-    workload.name: workload
-    for workload in (
-        Workload(
-            "write_lat",
-            "RDMA write ping-pong, memory polled",
-            _LATENCY_FIELDS,
-            _INLINE,
-            _LAT,
-            latency.write_lat,
-            _queue_pairs,
-        ),
-        Workload(
-            "send_lat",
-            "send/receive ping-pong, CQ polled",
-            _LATENCY_FIELDS,
-            _INLINE,
-            _LAT,
-            latency.send_lat,
-            _queue_pairs,
-        ),
-        Workload(
-            "read_lat",
-            "RDMA read round trip",
-            _LATENCY_FIELDS,
-            _LATENCY,
-            _LAT,
-            latency.read_lat,
-            _queue_pairs,
-        ),
-        Workload(
-            "atomic_lat",
-            "atomic round trip",
-            _LATENCY_FIELDS,
-            _LATENCY | {"op"},
-            _LAT,
-            latency.atomic_lat,
-            _queue_pairs,
-        ),
-        Workload(
-            "qp_lat",
-            "write ping-pong over queue pairs in turn, the first one's",
-            _LATENCY_FIELDS,
-            _MANY | {"inline"},
-            _MANY_DEFAULTS,
-            qp_lat.qp_lat,
-        ),
-        Workload(
-            "scatter",
-            "a buffer on each queue pair, all completions",
-            _LATENCY_FIELDS,
-            _MANY | {"inline"},
-            _MANY_DEFAULTS,
-            scatter.scatter,
-        ),
-        Workload(
-            "loopback_lat",
-            "RDMA write within one port, there and back",
-            _LATENCY_FIELDS,
-            _MANY | {"memory"},
-            _LAT,
-            loopback.loopback_lat,
-            _queue_pairs,
-            _both_ends,
-        ),
-        Workload(
-            "netpipe",
-            "NetPIPE ping-pong over its ladder of sizes",
-            ("latency_us", "bandwidth_MBps", "throughput_Mbps"),
-            _NETPIPE,
-            _NETPIPE_DEFAULTS,
-            netpipe.netpipe,
-            pool.rotation,
-            ladder=True,
-        ),
-        # perftest's iterations (DEF_ITERS_WB and DEF_ITERS in its perftest_parameters.h).
-        _perftest("write_bw", "RDMA writes, full queues", "write", 5000),
-        _perftest("write_bibw", "RDMA writes both ways, full queues", "write", 5000, True),
-        _perftest("send_bw", "sends, full queues", "send", 1000),
-        _perftest("send_bibw", "sends both ways, full queues", "send", 1000, True),
-        _perftest("read_bw", "RDMA reads, full queues", "read", 1000),
-        _perftest("read_bibw", "RDMA reads both ways, full queues", "read", 1000, True),
-        Workload(
-            "window_bw",
-            "one-way windows with a reply: write, send or read",
-            _STREAM_FIELDS,
-            _WINDOWED,
-            _BW,
-            bandwidth.window_bw,
-            _windows,
-            _lanes,
-        ),
-        Workload(
-            "window_bibw",
-            "two-way windows with replies: write or send",
-            _STREAM_FIELDS,
-            _WINDOWED,
-            _BW,
-            bandwidth.window_bibw,
-            _windows,
-            _lanes_each_way,
-        ),
-        Workload(
-            "all_to_all",
-            "RDMA writes of each node to each other",
-            _STREAM_FIELDS,
-            frozenset(_FULL_QUEUES - _ROLES | {"nodes"}),
-            Options(size=65536, iters=100, tx_depth=4),
-            flows.all_to_all,
-            queue_pairs=lambda options: 2 * options.qps * (options.nodes - 1),
-            nodes=first_nodes,
-        ),
-        Workload(
-            "bw_rd", "DMA reads by the adapter, bus alone", _STREAM_FIELDS, _BUS, _BW, bus.bw_rd
-        ),
-        Workload(
-            "bw_wr", "DMA writes by the adapter, bus alone", _STREAM_FIELDS, _BUS, _BW, bus.bw_wr
-        ),
-        Workload(
-            "bw_rdwr",
-            "DMA reads and writes together, bus alone",
-            _STREAM_FIELDS,
-            _BUS,
-            _BW,
-            bus.bw_rdwr,
-        ),
-        Workload(
-            "lat_rd",
-            "one DMA read, bus alone",
-            _LATENCY_FIELDS,
-            _ALONE,
-            _LAT,
-            bus.lat_rd,
-        ),
-        Workload(
-            "lat_wrrd",
-            "a DMA write and a read behind it, bus alone",
-            _LATENCY_FIELDS,
-            _ALONE,
-            _LAT,
-            bus.lat_wrrd,
-        ),
-        Workload(
-            "reg_mr",
-            "registering memory and deregistering it",
-            ("registration_us", "deregistration_us"),
-            frozenset({"size", "page_size", "memory", "explain"}),
-            Options(size=65536),
-            registration.reg_mr,
-        ),
-        Workload(
-            "copy_bw",
-            "copies by processors of one node",
-            _STREAM_FIELDS,
-            frozenset(_COMMON | {"buffers", "processes"}),
-            _BW,
-            copying.copy_bw,
-        ),
-        Workload(
-            "host_memory",
-            "host memory of connected queue pairs",
-            ("pinned_KiB", "total_KiB", "mapped_KiB"),
-            frozenset({"qps", "depth", "explain"}),
-            Options(),
-            footprint.measure,
-        ),
-    )
-}
+_ALL = (
+    _latency("RDMA write ping-pong, memory polled", _INLINE, latency.write_lat),
+    _latency("send/receive ping-pong, CQ polled", _INLINE, latency.send_lat),
+    _latency("RDMA read round trip", _LATENCY, latency.read_lat),
+    _latency("atomic round trip", _LATENCY | {"op"}, latency.atomic_lat),
+    _latency(
+        "write ping-pong over queue pairs in turn, the first one's",
+        _MANY | {"inline"},
+        qp_lat.qp_lat,
+        defaults=_FEW,
+        round=_once,
+    ),
+    _latency(
+        "a buffer on each queue pair, all completions",
+        _MANY | {"inline"},
+        scatter.scatter,
+        defaults=_FEW,
+        round=_once,
+    ),
+    _latency(
+        "RDMA write within one port, there and back",
+        _MANY | {"memory"},
+        loopback.loopback_lat,
+        queue_pairs=_both_ends,
+    ),
+    Workload(
+        "netpipe",
+        "NetPIPE ping-pong over its ladder of sizes",
+        ("latency_us", "bandwidth_MBps", "throughput_Mbps"),
+        _NETPIPE,
+        Options(size=65536, iters=100, warmup=3, verb="send"),
+        netpipe.netpipe,
+        pool.rotation,
+        ladder=True,
+    ),
+    # perftest's iterations (DEF_ITERS_WB and DEF_ITERS in its perftest_parameters.h).
+    _perftest("write_bw", "RDMA writes, full queues", "write", 5000),
+    _perftest("write_bibw", "RDMA writes both ways, full queues", "write", 5000, True),
+    _perftest("send_bw", "sends, full queues", "send", 1000),
+    _perftest("send_bibw", "sends both ways, full queues", "send", 1000, True),
+    _perftest("read_bw", "RDMA reads, full queues", "read", 1000),
+    _perftest("read_bibw", "RDMA reads both ways, full queues", "read", 1000, True),
+    _stream(
+        "one-way windows with a reply: write, send or read",
+        _WINDOWED,
+        bandwidth.window_bw,
+        round=_windows,
+        queue_pairs=_lanes,
+    ),
+    _stream(
+        "two-way windows with replies: write or send",
+        _WINDOWED,
+        bandwidth.window_bibw,
+        round=_windows,
+        queue_pairs=_lanes_each_way,
+    ),
+    _stream(
+        "RDMA writes of each node to each other",
+        frozenset(_FULL_QUEUES - _ROLES | {"nodes"}),
+        flows.all_to_all,
+        defaults=Options(size=65536, iters=100, tx_depth=4),
+        queue_pairs=lambda options: 2 * options.qps * (options.nodes - 1),
+        nodes=first_nodes,
+    ),
+    _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd),
+    _stream("DMA writes by the adapter, bus alone", _BUS, bus.bw_wr),
+    _stream("DMA reads and writes together, bus alone", _BUS, bus.bw_rdwr),
+    _latency("one DMA read, bus alone", _ALONE, bus.lat_rd),
+    _latency("a DMA write and a read behind it, bus alone", _ALONE, bus.lat_wrrd),
+    Workload(
+        "reg_mr",
+        "registering memory and deregistering it",
+        ("registration_us", "deregistration_us"),
+        frozenset({"size", "page_size", "memory", "explain"}),
+        Options(size=65536),
+        registration.reg_mr,
+    ),
+    _stream(
+        "copies by processors of one node",
+        frozenset(_COMMON | {"buffers", "processes"}),
+        copying.copy_bw,
+    ),
+    Workload(
+        "host_memory",
+        "host memory of connected queue pairs",
+        ("pinned_KiB", "total_KiB", "mapped_KiB"),
+        frozenset({"qps", "depth", "explain"}),
+        Options(),
+        footprint.measure,
+    ),
+)
+WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in _ALL}
 
 
 def run_point(

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from hcasim.ground.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
-from hcasim.traces.netpipe.rows import WORKLOADS, Form, Row, add, fit_together, repeated
+from hcasim.traces.netpipe.rows import WORKLOADS, Form, Row, add, check_repeats, fit_together
 from hcasim.traces.netpipe.terminal import TERMINAL, read_terminal
 from hcasim.traces.printed import (
     Figure,
@@ -102,7 +102,6 @@ def _forms_of(words: Sequence[str]) -> set[Form]:
 
 def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints) -> None:
     source = found.source
-    faults: list[str] = []
     rows: list[tuple[int, list[Figure]]] = []
     for number, line in lines:
         if line.lstrip().startswith("#"):
@@ -116,17 +115,15 @@ def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints
                 raise Unreadable(OPEN)
             rows.append((number, numbers))
         except Unreadable as error:
-            if hints.partial and number == lines[-1][0]:
-                found.went_without(number)
-            else:
-                faults.append(source.fault_or_cut(number, error))
-    if not faults and (cut := same_decimals(rows)):
+            found.refuse(number, error, hints.partial and number == lines[-1][0])
+    if not found.faults and (cut := same_decimals(rows)):
         if hints.partial:
             found.went_without(rows.pop()[0])
         else:
-            faults.append(source.fault(*cut))
-    if faults or not rows:
-        raise CatalogError(faults or [f"{source.name}: found no figures"])
+            found.fault(*cut)
+    found.whole()
+    if not rows:
+        raise CatalogError([f"{source.name}: found no figures"])
     form = _form(source, rows, hints)
     found.version = form.version
     read = []
@@ -135,10 +132,9 @@ def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints
             size = count(numbers[form.size].text, "bytes", 1)
             read.append(Row(number, size, numbers[form.rate], numbers[form.time]))
         except Unreadable as error:
-            faults.append(source.fault(number, error))
-    faults += repeated(source, read)
-    if faults:
-        raise CatalogError(faults)
+            found.fault(number, error)
+    check_repeats(found, read)
+    found.whole()
     workload = hints.workload
     if not workload:
         if _counts_both_ways([row.size for row in read]):

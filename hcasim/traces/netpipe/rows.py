@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from hcasim.ground.errors import CatalogError
-from hcasim.traces.header import Device, Port
+from hcasim.traces.header import Port
 from hcasim.traces.imported import Imported
 from hcasim.traces.printed import UNIT_FACTORS, Figure, Hints, Quantity, agree
 from hcasim.traces.schema import Point
-from hcasim.traces.source import Source
 
 WORKLOADS = ("netpipe", "netpipe_bi", "netpipe_stream")
 """A ping-pong, messages in both directions at once, and in one direction without a reply."""
@@ -51,18 +49,13 @@ def fit_together(size: Decimal, rate: Figure, rate_unit: str, time: Figure, time
     return agree(rate.between(UNIT_FACTORS[rate_unit][1]), (size * 1000 / most, bound))
 
 
-def repeated(source: Source, rows: Sequence[Row]) -> list[str]:
-    """Return a fault for each size that comes a second time."""
+def check_repeats(found: Imported, rows: Sequence[Row]) -> None:
+    """Refuse each size that comes a second time."""
     seen: dict[int, int] = {}
-    faults = []
     for row in rows:
         if row.size in seen:
-            first = seen[row.size]
-            faults.append(
-                source.fault(row.line, f"found {row.size} bytes again, as in line {first}")
-            )
+            found.fault(row.line, f"found {row.size} bytes again, as in line {seen[row.size]}")
         seen.setdefault(row.size, row.line)
-    return faults
 
 
 def add(
@@ -75,29 +68,26 @@ def add(
     halves: bool = False,
 ) -> None:
     """Add the points; only a ping-pong has a latency."""
-    device = Device.model_validate({"name": hints.device, "transport": hints.transport})
-    faults = []
     for row in rows:
         if halves and row.size % 2:
             reason = f"found {row.size} bytes, which is odd: not those of both directions"
-            faults.append(found.source.fault(row.line, reason))
+            found.fault(row.line, reason)
             continue
         quantities = []
         if workload == "netpipe":
             if not row.time.value:
-                faults.append(found.source.fault(row.line, f"found a time of {row.time.text}"))
+                found.fault(row.line, f"found a time of {row.time.text}")
                 continue
             quantities.append(Quantity(form.time_unit, row.time, count=row.times))
         if row.rate.value:
             quantities.append(Quantity(form.rate_unit, row.rate, count=row.times))
         if not quantities:
-            faults.append(found.source.fault(row.line, "found no throughput"))
+            found.fault(row.line, "found no throughput")
             continue
         own: dict[str, bool | int | str] = {"size": row.size // 2 if halves else row.size}
         if row.times is not None:
             own["iters"] = row.times
         measured = tuple(one.measured() for one in quantities)
         found.points.append(Point(workload=workload, options=own | options, measured=measured))
-        found.add_adapter(row.line, device, Port())
-    if faults:
-        raise CatalogError(faults)
+        found.add_adapter(row.line, hints.adapter, Port())
+    found.whole()

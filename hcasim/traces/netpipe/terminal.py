@@ -10,7 +10,7 @@ from itertools import pairwise
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import shown
 from hcasim.traces.imported import Imported
-from hcasim.traces.netpipe.rows import Form, Row, add, fit_together, repeated
+from hcasim.traces.netpipe.rows import Form, Row, add, check_repeats, fit_together
 from hcasim.traces.printed import Hints, Unreadable, count, figure, is_row
 from hcasim.traces.source import CUT, Source
 
@@ -49,7 +49,6 @@ def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hint
         CatalogError: every line that cannot be read, and why.
     """
     source = found.source
-    faults: list[str] = []
     rows: list[Row] = []
     options: dict[str, bool | int | str] = {}
     workload = hints.workload
@@ -78,13 +77,9 @@ def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hint
             elif is_row(line):
                 found.passed_over(number, line)
         except Unreadable as error:
-            if hints.partial and source.is_open(number):
-                found.went_without(number)
-            else:
-                faults.append(source.fault_or_cut(number, error))
-    faults += repeated(source, rows)
-    if faults:
-        raise CatalogError(faults)
+            found.refuse(number, error, hints.partial and source.is_open(number))
+    check_repeats(found, rows)
+    found.whole()
     _note_gaps(found, numbered)
     if not rows:
         raise CatalogError([f"{source.name}: found no whole result"])

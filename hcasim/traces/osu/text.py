@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from hcasim.ground.errors import CatalogError, one_of
+from hcasim.ground.errors import one_of
 from hcasim.ground.faults import shown
-from hcasim.traces.header import Device, Port
+from hcasim.traces.header import Port
 from hcasim.traces.imported import Imported
 from hcasim.traces.osu.table import is_head, quantities, read_columns
 from hcasim.traces.osu.titles import ACCELERATED, NAMES, TITLE, WITHOUT_SIZES, WORKLOADS
@@ -60,12 +60,9 @@ def read_osu(source: Source, hints: Hints) -> Imported:
         try:
             reader.take(number, line)
         except Unreadable as error:
-            if hints.partial and number == len(source.lines):
-                reader.found.went_without(number)
-            else:
-                if reader.table is not None:
-                    reader.table.faulty = True
-                reader.faults.append(source.fault_or_cut(number, error))
+            reader.found.refuse(number, error, hints.partial and number == len(source.lines))
+            if reader.table is not None:
+                reader.table.faulty = bool(reader.found.faults)
     return reader.finished()
 
 
@@ -73,7 +70,6 @@ class _Reader:
     def __init__(self, source: Source, hints: Hints) -> None:
         self.source, self.hints = source, hints
         self.found = Imported(source, "osu")
-        self.faults: list[str] = []
         self.table: _Table | None = None
         self.broken = False
 
@@ -200,7 +196,7 @@ class _Reader:
         if not measured:
             self.found.note(f"line {number}: {words[1]} at {size} bytes says nothing; passed over")
             return
-        self.found.add_adapter(number, _device(self.hints), Port())
+        self.found.add_adapter(number, self.hints.adapter, Port())
         self.found.points.append(Point(workload=table.workload, options=options, measured=measured))
         table.last_is_point = True
 
@@ -221,7 +217,7 @@ class _Reader:
                 self.found.cut = True
             else:
                 reason = f"{table.workload}: found no results: {CUT}"
-                self.faults.append(self.source.fault(table.line, reason))
+                self.found.fault(table.line, reason)
         if fault := same_decimals(table.rows):
             line, reason = fault
             if self.hints.partial:
@@ -229,15 +225,9 @@ class _Reader:
                     del self.found.points[-1]
                 self.found.went_without(line)
             else:
-                self.faults.append(self.source.fault(line, reason))
+                self.found.fault(line, reason)
 
     def finished(self) -> Imported:
         """Return what was read."""
         self._close()
-        if self.faults:
-            raise CatalogError(self.faults)
-        return self.found
-
-
-def _device(hints: Hints) -> Device:
-    return Device.model_validate({"name": hints.device, "transport": hints.transport})
+        return self.found.whole()

@@ -27,33 +27,16 @@ from hcasim.traces.schema import Measured, Point
 from hcasim.traces.source import Source
 
 _TOKEN = re.compile(r'\s*(?:([{}])|"([^"]*)"|([^\s{}:,"][^{}:,"\n]*)|([:,]))')
-_SETTINGS = {
-    "Dual_port": "Dual-port",
-    "Device": "Device",
-    "Number_of_qps": "Number of qps",
-    "Transport_type": "Transport type",
-    "Connection_type": "Connection type",
-    "Using_SRQ": "Using SRQ",
-    "TX_depth": "TX depth",
-    "CQ_Moderation": "CQ Moderation",
-    "Post_List": "Post List",
-    "Mtu": "Mtu",
-    "Link_type": "Link type",
-    "Max_inline_data": "Max inline data",
-    "Use_ROCm_memory": "Use ROCm memory",
-    "Test with events": "events",
-}
-_TIMES = {
-    "t_min": "t_min",
-    "t_max": "t_max",
-    "t_typical": "t_typical",
-    "t_avg": "t_avg",
-    "t_stdev": "t_stdev",
-    "percentile_99": "percentile_99",
-    "percentile_99.9": "percentile_99.9",
-    "tps_average": "tps",
-}
-_BANDWIDTHS = {"BW_peak": "BW_peak", "BW_average": "BW_average", "MsgRate": "MsgRate"}
+_WORDS = (
+    *("Device", "Number of qps", "Transport type", "Connection type", "Using SRQ", "TX depth"),
+    *("CQ Moderation", "Post List", "Mtu", "Link type", "Max inline data", "Use ROCm memory"),
+)
+_SETTINGS = {"Dual_port": "Dual-port", "Test with events": "events"}
+_SETTINGS |= {name.replace(" ", "_"): name for name in _WORDS}
+_PARTS = ("min", "max", "typical", "avg", "stdev")
+_TIMES = {name: name for name in ("percentile_99", "percentile_99.9")}
+_TIMES |= {f"t_{name}": f"t_{name}" for name in _PARTS} | {"tps_average": "tps"}
+_BANDWIDTHS = {name: name for name in ("BW_peak", "BW_average", "MsgRate")}
 _OTHER = ("MsgSize", "n_iterations", "sl", "CPU_util")
 CUT = "the file was cut short; --partial cannot help, as an unfinished object has no results"
 _ALONE = ("bw_avg", "msgRate_avg", "avg_lat")

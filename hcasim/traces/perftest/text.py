@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from hcasim.ground.errors import CatalogError, one_of
+from hcasim.ground.errors import one_of
 from hcasim.ground.faults import shown
 from hcasim.traces.imported import Imported
 from hcasim.traces.perftest.figures import bandwidth, latency, says_nothing
@@ -78,10 +78,7 @@ def read_perftest(source: Source, hints: Hints) -> Imported:
         try:
             reader.take(number, line)
         except Unreadable as error:
-            if hints.partial and number == len(source.lines):
-                reader.found.went_without(number)
-            else:
-                reader.faults.append(source.fault_or_cut(number, error))
+            reader.found.refuse(number, error, hints.partial and number == len(source.lines))
     return reader.finished()
 
 
@@ -89,7 +86,6 @@ class _Reader:
     def __init__(self, source: Source, hints: Hints) -> None:
         self.source, self.hints = source, hints
         self.found = Imported(source, "perftest")
-        self.faults: list[str] = []
         self.table: _Table | None = None
         self.command = ""
         self.trouble = ""
@@ -284,18 +280,14 @@ class _Reader:
             return
         elif self.hints.partial:
             self.found.cut = True
-        elif self.faults and self.faults[-1].endswith(CUT):
+        elif self.found.faults and self.found.faults[-1].endswith(CUT):
             pass
         elif not table.columns:
-            self.faults.append(self.source.fault(where, f"found no table behind the title: {CUT}"))
+            self.found.fault(where, f"found no table behind the title: {CUT}")
         else:
-            self.faults.append(
-                self.source.fault(where, f"found no line of dashes behind the table: {CUT}")
-            )
+            self.found.fault(where, f"found no line of dashes behind the table: {CUT}")
 
     def finished(self) -> Imported:
         """Return what was read."""
         self._close()
-        if self.faults:
-            raise CatalogError(self.faults)
-        return self.found
+        return self.found.whole()

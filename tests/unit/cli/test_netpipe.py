@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcasim.cli.netpipe import np_out, terminal_lines
+from hcasim.cli.formats import terminal_lines
+from hcasim.cli.saving import np_out
 from hcasim.runs.ladder import netpipe_ladder
 
 Hcasim = Callable[..., Any]
