@@ -320,7 +320,7 @@ def check_that_nothing_is_lent(rig: Rig, ends: Iterable[QP]) -> None:
     transmitters = rig.cluster.fabric.transmitters()
     for peer in rig.peers:
         for scheduler in peer.adapter.send_engine.schedulers:
-            assert not scheduler
+            assert not scheduler.competing
             assert not scheduler._in_hand
         for port in peer.adapter.ports:
             transmitters.append(port.transmitter)

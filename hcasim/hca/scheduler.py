@@ -16,6 +16,9 @@ class Scheduler:
 
     Args:
         queues: number of schedule queues.
+
+    Attributes:
+        competing: queue pairs that are ready to send a packet.
     """
 
     def __init__(self, queues: int) -> None:
@@ -24,11 +27,7 @@ class Scheduler:
         self._ready: list[QueuePair | None] = [None] * queues
         self._count = queues
         self._next = 0
-        self._competing = 0
-
-    def __bool__(self) -> bool:
-        """Whether a queue pair is ready to send a packet."""
-        return self._competing > 0
+        self.competing = 0
 
     def enqueue(self, qp: QueuePair) -> bool:
         """Put a queue pair that has work in line; return whether it is in hand at once."""
@@ -64,7 +63,7 @@ class Scheduler:
         queue = qp.qpn % self._count
         if self._ready[queue] is None:
             self._ready[queue] = qp
-            self._competing += 1
+            self.competing += 1
         if goes_on:
             self._next = queue
 
@@ -76,5 +75,5 @@ class Scheduler:
             index = index + 1 if index + 1 < self._count else 0
         self._next = index + 1 if index + 1 < self._count else 0
         ready[index] = None
-        self._competing -= 1
+        self.competing -= 1
         return qp

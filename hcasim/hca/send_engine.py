@@ -140,13 +140,13 @@ class SendEngine:
     # From the schedule queues to the port, one packet at a time.
 
     def _pump(self, port: int) -> None:
-        if not self._pumping[port] and self.schedulers[port]:
+        if not self._pumping[port] and self.schedulers[port].competing:
             self._pumping[port] = True
             self._egresses[port].requests.slots.acquire(1, self._slot_held, port)
 
     def _slot_held(self, port: int) -> None:
         scheduler = self.schedulers[port]
-        if not scheduler:
+        if not scheduler.competing:
             self._pumping[port] = False
             self._egresses[port].requests.slots.release(1)
             return

@@ -28,6 +28,8 @@ class Region:
         key: its local and remote key.
         address: first byte.
         length: bytes.
+        access: value of the rights; a number, because flags are slow to compare.
+        entry_offset: what the number of an MTT entry is more than that of its page.
         on_adapter: whether it lies in the adapter's own memory.
         words: values of the 64-bit words that atomic operations have touched, by address.
     """
@@ -36,24 +38,16 @@ class Region:
     pd: int
     address: int
     length: int
-    access: Access
+    access: int
     page_size: int
-    first_mtt: int
+    entry_offset: int
     on_adapter: bool
     words: dict[int, int] = field(default_factory=dict)
     watches: dict[int, Callable[[], None]] = field(default_factory=dict)
-    _offset: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._offset = self.first_mtt - self.address // self.page_size
 
     def covers(self, address: int, length: int) -> bool:
         """Whether the whole range lies within the region."""
         return self.address <= address and address + length <= self.address + self.length
-
-    def entry(self, address: int) -> int:
-        """Number of the MTT entry of the page that holds ``address``."""
-        return address // self.page_size + self._offset
 
     def written(self, address: int, length: int) -> None:
         """Tell those who poll a byte of this range that it has changed."""
@@ -90,9 +84,9 @@ class TranslationTables:
             page_size: bytes per MTT entry.
             on_adapter: whether the memory is the adapter's own.
         """
-        region = Region(
-            self._next_key, pd, address, length, access, page_size, self._next_mtt, on_adapter
-        )
+        offset = self._next_mtt - address // page_size
+        rights = access.value
+        region = Region(self._next_key, pd, address, length, rights, page_size, offset, on_adapter)
         self._regions[region.key] = region
         self._next_key += 1
         self._next_mtt += -(-(address % page_size + length) // page_size)
@@ -109,7 +103,7 @@ class TranslationTables:
             region is None
             or region.pd != pd
             or not region.covers(address, length)
-            or needed & ~region.access
+            or needed.value & ~region.access
         ):
             return None
         return region
@@ -118,8 +112,9 @@ class TranslationTables:
         self, region: Region, address: int, length: int, action: Callable[..., None], *args: object
     ) -> None:
         """Call ``action(*args)`` once the MPT and MTT entries of the range are on chip."""
-        first = region.entry(address)
-        last = region.entry(address + length - 1) if length else first
+        first = last = address // region.page_size + region.entry_offset
+        if length:
+            last = (address + length - 1) // region.page_size + region.entry_offset
         if first == last and self.mpt.held(region.key):
             self.mtt.access(first, action, *args)
         else:

@@ -63,7 +63,7 @@ def test_all_of_one_line_complete(opcode: object, count: int) -> None:
     assert succeeded(found)
     for qp in qps:
         assert [c.wr_id for c in found if c.qpn == qp.qp_num] == list(range(times))
-    assert not a.adapter.send_engine.schedulers[0]
+    assert not a.adapter.send_engine.schedulers[0].competing
     assert not a.adapter.send_engine.schedulers[0]._in_hand
 
 

@@ -27,7 +27,7 @@ def queue_pairs(*numbers: int) -> list[QueuePair]:
 
 def taken(scheduler: Scheduler) -> list[int]:
     order = []
-    while scheduler:
+    while scheduler.competing:
         order.append(scheduler.take().qpn)
     return order
 
@@ -128,7 +128,7 @@ def test_a_queue_pair_is_ready_once() -> None:
     scheduler.add(qp)
     scheduler.add(qp)
     assert taken(scheduler) == [7]
-    assert not scheduler
+    assert not scheduler.competing
 
 
 @pytest.mark.parametrize("queues", [1, 2, 3, 12, 16, 100])
@@ -138,7 +138,7 @@ def test_any_number_of_queues_serves_every_queue_pair_once(queues: int) -> None:
         if scheduler.enqueue(qp):
             scheduler.add(qp)
     order = []
-    while scheduler:
+    while scheduler.competing:
         qp = scheduler.take()
         order.append(qp.qpn)
         follower = scheduler.release(qp)
