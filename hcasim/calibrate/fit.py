@@ -8,16 +8,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hcasim.calibrate.intervals.around import UNNOTICED
 from hcasim.calibrate.intervals.confidence import Confidence, confidence
 from hcasim.calibrate.intervals.estimate import Estimate, Residual
 from hcasim.calibrate.intervals.identifiability import examine_ties, verdicts
+from hcasim.calibrate.intervals.linear import UNNOTICED
 from hcasim.calibrate.intervals.report import FitReport, Local
 from hcasim.calibrate.search.descent import USUAL, Search, Solution, searched
 from hcasim.calibrate.search.objective import Objective, Run, simulate
 from hcasim.calibrate.search.observation import Observation, without_repeats
-from hcasim.calibrate.search.parameters import FreeParameter, free_parameters, settings
-from hcasim.calibrate.search.space import Space
+from hcasim.calibrate.search.parameters import FreeParameter, Space, free_parameters, settings
 from hcasim.catalog import Fit
 
 

@@ -103,8 +103,7 @@ def note_torn(
     calibration: Calibration, testbed: str, adapter: str, by_hand: Collection[str] = ()
 ) -> None:
     """Say what is used without that together with which alone it was known."""
-    from hcasim.calibrate.paths import fit_path
-    from hcasim.calibrate.verdict import partners
+    from hcasim.calibrate.entries import fit_path, partners
     from hcasim.ground.errors import display
 
     foreign = calibration.foreign(testbed, adapter)

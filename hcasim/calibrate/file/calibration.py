@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hcasim.calibrate.paths import fit_path, leaf_at, prefixes, quantity_at
+from hcasim.calibrate.entries import fit_path, leaf_at, prefixes, quantity_at
 from hcasim.catalog import CatalogError, Fit, Machine, Parameter, Value, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.errors import display

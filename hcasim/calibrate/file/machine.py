@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hcasim.calibrate.paths import fit_path, leaf_at, prefixes
+from hcasim.calibrate.entries import fit_path, leaf_at, prefixes
 from hcasim.catalog import CatalogError, Testbed, list_ids, load, nearest, one_of, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.link import mtu_fault

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from hcasim.calibrate.entries import entry_faults, partners, quantity_at
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.calibrate.file.machine import machine_faults, setting_faults
-from hcasim.calibrate.file.values import value_faults
-from hcasim.catalog import CatalogError, list_ids, nearest, one_of, read_toml
+from hcasim.catalog import CatalogError, FittedValue, list_ids, nearest, one_of, read_toml
 from hcasim.catalog.fits import check_fit
 from hcasim.ground.errors import display
+from hcasim.ground.units import UnitError
 
 _ALLOWED = "allowed: a calibration file, as `hcasim calibrate ... -o FILE` writes"
+_OF_TRACES = ("interval", "bounds", "start", "verdict", "samples")
+"""What each value of a fit to traces has."""
 
 
 def read_calibration(file: str | Path) -> Calibration:
@@ -39,7 +44,7 @@ def read_calibration(file: str | Path) -> Calibration:
         )
     if not (faults or "entries" in table):
         faults.append(f"{where}: found no fitted value; {_ALLOWED}")
-    faults += value_faults(where, sound, table)
+    faults += _value_faults(where, sound, table)
     faults += setting_faults(where, sound)
     faults += machine_faults(where, sound, whole=not faults)
     if faults:
@@ -65,3 +70,42 @@ def _other_form(file: Path) -> str | None:
         words = f"hcasim calibrate {file.name} --testbed ID --free PATH -o FILE"
         return f"found a trace; `{words}` makes a calibration of it"
     return f"found JSON; {_ALLOWED}"
+
+
+def _value_faults(where: str, table: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[str]:
+    """Say which fitted values are no parameters, not allowed, or contradict themselves.
+
+    `table` is what is sound of its form, `whole` all that the file holds.
+    """
+    entries = {
+        path: FittedValue.model_construct(**one) for path, one in table.get("entries", {}).items()
+    }
+    leaves = {path: quantity_at(path) for path in entries}
+    for path, entry in entries.items():
+        leaf, prefix = leaves[path], f"{where}: entries.{path}"
+        if isinstance(leaf, str):
+            yield f"{prefix}: {leaf}"
+        elif entry.tied_to:
+            # Its numbers are those of its leader, where their faults are said.
+            leader = entries.get(entry.tied_to)
+            try:
+                leaf.read(leader.value if leader else entry.value)
+            except UnitError as error:
+                yield f"{prefix}.tied_to: {error}"
+        else:
+            for fault in entry_faults(leaf, entry):
+                yield f"{prefix}.{fault}"
+            # What is left of a faulty entry lacks what the fault was said of.
+            if "made" in whole and table["entries"][path] == whole["entries"][path]:
+                yield from (f"{prefix}.{k}: missing" for k in _OF_TRACES if not getattr(entry, k))
+    # A value with a wrong name is missed elsewhere, too.
+    if not any(isinstance(leaf, str) for leaf in leaves.values()):
+        for path, entry in entries.items():
+            for partner in partners(entry.verdict):
+                if partner not in whole["entries"]:
+                    found = f"found {partner!r}, which is not fitted{nearest(partner, entries)}"
+                    yield f"{where}: entries.{path}.verdict: {found}"
+    counts = {path: len(one.samples) for path, one in entries.items() if one.samples}
+    if len(set(counts.values())) > 1:
+        found = ", ".join(f"{count} of {path}" for path, count in counts.items())
+        yield f"{where}: entries: found samples: {found}; allowed: as many of each"

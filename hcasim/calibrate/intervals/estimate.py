@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from hcasim.calibrate.entries import Verdict
 from hcasim.calibrate.intervals.confidence import NORMAL_95
 from hcasim.calibrate.search.observation import Observation
 from hcasim.calibrate.search.parameters import FreeParameter
-from hcasim.calibrate.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from hcasim.calibrate.entries import Verdict
 from hcasim.calibrate.intervals.confidence import deviations, split
 from hcasim.calibrate.search.loss import Array
 from hcasim.calibrate.search.objective import Objective
 from hcasim.calibrate.search.parameters import FreeParameter
-from hcasim.calibrate.verdict import Verdict
 
 PART = 0.05
 """A parameter takes part in a direction from this share of it on."""

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hcasim.calibrate.intervals.around import Around
+from hcasim.calibrate.entries import Verdict
 from hcasim.calibrate.intervals.confidence import NORMAL_95
-from hcasim.calibrate.intervals.linear import METHODS, correlated, with_ends
+from hcasim.calibrate.intervals.linear import METHODS, Around, correlated, with_ends
 from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.search.loss import Array
-from hcasim.calibrate.verdict import Verdict
 
 ROUNDS = 8
 """Most steps towards one end of a profile."""

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hcasim.calibrate.intervals.around import Around
+from hcasim.calibrate.intervals.linear import Around
 from hcasim.calibrate.intervals.profile import Profile
 from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.search.loss import Array

@@ -10,8 +10,7 @@ import numpy as np
 
 from hcasim.calibrate.search.loss import LINEAR, LOSSES, Array, Loss, straight_fit
 from hcasim.calibrate.search.objective import Budget, BudgetSpent, Objective
-from hcasim.calibrate.search.parameters import FreeParameter, settings
-from hcasim.calibrate.search.space import Space
+from hcasim.calibrate.search.parameters import FreeParameter, Space, settings
 
 ROUNDS = 50
 """Most steps of a search before it is given up."""

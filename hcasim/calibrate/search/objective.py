@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hcasim.calibrate.paths import prefixes
+from hcasim.calibrate.entries import prefixes
 from hcasim.calibrate.search.loss import Array
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.search.parameters import FreeParameter

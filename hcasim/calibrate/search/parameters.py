@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hcasim.calibrate.entry import entry_faults
-from hcasim.calibrate.paths import quantity_at
+import numpy as np
+
+from hcasim.calibrate.entries import entry_faults, quantity_at
+from hcasim.calibrate.search.loss import Array
 from hcasim.catalog import CatalogError, Fit, FittedValue
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.errors import display
@@ -139,3 +141,27 @@ def settings(values: Mapping[str, int], free: tuple[FreeParameter, ...]) -> dict
         free: the free parameters.
     """
     return {path: values[one.path] for one in free for path in one.paths}
+
+
+class Space:
+    """Places: free parameters in widths of their bounds, which makes all of one size."""
+
+    def __init__(self, free: Sequence[FreeParameter]) -> None:
+        self.free = tuple(free)
+        self.lows: Array = np.array([one.low for one in free], dtype=float)
+        self.widths: Array = np.array([one.width for one in free], dtype=float)
+
+    def place(self, values: Mapping[str, int]) -> Array:
+        """Return the place of values in base units by path."""
+        place: Array = (np.array([values[one.path] for one in self.free]) - self.lows) / self.widths
+        return place
+
+    def values(self, place: Array) -> dict[str, int]:
+        """Return the values of a place, whole numbers of steps within the bounds."""
+        values = self.lows + place * self.widths
+        return {one.path: one.clip(one.snap(v)) for one, v in zip(self.free, values, strict=True)}
+
+    def rounded(self, place: Array) -> dict[str, int]:
+        """Return the values of a place as results are given."""
+        values = self.lows + place * self.widths
+        return {one.path: one.rounded(v) for one, v in zip(self.free, values, strict=True)}

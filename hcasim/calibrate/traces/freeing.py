@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from hcasim.calibrate.paths import fit_path, prefixes, quantity_at
+from hcasim.calibrate.entries import fit_path, prefixes, quantity_at
 from hcasim.calibrate.search.parameters import FreeParameter, free_parameters
 from hcasim.catalog import CatalogError, Fit, FittedValue, Machine, Parameter, Value, resolve
 from hcasim.catalog.fields import Leaf

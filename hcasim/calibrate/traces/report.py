@@ -9,11 +9,11 @@ from textwrap import wrap
 from typing import Any
 
 from hcasim import __version__
+from hcasim.calibrate.entries import fit_path
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.calibrate.intervals.estimate import Residual
 from hcasim.calibrate.intervals.report import FitReport, Table
 from hcasim.calibrate.intervals.sampling import Samples
-from hcasim.calibrate.paths import fit_path
 from hcasim.calibrate.traces.freeing import RULE
 from hcasim.calibrate.traces.request import Prepared
 from hcasim.catalog.fits import FittedCurve, FittedTrace, Made, render_fit

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hcasim.calibrate.entries import fit_path
 from hcasim.calibrate.intervals.linear import KINDS
-from hcasim.calibrate.paths import fit_path
 from hcasim.calibrate.search.loss import LOSSES
 from hcasim.calibrate.search.objective import Budget
 from hcasim.calibrate.search.parameters import free_parameters

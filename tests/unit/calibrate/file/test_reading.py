@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate import read_calibration
-from hcasim.calibrate.paths import fit_path
+from hcasim.calibrate.entries import fit_path
 from hcasim.catalog import CatalogError, Testbed, list_ids, load, render_toml, resolve
 from hcasim.catalog.fits import FittedCurve, FittedTrace, Made
 from tests.unit.calibrate.calibrations import LANES, READ, SEND, contents

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.calibrate.paths import fit_path
+from hcasim.calibrate.entries import fit_path
 from hcasim.calibrate.search.parameters import FreeParameter, free_parameters
 from hcasim.calibrate.traces.freeing import free_fit
 from hcasim.catalog import CatalogError, resolve

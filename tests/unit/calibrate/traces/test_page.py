@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from hcasim.calibrate.entries import Verdict
 from hcasim.calibrate.traces.fit import fit_traces
 from hcasim.calibrate.traces.freeing import free_fit
 from hcasim.calibrate.traces.observations import Base, gather
 from hcasim.calibrate.traces.page import page
 from hcasim.calibrate.traces.report import TraceReport
 from hcasim.calibrate.traces.request import Prepared, Request
-from hcasim.calibrate.verdict import Verdict
 from hcasim.catalog import resolve
 from hcasim.runs.point import Point as Simulated
 from hcasim.traces import Header, Measured, Point, Tool, Trace

@@ -1,0 +1,150 @@
+"""Entries of a fit: the parameters they name, what they may hold, and verdicts in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hcasim.catalog import FittedValue, Testbed, list_ids, load, nearest, one_of
+from hcasim.catalog.assembly import models_of, starts_of
+from hcasim.catalog.fields import Leaf, leaf_paths
+from hcasim.catalog.folders import unknown_id
+from hcasim.catalog.loader import CLASSES
+from hcasim.ground.units import UnitError
+
+_TOGETHER = "only in combination with "
+
+
+def prefixes(testbed: str, adapter: str) -> list[tuple[str, str]]:
+    """Return how the paths of a fit become the settings of a machine."""
+    bed = load(testbed, "testbeds").model
+    assert isinstance(bed, Testbed)
+    name, nodes = next(iter(bed.nodes.items()))
+    start = starts_of(bed.nodes)[name]
+    found = [
+        (f"adapters.{adapter}.", f"{start}adapter."),
+        (f"hosts.{nodes.host}.", f"{start}host."),
+    ]
+    found += [(f"switches.{one}.", "switch.") for one in models_of(bed.network).values()][:1]
+    found.append((f"stacks.{nodes.stack}.", f"{start}stack."))
+    return [*found, (f"testbeds.{testbed}.link.", f"{start}link.")]
+
+
+def fit_path(testbed: str, adapter: str, path: str) -> str:
+    """Return the entry of a fit that a what-if path of a machine names; the path if there is none.
+
+    Parameters:
+        testbed: id of the testbed.
+        adapter: id of the adapter.
+        path: such as "adapter.send.latency".
+    """
+    for start, prefix in prefixes(testbed, adapter):
+        if path.startswith(prefix):
+            return start + path.removeprefix(prefix)
+    return path
+
+
+def quantity_at(path: str) -> Leaf | str:
+    """Return the leaf with this path of a fit, or say why there is none to fit."""
+    leaf = leaf_at(path)
+    if isinstance(leaf, Leaf) and (leaf.base is not int or leaf.choices):
+        return f"not a quantity; allowed: {leaf.allowed}, which cannot be fitted"
+    return leaf
+
+
+def leaf_at(path: str) -> Leaf | str:
+    """Return the leaf with this path of a fit, whatever it holds, or say that there is none."""
+    kind, _, rest = path.partition(".")
+    if kind not in CLASSES:
+        return f"found {kind!r}; allowed: {one_of(list(CLASSES))}{nearest(kind, CLASSES)}"
+    identifier, _, inner = rest.partition(".")
+    if identifier not in list_ids(kind):
+        return unknown_id(kind, identifier)
+    leaves = leaf_paths(CLASSES[kind])
+    if kind == "testbeds":
+        leaves = {name: leaf for name, leaf in leaves.items() if name.startswith("link.")}
+    if inner not in leaves:
+        return f"unknown parameter{nearest(inner, leaves)}"
+    return leaves[inner]
+
+
+def entry_faults(leaf: Leaf, entry: FittedValue) -> Iterator[str]:
+    """Say what of an entry is not allowed or contradicts the rest of it: `key: fault`."""
+    numbers: dict[str, list[int]] = {}
+    raws: dict[str, tuple[object, ...]] = {
+        "value": () if entry.value is None else (entry.value,),
+        "interval": entry.interval or (),
+        "bounds": entry.bounds or (),
+        "start": () if entry.start is None else (entry.start,),
+        "samples": tuple(map(leaf.raw, dict.fromkeys(entry.samples))),
+    }
+    for key, raw in raws.items():
+        try:
+            numbers[key] = [int(leaf.read(one)) for one in raw]
+        except UnitError as error:
+            yield f"{key}: {error}"
+    value, interval, bounds = (numbers.get(key, []) for key in ("value", "interval", "bounds"))
+    if bounds and not bounds[0] < bounds[1]:
+        yield f"bounds: found {_range(leaf, bounds)}; allowed: a lower and a higher value"
+        return
+    for key in ("value", "start", "samples"):
+        outside = [one for one in numbers.get(key, ()) if not _within([one], bounds)]
+        if outside:
+            found = raws[key][numbers[key].index(outside[0])]
+            yield f"{key}: found {found!r}; allowed: {_range(leaf, bounds)}, as its bounds say"
+    if not interval:
+        return
+    found = f"interval: found {_range(leaf, interval)}; allowed:"
+    if interval[0] > interval[1]:
+        yield f"{found} the lower end before the higher one"
+    elif not _within(interval, bounds):
+        yield f"{found} within {_range(leaf, bounds)}, as its bounds say"
+    elif _within(value, bounds) and not _within(value, interval):
+        yield f"{found} an interval that holds the value, {leaf.format(value[0])}"
+
+
+def _within(values: list[int], ends: list[int]) -> bool:
+    """Whether values lie between two ends, as far as both are known."""
+    return not (values and ends) or ends[0] <= min(values) <= max(values) <= ends[1]
+
+
+def _range(leaf: Leaf, ends: list[int]) -> str:
+    return f"{leaf.format(ends[0])} to {leaf.format(ends[1])}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the data say about one parameter.
+
+    Parameters:
+        identified: whether they determine it.
+        partners: the others of the combinations of which alone something is known; empty if it
+            is identified, or if the data say nothing at all.
+        known: the only side from which the data limit it: "above", "below" or neither.
+        ended: whether the search for it came to an end.
+    """
+
+    identified: bool
+    partners: tuple[str, ...] = ()
+    known: str = ""
+    ended: bool = True
+
+    def __str__(self) -> str:
+        if not self.ended:
+            return "unknown: the search did not end"
+        if self.identified:
+            return "identified"
+        if not self.partners:
+            return f"only from {self.known}" if self.known else "not at all"
+        return f"{_TOGETHER}{' and '.join(self.partners)}"
+
+
+def partners(verdict: str) -> list[str]:
+    """Return with what alone a parameter is known, as its verdict says in a file.
+
+    Parameters:
+        verdict: in words, with what is said of ties behind it.
+    """
+    if not verdict.startswith(_TOGETHER):
+        return []
+    return verdict.removeprefix(_TOGETHER).partition(",")[0].split(" and ")
