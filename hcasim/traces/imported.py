@@ -127,14 +127,10 @@ class Imported:
         line, device, port = self._adapters[0]
         for other_line, other, other_port in self._adapters[1:]:
             if other != device or other_port.layer != port.layer:
-                raise CatalogError(
-                    [
-                        self.source.fault(
-                            other_line,
-                            f"found {described(other, other_port)}, and in line {line} "
-                            f"{described(device, port)}: a trace is of one adapter; divide it",
-                        )
-                    ]
+                raise self.source.refusal(
+                    other_line,
+                    f"found {described(other, other_port)}, and in line {line} "
+                    f"{described(device, port)}: a trace is of one adapter; divide it",
                 )
             if other_port != port:
                 port = port.model_copy(update={"mtu": None})

@@ -98,6 +98,10 @@ class Source:
         """Say what is wrong with a line, counted from 1."""
         return f"{self.name}:{line}: {reason}"
 
+    def refusal(self, line: int, reason: object) -> CatalogError:
+        """Return an error that says only what is wrong with a line."""
+        return CatalogError([self.fault(line, reason)])
+
     def fault_or_cut(self, line: int, reason: object) -> str:
         """Say what is wrong with a line, and that it was cut if nothing ends it."""
         told = self.fault(line, reason)

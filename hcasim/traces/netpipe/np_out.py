@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from hcasim.ground.errors import CatalogError, one_of
 from hcasim.traces.imported import Imported
-from hcasim.traces.netpipe.rows import WORKLOADS, Form, Row, add, check_repeats, fit_together
+from hcasim.traces.netpipe.rows import WORKLOADS, Form, Row, add, check_repeats, fitting
 from hcasim.traces.netpipe.terminal import TERMINAL, read_terminal
 from hcasim.traces.printed import (
     Figure,
@@ -34,7 +34,6 @@ from hcasim.traces.printed import (
 from hcasim.traces.source import OPEN, Source
 
 _NUMBERS = re.compile(r"\s*-?[0-9][0-9.e+-]*(?:\s+-?[0-9][0-9.e+-]*)+\s*", re.ASCII)
-_MODEST = 3
 _RUN = 3
 """Rows one after the other that agree with a version of NetPIPE: those are no accident."""
 _FORMS = (
@@ -138,14 +137,10 @@ def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints
     workload = hints.workload
     if not workload:
         if _counts_both_ways([row.size for row in read]):
-            raise CatalogError(
-                [
-                    source.fault(
-                        read[0].line,
-                        "found even sizes only, as if the bytes of both directions were counted "
-                        f"(-2, --bidir); --workload says: {one_of(WORKLOADS)}",
-                    )
-                ]
+            raise source.refusal(
+                read[0].line,
+                "found even sizes only, as if the bytes of both directions were counted "
+                f"(-2, --bidir); --workload says: {one_of(WORKLOADS)}",
             )
         workload = "netpipe"
         found.note("np.out does not say what was measured, nor over what; read as a ping-pong")
@@ -167,34 +162,21 @@ def _numbers(line: str) -> list[Figure]:
 def _form(source: Source, rows: Sequence[tuple[int, list[Figure]]], hints: Hints) -> Form:
     """Find the version whose units make size, throughput and time say the same."""
     width = len(rows[0][1])
-    forms = [one for one in _FORMS if one.columns == width]
-    if hints.unit:
-        forms = [one for one in forms if one.rate_unit == hints.unit]
-        if not forms:
-            raise CatalogError([f"--unit: found {hints.unit}, which np.out does not have"])
-    misses = {form: [line for line, numbers in rows if not _fits(form, numbers)] for form in forms}
-    best = min(forms, key=lambda form: len(misses[form]))
-    if misses[best]:
-        raise CatalogError(
-            source.fault(
-                line,
-                "found a size, a throughput and a time that do not fit together in the units of "
-                "any version of NetPIPE",
-            )
-            for line in misses[best][:_MODEST]
+    misses = {
+        form: [line for line, numbers in rows if not _fits(form, numbers)]
+        for form in _FORMS
+        if form.columns == width and hints.unit in ("", form.rate_unit)
+    }
+    if not misses:
+        raise CatalogError([f"--unit: found {hints.unit}, which np.out does not have"])
+    forms = fitting(source, misses, " in the units of any version of NetPIPE")
+    if len(forms) > 1:
+        raise source.refusal(
+            rows[0][0],
+            "found too few digits to tell the unit of the throughput; --unit says which "
+            f"it is: {one_of([form.rate_unit for form in forms])}",
         )
-    fitting = [form for form in forms if not misses[form]]
-    if len(fitting) > 1:
-        raise CatalogError(
-            [
-                source.fault(
-                    rows[0][0],
-                    "found too few digits to tell the unit of the throughput; --unit says which "
-                    f"it is: {one_of([form.rate_unit for form in fitting])}",
-                )
-            ]
-        )
-    return best
+    return forms[0]
 
 
 def _fits(form: Form, numbers: Sequence[Figure]) -> bool:
@@ -203,9 +185,7 @@ def _fits(form: Form, numbers: Sequence[Figure]) -> bool:
         return False
     if form.version == "2" and numbers[2].value != 8 * size.value:
         return False
-    return fit_together(
-        size.value, numbers[form.rate], form.rate_unit, numbers[form.time], form.time_unit
-    )
+    return form.fits(size.value, numbers[form.rate], numbers[form.time])
 
 
 def _counts_both_ways(sizes: Sequence[int]) -> bool:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from hcasim.ground.errors import CatalogError
 from hcasim.traces.header import Port
 from hcasim.traces.imported import Imported
 from hcasim.traces.printed import UNIT_FACTORS, Figure, Hints, Quantity, agree
 from hcasim.traces.schema import Point
+from hcasim.traces.source import Source
 
 WORKLOADS = ("netpipe", "netpipe_bi", "netpipe_stream")
 """A ping-pong, messages in both directions at once, and in one direction without a reply."""
+_MODEST = 3
+"""Lines of which it is said that they fit nothing."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """A layout of np.out: where bytes, throughput and time stand, and in which units."""
+    """A layout: where bytes, throughput and time stand, in which units, and of how many ways."""
 
     version: str
     columns: int
@@ -26,6 +30,17 @@ class Form:
     rate_unit: str
     time: int
     time_unit: str
+    ways: int = 1
+
+    def fits(self, size: Decimal, rate: Figure, time: Figure) -> bool:
+        """Whether a throughput is that of a size and a time."""
+        least, most = time.between(UNIT_FACTORS[self.time_unit][1])
+        if not most:
+            return False
+        # Bytes in a nanosecond are 1000 times MB/s.
+        moved = size * self.ways * 1000
+        bound = moved / least if least else Decimal("1e30")
+        return agree(rate.between(UNIT_FACTORS[self.rate_unit][1]), (moved / most, bound))
 
 
 @dataclass(frozen=True)
@@ -39,14 +54,23 @@ class Row:
     times: int | None = None
 
 
-def fit_together(size: Decimal, rate: Figure, rate_unit: str, time: Figure, time_unit: str) -> bool:
-    """Whether a throughput is that of a size and a time."""
-    least, most = time.between(UNIT_FACTORS[time_unit][1])
-    if not most:
-        return False
-    # Bytes in a nanosecond are 1000 times MB/s.
-    bound = size * 1000 / least if least else Decimal("1e30")
-    return agree(rate.between(UNIT_FACTORS[rate_unit][1]), (size * 1000 / most, bound))
+def fitting(source: Source, misses: Mapping[Form, Sequence[int]], misfit: str) -> list[Form]:
+    """Return the forms in whose units size, throughput and time of all lines say the same.
+
+    Parameters:
+        source: the file.
+        misses: for each form the lines in which they do not.
+        misfit: which units were tried.
+
+    Raises:
+        CatalogError: the first lines that fit none.
+    """
+    fewest = min(map(len, misses.values()))
+    best = [form for form, lines in misses.items() if len(lines) == fewest]
+    if fewest:
+        reason = f"found a size, a throughput and a time that do not fit together{misfit}"
+        raise CatalogError(source.fault(line, reason) for line in misses[best[0]][:_MODEST])
+    return best
 
 
 def check_repeats(found: Imported, rows: Sequence[Row]) -> None:

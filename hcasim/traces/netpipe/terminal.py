@@ -10,7 +10,7 @@ from itertools import pairwise
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import shown
 from hcasim.traces.imported import Imported
-from hcasim.traces.netpipe.rows import Form, Row, add, check_repeats, fit_together
+from hcasim.traces.netpipe.rows import Form, Row, add, check_repeats, fitting
 from hcasim.traces.printed import Hints, Unreadable, count, figure, is_row
 from hcasim.traces.source import CUT, Source
 
@@ -29,12 +29,15 @@ _MODES = (
     (re.compile(r"both directions|bidirectional mode", re.IGNORECASE), "netpipe_bi"),
 )
 _INVALIDATED = re.compile(r"without cache effects|different memory buffer each time", re.IGNORECASE)
-_FORMS = (Form("3", 3, 0, 1, "Mibit/s", 2, "us"), Form("4", 5, 0, 1, "Mbit/s", 4, "us"))
+_FORMS = tuple(
+    Form(version, 3, 0, 1, unit, 2, "us", ways)
+    for version, unit in (("3", "Mibit/s"), ("4", "Mbit/s"))
+    for ways in (1, 2)
+)
 _ROUNDED = (
     "found the terminal output of NetPIPE 5, rounded to three decimals of changing units; "
     "import its np.out"
 )
-_MODEST = 3
 
 
 def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints) -> None:
@@ -58,7 +61,7 @@ def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hint
         if line.lstrip().startswith("#"):
             continue
         if match and match["size_unit"] != "bytes":
-            raise CatalogError([source.fault(number, _ROUNDED)])
+            raise source.refusal(number, _ROUNDED)
         if not match and _INVALIDATED.search(line):
             options["invalidate"] = True
             continue
@@ -83,9 +86,9 @@ def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hint
     _note_gaps(found, numbered)
     if not rows:
         raise CatalogError([f"{source.name}: found no whole result"])
-    form, ways = _terminal_form(source, rows, workload, hints.unit)
+    form = _terminal_form(source, rows, workload, hints.unit)
     found.version = form.version
-    if ways == 2:
+    if form.ways == 2:
         workload = "netpipe_bi"
     add(found, rows, form, workload or "netpipe", options, hints)
 
@@ -104,44 +107,24 @@ def _terminal_row(number: int, line: str, match: re.Match[str]) -> Row:
     return Row(number, size, rate, time, times)
 
 
-def _terminal_form(
-    source: Source, rows: Sequence[Row], workload: str, unit: str
-) -> tuple[Form, int]:
+def _terminal_form(source: Source, rows: Sequence[Row], workload: str, unit: str) -> Form:
     """Find the unit of Mbps, and whether both directions are counted."""
-    allowed_ways = (2,) if workload == "netpipe_bi" else (1,) if workload else (1, 2)
-    tried = [
-        (_misses(rows, form, ways), form, ways)
+    ways = (2,) if workload == "netpipe_bi" else (1,) if workload else (1, 2)
+    misses = {
+        form: [row.line for row in rows if not form.fits(Decimal(row.size), row.rate, row.time)]
         for form in _FORMS
-        for ways in allowed_ways
-        if unit in ("", form.rate_unit)
-    ]
-    if not tried:
+        if form.ways in ways and unit in ("", form.rate_unit)
+    }
+    if not misses:
         raise CatalogError([f"--unit: found {unit}, in which no version prints Mbps"])
-    fewest = min(len(misses) for misses, _, _ in tried)
-    fitting = [one for one in tried if len(one[0]) == fewest]
-    if fewest:
-        raise CatalogError(
-            source.fault(line, "found a size, a throughput and a time that do not fit together")
-            for line in fitting[0][0][:_MODEST]
-        )
-    if len(fitting) > 1:
-        reason = (
+    forms = fitting(source, misses, "")
+    if len(forms) > 1:
+        raise source.refusal(
+            rows[0].line,
             "found too few digits to tell the unit and the directions; "
-            "--unit and --workload say them, or np.out"
+            "--unit and --workload say them, or np.out",
         )
-        raise CatalogError([source.fault(rows[0].line, reason)])
-    return fitting[0][1:]
-
-
-def _misses(rows: Sequence[Row], form: Form, ways: int) -> list[int]:
-    """Return the lines whose size, throughput and time do not say the same."""
-    return [
-        row.line
-        for row in rows
-        if not fit_together(
-            Decimal(row.size * ways), row.rate, form.rate_unit, row.time, form.time_unit
-        )
-    ]
+    return forms[0]
 
 
 def _note_gaps(found: Imported, numbered: Sequence[int]) -> None:

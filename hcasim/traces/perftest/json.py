@@ -72,7 +72,7 @@ def read_perftest_json(source: Source, hints: Hints) -> Imported:
         documents, repaired = _documents(source)
     except _Damaged as error:
         cut = f"; {CUT}" if source.is_open(error.line) and CUT not in str(error) else ""
-        raise CatalogError([source.fault(error.line, f"{error}{cut}")]) from None
+        raise source.refusal(error.line, f"{error}{cut}") from None
     if repaired:
         found.note("its JSON was not valid and was read by its lines")
     for line, sections in documents:
