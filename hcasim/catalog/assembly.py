@@ -52,18 +52,14 @@ def gather(
         bed: the testbed.
         groups: its nodes.
         network: how they are connected.
-        adapter: an adapter instead of the usual one of each group that it was measured in, or, if
-            there is none, of each.
+        adapter: an adapter instead of the usual one of each group.
         settings: of which those are used that give an adapter the bus of another.
     """
     testbed, starts = bed.model, starts_of(groups)
     assert isinstance(testbed, Testbed)
     measured = [one for group in groups.values() for one in group.adapters]
     known = list_ids("adapters")
-    wanted: dict[str, str] = {}
-    for name, group in groups.items():
-        other = adapter is not None and (adapter in group.adapters or adapter not in measured)
-        wanted[f"{starts[name]}adapter"] = str(adapter) if other else group.adapter
+    wanted = {f"{starts[name]}adapter": adapter or one.adapter for name, one in groups.items()}
     wanted |= {f"{starts[name]}host": group.host for name, group in groups.items()}
     wanted |= {(f"{name}." if name else "") + "switch": m for name, m in models_of(network).items()}
     wanted |= {f"{start}link": name for name, start in starts.items()}

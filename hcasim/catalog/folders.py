@@ -108,12 +108,17 @@ def _folders(kind: str) -> Iterator[Path]:
         yield root / PLACES[kind]
 
 
+def a_model(kind: str) -> str:
+    """Name one of a kind, such as "an adapter"."""
+    noun = kind.removesuffix("es") if kind == "switches" else kind.removesuffix("s")
+    return f"{'an' if noun[0] == 'a' else 'a'} {noun}"
+
+
 def unknown_id(kind: str, identifier: object) -> str:
     """Say that an id is unknown, which ids are known and where they are looked for."""
     known = list_ids(kind)
-    noun = kind.removesuffix("es") if kind == "switches" else kind.removesuffix("s")
     where = ", ".join(display(folder) for folder in _folders(kind) if folder.is_dir())
     return (
-        f"{where or display(shipped())}: found no {noun} {identifier!r}; "
+        f"{where or display(shipped())}: found no {a_model(kind).split()[1]} {identifier!r}; "
         f"allowed: {one_of(known)}{nearest(str(identifier), known)}"
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.description import Description
-from hcasim.catalog.folders import MODELS, find_file, is_path, list_ids
+from hcasim.catalog.folders import MODELS, a_model, find_file, is_path, list_ids
 from hcasim.catalog.host import Host
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.reader import Reader
@@ -66,7 +67,17 @@ def load(name: str, kind: str | None = None) -> Loaded:
         raise CatalogError(
             [f"kind: found {kind!r}; allowed: {one_of(MODELS)}{nearest(kind, MODELS)}"]
         )
-    return _load(kind, find_file(name, kind), ())
+    file = find_file(name, kind)
+    try:
+        return _load(kind, file, ())
+    except CatalogError:
+        found = kind
+        with suppress(CatalogError):
+            found = _kind_of(file)
+        if found == kind or not is_path(name):
+            raise
+    fault = f"describes {a_model(found)}; {a_model(kind)} is asked for"
+    raise CatalogError([f"{display(file)}: {fault}"])
 
 
 def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
@@ -76,21 +87,10 @@ def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
         above: the files that are based on this one.
     """
     base = read_toml(file).get("based_on")
-    where = f"{display(file)}: based_on: "
     values: Mapping[str, Any] = {}
     inherited: dict[str, Parameter[Value]] = {}
     if base is not None:
-        if not isinstance(base, str):
-            raise CatalogError([f"{where}found {base!r}; allowed: an id or the path of a file"])
-        try:
-            found = find_file(base, kind, file.parent)
-        except CatalogError as error:
-            raise CatalogError([where + fault for fault in error.faults]) from None
-        chain = (*above, file, found)
-        if found in chain[:-1]:
-            names = " -> ".join(one.stem for one in chain[chain.index(found) :])
-            raise CatalogError([f"{where}found a circle: {names}"])
-        loaded = _load(kind, found, chain[:-1])
+        loaded = _load(kind, _find_base(base, kind, file, above), (*above, file))
         values = loaded.values
         inherited = {
             one.path: replace(one, inherited_from=one.inherited_from or loaded.model.id)
@@ -99,6 +99,21 @@ def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
     reader = Reader(kind, CLASSES[kind], file, values, inherited)
     model, values = reader.read()
     return Loaded(kind, file, model, values, tuple(reader.parameters.values()))
+
+
+def _find_base(base: object, kind: str, file: Path, above: tuple[Path, ...]) -> Path:
+    where = f"{display(file)}: based_on: "
+    if not isinstance(base, str):
+        raise CatalogError([f"{where}found {base!r}; allowed: an id or the path of a file"])
+    try:
+        found = find_file(base, kind, file.parent)
+    except CatalogError as error:
+        raise CatalogError([where + fault for fault in error.faults]) from None
+    chain = (*above, file, found)
+    if found in chain[:-1]:
+        names = " -> ".join(one.stem for one in chain[chain.index(found) :])
+        raise CatalogError([f"{where}found a circle: {names}"])
+    return found
 
 
 def find_kind(name: str) -> str:
@@ -114,20 +129,19 @@ def find_kind(name: str) -> str:
     )
 
 
-def _kind_of(file: Path) -> str:
-    """Tell the kind of a file by its folder, by what it is based on, or by its keys."""
-    if file.parent.name in MODELS:
-        return file.parent.name
-    table = read_toml(file)
-    for kind in MODELS:
-        if table.get("based_on") in list_ids(kind):
+def _kind_of(file: Path, above: tuple[Path, ...] = ()) -> str:
+    """Tell the kind of a file by what it is based on, by its keys, or by its folder."""
+    table, folder = read_toml(file), file.parent.name
+    kinds = sorted(MODELS, key=lambda one: one != folder)
+    base = table.get("based_on")
+    for kind in kinds:
+        if base in list_ids(kind):
             return kind
-    if is_path(str(table.get("based_on", ""))):
-        return _kind_of(find_file(table["based_on"], MODELS[0], file.parent))
-    keys = table.keys()
-    own = {kind: keys & CLASSES[kind].model_fields.keys() for kind in MODELS}
-    kind = max(MODELS, key=lambda one: len(own[one]))
-    if own[kind] <= Description.model_fields.keys():
+    if isinstance(base, str) and is_path(base):
+        return _kind_of(_find_base(base, MODELS[0], file, above), (*above, file))
+    own = {kind: table.keys() & CLASSES[kind].model_fields.keys() for kind in kinds}
+    kind = max(kinds, key=lambda one: len(own[one]))
+    if own[kind] <= Description.model_fields.keys() and folder not in MODELS:
         fault = "found no key that tells what it describes; allowed: the keys of one of"
         raise CatalogError([f"{display(file)}: {fault} {one_of(MODELS)}"])
     return kind

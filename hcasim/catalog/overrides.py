@@ -129,6 +129,8 @@ def _unknown(path: str, leaves: Iterable[str], parts: Mapping[str, Part]) -> str
     if path == "mtu":
         return "found no such parameter; the MTU is chosen with --mtu"
     starts = dict.fromkeys((*map(kind_of, parts), *(n.partition(".")[0] for n in parts)))
+    if inner.endswith("count") and (prefix == "nodes" or f"{prefix}.host" in parts):
+        return "found no such parameter; how many nodes there are stands in the testbed's file"
     if prefix not in starts:
         hint = nearest(path, leaves) or nearest(prefix, starts)
         suffix = [leaf for leaf in leaves if leaf.endswith(f".{path}")]

@@ -29,7 +29,7 @@ def resolve(
     testbed_id: str,
     *,
     adapter: str | None = None,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, str | int] | None = None,
     mtu: int | None = None,
     switch: bool = True,
     firmware_mode: str | None = None,
@@ -38,9 +38,9 @@ def resolve(
 
     Parameters:
         testbed_id: a testbed, such as "liu2004", or the path of its file.
-        adapter: an adapter's id or file instead of the testbed's default; it need not be one
-            that was measured there.
-        overrides: what-if settings by path, such as {"adapter.bus.lanes": "4"}.
+        adapter: an adapter's id or file instead of the testbed's default, in every group of
+            nodes; it need not be one that was measured there.
+        overrides: what-if settings by path, such as {"adapter.bus.lanes": 4}, as values or as text.
         mtu: bytes instead of the testbed's.
         switch: False connects two hosts back to back.
         firmware_mode: of the adapter instead of its usual one: "tavor", "mem" or "memfree".
@@ -51,7 +51,10 @@ def resolve(
     Raises:
         CatalogError: with every fault of the request and of the files it uses.
     """
-    settings = dict(overrides or {})
+    settings = {
+        path: str(value).lower() if isinstance(value, bool) else str(value)
+        for path, value in (overrides or {}).items()
+    }
     faults: list[str] = []
     try:
         bed = load(testbed_id, "testbeds")

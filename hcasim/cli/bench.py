@@ -59,7 +59,7 @@ def _metavar(option: Option) -> str | None:
 @click.option(
     "--testbed", required=True, metavar="ID", help="The machine: id, such as liu2004, or file."
 )
-@click.option("--adapter", metavar="ID", help="An adapter instead of the testbed's: id or file.")
+@click.option("--adapter", metavar="ID", help="In every node instead of its own: id or file.")
 @click.option("--firmware-mode", metavar="MODE", help="Of the adapter: tavor, mem or memfree.")
 @click.option(
     "--mtu", metavar="N", help="InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216."

@@ -43,7 +43,8 @@ def read_toml(file: Path) -> dict[str, Any]:
 def no_such_file(file: Path) -> str:
     """Say that a file is missing, and which ones its folder holds."""
     beside = sorted(path.name for path in file.parent.glob("*.toml"))
-    close = nearest(file.name, beside)
+    # The suffix, which all have, would make any of them near.
+    close = nearest(file.stem, (name[:-5] for name in beside)).replace("'?", ".toml'?")
     return f"{display(file)}: no such file; its folder holds {one_of(beside)}{close}"
 
 

@@ -128,11 +128,11 @@ class Benchmark:
 
 def prepare(
     workload: str,
-    testbed: str,
+    testbed: str | Machine,
     *,
     adapter: str | None = None,
     firmware_mode: str | None = None,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, str | int] | None = None,
     mtu: int | None = None,
     switch: bool = True,
     perturbation: int | str | None = None,
@@ -142,10 +142,10 @@ def prepare(
 
     Parameters:
         workload: its name, such as "write_lat".
-        testbed: id of the testbed.
-        adapter: id of an adapter instead of the testbed's default.
+        testbed: its id or file; or a machine, which leaves no choice up to `switch`.
+        adapter: id of an adapter instead of the testbed's default, in every group of nodes.
         firmware_mode: of the adapter instead of its usual one, such as "memfree".
-        overrides: what-if settings by path, such as {"adapter.bus.lanes": "4"}.
+        overrides: what-if settings by path, such as {"adapter.bus.lanes": 4}.
         mtu: in bytes instead of the testbed's.
         switch: False connects two hosts back to back.
         perturbation: for netpipe, also measure sizes by so many bytes below and above each; 3
@@ -165,20 +165,20 @@ def prepare(
     if found is not None:
         faults += add_ladder(found, given, perturbation)
     machine = None
+    chosen: dict[str, Any] = {
+        "adapter": adapter,
+        "overrides": overrides,
+        "mtu": mtu,
+        "switch": switch,
+        "firmware_mode": firmware_mode,
+    }
     try:
-        machine = resolve(
-            testbed,
-            adapter=adapter,
-            overrides=overrides,
-            mtu=mtu,
-            switch=switch,
-            firmware_mode=firmware_mode,
-        )
+        machine = _machine(testbed, chosen)
     except CatalogError as error:
         faults += error.faults
         # The limits of the machine as it is tell more faults in the same run.
         with suppress(CatalogError):
-            machine = resolve(testbed, adapter=adapter)
+            machine = _machine(testbed, {"adapter": adapter})
     if found is not None:
         faults += find_faults(found, machine, given)
     if faults or found is None or machine is None:
@@ -186,9 +186,19 @@ def prepare(
     return [Point(found.name, machine, one) for one in each_point(found, given)]
 
 
+def _machine(testbed: str | Machine, chosen: Mapping[str, Any]) -> Machine:
+    if not isinstance(testbed, Machine):
+        return resolve(testbed, **chosen)
+    beside = [name for name, value in chosen.items() if value not in (None, True, {})]
+    fault = "found beside a machine, which has its own; allowed: as an argument of hcasim.machine"
+    if beside:
+        raise CatalogError(f"{name}: {fault}" for name in beside)
+    return testbed
+
+
 def bench(
     workload: str,
-    testbed: str,
+    testbed: str | Machine,
     *,
     jobs: int | None = 1,
     progress: Progress | None = None,
@@ -198,7 +208,7 @@ def bench(
 
     Parameters:
         workload: its name.
-        testbed: id of the testbed.
+        testbed: its id or file, or a machine that `hcasim.machine` put together.
         jobs: processes to use; all processors if None.
         progress: is told how many points are done.
         request: adapter, firmware_mode, overrides, mtu, switch and the options of the command

@@ -29,7 +29,7 @@ def add_ladder(
     """
     option = Option("", low=0)
     try:
-        around = option.read(perturbation)
+        around = None if perturbation is None else option.read(perturbation)
     except ValueError as error:
         yield f"perturbation: {error}"
         return

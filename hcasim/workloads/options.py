@@ -1,7 +1,8 @@
 """The options of a benchmark in one table, which command line, scenarios, traces and plots read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import index
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 LARGEST = 2**31
@@ -91,20 +92,26 @@ class Option:
         Raises:
             ValueError: a line for each fault of a text.
         """
+        if self.is_flag or self.is_name or self.words:
+            if isinstance(given, bool if self.is_flag else str):
+                return given
+            allowed = "true or false" if self.is_flag else ", ".join(self.words)
+            raise ValueError(f"found {given!r}; allowed: {allowed or 'a group of nodes'}")
         if not self.title:
-            is_text = isinstance(given, str) and not (self.words or self.is_name)
-            return self._number(given) if is_text else given
-        if not isinstance(given, str):
-            return (given,) if isinstance(given, int) else tuple(given)
+            return self._number(given)
+        if isinstance(given, str):
+            items: list[Any] = [part.strip() for part in given.split(",")]
+        else:
+            items = (isinstance(given, Iterable) and list(given)) or [given]
         found: dict[int, None] = {}
         faults: list[str] = []
-        for item in (part.strip() for part in given.split(",")):
+        for item in items:
             try:
                 values = self._range(item)
             except ValueError as error:
                 faults.append(str(error))
                 continue
-            text = item if len(values) == 1 else ""
+            text = str(item) if len(values) == 1 else ""
             ends = dict.fromkeys((values[0], values[-1]))
             faults += filter(None, (self.fault(end, text) for end in ends))
             found.update(dict.fromkeys(values))
@@ -112,8 +119,8 @@ class Option:
             raise ValueError("\n".join(faults))
         return tuple(found)
 
-    def _range(self, item: str) -> Sequence[int]:
-        first, dots, last = item.partition("..")
+    def _range(self, item: Any) -> Sequence[int]:
+        first, dots, last = item.partition("..") if isinstance(item, str) else (item, "", "")
         if not (dots and self.doubling):
             return [self._number(item)]
         low, high = self._number(first), self._number(last)
@@ -122,12 +129,16 @@ class Option:
         powers = (1 << n for n in range(low.bit_length(), high.bit_length()))
         return [low, *(number for number in powers if number < high), high]
 
-    def _number(self, text: str) -> int:
+    def _number(self, given: Any) -> int:
         from hcasim.ground.units import parse_size
 
         try:
-            return parse_size(text) if self.is_size else int(text)
-        except ValueError:
+            if isinstance(given, str):
+                return parse_size(given) if self.is_size else int(given)
+            if not isinstance(given, bool):
+                return index(given)
+            raise TypeError
+        except (ValueError, TypeError):
             allowed = "a size such as 8, 4K or 1M" if self.is_size else "a whole number"
             if self.high and not self.is_size:
                 allowed += f" from {self.allowed}"
@@ -135,7 +146,7 @@ class Option:
                 allowed += (
                     ", or several such as 8,64" + ", or a range such as 4..64" * self.doubling
                 )
-            raise ValueError(f"found {text!r}; allowed: {allowed}") from None
+            raise ValueError(f"found {given!r}; allowed: {allowed}") from None
 
     def label(self, value: int) -> str:
         """Write a value as the papers' axes do: 512, 4K, 1M."""

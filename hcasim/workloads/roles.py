@@ -18,6 +18,11 @@ def clients_and_server(machine: Machine, options: Options) -> list[int]:
     pool = _named(machine, "client", options.client) or range(machine.nodes)
     servers = _named(machine, "server", options.server)
     clients = [node for node in pool if node not in servers[:1]][: options.clients]
+    if servers and not clients:
+        raise ValueError(
+            f"server: found {options.server or 'server'}, which is also the only client; "
+            "allowed: another node"
+        )
     others = (node for node in servers or range(machine.nodes) if node not in clients)
     server = next(others, None)
     if len(clients) < options.clients or server is None:

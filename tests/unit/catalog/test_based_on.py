@@ -112,6 +112,18 @@ def test_a_circle_is_a_fault_that_names_the_chain(write: Write) -> None:
         assert caught.value.faults == ["c.toml: based_on: found a circle: b -> c -> b"]
 
 
+def test_a_circle_of_an_unknown_kind_is_no_other_fault(write: Write) -> None:
+    write("a", 'based_on = "./b.toml"\n')
+    write("b", 'based_on = "./a.toml"\n')
+    for read in (find_kind, lambda name: load(name, "stacks")):
+        with pytest.raises(CatalogError) as caught:
+            read("./a.toml")
+        assert caught.value.faults == ["b.toml: based_on: found a circle: a -> b -> a"]
+    write("c", 'based_on = ["./a.toml"]\n')
+    with pytest.raises(CatalogError, match=r"^c\.toml: found no key that tells"):
+        find_kind("c.toml")
+
+
 def test_a_base_that_is_not_there_is_a_fault_of_the_file(write: Write) -> None:
     write("mine", 'based_on = "mt2520"\n')
     with pytest.raises(CatalogError, match=r"^mine\.toml: based_on: .* did you mean 'mt25208'\?"):

@@ -120,6 +120,30 @@ def test_the_kind_of_a_file_follows_from_its_keys(put: Put, kind: str, identifie
     assert load("some.toml").kind == kind
 
 
+def test_a_file_of_another_kind_says_only_that(put: Put, tmp_path: Path) -> None:
+    put("testbeds", "liu2004", "lab/ring.toml")
+    (tmp_path / "fast.toml").write_text('id = "fast"\ntitle = "x"\nbased_on = "mt25208"\n')
+    with pytest.raises(CatalogError) as caught:
+        resolve("liu2004", adapter="lab/ring.toml")
+    assert caught.value.faults == ["lab/ring.toml: describes a testbed; an adapter is asked for"]
+    with pytest.raises(CatalogError) as caught:
+        resolve("fast.toml")
+    assert caught.value.faults == ["fast.toml: describes an adapter; a testbed is asked for"]
+
+
+def test_the_keys_of_a_file_tell_its_kind_before_its_folder_does(put: Put) -> None:
+    file = put("testbeds", "liu2004", "adapters/lab.toml", host="xeon-e752")
+    assert find_kind("adapters/lab.toml") == "testbeds"
+    with pytest.raises(CatalogError, match=r"nodes\.host: .* did you mean 'xeon-e7520'"):
+        load(str(file), "testbeds")
+
+
+def test_only_a_name_that_is_near_is_suggested_for_a_missing_file(put: Put) -> None:
+    put("adapters", "mt25208", "ft3.toml")
+    with pytest.raises(CatalogError, match=r"its folder holds ft3\.toml$"):
+        load("nothere.toml", "adapters")
+
+
 def test_a_file_of_no_kind_says_so(tmp_path: Path, put: Put) -> None:
     (tmp_path / "x.toml").write_text('id = "x"\ntitle = "x"\nextra = 1\n')
     with pytest.raises(CatalogError, match=r"x\.toml: found no key that tells what it describes"):

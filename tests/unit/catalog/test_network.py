@@ -248,6 +248,15 @@ def test_two_hosts_back_to_back_are_one_of_each_group() -> None:
     assert (machine.switch, machine.nodes) == (None, 2)
 
 
+@pytest.mark.parametrize("adapter", ["mt23108", "mt25208", "mt25218"])
+def test_an_adapter_that_is_asked_for_is_in_every_group(
+    adapter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    machine = resolve("fat-tree-64", adapter=adapter)
+    assert [one.adapter.id for one in machine.groups] == [adapter, adapter]
+
+
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
@@ -256,6 +265,8 @@ def test_two_hosts_back_to_back_are_one_of_each_group() -> None:
         ({"network.levels": "1"}, "nodes: found 64 nodes with 64 adapter ports; allowed: up to 16"),
         ({"trunk.widht": "1"}, "did you mean 'trunk.width'?"),
         ({"storge.adapter.ports": "1"}, "did you mean 'storage.adapter.ports'?"),
+        ({"storage.count": "2"}, "how many nodes there are stands in the testbed's file"),
+        ({"nodes.storage.count": "2"}, "how many nodes there are stands in the testbed's file"),
         ({"storage.adapter.bus.lanes": "1"}, "no parameter of this bus, which is of kind pcix"),
     ],
 )

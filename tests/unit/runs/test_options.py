@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hcasim.catalog import CatalogError, resolve
@@ -10,7 +11,7 @@ from hcasim.runs.options import build_options
 from hcasim.workloads import WORKLOADS
 
 
-def faults_of(workload: str = "window_bw", testbed: str = "liu2004", **request: Any) -> list[str]:
+def faults_of(workload: str = "window_bw", testbed: Any = "liu2004", **request: Any) -> list[str]:
     with pytest.raises(CatalogError) as caught:
         prepare(workload, testbed, **request)
     return caught.value.faults
@@ -45,6 +46,15 @@ def faults_of(workload: str = "window_bw", testbed: str = "liu2004", **request: 
         ),
         ({"page_size": 2048}, "page_size: found 2048; allowed: powers of two from 4096 B"),
         ({"page_size": 12288}, "page_size: found 12288; allowed: powers of two from 4096 B"),
+        ({"size": 8.5}, "size: found 8.5; allowed: a size such as 8, 4K or 1M"),
+        ({"size": [8, None]}, "size: found None; allowed: a size such as 8"),
+        ({"size": []}, "size: found []; allowed: a size such as 8"),
+        ({"qps": True}, "qps: found True; allowed: a whole number"),
+        ({"window": 1.5}, "window: found 1.5; allowed: a whole number"),
+        ({"window": [1]}, "window: found [1]; allowed: a whole number"),
+        ({"explain": "yes"}, "explain: found 'yes'; allowed: true or false"),
+        ({"mode": 3}, "mode: found 3; allowed: single, striping, binding"),
+        ({"client": 3}, "client: found 3; allowed: a group of nodes"),
         ({"depth": 64}, "depth: window_bw has no such option; it has "),
     ],
 )
@@ -53,6 +63,34 @@ def test_an_option_out_of_range_or_in_contradiction_is_named(
 ) -> None:
     (found,) = faults_of(**options)
     assert fault in found
+
+
+@pytest.mark.parametrize("size", [8, "8", [8], ["8"], np.int64(8), np.array([8]), (8, "8")])
+def test_a_number_may_be_of_any_whole_kind(size: Any) -> None:
+    (job,) = prepare("window_bw", "liu2004", size=size)
+    assert (job.options.size, type(job.options.size)) == (8, int)
+
+
+@pytest.mark.parametrize("lanes", [4, "4", np.int32(4)])
+def test_a_setting_may_be_a_value_or_text(lanes: Any) -> None:
+    (job,) = prepare("write_lat", "liu2004", overrides={"adapter.bus.lanes": lanes})
+    assert job.machine == resolve("liu2004", overrides={"adapter.bus.lanes": "4"})
+    (fault,) = faults_of(overrides={"adapter.bus.lanes": 4.5})
+    assert "adapter.bus.lanes: found '4.5'; allowed: " in fault
+    machine = resolve("liu2004", overrides={"adapter.limits.atomics": False})
+    assert machine.overrides == {"adapter.limits.atomics": "false"}
+
+
+def test_a_machine_may_stand_for_a_testbed_and_leaves_no_choice() -> None:
+    machine = resolve("liu2004", adapter="mt23108", mtu=512)
+    (job,) = prepare("write_lat", machine, size=8, overrides={})
+    assert job.machine is machine
+    faults = faults_of("write_lat", machine, adapter="x", mtu=512, switch=False, iters=0)
+    assert [fault.partition(":")[0] for fault in faults] == ["adapter", "mtu", "switch", "iters"]
+    assert faults[0] == (
+        "adapter: found beside a machine, which has its own; "
+        "allowed: as an argument of hcasim.machine"
+    )
 
 
 @pytest.mark.parametrize("options", [{"qps": 65535}, {"window": 65535}, {"warmup": 0}])

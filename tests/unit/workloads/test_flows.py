@@ -126,6 +126,13 @@ def test_roles_are_given_in_order_or_by_group(
         assert clients_and_server(machine, options) == nodes
 
 
+def test_no_node_is_client_and_server_at_once() -> None:
+    options = Options(client="compute[3]", server="compute[3]")
+    fault = r"^server: found compute\[3\], which is also the only client; allowed: another"
+    with pytest.raises(ValueError, match=fault):
+        clients_and_server(resolve("fat-tree-64"), options)
+
+
 def test_there_are_no_more_nodes_than_the_machine_has() -> None:
     machine = resolve("fat-tree-64")
     assert first_nodes(machine, Options(nodes=3)) == [0, 1, 2]
