@@ -104,20 +104,25 @@ def confidence(
     errors = sigmas / scales
     covariance = variance * (response * errors**2) @ response.T
 
-    spread = np.sqrt(np.diag(covariance))
-    product = np.outer(spread, spread)
-    correlation = np.divide(covariance, product, out=np.eye(len(spread)), where=product > 0)
     strongest = np.max(np.abs(response), axis=1, keepdims=True)
     influences = (np.abs(response) >= SHARE * strongest) & (strongest > 0)
     return Confidence(
-        deviations=spread * widths,
-        correlation=correlation,
+        deviations=np.sqrt(np.diag(covariance)) * widths,
+        correlation=correlations(covariance),
         undetermined=undetermined,
         influences=influences,
         inflation=inflation,
         covariance=covariance,
         scale=scale,
     )
+
+
+def correlations(covariance: Array) -> Array:
+    """Return the correlation of each parameter with each; 0 with those that do not move."""
+    spread = np.sqrt(np.diag(covariance))
+    product = np.outer(spread, spread)
+    found: Array = np.divide(covariance, product, out=np.eye(len(spread)), where=product > 0)
+    return found
 
 
 def split(sensitivity: Array) -> tuple[Array, Array]:

@@ -62,13 +62,25 @@ class Estimate:
             return f"{value // 1000} ns"
         return self.parameter.leaf.raw(value)
 
+    @property
+    def raw_interval(self) -> tuple[object, object]:
+        """The interval as a file holds it."""
+        low, high = self.interval
+        return self.raw(low), self.raw(high)
+
+    @property
+    def written(self) -> tuple[str, str]:
+        """Value and interval in the cells of a table."""
+        low, high = self.raw_interval
+        return str(self.raw(self.value)), f"{low} to {high}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the parameter for JSON."""
         one = self.parameter
         return {
             "path": one.path,
             "value": self.raw(self.value),
-            "interval": [self.raw(bound) for bound in self.interval],
+            "interval": list(self.raw_interval),
             "bounds": [self.raw(one.low), self.raw(one.high)],
             "start": self.raw(one.start),
             "also_sets": list(one.paths[1:]),
@@ -95,6 +107,16 @@ class Residual:
         """Relative and signed."""
         published = float(self.observation.published)
         return (self.simulated - published) / published
+
+    @property
+    def deviations(self) -> float:
+        """The error in tolerances."""
+        return self.error / self.observation.tolerance
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """What was published, what is simulated, and the error in the cells of a table."""
+        return self.published, self.written, f"{100 * self.error:+.2f} %"
 
     @property
     def ids(self) -> str:

@@ -39,10 +39,10 @@ class Tie:
         return not self.direction
 
     @property
-    def verdict(self) -> Verdict:
-        """What the data say about the parameter, were it free."""
+    def judgement(self) -> str:
+        """What the data say about the parameter, were it free, in words."""
         partners = tuple(path for path, _ in self.direction if path != self.path)
-        return Verdict(self.separable, partners)
+        return "identified if freed" if self.separable else str(Verdict(False, partners))
 
     @property
     def move(self) -> str:

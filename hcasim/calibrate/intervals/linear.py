@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from hcasim.calibrate.entries import Verdict
+from hcasim.calibrate.intervals.confidence import correlations
 from hcasim.calibrate.intervals.report import FitReport, Local
 from hcasim.calibrate.search.loss import Array, straight_fit
 from hcasim.calibrate.search.parameters import Space, settings
@@ -75,9 +76,7 @@ class Around(Space):
 
 def correlated(report: FitReport, space: Around) -> FitReport:
     """Return a report with correlations over all moves, also those that the data do not notice."""
-    spread = np.sqrt(np.diag(space.spread))
-    product = np.outer(spread, spread)
-    found = np.divide(space.spread, product, out=np.eye(len(spread)), where=product > 0)
+    found = correlations(space.spread)
     paths = [one.path for one in space.free]
     parameters = tuple(
         replace(one, correlation=dict(zip(paths, map(float, row), strict=True)))
@@ -89,12 +88,8 @@ def correlated(report: FitReport, space: Around) -> FitReport:
 def unfinished(report: FitReport) -> FitReport:
     """Return a report of a search that was cut off, which tells nothing of any parameter."""
     nothing = Verdict(False, ended=False)
-    return replace(
-        report,
-        parameters=tuple(
-            replace(one, verdict=nothing, deviation=math.inf) for one in report.parameters
-        ),
-    )
+    found = (replace(one, verdict=nothing, deviation=math.inf) for one in report.parameters)
+    return replace(report, parameters=tuple(found))
 
 
 def with_linear(report: FitReport) -> FitReport:
@@ -147,11 +142,5 @@ def with_ends(
         ends: in base units, by path; what is not in it keeps its own.
         method: what a table says of them, by lines.
     """
-    return replace(
-        report,
-        parameters=tuple(
-            replace(one, ends=ends[one.path]) if one.path in ends else one
-            for one in report.parameters
-        ),
-        method=method,
-    )
+    found = (replace(one, ends=ends.get(one.path, one.ends)) for one in report.parameters)
+    return replace(report, parameters=tuple(found), method=method)

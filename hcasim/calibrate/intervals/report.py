@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from hcasim.calibrate.search.loss import Array, Loss
 from hcasim.calibrate.search.objective import Objective
 from hcasim.catalog import Fit, FittedValue, render_fit
 
+NUMBERS = ("published", "simulated", "error")
 STRONG = 0.9
 """Correlation from which on two parameters are worth a line of their own."""
 METHOD = (
@@ -36,8 +37,8 @@ class Table:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    right: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    right: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,11 @@ class FitReport:
         entries: dict[str, FittedValue] = {}
         for path, entry in self.fit.entries.items():
             one = found[entry.tied_to or path]
-            low, high = one.interval
             changes = {
                 "value": one.raw(one.value),
-                "interval": (one.raw(low), one.raw(high)),
+                "interval": one.raw_interval,
                 "claims": one.claims,
-                "verdict": _freed(ties[path]) if entry.tied_to else one.judgement,
+                "verdict": ties[path].judgement if entry.tied_to else one.judgement,
             }
             entries[path] = entry.model_copy(update=changes)
         return self.fit.model_copy(update={"entries": entries})
@@ -137,52 +137,32 @@ class FitReport:
 
     def tables(self) -> tuple[Table, ...]:
         """Return the parameters, the observations and the correlations as tables."""
-        numbers = tuple(str(n) for n in range(1, len(self.parameters) + 1))
-        parameters = tuple(
-            (
-                number,
-                one.path,
-                str(one.raw(one.value)),
-                " to ".join(str(one.raw(bound)) for bound in one.interval),
-                one.judgement,
-            )
-            for number, one in zip(numbers, self.parameters, strict=True)
-        )
-        observations = tuple(
-            (
-                one.ids,
-                one.observation.statement,
-                one.published,
-                one.written,
-                f"{100 * one.error:+.2f} %",
-            )
-            for one in self.residuals
-        )
-        correlations = tuple(
-            (number, *(f"{r:+.2f}" for r in one.correlation.values()))
-            for number, one in zip(numbers, self.parameters, strict=True)
-        )
+        numbered = [(str(n), one) for n, one in enumerate(self.parameters, start=1)]
+        numbers = ("no", *(number for number, _ in numbered))
         tables = [
             Table(
                 f"Fit of {self.fit.id}",
                 ("no", "parameter", "value", "95 % interval", "verdict"),
-                parameters,
+                [(n, one.path, *one.written, one.judgement) for n, one in numbered],
                 ("no", "value", "95 % interval"),
             ),
             Table(
                 "Observations",
-                ("claim", "statement", "published", "simulated", "error"),
-                observations,
-                ("published", "simulated", "error"),
+                ("claim", "statement", *NUMBERS),
+                [(one.ids, one.observation.statement, *one.cells) for one in self.residuals],
+                NUMBERS,
             ),
             Table(
-                "Correlation of the parameters", ("no", *numbers), correlations, ("no", *numbers)
+                "Correlation of the parameters",
+                numbers,
+                [(n, *(f"{r:+.2f}" for r in one.correlation.values())) for n, one in numbered],
+                numbers,
             ),
         ]
         if self.ties:
-            ties = tuple((tie.path, tie.leader, tie.move) for tie in self.ties)
             columns = ("parameter", "tied to", "what the observations do not notice if it is free")
-            tables.append(Table("Ties, each undone", columns, ties, ()))
+            ties = [(tie.path, tie.leader, tie.move) for tie in self.ties]
+            tables.append(Table("Ties, each undone", columns, ties))
         return tuple(tables)
 
     def closing_lines(self) -> list[str]:
@@ -236,7 +216,3 @@ class FitReport:
             lines += [f"    {tie.path}: {tie.move}" for tie in self.ties]
         strong = list(self._correlated())
         return [*lines, *(["", *strong] if strong else [])]
-
-
-def _freed(tie: Tie) -> str:
-    return "identified if freed" if tie.separable else str(tie.verdict)

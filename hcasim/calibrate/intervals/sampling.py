@@ -107,10 +107,8 @@ def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> S
 class _Mixture:
     """Student's distributions about several middles, all in widths of the bounds.
 
-    Parameters:
-        middles: parts by parameters.
-        roots: of each part the lower triangle whose product with its transpose is the spread.
-        shares: of each part, together 1.
+    Each has a share, together 1, and a root: the lower triangle of the Cholesky factors of its
+    spread.
     """
 
     middles: Array
@@ -119,12 +117,7 @@ class _Mixture:
 
     @classmethod
     def around(cls, space: Around, ends: Array) -> _Mixture:
-        """Return one part about the fit, and others along the ways to where it is known no more.
-
-        Parameters:
-            space: of the fit.
-            ends: of its profiles.
-        """
+        """Return one part about the fit, and others along the ways to the ends of its profiles."""
         # A floor, so that a parameter that the data fix exactly does not make the mixture flat.
         core = WIDER**2 * space.spread + 1e-10 * np.eye(len(space.start))
         middles, spreads = [space.start], [core]
@@ -142,11 +135,9 @@ class _Mixture:
         return cls(np.array(middles), roots, shares)
 
     def and_around(self, places: Array, weights: Array) -> _Mixture:
-        """Return a mixture half of which is around what carries the weight.
+        """Return a mixture half of which is around what carries the weight, together 1.
 
-        Parameters:
-            places: that were drawn before.
-            weights: of each, together 1; if few places carry them, their roots are taken.
+        If few places carry it, the roots of the weights are taken.
         """
         size = places.shape[1]
         for _ in range(HALVINGS):
@@ -187,11 +178,7 @@ class _Mixture:
         return found
 
     def density(self, places: Array) -> Array:
-        """Return the density of what is drawn, up to a factor that is the same for all mixtures.
-
-        Parameters:
-            places: by parameters, within the bounds.
-        """
+        """Return the density of what is drawn, up to a factor that is the same for all mixtures."""
         size = places.shape[1]
         found = np.zeros(len(places))
         for middle, root, share in zip(self.middles, self.roots, self.shares, strict=True):

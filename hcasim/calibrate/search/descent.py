@@ -96,12 +96,7 @@ def searched(
 
 
 class _Places(Space):
-    """The model over places.
-
-    Attributes:
-        best: the cheapest place so far, where a search sets out.
-        errors: its residuals.
-    """
+    """The model over places; `best` is the cheapest so far, where a search sets out."""
 
     def __init__(self, objective: Objective, free: tuple[FreeParameter, ...], how: Search) -> None:
         super().__init__(free)

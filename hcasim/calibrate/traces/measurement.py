@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -81,7 +82,7 @@ def measurement(one: Measured) -> Measurement:
     """
     if one.statistics is not None:
         return _printed(one)
-    pairs = one.histogram or _counted(one.samples)
+    pairs = one.histogram or sorted(Counter(one.samples).items())
     values, counts = zip(*pairs, strict=True)
     low, middle, high = (_quantile(values, counts, part) for part in (0.25, 0.5, 0.75))
     seen = sum(counts)
@@ -126,13 +127,6 @@ def _printed(one: Measured) -> Measurement:
     if seen.deviation is not None and seen.count is not None:
         error = seen.deviation / math.sqrt(seen.count) * (MEDIAN if best == seen.median else 1)
     return Measurement(best, error, _rounding(one.printed, best))
-
-
-def _counted(samples: tuple[float, ...]) -> list[tuple[float, int]]:
-    counts: dict[float, int] = {}
-    for value in sorted(samples):
-        counts[value] = counts.get(value, 0) + 1
-    return list(counts.items())
 
 
 def _quantile(values: tuple[float, ...], counts: tuple[int, ...], part: float) -> float:

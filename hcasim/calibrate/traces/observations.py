@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from hcasim.calibrate.search.observation import Observation, Setup
@@ -97,10 +98,7 @@ def gather(traces: Mapping[str, Trace], base: Base, floor: float = FLOOR) -> Obs
     for reading, several in taken.items():
         together = pooled(several)
         observation = reading.observation(together, floor)
-        identifier, number = observation.id, 1
-        while identifier in found:
-            number += 1
-            identifier = f"{observation.id} #{number}"
+        identifier = unique(observation.id, found)
         found[identifier] = replace(observation, id=identifier)
         measurements[identifier] = together
     notes = []
@@ -112,17 +110,19 @@ def gather(traces: Mapping[str, Trace], base: Base, floor: float = FLOOR) -> Obs
         notes.append(
             f"{sum(repeated)} measurements are repeats: pooled, they count as {len(repeated)}"
         )
-    notes += [
-        f"{name}: {len(trace.failures)} points of it could not be measured"
-        for name, trace in traces.items()
-        if trace.failures
-    ]
-    notes += [
-        f"{name}: was interrupted; what it holds counts"
-        for name, trace in traces.items()
-        if trace.end is None or not trace.end.complete
-    ]
+    for name, trace in traces.items():
+        if trace.failures:
+            notes.append(f"{name}: {len(trace.failures)} points of it could not be measured")
+    for name, trace in traces.items():
+        if trace.end is None or not trace.end.complete:
+            notes.append(f"{name}: was interrupted; what it holds counts")
     return Observations(tuple(found.values()), measurements, floor, tuple(notes))
+
+
+def unique(name: str, taken: Container[str]) -> str:
+    """Return a name that is not taken: the same, or with a number behind it."""
+    numbered = (f"{name} #{number}" for number in count(2))
+    return next(one for one in chain([name], numbered) if one not in taken)
 
 
 @dataclass(frozen=True)

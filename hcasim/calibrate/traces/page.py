@@ -33,11 +33,9 @@ def page(fit: TraceReport) -> str:
     machine = fit.prepared.base.machine
     title = f"{machine.id} with {machine.adapter.id}, fitted to {', '.join(fit.prepared.traces)}"
     parameters, curves, correlations = fit.tables()
-    ended = (
-        "The search ended by itself."
-        if report.converged
-        else "The search did not end by itself: these values are not a fit."
-    )
+    ended = "The search ended by itself."
+    if not report.converged:
+        ended = "The search did not end by itself: these values are not a fit."
     parts = [
         f"<h1>{escape(title)}</h1>",
         f"<p>{ended} Points fitted: {len(report.residuals)}; held out: {len(fit.held)}.</p>",
@@ -100,16 +98,8 @@ def _draw(name: str, points: Sequence[tuple[Residual, Residual | None]]) -> Figu
     sizes = [after.observation.setups[0].options.size for after, _ in points]
     measured = [float(after.observation.published) for after, _ in points]
     reach = [2 * after.observation.reach for after, _ in points]
-    upper.errorbar(
-        sizes,
-        measured,
-        yerr=reach,
-        fmt="o",
-        markersize=4,
-        capsize=3,
-        color="black",
-        label="measured, ± 2 deviations",
-    )
+    style = {"fmt": "o", "markersize": 4, "capsize": 3, "color": "black"}
+    upper.errorbar(sizes, measured, yerr=reach, label="measured, ± 2 deviations", **style)
     upper.plot(sizes, [after.simulated for after, _ in points], color="tab:blue", label="fitted")
     base = [before.simulated for _, before in points if before is not None]
     if len(base) == len(sizes):
@@ -119,7 +109,7 @@ def _draw(name: str, points: Sequence[tuple[Residual, Residual | None]]) -> Figu
     upper.set_title(name, fontsize=10)
     upper.legend(fontsize=8)
     upper.grid(alpha=0.3)
-    parts = [after.error / after.observation.tolerance for after, _ in points]
+    parts = [after.deviations for after, _ in points]
     lower.axhspan(-2, 2, color="tab:gray", alpha=0.2)
     lower.plot(sizes, parts, "o", markersize=4, color="tab:blue")
     lower.set_ylabel("deviations")
@@ -132,14 +122,13 @@ def _draw(name: str, points: Sequence[tuple[Residual, Residual | None]]) -> Figu
 
 def _table(table: Table) -> str:
     marks = [' class="n"' if name in table.right else "" for name in table.columns]
-    head = "".join(f"<th{m}>{escape(c)}</th>" for c, m in zip(table.columns, marks, strict=True))
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{m}>{escape(c)}</td>" for c, m in zip(row, marks, strict=True))
-        + "</tr>\n"
-        for row in table.rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
+
+    def row(kind: str, cells: Sequence[str]) -> str:
+        marked = zip(cells, marks, strict=True)
+        return f"<tr>{''.join(f'<{kind}{m}>{escape(c)}</{kind}>' for c, m in marked)}</tr>"
+
+    body = "".join(f"{row('td', cells)}\n" for cells in table.rows)
+    return f"<table><thead>{row('th', table.columns)}</thead><tbody>\n{body}</tbody></table>"
 
 
 def _items(lines: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -52,13 +52,10 @@ class TraceReport:
         """Return what the file holds."""
         request, machine = self.prepared.request, self.prepared.base.machine
         report = self.report
-        columns = zip(report.parameters, self.samples.values.T, strict=True)
-        samples = {
-            one.path: tuple(
-                one.parameter.clip(one.parameter.snap(float(value))) for value in column
-            )
-            for one, column in columns
-        }
+        samples = {}
+        for one, column in zip(report.parameters, self.samples.values.T, strict=True):
+            free = one.parameter
+            samples[one.path] = tuple(free.clip(free.snap(float(value))) for value in column)
         contents = {
             "id": report.fit.id,
             "title": f"{machine.id} with {machine.adapter.id}, fitted to traces",
@@ -109,47 +106,36 @@ class TraceReport:
         """Return the text of the calibration file."""
         return render_fit(self.calibration(), self._header())
 
+    def _by_role(self) -> Iterator[tuple[str, Residual]]:
+        yield from (("fitted", one) for one in self.report.residuals)
+        yield from (("held out", one) for one in self.held)
+
     def curves(self) -> list[FittedCurve]:
         """Return how well each curve is met."""
         found: dict[tuple[str, str], list[Residual]] = {}
-        for role, part in (("fitted", self.report.residuals), ("held out", self.held)):
-            for one in part:
-                found.setdefault((role, one.observation.curve), []).append(one)
+        for role, one in self._by_role():
+            found.setdefault((role, one.observation.curve), []).append(one)
         return [_curve(name, role, part) for (role, name), part in found.items()]
 
     def tables(self) -> tuple[Table, ...]:
         """Return parameters, curves and correlations as tables."""
         parameters, _, correlations, *_ = self.report.tables()
-        rows = tuple(
-            (
-                one.curve,
-                one.role,
-                str(one.points),
-                f"{one.mean_error_percent:+.2f} %",
-                f"{one.worst_error_percent:+.2f} %",
-                f"{one.rms_deviations:.2f}",
-            )
-            for one in self.curves()
-        )
         columns = ("curve", "role", "points", "mean error", "worst", "in deviations")
+        rows = []
+        for one in self.curves():
+            errors = (f"{e:+.2f} %" for e in (one.mean_error_percent, one.worst_error_percent))
+            rows.append(
+                (one.curve, one.role, str(one.points), *errors, f"{one.rms_deviations:.2f}")
+            )
         return parameters, Table("Curves", columns, rows, columns[2:]), correlations
 
     def points(self) -> Table:
         """Return each point, measured and simulated."""
-        rows = tuple(
-            (
-                one.observation.curve,
-                one.observation.statement,
-                role,
-                one.published,
-                one.written,
-                f"{100 * one.error:+.2f} %",
-                f"{one.error / one.observation.tolerance:+.1f}",
-            )
-            for role, part in (("fitted", self.report.residuals), ("held out", self.held))
-            for one in part
-        )
         columns = ("curve", "point", "role", "measured", "simulated", "error", "in deviations")
+        rows = []
+        for role, one in self._by_role():
+            names = one.observation.curve, one.observation.statement, role
+            rows.append((*names, *one.cells, f"{one.deviations:+.1f}"))
         return Table("Points", columns, rows, columns[3:])
 
     def closing_lines(self) -> list[str]:
@@ -164,12 +150,9 @@ class TraceReport:
             for curve in self.curves()
             if curve.role == "fitted" and curve.rms_deviations > FAR
         ]
-        met = not missed and self.report.inflation <= 1
-        why = (
-            "all curves are met there"
-            if met
-            else ("the model may lack something, or the bounds are too tight")
-        )
+        why = "the model may lack something, or the bounds are too tight"
+        if not missed and self.report.inflation <= 1:
+            why = "all curves are met there"
         lines = []
         for one in self.report.parameters:
             bounds = one.parameter.low, one.parameter.high
@@ -213,7 +196,7 @@ class TraceReport:
 def _curve(name: str, role: str, residuals: Sequence[Residual]) -> FittedCurve:
     """Sum up the points of a curve."""
     errors = [one.error for one in residuals]
-    squares = [(one.error / one.observation.tolerance) ** 2 for one in residuals]
+    squares = [one.deviations**2 for one in residuals]
     return FittedCurve(
         curve=name,
         role=role,

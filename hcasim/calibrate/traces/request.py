@@ -16,7 +16,7 @@ from hcasim.calibrate.search.objective import Budget
 from hcasim.calibrate.search.parameters import free_parameters
 from hcasim.calibrate.traces.freeing import free_fit
 from hcasim.calibrate.traces.mismatch import mismatches
-from hcasim.calibrate.traces.observations import FLOOR, Base, Observations, gather
+from hcasim.calibrate.traces.observations import FLOOR, Base, Observations, gather, unique
 from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, resolve
 from hcasim.ground.errors import display
 from hcasim.ground.printable import printable
@@ -64,15 +64,15 @@ class Request:
     def command(self) -> str:
         """The command line that makes the same file, whatever folder the traces are in."""
         words = ["hcasim", "calibrate", *(one.name for one in self.traces)]
-        words += ["--testbed", self.testbed]
-        words += ["--adapter", self.adapter] if self.adapter else []
-        for path, value in self.settings.items():
-            words += ["--set", f"{path}={value}"]
-        for text in self.free:
-            words += ["--free", text]
-        for name in self.holdout:
-            words += ["--holdout", name]
-        words += ["--mtu", str(self.mtu)] if self.mtu else []
+        many = {
+            "--testbed": (self.testbed,),
+            "--adapter": (self.adapter,) if self.adapter else (),
+            "--set": (f"{path}={value}" for path, value in self.settings.items()),
+            "--free": self.free,
+            "--holdout": self.holdout,
+            "--mtu": (str(self.mtu),) if self.mtu else (),
+        }
+        words += [word for name, values in many.items() for one in values for word in (name, one)]
         words += [] if self.switch else ["--no-switch"]
         if self.budget is not None:
             seconds, count = self.budget.seconds, self.budget.evaluations
@@ -134,7 +134,7 @@ def prepare_fit(request: Request) -> Prepared:
         same = next((name for name, one in traces.items() if one.sha256 == trace.sha256), None)
         if same is not None:
             faults.append(f"{display(file)}: found the same trace as {same}; allowed: once")
-        traces[_unique(printable(file.name), traces)] = trace
+        traces[unique(printable(file.name), traces)] = trace
     faults += _word_faults(request)
     base = fit = None
     try:
@@ -163,7 +163,7 @@ def prepare_fit(request: Request) -> Prepared:
             faults += differ
             faults.append("the traces were taken on another machine; see also --allow-mismatch")
         # Points without an error would be another fault of a floor that is wrong.
-        gathered = gather(traces, base, FLOOR if _floor_fault(request) else request.floor)
+        gathered = gather(traces, base, request.floor if _is_share(request.floor) else FLOOR)
         notes += gathered.notes
         if len(traces) == len(request.traces):
             faults += _holdout_faults(request, gathered)
@@ -205,20 +205,17 @@ def _base(request: Request) -> Base:
 
 
 def _word_faults(request: Request) -> Iterable[str]:
-    for name, word, allowed in (
-        ("loss", request.loss, list(LOSSES)),
-        ("intervals", request.intervals, list(KINDS)),
-    ):
+    words = {"loss": (request.loss, list(LOSSES)), "intervals": (request.intervals, list(KINDS))}
+    for name, (word, allowed) in words.items():
         if word not in allowed:
             yield f"--{name}: found {word!r}; allowed: {one_of(allowed)}{nearest(word, allowed)}"
-    yield from filter(None, [_floor_fault(request)])
+    if not _is_share(request.floor):
+        yield f"--floor: found {100 * request.floor:g}; allowed: percent from 0 to 100"
 
 
-def _floor_fault(request: Request) -> str | None:
+def _is_share(floor: float) -> bool:
     # That also refuses what is no number.
-    if 0 <= request.floor <= 1:
-        return None
-    return f"--floor: found {100 * request.floor:g}; allowed: percent from 0 to 100"
+    return 0 <= floor <= 1
 
 
 def _holdout_faults(request: Request, gathered: Observations) -> Iterable[str]:
@@ -236,11 +233,3 @@ def _holdout_faults(request: Request, gathered: Observations) -> Iterable[str]:
         if one.error is None or not one.error > 0:
             yield f"{one.id}: its error is not known; allowed: a --floor above 0"
             break
-
-
-def _unique(name: str, taken: Iterable[str]) -> str:
-    known, number, found = set(taken), 1, name
-    while found in known:
-        number += 1
-        found = f"{name} #{number}"
-    return found

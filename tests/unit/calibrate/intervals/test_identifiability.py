@@ -67,8 +67,8 @@ def test_a_needed_tie_shows_the_move_that_goes_unnoticed(
     assert not tie.separable
     assert [path for path, _ in tie.direction] == [RECEIVE, SEND]
     assert [part for _, part in tie.direction] == pytest.approx([1, -1])
-    assert str(tie.verdict) == f"only in combination with {SEND}"
-    assert report.result.entries[RECEIVE].verdict == str(tie.verdict)
+    assert tie.judgement == f"only in combination with {SEND}"
+    assert report.result.entries[RECEIVE].verdict == tie.judgement
     assert report[SEND].judgement == "identified, given its ties"
 
 

@@ -71,7 +71,7 @@ def test_the_tables_hold_parameters_observations_correlations_and_ties(
     )
     assert observations.rows[0][2:] == ("2.6 ± 0.05 us", "2.600 us", "+0.00 %")
     assert correlations.rows[0] == ("1", "+1.00", "-0.71")
-    assert ties.rows == ((RECEIVE, SEND, f"+1.00 {RECEIVE}, -1.00 {SEND}"),)
+    assert ties.rows == [(RECEIVE, SEND, f"+1.00 {RECEIVE}, -1.00 {SEND}")]
     for table in report.tables():
         assert set(table.right) <= set(table.columns)
         assert all(len(row) == len(table.columns) for row in table.rows)
