@@ -90,17 +90,24 @@ def print_benchmark(result: Benchmark, form: str) -> None:
 
 def _print_text(result: Benchmark) -> None:
     from hcasim.ground.quantities import title, written
+    from hcasim.workloads import WORKLOADS
 
     machine, axes, fields = result.machine, result.axes, result.fields
     what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
+    ends = [name for name in result.curve.rows[-1] if name.endswith(("_min_MBps", "_max_MBps"))]
+    fields = (*fields, *ends)
     columns = (*(axis.title for axis in axes), *(title(name) for name in fields))
     rows = (
-        (*(axis.label(row[axis.name]) for axis in axes), *(written(row[n]) for n in fields))
+        (
+            *(axis.label(row[axis.name]) for axis in axes),
+            *(written(row[name]) if name in row else "" for name in fields),
+        )
         for row in result.curve.rows
     )
     modes = [p for p in machine.parameters if p.path.endswith("adapter.firmware_mode")]
     loud = {mode.value for mode in modes if mode.value != "tavor" or mode.evidence == "assumed"}
-    adapters = [one.adapter for one in machine.groups]
+    taking = WORKLOADS[result.workload].nodes(machine, result.options)
+    adapters = [machine.place(node)[0].adapter for node in taking]
     adapter = " and ".join(
         dict.fromkeys(
             f"{one.id} ({one.firmware_mode})" if one.firmware_mode in loud else one.id

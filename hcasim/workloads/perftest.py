@@ -11,7 +11,7 @@ receives share a queue here.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from math import lcm
+from math import inf, lcm
 from statistics import fmean
 from typing import Any
 
@@ -45,6 +45,9 @@ ENOUGH_LAPS = 16
 ERROR = 1e-3
 UNEQUAL = 1e-3
 """Relative difference of the paces of two directions that are still in step."""
+MOST = 60_000
+"""Packets with data of which the pace is taken at the latest, after a quarter as many."""
+SLICE_PS = 10_000_000
 
 _PAGE = 4096
 _ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
@@ -61,7 +64,6 @@ class Side:
     """One process: it sends, or receives, or both.
 
     Args:
-        sim: the simulator.
         cluster: where it runs.
         node: its number there.
         options: of the test.
@@ -79,7 +81,6 @@ class Side:
 
     def __init__(
         self,
-        sim: Simulator,
         cluster: Cluster,
         node: int,
         options: Options,
@@ -89,7 +90,7 @@ class Side:
         lap: int,
         cold: int,
     ) -> None:
-        self.sim = sim
+        sim = self.sim = cluster.sim
         self.options = options
         self.opcode = opcode
         self.lap = lap
@@ -217,12 +218,93 @@ class Side:
         return self.options.iters * self.options.qps / (took_ps / 1e12)
 
 
+def join(
+    cluster: Cluster,
+    nodes: tuple[int, int],
+    options: Options,
+    opcode: WROpcode,
+    both_ways: bool = False,
+    lap: int = 1,
+    cold: int = 0,
+) -> list[Side]:
+    """Two sides that are connected, the one that sends in any case first."""
+    sent = opcode is WROpcode.SEND
+    ways = ((True, sent and both_ways), (both_ways, sent))
+    a, b = sides = [
+        Side(cluster, node, options, opcode, *way, lap, cold)
+        for node, way in zip(nodes, ways, strict=True)
+    ]
+    a.connect(b)
+    b.connect(a)
+    b.may_send = not sent
+    return sides
+
+
+def start(sim: Simulator, sides: list[Side]) -> Event:
+    """Fill the receive queues, then let all run; return the event of their end."""
+    for side in sides:
+        sim.run(until=sim.process(side.prepare()))
+    sim.run()
+    return sim.all_of([sim.process(side.run()) for side in sides])
+
+
+class Window:
+    """What each node sends or reads in a part of a run, looked at every so often.
+
+    Args:
+        cluster: the nodes.
+        verb: how messages travel.
+        size: bytes to time; a quarter as many go before.
+
+    Attributes:
+        begun, over: events of its two ends.
+    """
+
+    def __init__(self, cluster: Cluster, verb: Verb, size: int) -> None:
+        self.sim = cluster.sim
+        self._ports = [node.adapter.ports for node in cluster.nodes]
+        self._reads = verb == "read"
+        self._ends = self.begun, self.over = self.sim.event(), self.sim.event()
+        self._limits = size // 4, size + size // 4
+        self._seen: list[tuple[int, list[int]]] = []
+        self.sim.call_after(SLICE_PS, self._look)
+
+    def _look(self) -> None:
+        moved = [
+            sum(p.payload_received if self._reads else p.transmitter.payload_bytes for p in ports)
+            for ports in self._ports
+        ]
+        number = len(self._seen)
+        if sum(moved) > self._limits[number]:
+            self._seen.append((self.sim.now, moved))
+            self._ends[number].succeed()
+        # Where nothing else is to come, nobody waits in vain.
+        if not self.over.triggered and self.sim.peek() < inf:
+            self.sim.call_after(SLICE_PS, self._look)
+
+    def rates(self) -> list[float]:
+        """Bytes a second of each node."""
+        (begin, before), (end, after) = self._seen
+        return [(b - a) / (end - begin) * 1e12 for a, b in zip(before, after, strict=True)]
+
+
+def in_columns(options: Options, rate: float) -> dict[str, Any]:
+    """A row, from bytes a second."""
+    return {
+        "size": options.size,
+        "qps": options.qps,
+        "bandwidth_MBps": rate / 1e6,
+        "rate_Mps": rate / options.size / 1e6,
+    }
+
+
 class Stream:
     """A test: two sides, and when enough of it is known to leave out the rest.
 
     Once the laps of all who send repeat themselves, as many repetitions as there is time for are
     left out: the run ends as the whole one does. If even what is in flight is many packets, it
-    ends at once, because one message is then like the next.
+    ends at once, because one message is then like the next. If nothing repeats itself for long,
+    the pace of MOST packets stands for that of all.
 
     Args:
         sim: the simulator.
@@ -243,23 +325,19 @@ class Stream:
         opcode = OPCODES[verb]
         self.sim = sim
         self.options = options
+        self.verb: Verb = verb
         self.cluster = Cluster(sim, machine, clients_and_server(machine, options))
-        packets = self.cluster.nodes[0].adapter.packets(opcode.value, options.size)
+        self.packets = self.cluster.nodes[0].adapter.packets(opcode.value, options.size)
+        packets = self.packets * options.qps
         every, depth = moderation(options), min(options.tx_depth, options.iters)
         lap = every * -(-PACKETS // (every * packets))
-        self.ends_at_once = depth * options.qps * packets > MANY
+        self.ends_at_once = depth * packets > MANY
         # Each entry of each queue has been used once, its page being translated for the first time.
-        sent = opcode is WROpcode.SEND
-        entries = depth + RX_DEPTH * sent
-        cold = min(entries, MANY // (packets * options.qps)) // lap + 2
-        ways = ((True, sent and both_ways), (both_ways, sent))
-        self.sides = a, b = [
-            Side(sim, self.cluster, node, options, opcode, *way, lap, cold)
-            for node, way in enumerate(ways)
-        ]
-        a.connect(b)
-        b.connect(a)
-        b.may_send = not sent
+        entries = depth + RX_DEPTH * (opcode is WROpcode.SEND)
+        cold = min(entries, MANY // packets) // lap + 2
+        self.sides = join(self.cluster, (0, 1), options, opcode, both_ways, lap, cold)
+        # Of few packets, what is posted ahead counts too: at the end no more is posted.
+        self.counts_ahead = opcode is not WROpcode.SEND or RX_DEPTH * packets <= MANY
         self.senders = [side for side in self.sides if side.sends]
         self.enough = sim.event()
         self.usage = Utilisation(self.cluster)
@@ -269,21 +347,19 @@ class Stream:
     def run(self) -> Result:
         """Run it, and return what it measures."""
         sim, options = self.sim, self.options
-        for side in self.sides:
-            sim.run(until=sim.process(side.prepare()))
-        sim.run()
+        whole = start(sim, self.sides)
         self.usage.mark()
-        whole = sim.all_of([sim.process(side.run()) for side in self.sides])
-        sim.run(until=sim.any_of([whole, self.enough]))
-        per_second = sum(side.per_second for side in self.senders)
-        row = {
-            "size": options.size,
-            "qps": options.qps,
-            "bandwidth_MBps": per_second * options.size / 1e6,
-            "rate_Mps": per_second / 1e6,
-        }
+        ends = [whole, self.enough]
+        if not options.exact:
+            window = Window(self.cluster, self.verb, MOST * options.size // self.packets)
+            ends.append(window.over)
+        sim.run(until=sim.any_of(ends))
+        if not options.exact and window.over.triggered:
+            rate = sum(window.rates())
+        else:
+            rate = sum(side.per_second for side in self.senders) * options.size
         explained = self.usage.report() if options.explain else {}
-        return Result(row, self.cluster.counters(), explained)
+        return Result(in_columns(options, rate), self.cluster.counters(), explained)
 
     def _lapped(self) -> None:
         patterns = [side.pattern_ps for side in self.senders]
@@ -300,7 +376,9 @@ class Stream:
             return
         # Means of what does not repeat may be taken of any number of laps.
         together = lcm(*(len(p) if len(p) < ENOUGH_LAPS else 1 for p in patterns))
-        ahead = max(max(*side.sent, *side.awaited) for side in self.sides)
+        counted = self.counts_ahead
+        # One more at least, for which who receives may be waiting.
+        ahead = max(max(side.sent + side.awaited * counted) for side in self.sides) + (not counted)
         laps = (self.options.iters - ahead) // (self.senders[0].lap * together) * together
         for side in self.sides:
             side.iters -= laps * side.lap

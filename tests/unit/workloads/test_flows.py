@@ -6,7 +6,7 @@ from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.catalog.network import FatTree, Ring
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.workloads import Options
+from hcasim.workloads import Options, flows
 from hcasim.workloads.flows import measure
 from hcasim.workloads.options import Verb
 from hcasim.workloads.roles import clients_and_server, first_nodes
@@ -22,7 +22,7 @@ def tree(oversubscription: int, link: dict[str, str] | None = None, **trunk: obj
 
 
 def rates(machine: Machine, pairs: list[tuple[int, int]], verb: Verb = "write") -> list[float]:
-    """MB/s of flows from node to node, all at once."""
+    """Bytes a second of flows from node to node, all at once, each of another source."""
     nodes = sorted({node for pair in pairs for node in pair})
     places = [(nodes.index(source), nodes.index(target)) for source, target in pairs]
     return measure(Cluster(Simulator(), machine, nodes), OPTIONS, verb, places)[0]
@@ -76,6 +76,19 @@ def test_into_one_node_of_one_switch_all_have_the_same_share() -> None:
     found = rates(tree(1), [(1, 0), (2, 0), (3, 0)])
     assert max(found) == pytest.approx(min(found), rel=0.01)
     assert sum(found) == pytest.approx(alone(tree(1)), rel=0.01)
+
+
+def test_more_flows_take_no_more_packets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flows, "PACKETS", 2000)
+    machine, options = tree(4), Options(size=4096, iters=5000, tx_depth=16)
+    together = []
+    for count in (4, 8):
+        cluster = Cluster(Simulator(), machine, count + 1)
+        pairs = [(n, count) for n in range(count)]
+        together.append(sum(measure(cluster, options, "write", pairs)[0]))
+        # Those with data, and an acknowledgement of each.
+        assert cluster.counters()["port_xmit_packets"] < 2 * 1.5 * 2000
+    assert together[1] == pytest.approx(together[0], rel=0.02)
 
 
 def test_only_what_packets_pass_is_built() -> None:

@@ -41,6 +41,33 @@ def test_many_packets_in_flight_are_not_waited_for() -> None:
     assert short.counters["port_xmit_data"] < 0.2 * full.counters["port_xmit_data"]
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "most"),
+    [
+        ("send_bw", {"size": 1 << 18, "tx_depth": 1}, 5_000),
+        ("write_bw", {"size": 64, "qps": 256, "tx_depth": 1}, 5_000),
+        ("write_bw", {"size": 4096, "qps": 64}, 6_000),
+    ],
+    ids=["receives ahead", "many queue pairs in turn", "no repetition"],
+)
+def test_packets_that_are_run_are_few_whatever_the_depth_and_the_queue_pairs(
+    monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any], most: int
+) -> None:
+    monkeypatch.setattr(perftest, "MOST", 2000)
+    point = run(name, machine(), iters=1000, **options)
+    assert point.counters["port_xmit_packets"] < most
+
+
+def test_the_pace_of_many_packets_stands_for_that_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"size": 64, "iters": 1500, "qps": 3, "tx_depth": 32, "cq_mod": 16}
+    full = run("write_bw", machine(), exact=True, **options)
+    monkeypatch.setattr(perftest, "MOST", 1500)
+    short = run("write_bw", machine(), **options)
+    # The whole run has its beginning and its end, too.
+    assert short.row["rate_Mps"] == pytest.approx(full.row["rate_Mps"], rel=0.03)
+    assert short.counters["port_xmit_packets"] < 0.6 * full.counters["port_xmit_packets"]
+
+
 def test_queue_pairs_that_gain_on_each_other_run_to_the_end() -> None:
     short, full = (
         run("write_bw", machine(), size=64, iters=1500, qps=3, tx_depth=32, cq_mod=16, exact=exact)
