@@ -78,12 +78,11 @@ def print_benchmark(result: Benchmark, form: str) -> None:
         print_json(result.to_dict())
     elif form == "csv":
         click.echo(to_csv(result.curve.rows), nl=False)
-    elif form == "perftest":
-        click.echo("\n".join(line for rows in _runs(result) for line in _perftest(result, rows)))
+    elif form in ("perftest", "osu"):
+        lines = _perftest if form == "perftest" else _osu
+        click.echo("\n".join(line for rows in _runs(result) for line in lines(result, rows)))
     elif form == "netpipe":
         click.echo("\n".join(terminal_lines(result.curve.rows, result.options.iters)))
-    elif form == "osu":
-        click.echo("\n".join(line for rows in _runs(result) for line in _osu(result, rows)))
     else:
         _print_text(result)
 
@@ -202,13 +201,9 @@ def _print_caches(heading: str, caches: Iterable[Mapping[str, Any]]) -> None:
     columns = ("Cache", "Table in", "Accesses", "Misses", "Hit rate", "Fetch (us)", "Waited (us)")
     rows = [
         (
-            one["name"],
-            one["table"],
-            str(one["accesses"]),
-            str(one["misses"]),
-            f"{100 * one['hit_rate']:.1f} %",
-            f"{one['fetch_us']:.3f}",
-            f"{one['waited_us']:.3f}",
+            *(str(one[name]) for name in ("name", "table", "accesses", "misses")),
+            _share(one, "hit_rate"),
+            *(f"{one[name]:.3f}" for name in ("fetch_us", "waited_us")),
         )
         for one in caches
     ]
@@ -264,11 +259,8 @@ def _perftest(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]
     yield (_LATENCY_HEAD if latency else _BANDWIDTH_HEAD)
     for row in rows:
         # Of a bandwidth, it counts those of all queue pairs.
-        yield (
-            _latency_line(row, options.iters)
-            if latency
-            else _bandwidth_line(row, options.iters * row["qps"])
-        )
+        iters = options.iters if latency else options.iters * row["qps"]
+        yield (_latency_line if latency else _bandwidth_line)(row, iters)
     yield _RULE
 
 
@@ -314,14 +306,8 @@ def _osu(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
     from hcasim import __version__
 
     latency = "latency_us" in result.curve.fields
-    field, title = (
-        ("latency_us", "Latency (us)")
-        if latency
-        else (
-            "bandwidth_MBps",
-            "Bandwidth (MB/s)",
-        )
-    )
+    field = "latency_us" if latency else "bandwidth_MBps"
+    title = "Latency (us)" if latency else "Bandwidth (MB/s)"
     yield f"# hcasim {result.workload} ({result.machine.adapter.id}) v{__version__}"
     for axis in result.axes[1:]:
         yield f"# {axis.title}: {axis.label(rows[0][axis.name])}"

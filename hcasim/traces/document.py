@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -124,36 +125,31 @@ def _records(where: str, text: str) -> tuple[dict[int, Record], list[str]]:
                 faults[-1] += "; what another tool printed becomes a trace by `hcasim import`"
                 return {}, faults
             continue
-        if _HALF.search(line) and not _is_text(table):
-            faults.append(f"{where}:{number}: found half a character (\\ud800 to \\udfff)")
+        wrong = _form_faults(line, table, twice)
+        faults += (f"{where}:{number}: {one}" for one in wrong)
+        if wrong:
             continue
-        if twice:
-            faults += dict.fromkeys(
-                f"{where}:{number}: found the key {shown(key)} twice; allowed: once"
-                for key in twice
-            )
-            continue
-        kind = table.get("record") if isinstance(table, dict) else None
-        if not isinstance(kind, str) or kind not in RECORDS:
-            faults.append(
-                f"{where}:{number}: record: found {kind!r}; allowed: {one_of([*RECORDS])}"
-            )
-            continue
-        if kind == "header" and table.get("schema") != SCHEMA:
-            faults.append(
-                f"{where}:{number}: schema: found {table.get('schema')!r}; allowed: {SCHEMA}"
-            )
-            continue
-        if kind == "header" and table.get("version") != VERSION:
-            faults.append(
-                f"{where}:{number}: version: found {table.get('version')!r}; allowed: {VERSION}"
-            )
-            continue
+        record = RECORDS[table["record"]]
         try:
-            records[number] = RECORDS[kind].model_validate(table)
+            records[number] = record.model_validate(table)
         except ValidationError as error:
-            faults += told(error, [RECORDS[kind]], table, f"{where}:{number}: ")
+            faults += told(error, [record], table, f"{where}:{number}: ")
     return records, faults
+
+
+def _form_faults(line: str, table: Any, twice: list[str]) -> list[str]:
+    """Say why a line of JSON is no record, before its values are looked at."""
+    if _HALF.search(line) and not _is_text(table):
+        return ["found half a character (\\ud800 to \\udfff)"]
+    if twice:
+        return [f"found the key {shown(key)} twice; allowed: once" for key in dict.fromkeys(twice)]
+    kind = table.get("record") if isinstance(table, dict) else None
+    if not isinstance(kind, str) or kind not in RECORDS:
+        return [f"record: found {kind!r}; allowed: {one_of([*RECORDS])}"]
+    for key, allowed in (("schema", SCHEMA), ("version", VERSION)):
+        if kind == "header" and table.get(key) != allowed:
+            return [f"{key}: found {table.get(key)!r}; allowed: {allowed}"]
+    return []
 
 
 def _object(pairs: list[tuple[str, object]], twice: list[str]) -> dict[str, object]:

@@ -13,12 +13,15 @@ from hcasim.traces.document import Trace, parse_trace
 from hcasim.traces.header import Header
 from hcasim.traces.imported import Imported, described
 from hcasim.traces.netpipe.np_out import first_row, read_netpipe
+from hcasim.traces.netpipe.rows import WORKLOADS as NETPIPE_WORKLOADS
 from hcasim.traces.netpipe.terminal import TERMINAL
-from hcasim.traces.osu import table as osu_table
+from hcasim.traces.osu.table import HEAD
 from hcasim.traces.osu.text import read_osu
 from hcasim.traces.osu.titles import TITLE
-from hcasim.traces.perftest import table as perftest_table
+from hcasim.traces.osu.titles import WORKLOADS as OSU_WORKLOADS
 from hcasim.traces.perftest.json import read_perftest_json
+from hcasim.traces.perftest.run import WORKLOADS as PERFTEST_WORKLOADS
+from hcasim.traces.perftest.table import HEAD as PERFTEST_HEAD
 from hcasim.traces.perftest.text import TITLE as PERFTEST_TITLE
 from hcasim.traces.perftest.text import read_perftest
 from hcasim.traces.printed import Hints, is_number, known_word
@@ -39,21 +42,17 @@ _TERMINAL = "NetPIPE's terminal output"
 _MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("probe", re.compile(r'\s*\{.*"record"\s*:.*').match),
     ("perftest-json", re.compile(r'\s*\{?\s*"?(test_info|results)"?\s*:\s*\{').match),
-    (
-        "perftest",
-        lambda line: PERFTEST_TITLE.fullmatch(line) or perftest_table.is_head(line),
-    ),
-    ("osu", lambda line: TITLE.fullmatch(line) or osu_table.is_head(line)),
+    ("perftest", lambda line: PERFTEST_TITLE.fullmatch(line) or PERFTEST_HEAD.fullmatch(line)),
+    ("osu", lambda line: TITLE.fullmatch(line) or HEAD.fullmatch(line)),
     (_TERMINAL, TERMINAL.fullmatch),
 )
-_READERS: dict[str, Callable[[Source, Hints], Imported]] = {
-    "perftest": read_perftest,
-    "perftest-json": read_perftest_json,
-    "osu": read_osu,
-    "netpipe": read_netpipe,
+_READERS: dict[str, tuple[Callable[[Source, Hints], Imported], Sequence[str]]] = {
+    "perftest": (read_perftest, PERFTEST_WORKLOADS),
+    "perftest-json": (read_perftest_json, PERFTEST_WORKLOADS),
+    "osu": (read_osu, OSU_WORKLOADS),
+    "netpipe": (read_netpipe, NETPIPE_WORKLOADS),
 }
-
-
+"""What reads a tool's output, and what the tool can measure."""
 _HINTS_OF = {
     "probe": ("workload", "unit", "cpu_mhz", "device", "transport"),
     "osu": ("unit", "cpu_mhz"),
@@ -86,7 +85,10 @@ def import_trace(source: Source, form: str = "", hints: Hints | None = None) -> 
         raise CatalogError(needless)
     if kind == "probe":
         return _read_probe(source, hints)
-    return _READERS[kind](source, hints).trace()
+    read, workloads = _READERS[kind]
+    if hints.workload and (faults := known_word("--workload", hints.workload, workloads)):
+        raise CatalogError(faults)
+    return read(source, hints).trace()
 
 
 def sniff(source: Source, form: str = "") -> str:
@@ -187,12 +189,8 @@ def merge(traces: Sequence[tuple[str, Trace]]) -> Trace:
         seen.setdefault(digest, other_name)
         faults += _differences(name, first.header, other_name, trace.header)
     if faults:
-        raise CatalogError(
-            [
-                *faults,
-                "a trace is of one adapter; -o FOLDER/ writes one for each file",
-            ]
-        )
+        faults.append("a trace is of one adapter; -o FOLDER/ writes one for each file")
+        raise CatalogError(faults)
     if len(traces) == 1:
         return first
     headers = [trace.header for _, trace in traces]

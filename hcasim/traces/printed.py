@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 
-from hcasim.ground.errors import CatalogError, nearest, one_of
+from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.faults import shown
 from hcasim.traces.header import Device
 from hcasim.traces.schema import UNITS, Measured, Statistics
@@ -166,11 +166,6 @@ def agree(one: tuple[Decimal, Decimal], other: tuple[Decimal, Decimal]) -> bool:
     return one[0] <= other[1] * slack and other[0] <= one[1] * slack
 
 
-def unlike(name: str, found: str, allowed: Sequence[str]) -> Unreadable:
-    """Say that a word is not one of those allowed."""
-    return Unreadable(f"{name}: found {shown(found)}; allowed: {one_of(allowed)}")
-
-
 def converted(number: Figure, unit: str) -> float:
     """Return a printed number in the unit of the trace."""
     return float(number.value * UNIT_FACTORS[unit][1])
@@ -230,16 +225,6 @@ def ordered(figures: Iterable[tuple[str, Figure | None]]) -> None:
                 f"found {low} {least.text} above {high} {most.text}: "
                 "the line is damaged, or its columns are swapped"
             )
-
-
-def check_workload(hints: Hints, allowed: Sequence[str]) -> None:
-    """Refuse a workload that a tool does not have.
-
-    Raises:
-        CatalogError: none of those allowed.
-    """
-    if hints.workload and (faults := known_word("--workload", hints.workload, allowed)):
-        raise CatalogError(faults)
 
 
 def check_title(hints: Hints, workload: str) -> None:

@@ -25,7 +25,6 @@ from hcasim.traces.printed import (
     Figure,
     Hints,
     Unreadable,
-    check_workload,
     count,
     figure,
     is_cut,
@@ -55,7 +54,6 @@ def read_netpipe(source: Source, hints: Hints) -> Imported:
     Raises:
         CatalogError: every line that cannot be read, and why.
     """
-    check_workload(hints, WORKLOADS)
     found = Imported(source, "netpipe")
     lines = [
         (number, line)

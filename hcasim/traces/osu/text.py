@@ -12,14 +12,13 @@ from hcasim.ground.errors import one_of
 from hcasim.ground.faults import shown
 from hcasim.traces.header import Port
 from hcasim.traces.imported import Imported
-from hcasim.traces.osu.table import is_head, quantities, read_columns
+from hcasim.traces.osu.table import HEAD, quantities, read_columns
 from hcasim.traces.osu.titles import ACCELERATED, NAMES, TITLE, WITHOUT_SIZES, WORKLOADS
 from hcasim.traces.printed import (
     Figure,
     Hints,
     Unreadable,
     check_title,
-    check_workload,
     count,
     figure,
     is_cut,
@@ -54,7 +53,6 @@ def read_osu(source: Source, hints: Hints) -> Imported:
     Raises:
         CatalogError: every line that cannot be read, and why.
     """
-    check_workload(hints, WORKLOADS)
     reader = _Reader(source, hints)
     for number, line in enumerate(source.lines, start=1):
         try:
@@ -83,7 +81,7 @@ class _Reader:
         elif self.broken:
             # One fault is enough for a table.
             pass
-        elif is_head(line):
+        elif HEAD.fullmatch(line):
             self.broken = True
             self._head(number, line)
             self.broken = False
@@ -161,11 +159,9 @@ class _Reader:
         if 2 * len(figures) < len(words):
             self.found.passed_over(number, line)
             return
-        self._take(number, words)
+        self._take(self.table, number, words)
 
-    def _take(self, number: int, words: list[str]) -> None:
-        table = self.table
-        assert table is not None
+    def _take(self, table: _Table, number: int, words: list[str]) -> None:
         if len(words) != len(table.columns) + 1:
             raise Unreadable(f"found {len(words)} columns; allowed: {len(table.columns) + 1}")
         size = count(words[0], "Size")

@@ -6,15 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from hcasim.traces.perftest.run import Run
-from hcasim.traces.printed import (
-    Figure,
-    Hints,
-    Quantity,
-    Unreadable,
-    agree,
-    ordered,
-    unlike,
-)
+from hcasim.traces.printed import Figure, Hints, Quantity, Unreadable, agree, ordered
 from hcasim.traces.schema import Measured
 
 _ROUND_TRIP = ("read", "atomic")
@@ -174,14 +166,3 @@ def _fits(cells: Mapping[str, Figure], size: int, unit: str, ways: int) -> bool:
     per_second = cells["BW_average"].between(_PER_SECOND[unit])
     messages = cells["MsgRate"].between(Decimal(1_000_000) * size * ways)
     return agree(per_second, messages)
-
-
-def unit_of(column: str, found: str) -> str:
-    """Return the unit of a column of bandwidths.
-
-    Raises:
-        Unreadable: no unit of perftest.
-    """
-    if found not in BANDWIDTH_UNITS:
-        raise unlike(column, found, list(BANDWIDTH_UNITS))
-    return BANDWIDTH_UNITS[found]

@@ -7,18 +7,18 @@ closing braces. Its bandwidths have no unit; their message rates tell which it i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hcasim.ground.errors import CatalogError, one_of
 from hcasim.ground.faults import shown
 from hcasim.traces.imported import Imported
 from hcasim.traces.perftest.figures import UNITS, bandwidth, fitting_units, latency, says_nothing
-from hcasim.traces.perftest.run import WORKLOADS, Run
+from hcasim.traces.perftest.run import Run
 from hcasim.traces.printed import (
     Hints,
     Unreadable,
     check_title,
-    check_workload,
     count,
     figure,
     known_word,
@@ -63,11 +63,9 @@ def read_perftest_json(source: Source, hints: Hints) -> Imported:
     Raises:
         CatalogError: every place that cannot be read, and why.
     """
-    check_workload(hints, WORKLOADS)
     if hints.unit and (wrong := known_word("--unit", hints.unit, UNITS)):
         raise CatalogError(wrong)
     found = Imported(source, "perftest")
-    faults: list[str] = []
     try:
         documents, repaired = _documents(source)
     except _Damaged as error:
@@ -79,12 +77,8 @@ def read_perftest_json(source: Source, hints: Hints) -> Imported:
         try:
             _read_run(found, line, sections, hints)
         except _Damaged as error:
-            faults.append(source.fault(error.line, error))
-        except Unreadable as error:
-            faults.append(source.fault(line, error))
-    if faults:
-        raise CatalogError(faults)
-    return found
+            found.fault(error.line, error)
+    return found.whole()
 
 
 class _Damaged(Unreadable):
@@ -104,8 +98,8 @@ def _documents(source: Source) -> tuple[list[tuple[int, dict[str, Section]]], bo
     comma = False
     number = 0
     for number, line in enumerate(source.lines, start=1):
-        for brace, quoted, bare, mark, is_quoted in _tokens(number, line):
-            word = quoted or bare.strip()
+        for brace, quoted, bare, mark in list(_tokens(number, line)):
+            word, is_quoted = quoted or (bare or "").strip(), quoted is not None
             if brace == "{":
                 depth += 1
                 if depth == 1:
@@ -151,19 +145,14 @@ def _documents(source: Source) -> tuple[list[tuple[int, dict[str, Section]]], bo
     return documents, repaired
 
 
-def _tokens(number: int, line: str) -> list[tuple[str, str, str, str, bool]]:
-    tokens = []
-    place = 0
-    text = line.rstrip()
+def _tokens(number: int, line: str) -> Iterator[tuple[str | None, ...]]:
+    text, place = line.rstrip(), 0
     while place < len(text):
         match = _TOKEN.match(text, place)
         if not match:
             raise _Damaged(number, f"found {shown(text[place:].strip())}; allowed: NAME: VALUE")
         place = match.end()
-        tokens.append(
-            (match[1] or "", match[2] or "", match[3] or "", match[4] or "", match[2] is not None)
-        )
-    return tokens
+        yield match.groups()
 
 
 def _read_run(found: Imported, line: int, sections: dict[str, Section], hints: Hints) -> None:

@@ -115,22 +115,20 @@ class Run:
     def point_options(self, size: int, iters: int) -> dict[str, bool | int | str]:
         """Return the options of one line as `hcasim bench` names them."""
         options: dict[str, bool | int | str] = {"size": size, "iters": iters}
-        for name, key, usual in (("qps", "Number of qps", 0), ("mtu", "Mtu", 0)):
-            number = self._number(key)
-            if number != usual and not (name == "mtu" and self._speaks_iwarp):
-                options[name] = number
+        numbers = {"qps": "Number of qps", "mtu": "Mtu"}
+        if self.settings.get("Transport type") == "IW":
+            # Its segments follow from Ethernet's frame, not from this MTU.
+            del numbers["mtu"]
         if not self.is_latency:
+            numbers |= {"tx_depth": "TX depth", "cq_mod": "CQ Moderation"}
             # Since 2013 the iterations of all queue pairs are printed as one number.
             if "Transport type" in self.settings:
                 options["iters"] = max(1, iters // max(1, self._number("Number of qps")))
-            for name, key in (("tx_depth", "TX depth"), ("cq_mod", "CQ Moderation")):
-                if self._number(key):
-                    options[name] = self._number(key)
+        options |= {name: found for name, key in numbers.items() if (found := self._number(key))}
         if self.settings.get("Dual-port") == "ON":
             options["ports"] = 2
         if "Max inline data" in self.settings:
-            inline = self._number("Max inline data")
-            options["inline"] = size <= inline
+            options["inline"] = size <= self._number("Max inline data")
         # Another experiment than `hcasim bench` makes: a fit must not take it for the usual one.
         if self.settings.get("Connection type", "RC") != "RC":
             options["connection"] = self.settings["Connection type"]
@@ -143,11 +141,6 @@ class Run:
         if self._number("Post List") > 1:
             options["post_list"] = self._number("Post List")
         return options | self.options
-
-    @property
-    def _speaks_iwarp(self) -> bool:
-        # Its segments follow from Ethernet's frame, not from this MTU.
-        return self.settings.get("Transport type") == "IW"
 
     def _number(self, key: str) -> int:
         match = re.match(r"[0-9]{1,9}", self.settings.get(key, ""), re.ASCII)

@@ -9,23 +9,21 @@ from decimal import Decimal
 
 from hcasim.ground.errors import one_of
 from hcasim.ground.faults import shown
-from hcasim.traces.perftest.figures import unit_of
+from hcasim.traces.perftest.figures import BANDWIDTH_UNITS
 from hcasim.traces.printed import Figure, Hints, Unreadable, agree
 from hcasim.traces.schema import Measured
 
-_HEAD = re.compile(r"\s*#bytes\s.*")
+HEAD = re.compile(r"\s*#bytes\s.*")
+"""The head of a table."""
 _COLUMN = re.compile(
     r"#bytes|#iterations|#sl|tps average|CPU_Util\[%+\]|[0-9.]+% percentile\[\S+\]"
     r"|(?:BW peak|BW average|BW Port[12]|MsgRate Port[12]|MsgRate"
     r"|t_min|t_max|t_typical|t_avg|t_stdev)\s?\[\S+\]"
 )
+_UNITS = {"t_": ["usec"], "9": ["usec"], "MsgRate": ["Mpps"], "BW": [*BANDWIDTH_UNITS]}
+"""Those of a column, by its beginning."""
 _TAIL = 2
 """Longest samples that versions since 2017 leave out of a line and of -H, but not of -U."""
-
-
-def is_head(line: str) -> bool:
-    """Whether a line is the head of a table."""
-    return bool(_HEAD.fullmatch(line))
 
 
 @dataclass
@@ -56,12 +54,11 @@ def read_columns(line: str) -> tuple[list[str], str]:
     for text in _COLUMN.findall(line):
         base, _, bracket = text.partition("[")
         base, unit = base.strip(), bracket.rstrip("]")
-        if base.startswith(("t_", "9")) and unit != "usec":
-            raise Unreadable(f"{base}: found {shown(unit)}; allowed: usec")
-        if base.startswith("MsgRate") and unit != "Mpps":
-            raise Unreadable(f"{base}: found {shown(unit)}; allowed: Mpps")
+        allowed = next((those for start, those in _UNITS.items() if base.startswith(start)), [unit])
+        if unit not in allowed:
+            raise Unreadable(f"{base}: found {shown(unit)}; allowed: {one_of(allowed)}")
         if base.startswith("BW"):
-            units.append(unit_of(base, unit))
+            units.append(BANDWIDTH_UNITS[unit])
         names.append(_name(base))
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice or names[:1] != ["#bytes"] or "#iterations" not in names:

@@ -14,13 +14,12 @@ from hcasim.ground.faults import shown
 from hcasim.traces.imported import Imported
 from hcasim.traces.perftest.figures import bandwidth, latency, says_nothing
 from hcasim.traces.perftest.run import WORKLOADS, Run
-from hcasim.traces.perftest.table import Listing, is_head, read_columns, sampled, times_of
+from hcasim.traces.perftest.table import HEAD, Listing, read_columns, sampled, times_of
 from hcasim.traces.printed import (
     Figure,
     Hints,
     Unreadable,
     check_title,
-    check_workload,
     count,
     figure,
     is_row,
@@ -68,7 +67,6 @@ def read_perftest(source: Source, hints: Hints) -> Imported:
     Raises:
         CatalogError: every line that cannot be read, and why.
     """
-    check_workload(hints, WORKLOADS)
     reader = _Reader(source, hints)
     for number, line in enumerate(source.lines, start=1):
         if hints.partial and source.is_open(number) and not _RULE.fullmatch(line):
@@ -116,7 +114,7 @@ class _Reader:
             )
         elif match := _OTHER_TITLE.fullmatch(line):
             self.untold = f"of {shown(match[1])}, which is not known"
-        elif is_head(line):
+        elif HEAD.fullmatch(line):
             if self.table is None or not self.table.broken:
                 self._begin(number, line)
         elif self.table is not None and self.table.broken:
@@ -128,9 +126,9 @@ class _Reader:
                 self.found.passed_over(number, line)
             self._take_settings(line)
         elif _RULE.fullmatch(line):
-            self._rule()
+            self._rule(self.table)
         else:
-            self._take_row(number, line)
+            self._take_row(self.table, number, line)
 
     def _take_settings(self, line: str) -> None:
         if match := _COMMAND.search(line):
@@ -178,9 +176,7 @@ class _Reader:
             raise Unreadable(f"samples: found {shown(unit)}; allowed: usec or cycles")
         self.table.listings.append(Listing(number, unit))
 
-    def _rule(self) -> None:
-        table = self.table
-        assert table is not None
+    def _rule(self, table: _Table) -> None:
         if table.listings and table.listings[-1].open:
             table.listings[-1].open = False
         elif not table.closed:
@@ -189,9 +185,7 @@ class _Reader:
                 # What went wrong in a run with results is not why the next one has none.
                 self.trouble = ""
 
-    def _take_row(self, number: int, line: str) -> None:
-        table = self.table
-        assert table is not None
+    def _take_row(self, table: _Table, number: int, line: str) -> None:
         listing = table.listings[-1] if table.listings else None
         if listing is not None and listing.open and (match := _LISTED.fullmatch(line)):
             if int(match[1]) != len(listing.values) + 1:
@@ -211,11 +205,9 @@ class _Reader:
             if len(numbers) == len(words) >= 3:
                 raise Unreadable("found a line of figures behind the end of its table")
             return
-        self._take_figures(number, words)
+        self._take_figures(table, number, words)
 
-    def _take_figures(self, number: int, words: list[str]) -> None:
-        table = self.table
-        assert table is not None
+    def _take_figures(self, table: _Table, number: int, words: list[str]) -> None:
         columns = table.columns
         if len(words) == len(columns) + 1 and columns[-1] == "percentile_99.9":
             # Printed for a while in 2017, without meaning.
@@ -240,7 +232,7 @@ class _Reader:
         options = table.run.point_options(size, iters)
         if "#sl" in columns:
             options["sl"] = lane
-        measured = self._measured(cells, size, iters)
+        measured = self._measured(table, cells, size, iters)
         if not measured:
             self.found.note(f"line {number}: a bandwidth of 0 says nothing; passed over")
             return
@@ -248,9 +240,9 @@ class _Reader:
             Point(workload=table.run.workload, options=options, measured=measured)
         )
 
-    def _measured(self, cells: dict[str, Figure], size: int, iters: int) -> tuple[Measured, ...]:
-        table = self.table
-        assert table is not None
+    def _measured(
+        self, table: _Table, cells: dict[str, Figure], size: int, iters: int
+    ) -> tuple[Measured, ...]:
         if not table.run.is_latency:
             return bandwidth(table.run, cells, size, iters, table.unit)
         listings, table.listings = table.listings, []
