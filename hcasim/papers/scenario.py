@@ -29,6 +29,8 @@ class Settings(Entry):
             values = value if isinstance(value, tuple) else (value,)
             if faults := list(filter(None, map(option.fault, values))):
                 raise ValueError("; ".join(faults))
+            if len(set(values)) < len(values):
+                raise ValueError("found a value twice")
         return value
 
     @property
@@ -70,9 +72,6 @@ class Options(Settings):
         if len(self._several) > 1:
             several = one_of(self._several)
             raise ValueError(f"found several values of {several}; allowed: of one, the x axis")
-        for name, values in self._swept.items():
-            if len(set(values)) < len(values):
-                raise ValueError(f"{name}: found a value twice")
         return self
 
     @property
