@@ -154,15 +154,8 @@ def _show_scenario(identifier: str, as_json: bool) -> None:
     )
     click.echo()
     claims: Iterable[tuple[str, ...]] = (
-        (
-            claim.id,
-            found[claim.id].role,
-            claim.system,
-            claim.statement,
-            _published(claim.published),
-            claim.unit,
-        )
-        for claim in scenario.claims
+        (one.id, found[one.id].role, one.system, one.statement, _published(one.published), one.unit)
+        for one in scenario.claims
     )
     print_table("Claims", ("claim", "role", "system", "statement", "published", "unit"), claims)
 

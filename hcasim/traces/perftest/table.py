@@ -113,11 +113,5 @@ def sampled(
     form: dict[str, object] = {"samples": tuple(values)}
     if len(samples) != iters - 1 or (listing.is_sorted and len(samples) > _TAIL):
         form = {"histogram": tuple(sorted(Counter(values).items()))}
-    return Measured.model_validate(
-        {
-            "quantity": printed.quantity,
-            "unit": printed.unit,
-            "printed": printed.printed,
-            **form,
-        }
-    )
+    same = {"quantity": printed.quantity, "unit": printed.unit, "printed": printed.printed}
+    return Measured.model_validate(same | form)
