@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hcasim.catalog import FittedValue, Testbed, list_ids, load, nearest, one_of
@@ -38,10 +38,13 @@ def fit_path(testbed: str, adapter: str, path: str) -> str:
         adapter: id of the adapter.
         path: such as "adapter.send.latency".
     """
-    for start, prefix in prefixes(testbed, adapter):
-        if path.startswith(prefix):
-            return start + path.removeprefix(prefix)
-    return path
+    back = [(prefix, start) for start, prefix in prefixes(testbed, adapter)]
+    return next(iter(renamed(path, back)), path)
+
+
+def renamed(path: str, starts: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a path under each start that takes the place of one that it has."""
+    return [new + path.removeprefix(old) for old, new in starts if path.startswith(old)]
 
 
 def quantity_at(path: str) -> Leaf | str:

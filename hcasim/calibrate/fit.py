@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcasim.calibrate.intervals.confidence import Confidence, confidence
-from hcasim.calibrate.intervals.estimate import Estimate, Residual
+from hcasim.calibrate.intervals.estimate import Estimate, compared
 from hcasim.calibrate.intervals.identifiability import examine_ties, verdicts
 from hcasim.calibrate.intervals.linear import UNNOTICED
 from hcasim.calibrate.intervals.report import FitReport, Local
@@ -79,9 +79,7 @@ def calibrate(
     return FitReport(
         fit=fit,
         parameters=tuple(fitted),
-        residuals=tuple(
-            Residual(one, float(value)) for one, value in zip(kept, simulated, strict=True)
-        ),
+        residuals=compared(kept, simulated),
         ties=tuple(ties),
         cost=search.loss.cost(residuals),
         inflation=found.inflation,

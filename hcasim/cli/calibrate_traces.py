@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hcasim.calibrate.search.objective import Budget
-    from hcasim.calibrate.traces.evaluations import EvaluationCache
     from hcasim.calibrate.traces.request import Prepared
 
 _BUDGET = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s?)")
@@ -30,9 +29,11 @@ def calibrate_traces(
     given: dict[str, Any],
 ) -> None:
     """Fit a machine to traces as the words of the command say."""
+    from hcasim.calibrate.traces.evaluations import EvaluationCache
     from hcasim.calibrate.traces.fit import fit_traces
     from hcasim.calibrate.traces.freeing import RULE
     from hcasim.calibrate.traces.page import page
+    from hcasim.catalog import CatalogError
 
     kept = given["resume"]
     if kept is None and output is not None and not is_device(output):
@@ -41,7 +42,10 @@ def calibrate_traces(
     faults = _clashes(words, {"-o": output, "--report": given["report"], "--resume": kept})
     cache = None
     if kept is not None and not faults:
-        cache = _cache(kept, faults)
+        try:
+            cache = EvaluationCache(kept)
+        except CatalogError as error:
+            faults += error.faults
     for file in filter(None, (output, given["report"], given["resume"])):
         faults += folder_faults(file)
     prepared = _prepared(words, testbed, given, faults)
@@ -92,25 +96,10 @@ def _is_same(one: Path, other: Path) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _cache(kept: Path, faults: list[str]) -> EvaluationCache | None:
-    from hcasim.calibrate.traces.evaluations import EvaluationCache
-    from hcasim.catalog import CatalogError
-
-    try:
-        return EvaluationCache(kept)
-    except CatalogError as error:
-        faults += error.faults
-        return None
-
-
 def _prepared(
     words: tuple[str, ...], testbed: str | None, given: dict[str, Any], faults: list[str]
 ) -> Prepared:
-    """Turn the arguments into a fit, or find every fault.
-
-    Parameters:
-        faults: of the files.
-    """
+    """Turn the arguments into a fit, or say every fault, those of the files with them."""
     from hcasim.calibrate.traces.request import Request, prepare_fit
     from hcasim.catalog import CatalogError, UnitError, parse_size
 

@@ -46,8 +46,7 @@ def calibrated(
     try:
         base = calibration.overrides(testbed, adapter)
         by_hand = _by_hand(given)
-        note_foreign(calibration, testbed, adapter)
-        note_torn(calibration, testbed, adapter, by_hand)
+        note_unused(calibration, testbed, adapter, by_hand)
         _take_base(calibration, testbed, adapter, given)
         if uncertainty is None:
             return base, []
@@ -89,29 +88,22 @@ def _by_hand(given: dict[str, Any]) -> set[str]:
     return {setting.partition("=")[0].strip() for setting in given["settings"]}
 
 
-def note_foreign(calibration: Calibration, testbed: str, adapter: str) -> None:
-    """Say what was fitted and does not belong to a machine."""
-    from hcasim.ground.errors import display
-
-    foreign = calibration.foreign(testbed, adapter)
-    if foreign:
-        file, paths = display(calibration.file), ", ".join(foreign)
-        note(f"{file}: was fitted and is no part of {testbed} with {adapter}: {paths}")
-
-
-def note_torn(
+def note_unused(
     calibration: Calibration, testbed: str, adapter: str, by_hand: Collection[str] = ()
 ) -> None:
-    """Say what is used without that together with which alone it was known."""
+    """Say what was fitted and is no part of a machine, and what is used without its partners."""
     from hcasim.calibrate.entries import fit_path, partners
     from hcasim.ground.errors import display
 
-    foreign = calibration.foreign(testbed, adapter)
+    file, foreign = display(calibration.file), calibration.foreign(testbed, adapter)
+    if foreign:
+        paths = ", ".join(foreign)
+        note(f"{file}: was fitted and is no part of {testbed} with {adapter}: {paths}")
     gone = {*foreign, *(fit_path(testbed, adapter, path) for path in by_hand)}
     for path in (one for one in calibration.entries if one not in gone):
         lost = [one for one in partners(calibration.entries[path].verdict) if one in gone]
         if lost:
-            file, others = display(calibration.file), " and ".join(lost)
+            others = " and ".join(lost)
             note(f"{file}: {path} was known only in combination with {others}, which is not used")
 
 

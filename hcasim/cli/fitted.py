@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -14,21 +14,12 @@ from hcasim.cli.output import note, print_json, print_line, print_table, progres
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hcasim.calibrate.intervals.report import Table
+    from hcasim.calibrate.intervals.report import FitReport
     from hcasim.calibrate.search.objective import Run
+    from hcasim.calibrate.traces.report import TraceReport
 
 
-class _Found(Protocol):
-    """A fit to claims or to traces."""
-
-    @property
-    def converged(self) -> bool: ...
-    def tables(self) -> Sequence[Table]: ...
-    def closing_lines(self) -> Sequence[str]: ...
-    def to_dict(self) -> dict[str, Any]: ...
-
-
-_T = TypeVar("_T", bound=_Found)
+_T = TypeVar("_T", bound="FitReport | TraceReport")
 
 
 def print_fit(

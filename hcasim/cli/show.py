@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.calibrated import note_foreign, note_torn
+from hcasim.cli.calibrated import note_unused
 from hcasim.cli.command import Command, calibration_option
 from hcasim.cli.output import note, print_json, print_table
 
@@ -50,8 +50,7 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
         if calibration is not None:
             used = machine.adapter.id
             settings = calibration.overrides(identifier, used)
-            note_foreign(calibration, identifier, used)
-            note_torn(calibration, identifier, used)
+            note_unused(calibration, identifier, used)
             base = calibration.base() if calibration.is_of(identifier, used) else {}
             machine = resolve(
                 name,

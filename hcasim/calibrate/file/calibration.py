@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hcasim.calibrate.entries import fit_path, leaf_at, prefixes, quantity_at
+from hcasim.calibrate.entries import fit_path, leaf_at, prefixes, quantity_at, renamed
 from hcasim.catalog import CatalogError, Fit, Machine, Parameter, Value, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.errors import display
@@ -35,12 +35,8 @@ class Calibration(Fit):
             assert isinstance(leaf, Leaf)
             value = leaf.read(entry.value) if sample is None else entry.samples[sample]
             values[path] = leaf.format(value)
-        found = {
-            prefix + path.removeprefix(start): text
-            for path, text in values.items()
-            for start, prefix in prefixes(testbed, adapter)
-            if path.startswith(start)
-        }
+        starts = prefixes(testbed, adapter)
+        found = {name: text for path, text in values.items() for name in renamed(path, starts)}
         if not found:
             parts = sorted({".".join(path.split(".")[:2]) for path in values})
             text = f"{display(self.file)}: calibrates {', '.join(parts)}"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hcasim.calibrate.entries import fit_path, leaf_at, prefixes
+from hcasim.calibrate.entries import fit_path, leaf_at, prefixes, renamed
 from hcasim.catalog import CatalogError, Testbed, list_ids, load, nearest, one_of, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.link import mtu_fault
@@ -76,7 +76,7 @@ def machine_faults(where: str, table: Mapping[str, Any], *, whole: bool) -> Iter
 def _contradictions(
     where: str, machine: tuple[str, str], table: Mapping[str, Any]
 ) -> Iterator[str]:
-    parts = dict(prefixes(*machine))
+    starts = prefixes(*machine)
     changed: dict[str, str] = {}
     keys: dict[str, str] = {}
     entries = table["entries"]
@@ -84,16 +84,15 @@ def _contradictions(
     values = [(f"settings.{path}", path, text) for path, text in table.get("settings", {}).items()]
     values += [(f"entries.{path}", path, str(one["value"])) for path, one in fitted.items()]
     for key, path, text in values:
-        part = next((one for one in parts if path.startswith(one)), None)
-        if part is None:
-            allowed = one_of([f"{one}*" for one in parts])
+        names = renamed(path, starts)
+        if not names:
+            allowed = one_of([f"{one}*" for one, _ in starts])
             yield (
                 f"{where}: {key}: no part of {machine[0]} with {machine[1]}, "
                 f"as made says; allowed: {allowed}"
             )
             continue
-        name = parts[part] + path.removeprefix(part)
-        changed[name], keys[name] = text, key
+        changed[names[0]], keys[names[0]] = text, key
     testbed, adapter = machine
     try:
         resolve(

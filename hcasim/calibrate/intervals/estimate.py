@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,3 +151,11 @@ class Residual:
             "error": self.error,
             "tolerance": one.tolerance,
         }
+
+
+def compared(
+    observations: Iterable[Observation], simulated: Iterable[float]
+) -> tuple[Residual, ...]:
+    """Return observations beside what a model gives for each."""
+    pairs = zip(observations, simulated, strict=True)
+    return tuple(Residual(one, float(value)) for one, value in pairs)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hcasim.calibrate.entries import prefixes
+from hcasim.calibrate.entries import prefixes, renamed
 from hcasim.calibrate.search.loss import Array
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.search.parameters import FreeParameter
@@ -181,10 +181,9 @@ class Objective:
         """Return the settings of one machine, which other machines' parameters do not change."""
         known = self._prefixes[setup.testbed, setup.adapter]
         return tuple(
-            (prefix + path.removeprefix(start), self._leaves[path].format(value))
+            (name, self._leaves[path].format(value))
             for path, value in point
-            for start, prefix in known
-            if path.startswith(start)
+            for name in renamed(path, known)
         )
 
     def _job(self, setup: Setup, overrides: tuple[tuple[str, str], ...]) -> Point:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hcasim.calibrate.fit import calibrate
-from hcasim.calibrate.intervals.estimate import Residual
+from hcasim.calibrate.intervals.estimate import compared
 from hcasim.calibrate.intervals.linear import TRIES, unfinished, with_bootstrap, with_linear
 from hcasim.calibrate.intervals.profile import profiled
 from hcasim.calibrate.intervals.report import FitReport
@@ -44,13 +44,7 @@ def fit_traces(prepared: Prepared, run: Run) -> TraceReport:
     if held:
         parameters = [one.parameter for one in report.parameters]
         after = Objective(held, parameters, run).simulated([report.local.point])[0].tolist()
-    return TraceReport(
-        prepared,
-        report,
-        tuple(Residual(one, float(value)) for one, value in zip(seen, before, strict=True)),
-        tuple(Residual(one, float(value)) for one, value in zip(held, after, strict=True)),
-        samples,
-    )
+    return TraceReport(prepared, report, compared(seen, before), compared(held, after), samples)
 
 
 def _searched(

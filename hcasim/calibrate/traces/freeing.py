@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from hcasim.calibrate.entries import fit_path, prefixes, quantity_at
+from hcasim.calibrate.entries import fit_path, prefixes, quantity_at, renamed
 from hcasim.calibrate.search.parameters import FreeParameter, free_parameters
 from hcasim.catalog import CatalogError, Fit, FittedValue, Machine, Parameter, Value, resolve
 from hcasim.catalog.fields import Leaf
@@ -61,14 +61,13 @@ def free_fit(machine: Machine, wanted: Sequence[str], settings: Mapping[str, str
                 low, high = _given(leaf, bounds, partial(_usual, leaf, value, step, fits))
             else:
                 low, high = _usual(leaf, value, step, fits)
+            low, high = step * -(-low // step), step * (high // step)
+            if not low < high:
+                found = f"found {leaf.format(low)} to {leaf.format(high)}"
+                multiples = f", multiples of {step}" if step > (leaf.step or 1) else ""
+                raise UnitError(f"{found}; allowed: a lower and a higher value{multiples}")
         except UnitError as error:
             faults.append(f"{where}: {error}")
-            continue
-        low, high = step * -(-low // step), step * (high // step)
-        if not low < high:
-            found = f"found {leaf.format(low)} to {leaf.format(high)}"
-            multiples = f", multiples of {step}" if step > (leaf.step or 1) else ""
-            faults.append(f"{where}: {found}; allowed: a lower and a higher value{multiples}")
             continue
         start = value if low <= value <= high else step * ((low + high) // (2 * step))
         entries[name] = FittedValue(
@@ -175,13 +174,9 @@ def _bound_faults(
     machine: Machine, free: Iterable[FreeParameter], settings: Mapping[str, str]
 ) -> Iterator[str]:
     """Say what makes the machine contradict itself, before the search finds out."""
-    paths = dict(prefixes(machine.id, machine.adapter.id))
+    starts = prefixes(machine.id, machine.adapter.id)
     for one in free:
-        (path,) = (
-            paths[start] + one.path.removeprefix(start)
-            for start in paths
-            if one.path.startswith(start)
-        )
+        (path,) = renamed(one.path, starts)
         parts = [one.low + one.step, *(one.low + one.width * k / _TRIED for k in range(1, _TRIED))]
         inside = [one.clip(one.snap(value)) for value in parts]
         found: list[str] = []

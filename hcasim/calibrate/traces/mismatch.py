@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hcasim.catalog import (
-    InfinibandLink,
-    IwarpProtocol,
-    Machine,
-    PcieDevice,
-)
+from hcasim.catalog import InfinibandLink, IwarpProtocol, Machine, PcieDevice
 from hcasim.catalog.link import LANES
 from hcasim.traces import Header
 
@@ -42,47 +37,35 @@ def mismatches(header: Header, machine: Machine) -> Iterator[str]:
 
 
 def _rates(header: Header, machine: Machine) -> Iterator[str]:
-    width, speed = header.port.width, header.port.speed
-    link = machine.link
+    width, speed, link = header.port.width, header.port.speed, machine.link
     if isinstance(link, InfinibandLink):
         if width is not None and width != link.width:
-            yield (
-                f"link.width: found {width} lanes; {machine.id} has {link.width}; "
-                f"see --set link.width={width}"
-            )
+            yield _other("link.width", f"{width} lanes", machine.id, link.width, width)
         rate = float(LANES[link.speed].gigabits)
         if speed is not None and abs(speed / rate - 1) > SLACK:
             near = min(LANES, key=lambda name: abs(LANES[name].gigabits - speed))
-            yield (
-                f"link.speed: found {speed:g} Gbit/s a lane; {machine.id} has {link.speed}, "
-                f"which is {rate:g}; see --set link.speed={near}"
-            )
+            own = f"{link.speed}, which is {rate:g}"
+            yield _other("link.speed", f"{speed:g} Gbit/s a lane", machine.id, own, near)
     elif speed is not None:
         total = speed * (width or 1)
         if abs(total / link.gigabits - 1) > SLACK:
-            yield (
-                f"link.gigabits: found {total:g} Gbit/s; {machine.id} has {link.gigabits}; "
-                "see --set link.gigabits"
-            )
+            told = f"found {total:g} Gbit/s; {machine.id} has {link.gigabits}"
+            yield f"link.gigabits: {told}; see --set link.gigabits"
 
 
 def _slots(header: Header, machine: Machine) -> Iterator[str]:
     pci, bus, name = header.pci, machine.adapter.bus, machine.adapter.id
     if pci is None:
         return
-    told = {
-        "generation": pci.generation,
-        "lanes": pci.lanes,
-        "max_payload": pci.max_payload,
-        "max_read_request": pci.max_read_request,
-    }
     if not isinstance(bus, PcieDevice):
         if pci.generation is not None:
             yield f"bus: found PCI Express; {name} has {bus.kind}; see --set adapter.bus.kind=pcie"
         return
-    for key, value in told.items():
-        if value is not None and value != getattr(bus, key):
-            yield (
-                f"adapter.bus.{key}: found {value}; {name} has {getattr(bus, key)}; "
-                f"see --set adapter.bus.{key}={value}"
-            )
+    for key in ("generation", "lanes", "max_payload", "max_read_request"):
+        value, own = getattr(pci, key), getattr(bus, key)
+        if value is not None and value != own:
+            yield _other(f"adapter.bus.{key}", value, name, own, value)
+
+
+def _other(key: str, found: object, owner: str, own: object, wanted: object) -> str:
+    return f"{key}: found {found}; {owner} has {own}; see --set {key}={wanted}"
