@@ -21,11 +21,7 @@ from hcasim.catalog import Fit
 
 
 def calibrate(
-    fit: Fit,
-    observations: Sequence[Observation],
-    *,
-    run: Run = simulate,
-    search: Search = USUAL,
+    fit: Fit, observations: Sequence[Observation], *, run: Run = simulate, search: Search = USUAL
 ) -> FitReport:
     """Fit the free parameters of a fit to published or measured numbers.
 

@@ -11,6 +11,7 @@ from hcasim.cli.calibrate_traces import calibrate_traces
 from hcasim.cli.command import Command, Faults, jobs_option, settings_option
 from hcasim.cli.fitted import folder_faults, print_fit
 
+_FILE = click.Path(path_type=Path, dir_okay=False)
 _FOR_TRACES = (
     *("adapter", "free", "holdout", "settings", "mtu", "no_switch", "budget", "seed"),
     *("intervals", "loss", "floor", "resume", "report", "allow_mismatch"),
@@ -53,23 +54,15 @@ _FOR_TRACES = (
 @click.option("--allow-mismatch", is_flag=True, default=None, help="Fit traces of other hardware.")
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=_FILE,
     metavar="FILE",
     help="Keep what was simulated here (default: beside the output until the fit is done).",
 )
 @click.option(
-    "--report",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.html",
-    help="Also write a page with curves and residuals.",
+    "--report", type=_FILE, metavar="FILE.html", help="Also write a page with curves and residuals."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the fit to this file.",
-)
+@click.option("-o", "--output", type=_FILE, help="Write the fit to this file.")
 @jobs_option
 def command(
     words: tuple[str, ...],

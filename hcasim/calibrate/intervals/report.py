@@ -95,12 +95,6 @@ class FitReport:
         return next(one for one in self.parameters if one.path == path)
 
     @property
-    def explained(self) -> str:
-        """What is known of the errors of the observations."""
-        measured = any(one.observation.error is not None for one in self.residuals)
-        return "their standard deviation" if measured else "the rounding"
-
-    @property
     def result(self) -> Fit:
         """The fit with the new values, as its file will hold them."""
         found = {one.path: one for one in self.parameters}
@@ -169,10 +163,10 @@ class FitReport:
         """Return what the data cannot tell, and a summary."""
         lines = list(self._correlated())
         if self.inflation > 1 and self.converged:
-            lines.append(
-                f"the errors are {self.inflation:.3g} times what {self.explained} explains; "
-                "the intervals are wider by as much"
-            )
+            measured = any(one.observation.error is not None for one in self.residuals)
+            known = "their standard deviation" if measured else "the rounding"
+            wider = f"{self.inflation:.3g} times what {known} explains"
+            lines.append(f"the errors are {wider}; the intervals are wider by as much")
         lines.append(
             f"{len(self.residuals)} observations, {len(self.parameters)} free parameters, "
             f"cost {self.cost:.2g}, {self.evaluations} evaluations"

@@ -134,12 +134,7 @@ def _mixed(free: list[FreeParameter]) -> Iterator[str]:
 
 
 def settings(values: Mapping[str, int], free: tuple[FreeParameter, ...]) -> dict[str, int]:
-    """Return the value of each path, tied ones included.
-
-    Parameters:
-        values: of the free parameters, by path.
-        free: the free parameters.
-    """
+    """Return the value of each path, tied ones included, from those of the free parameters."""
     return {path: values[one.path] for one in free for path in one.paths}
 
 

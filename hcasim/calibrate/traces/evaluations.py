@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +63,9 @@ class EvaluationCache:
             missing = {
                 key: one for key, one in zip(keys, jobs, strict=True) if key not in self._rows
             }
-            names = list(missing)
-            for start in range(0, len(names), BATCH):
-                part = names[start : start + BATCH]
-                rows = run([missing[name] for name in part])
+            left = iter(missing.items())
+            while part := dict(islice(left, BATCH)):
+                rows = run(list(part.values()))
                 self._add({name: dict(row) for name, row in zip(part, rows, strict=True)})
             return [self._rows[key] for key in keys]
 
