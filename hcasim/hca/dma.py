@@ -168,9 +168,8 @@ class DmaEngine:
     ) -> None:
         packet = arrival.packet
         self.scattered += packet.payload
-        landed: Callable[[], None] | None = None
-        if region.watches or self._probe.listeners:
-            landed = lambda: self._landed(packet, region, address)  # noqa: E731
+        watched = region.watches or self._probe.listeners
+        landed = (lambda: self._landed(packet, region, address)) if watched else None
         self._storage(region).write(address, packet.payload, arrival.free, landed)
         then(arrival)
 

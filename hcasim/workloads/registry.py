@@ -104,26 +104,20 @@ _FEW = Options(iters=100, warmup=10)
 _STREAM_FIELDS = ("bandwidth_MBps", "rate_Mps")
 
 
-def _latency(
-    title: str,
-    options: frozenset[str],
-    run: Run,
-    *,
-    defaults: Options = _LAT,
-    round: Round = _queue_pairs,  # noqa: A002
-    queue_pairs: Round = _queue_pairs,
+def _measure(
+    title: str, fields: tuple[str, ...], options: frozenset[str], run: Run, **more: Any
 ) -> Workload:
-    """A benchmark of a time, named as the function that runs it."""
-    return Workload(
-        run.__name__, title, ("latency_us",), options, defaults, run, round, queue_pairs
-    )
+    """A benchmark named as the function that runs it."""
+    return Workload(run.__name__, title, fields, options, run=run, **more)
+
+
+def _latency(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
+    usual = {"defaults": _LAT, "round": _queue_pairs}
+    return _measure(title, ("latency_us",), options, run, **{**usual, **more})
 
 
 def _stream(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
-    """A benchmark of a bandwidth, named as the function that runs it."""
-    return Workload(
-        run.__name__, title, _STREAM_FIELDS, options, **{"defaults": _BW, "run": run, **more}
-    )
+    return _measure(title, _STREAM_FIELDS, options, run, **{"defaults": _BW, **more})
 
 
 _FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod"}
@@ -174,14 +168,13 @@ _ALL = (
         loopback.loopback_lat,
         queue_pairs=_both_ends,
     ),
-    Workload(
-        "netpipe",
+    _measure(
         "NetPIPE ping-pong over its ladder of sizes",
         ("latency_us", "bandwidth_MBps", "throughput_Mbps"),
         _NETPIPE,
-        Options(size=65536, iters=100, warmup=3, verb="send"),
         netpipe.netpipe,
-        pool.rotation,
+        defaults=Options(size=65536, iters=100, warmup=3, verb="send"),
+        round=pool.rotation,
         ladder=True,
     ),
     # perftest's iterations (DEF_ITERS_WB and DEF_ITERS in its perftest_parameters.h).
@@ -218,13 +211,12 @@ _ALL = (
     _stream("DMA reads and writes together, bus alone", _BUS, bus.bw_rdwr),
     _latency("one DMA read, bus alone", _ALONE, bus.lat_rd),
     _latency("a DMA write and a read behind it, bus alone", _ALONE, bus.lat_wrrd),
-    Workload(
-        "reg_mr",
+    _measure(
         "registering memory and deregistering it",
         ("registration_us", "deregistration_us"),
         frozenset({"size", "page_size", "memory", "explain"}),
-        Options(size=65536),
         registration.reg_mr,
+        defaults=Options(size=65536),
     ),
     _stream(
         "copies by processors of one node",

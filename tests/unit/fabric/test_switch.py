@@ -169,7 +169,7 @@ def test_one_stream_does_not_wait_for_another_output() -> None:
     assert [h for _, h, _ in c.arrivals] == [h for _, h, _ in d.arrivals]
 
 
-def test_a_faster_output_does_not_run_dry() -> None:
+def test_a_faster_output_does_not_run_dry(monkeypatch: pytest.MonkeyPatch) -> None:
     sim = Simulator()
     fast = InfinibandLink(
         speed="DDR", width=4, cable_length=5000, propagation=5000, credit_update=1024
@@ -177,7 +177,7 @@ def test_a_faster_output_does_not_run_dry() -> None:
     switch = Switch(sim, description(), "switch", 0, Fabric(sim, Wiring()))
     sent: list[int] = []
     output = switch.routes[1] = switch.add_port(1, fast)
-    output.send = lambda source, packet, ready, left: sent.append(ready)  # type: ignore[method-assign]
+    monkeypatch.setattr(output, "send", lambda source, packet, ready, left: sent.append(ready))
     packet = Packet(Opcode.SEND, 1, 1, 0, 1024)
     switch.inputs[0].buffer = ReceiveBuffer.__new__(ReceiveBuffer)
     slow_time = 2 * output.serialisation(packet)

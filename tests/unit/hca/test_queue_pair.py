@@ -6,9 +6,17 @@ from hypothesis import strategies as st
 
 from hcasim.fabric import Opcode
 from hcasim.hca import CompletionQueue, SendWqe, Status
-from hcasim.hca.queue_pair import PSN_MODULUS, ReliableRequester, ReliableResponder
+from hcasim.hca.queue_pair import (
+    PSN_MODULUS,
+    ReceiveQueue,
+    ReliableRequester,
+    ReliableResponder,
+)
 from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Access, Region
 
+RING = Ring(Region(1, 0, 4096, 4096, Access.LOCAL_WRITE, 4096, 0, on_adapter=False), 0, 64, 8)
+CQ = CompletionQueue(1, 8, RING)
 START = st.sampled_from([0, 5, PSN_MODULUS - 3, PSN_MODULUS - 1])
 REQUESTS = st.lists(
     st.tuples(
@@ -22,8 +30,7 @@ REQUESTS = st.lists(
 
 def requester(start: int, requests: list[tuple[Opcode, int]]) -> ReliableRequester:
     """One that has sent all of these, in packets of 10 bytes."""
-    ring: Ring = None  # type: ignore[assignment]
-    made = ReliableRequester(CompletionQueue(1, 1, ring), ring)
+    made = ReliableRequester(CQ, RING)
     made.next_psn = start
     for number, (opcode, length) in enumerate(requests):
         wqe = SendWqe(opcode, number, length, segment=10)
@@ -93,7 +100,7 @@ def test_a_request_that_failed_before_it_was_sent_has_no_sequence_numbers() -> N
 
 @pytest.mark.parametrize(("packets", "last", "msn"), [(1, False, 0), (1, True, 1), (7, True, 1)])
 def test_the_responder_counts_packets_and_messages(packets: int, last: bool, msn: int) -> None:
-    made = ReliableResponder(None, None)  # type: ignore[arg-type]
+    made = ReliableResponder(CQ, ReceiveQueue(RING))
     made.expected_psn = PSN_MODULUS - 1
     made.accept(packets, last)
     assert (made.expected_psn, made.msn) == (packets - 1, msn)

@@ -1,5 +1,7 @@
 """Many nodes at once get of switches and trunks what arithmetic says."""
 
+from typing import Any
+
 import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
@@ -129,9 +131,9 @@ def test_packets_that_block_each_other_for_good_are_reported() -> None:
     ],
 )
 def test_roles_are_given_in_order_or_by_group(
-    given: dict[str, object], nodes: list[int] | None
+    given: dict[str, Any], nodes: list[int] | None
 ) -> None:
-    machine, options = resolve("fat-tree-64"), Options(**given)  # type: ignore[arg-type]
+    machine, options = resolve("fat-tree-64"), Options(**given)
     if nodes is None:
         with pytest.raises(ValueError, match=r"^clients: found (4|64); allowed: up to (3|63), "):
             clients_and_server(machine, options)
