@@ -228,7 +228,7 @@ def _runs(result: Benchmark) -> Iterator[list[Mapping[str, Any]]]:
 
 
 def _moderation(options: Options, row: Mapping[str, Any]) -> int:
-    from hcasim.workloads.perftest import moderation
+    from hcasim.workloads.perftest.side import moderation
 
     return moderation(replace(options, size=row.get("size", options.size)))
 

@@ -1,4 +1,4 @@
-"""One end of a connection as the latency benchmarks use it."""
+"""One end of a connection as the latency benchmarks use it, and what all use of verbs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import Any
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Context, RecvWR, SendWR, WROpcode
-from hcasim.workloads.options import Options
+from hcasim.workloads.options import Options, Verb
 from hcasim.workloads.turns import draw_turns
 
 ALL_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
 Steps = Generator[Event, Any, None]
+OPCODES: dict[Verb, WROpcode] = {
+    "write": WROpcode.RDMA_WRITE,
+    "send": WROpcode.SEND,
+    "read": WROpcode.RDMA_READ,
+}
 
 
 class End:

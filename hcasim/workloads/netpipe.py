@@ -18,12 +18,11 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import SGE, Context, RecvWR, SendWR
 from hcasim.verbs.memory import Watch
-from hcasim.workloads.end import Steps
+from hcasim.workloads.end import OPCODES, Steps
 from hcasim.workloads.explain import Follower, Utilisation
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.pool import places, rotation, spacing
-from hcasim.workloads.process import OPCODES
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
 

@@ -9,23 +9,23 @@ from typing import Any
 from hcasim.catalog import Machine
 from hcasim.engine import Listener, Simulator
 from hcasim.workloads import (
-    bandwidth,
     bus,
     copying,
-    flows,
     footprint,
     latency,
     loopback,
     netpipe,
-    perftest,
     pool,
     qp_lat,
     registration,
     scatter,
 )
 from hcasim.workloads.options import Options, Verb
+from hcasim.workloads.perftest import flows
+from hcasim.workloads.perftest.stream import Stream
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, first_nodes
+from hcasim.workloads.windows import bandwidth
 
 Run = Callable[[Simulator, Machine, Options], Result]
 Round = Callable[[Options], int]
@@ -127,7 +127,7 @@ def _perftest(name: str, title: str, verb: Verb, iters: int, both_ways: bool = F
     def run(sim: Simulator, machine: Machine, options: Options) -> Result:
         if options.clients > 1:
             return flows.many_to_one(sim, machine, options, verb)
-        return perftest.Stream(sim, machine, options, verb, both_ways).run()
+        return Stream(sim, machine, options, verb, both_ways).run()
 
     understood = _FULL_QUEUES if verb == "read" else _FULL_QUEUES | {"inline"}
     understood = understood if both_ways else understood | {"clients"}

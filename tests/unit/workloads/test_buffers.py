@@ -8,7 +8,7 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import Access, Context
 from hcasim.workloads import Options
-from hcasim.workloads.buffers import FurtherBuffers, enough_buffers
+from hcasim.workloads.windows.buffers import FurtherBuffers, enough_buffers
 from tests.rig import machine, run
 
 TIGHT = {"adapter.mpt.entries": "4", "adapter.mtt.entries": "64"}

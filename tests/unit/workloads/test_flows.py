@@ -8,9 +8,10 @@ from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.catalog.network import FatTree, Ring
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.workloads import Options, flows
-from hcasim.workloads.flows import measure
+from hcasim.workloads import Options
 from hcasim.workloads.options import Verb
+from hcasim.workloads.perftest import flows
+from hcasim.workloads.perftest.flows import measure
 from hcasim.workloads.roles import clients_and_server, first_nodes
 from tests.rig import networked
 

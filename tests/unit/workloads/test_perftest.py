@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from hcasim.engine import Simulator
-from hcasim.workloads import Options, perftest
-from hcasim.workloads.perftest import Side, Stream, moderation
+from hcasim.workloads import Options
+from hcasim.workloads.perftest import side, stream
+from hcasim.workloads.perftest.side import Side, moderation
+from hcasim.workloads.perftest.stream import Stream
 from tests.rig import machine, run
 
 
@@ -53,7 +55,7 @@ def test_many_packets_in_flight_are_not_waited_for() -> None:
 def test_packets_that_are_run_are_few_whatever_the_depth_and_the_queue_pairs(
     monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any], most: int
 ) -> None:
-    monkeypatch.setattr(perftest, "MOST", 2000)
+    monkeypatch.setattr(stream, "MOST", 2000)
     point = run(name, machine(), iters=1000, **options)
     assert point.counters["port_xmit_packets"] < most
 
@@ -61,7 +63,7 @@ def test_packets_that_are_run_are_few_whatever_the_depth_and_the_queue_pairs(
 def test_the_pace_of_many_packets_stands_for_that_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"size": 64, "iters": 1500, "qps": 3, "tx_depth": 32, "cq_mod": 16}
     full = run("write_bw", machine(), exact=True, **options)
-    monkeypatch.setattr(perftest, "MOST", 1500)
+    monkeypatch.setattr(stream, "MOST", 1500)
     short = run("write_bw", machine(), **options)
     # The whole run has its beginning and its end, too.
     assert short.row["rate_Mps"] == pytest.approx(full.row["rate_Mps"], rel=0.03)
@@ -107,7 +109,7 @@ class Watched(Side):
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, verb: Any, **options: Any) -> Stream:
-    monkeypatch.setattr(perftest, "Side", Watched)
+    monkeypatch.setattr(side, "Side", Watched)
     test = Stream(Simulator(), machine(), Options(exact=True, **options), verb, both_ways=False)
     test.run()
     return test

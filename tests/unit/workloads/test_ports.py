@@ -7,7 +7,8 @@ import pytest
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
-from hcasim.workloads import Options, bandwidth
+from hcasim.workloads import Options
+from hcasim.workloads.windows import bandwidth
 from tests.rig import machine
 
 

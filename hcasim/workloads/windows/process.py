@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from math import gcd
 from statistics import fmean
-from typing import Any
 
 from hcasim.cluster import Cluster
-from hcasim.engine import Event, Simulator
+from hcasim.engine import Simulator
 from hcasim.verbs import MR, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
-from hcasim.workloads.buffers import FurtherBuffers, is_mixed
+from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.options import Options, Verb
-from hcasim.workloads.windows import WindowPlan, find_pace
+from hcasim.workloads.options import Options
+from hcasim.workloads.windows.buffers import FurtherBuffers, is_mixed
+from hcasim.workloads.windows.plan import WindowPlan, find_pace
 
-OPCODES: dict[Verb, WROpcode] = {
-    "write": WROpcode.RDMA_WRITE,
-    "send": WROpcode.SEND,
-    "read": WROpcode.RDMA_READ,
-}
 REPLY_SIZE = 4
 CONTROL_SIZE = 4
 SPARE_RECEIVES = 8
@@ -31,7 +26,6 @@ SLACK = 2e-4
 ERROR = 2e-3
 MIXED_SAMPLES = 3
 MIXED_ERROR = 1e-3
-Steps = Generator[Event, Any, None]
 _REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
 
 

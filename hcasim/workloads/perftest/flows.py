@@ -10,10 +10,12 @@ from dataclasses import replace
 from hcasim.catalog import CatalogError, Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
+from hcasim.workloads.end import OPCODES
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.options import Options, Verb
-from hcasim.workloads.perftest import Window, in_columns, join, start
-from hcasim.workloads.process import OPCODES
+from hcasim.workloads.perftest.side import join, start
+from hcasim.workloads.perftest.span import Span
+from hcasim.workloads.perftest.stream import in_columns
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, first_nodes
 
@@ -50,14 +52,14 @@ def measure(
     if not options.exact:
         packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
         size = min(size, PACKETS * options.size // packets)
-    window = Window(cluster, verb, size)
+    span = Span(cluster, verb, size)
     try:
-        sim.run(until=window.begun)
+        sim.run(until=span.begun)
         usage.mark()
-        sim.run(until=window.over)
+        sim.run(until=span.over)
     except RuntimeError:
         raise CatalogError([f"{cluster.machine.id}: {CIRCLE}"]) from None
-    rates = window.rates()
+    rates = span.rates()
     return [rates[node] for node in dict.fromkeys(source for source, _ in pairs)], usage
 
 

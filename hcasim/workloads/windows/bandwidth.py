@@ -1,11 +1,4 @@
-"""Windows of messages: one way, both ways, over one port or two, by one process a node or two.
-
-The method is that of liu2004 sections IV.B.2 and IV.B.3: the sender issues a window of
-back-to-back messages, the receiver waits for all of them and sends a small reply. In striping
-mode each message longer than a threshold is divided evenly over the ports, and every piece is
-followed by a control message on its port, for which the receiver polls its completion queue. In
-binding mode messages stay whole and each process and direction has a port of its own.
-"""
+"""The two tests: processes in pairs, connected as the mode says, and what they measure."""
 
 from __future__ import annotations
 
@@ -13,13 +6,14 @@ from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import QP, WROpcode
-from hcasim.workloads.buffers import ALL, is_mixed
+from hcasim.workloads.end import OPCODES
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.options import Options
-from hcasim.workloads.process import OPCODES, Lane, Process, ReadProcess
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
-from hcasim.workloads.windows import WindowPlan
+from hcasim.workloads.windows.buffers import ALL, is_mixed
+from hcasim.workloads.windows.plan import WindowPlan
+from hcasim.workloads.windows.process import Lane, Process, ReadProcess
 
 NEGLIGIBLE = 2**24
 """Bytes of a window beside which a few fetched translations do not count."""

@@ -1,30 +1,15 @@
-"""perftest's bandwidth tests: so many requests of each queue pair are in flight all the time.
-
-The method is that of ib_write_bw, ib_send_bw and ib_read_bw (linux-rdma/perftest,
-src/perftest_resources.c: run_iter_bw, run_iter_bw_server, run_iter_bi): the sender fills each send
-queue in turn up to a depth and then polls; a completion, which is asked for with each so many
-requests, makes room for as many. What counts is the time from before the first post to the last
-completion at the sender. Who is sent to keeps a receive queue filled. Completions of sends and of
-receives share a queue here.
-"""
+"""One process of a test: it keeps its send queues filled, or its receive queues, or both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from math import inf, lcm
-from statistics import fmean
-from typing import Any
+from collections.abc import Callable
 
-from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.verbs import MR, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
-from hcasim.workloads.explain import Utilisation
+from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.options import Options, Verb
-from hcasim.workloads.process import OPCODES
-from hcasim.workloads.result import Result
-from hcasim.workloads.roles import clients_and_server
+from hcasim.workloads.options import Options
 
 RX_DEPTH = 512
 """Receives of a queue pair that are posted ahead (DEF_RX_SEND)."""
@@ -37,21 +22,11 @@ MODERATED = 8192
 BATCH = 16
 """Completions that are taken before queues are filled again (CTX_POLL_BATCH)."""
 
-PACKETS = 32
-"""Least packets of a lap: a lap of fewer may hide what happens every so many packets."""
-MANY = 4096
-"""Packets in flight of which one message is like the next."""
 ENOUGH_LAPS = 16
 ERROR = 1e-3
-UNEQUAL = 1e-3
-"""Relative difference of the paces of two directions that are still in step."""
-MOST = 60_000
-"""Packets with data of which the pace is taken at the latest, after a quarter as many."""
-SLICE_PS = 10_000_000
 
 _PAGE = 4096
 _ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
-Steps = Generator[Event, Any, None]
 
 
 def moderation(options: Options) -> int:
@@ -246,141 +221,3 @@ def start(sim: Simulator, sides: list[Side]) -> Event:
         sim.run(until=sim.process(side.prepare()))
     sim.run()
     return sim.all_of([sim.process(side.run()) for side in sides])
-
-
-class Window:
-    """What each node sends or reads in a part of a run, looked at every so often.
-
-    Args:
-        cluster: the nodes.
-        verb: how messages travel.
-        size: bytes to time; a quarter as many go before.
-
-    Attributes:
-        begun, over: events of its two ends.
-    """
-
-    def __init__(self, cluster: Cluster, verb: Verb, size: int) -> None:
-        self.sim = cluster.sim
-        self._ports = [node.adapter.ports for node in cluster.nodes]
-        self._reads = verb == "read"
-        self._ends = self.begun, self.over = self.sim.event(), self.sim.event()
-        self._limits = size // 4, size + size // 4
-        self._seen: list[tuple[int, list[int]]] = []
-        self.sim.call_after(SLICE_PS, self._look)
-
-    def _look(self) -> None:
-        moved = [
-            sum(p.payload_received if self._reads else p.transmitter.payload_bytes for p in ports)
-            for ports in self._ports
-        ]
-        number = len(self._seen)
-        if sum(moved) > self._limits[number]:
-            self._seen.append((self.sim.now, moved))
-            self._ends[number].succeed()
-        # Where nothing else is to come, nobody waits in vain.
-        if not self.over.triggered and self.sim.peek() < inf:
-            self.sim.call_after(SLICE_PS, self._look)
-
-    def rates(self) -> list[float]:
-        """Bytes a second of each node."""
-        (begin, before), (end, after) = self._seen
-        return [(b - a) / (end - begin) * 1e12 for a, b in zip(before, after, strict=True)]
-
-
-def in_columns(options: Options, rate: float) -> dict[str, Any]:
-    """A row, from bytes a second."""
-    return {
-        "size": options.size,
-        "qps": options.qps,
-        "bandwidth_MBps": rate / 1e6,
-        "rate_Mps": rate / options.size / 1e6,
-    }
-
-
-class Stream:
-    """A test: two sides, and when enough of it is known to leave out the rest.
-
-    Once the laps of all who send repeat themselves, as many repetitions as there is time for are
-    left out: the run ends as the whole one does. If even what is in flight is many packets, it
-    ends at once, because one message is then like the next. If nothing repeats itself for long,
-    the pace of MOST packets stands for that of all.
-
-    Args:
-        sim: the simulator.
-        machine: what it runs on, from a client to the server.
-        options: of the test.
-        verb: how messages travel.
-        both_ways: whether both sides send; what they reach is added up.
-    """
-
-    def __init__(
-        self,
-        sim: Simulator,
-        machine: Machine,
-        options: Options,
-        verb: Verb,
-        both_ways: bool,
-    ) -> None:
-        opcode = OPCODES[verb]
-        self.sim = sim
-        self.options = options
-        self.verb: Verb = verb
-        self.cluster = Cluster(sim, machine, clients_and_server(machine, options))
-        self.packets = self.cluster.nodes[0].adapter.packets(opcode.value, options.size)
-        packets = self.packets * options.qps
-        every, depth = moderation(options), min(options.tx_depth, options.iters)
-        lap = every * -(-PACKETS // (every * packets))
-        self.ends_at_once = depth * packets > MANY
-        # Each entry of each queue has been used once, its page being translated for the first time.
-        entries = depth + RX_DEPTH * (opcode is WROpcode.SEND)
-        cold = min(entries, MANY // packets) // lap + 2
-        self.sides = join(self.cluster, (0, 1), options, opcode, both_ways, lap, cold)
-        # Of few packets, what is posted ahead counts too: at the end no more is posted.
-        self.counts_ahead = opcode is not WROpcode.SEND or RX_DEPTH * packets <= MANY
-        self.senders = [side for side in self.sides if side.sends]
-        self.enough = sim.event()
-        self.usage = Utilisation(self.cluster)
-        for side in self.senders:
-            side.on_lap = self._lapped
-
-    def run(self) -> Result:
-        """Run it, and return what it measures."""
-        sim, options = self.sim, self.options
-        whole = start(sim, self.sides)
-        self.usage.mark()
-        ends = [whole, self.enough]
-        if not options.exact:
-            window = Window(self.cluster, self.verb, MOST * options.size // self.packets)
-            ends.append(window.over)
-        sim.run(until=sim.any_of(ends))
-        if not options.exact and window.over.triggered:
-            rate = sum(window.rates())
-        else:
-            rate = sum(side.per_second for side in self.senders) * options.size
-        explained = self.usage.report() if options.explain else {}
-        return Result(in_columns(options, rate), self.cluster.counters(), explained)
-
-    def _lapped(self) -> None:
-        patterns = [side.pattern_ps for side in self.senders]
-        means = [fmean(pattern) if pattern else 0.0 for pattern in patterns]
-        if not min(means) or self.enough.triggered or any(side.saved_ps for side in self.sides):
-            return
-        if max(means) > (1 + UNEQUAL) * min(means):
-            return
-        if self.ends_at_once:
-            for side, mean in zip(self.senders, means, strict=True):
-                laps = side.iters / side.lap - len(side.laps.durations_ps)
-                side.ended_ps, side.saved_ps = side.lapped_ps, round(laps * mean)
-            self.enough.succeed()
-            return
-        # Means of what does not repeat may be taken of any number of laps.
-        together = lcm(*(len(p) if len(p) < ENOUGH_LAPS else 1 for p in patterns))
-        counted = self.counts_ahead
-        # One more at least, for which who receives may be waiting.
-        ahead = max(max(side.sent + side.awaited * counted) for side in self.sides) + (not counted)
-        laps = (self.options.iters - ahead) // (self.senders[0].lap * together) * together
-        for side in self.sides:
-            side.iters -= laps * side.lap
-        for side, mean in zip(self.senders, means, strict=True):
-            side.saved_ps = round(laps * mean)

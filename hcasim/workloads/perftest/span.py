@@ -1,0 +1,50 @@
+"""What nodes send or read while a test runs, measured over a part of it."""
+
+from __future__ import annotations
+
+from math import inf
+
+from hcasim.cluster import Cluster
+from hcasim.workloads.options import Verb
+
+SLICE_PS = 10_000_000
+
+
+class Span:
+    """What each node sends or reads in a part of a run, looked at every so often.
+
+    Args:
+        cluster: the nodes.
+        verb: how messages travel.
+        size: bytes to time; a quarter as many go before.
+
+    Attributes:
+        begun, over: events of its two ends.
+    """
+
+    def __init__(self, cluster: Cluster, verb: Verb, size: int) -> None:
+        self.sim = cluster.sim
+        self._ports = [node.adapter.ports for node in cluster.nodes]
+        self._reads = verb == "read"
+        self._ends = self.begun, self.over = self.sim.event(), self.sim.event()
+        self._limits = size // 4, size + size // 4
+        self._seen: list[tuple[int, list[int]]] = []
+        self.sim.call_after(SLICE_PS, self._look)
+
+    def _look(self) -> None:
+        moved = [
+            sum(p.payload_received if self._reads else p.transmitter.payload_bytes for p in ports)
+            for ports in self._ports
+        ]
+        number = len(self._seen)
+        if sum(moved) > self._limits[number]:
+            self._seen.append((self.sim.now, moved))
+            self._ends[number].succeed()
+        # Where nothing else is to come, nobody waits in vain.
+        if not self.over.triggered and self.sim.peek() < inf:
+            self.sim.call_after(SLICE_PS, self._look)
+
+    def rates(self) -> list[float]:
+        """Bytes a second of each node."""
+        (begin, before), (end, after) = self._seen
+        return [(b - a) / (end - begin) * 1e12 for a, b in zip(before, after, strict=True)]

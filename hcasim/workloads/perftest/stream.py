@@ -1,0 +1,126 @@
+"""A test of two nodes, cut short once enough of it is known."""
+
+from __future__ import annotations
+
+from math import lcm
+from statistics import fmean
+from typing import Any
+
+from hcasim.catalog import Machine
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from hcasim.verbs import WROpcode
+from hcasim.workloads.end import OPCODES
+from hcasim.workloads.explain import Utilisation
+from hcasim.workloads.options import Options, Verb
+from hcasim.workloads.perftest.side import ENOUGH_LAPS, RX_DEPTH, join, moderation, start
+from hcasim.workloads.perftest.span import Span
+from hcasim.workloads.result import Result
+from hcasim.workloads.roles import clients_and_server
+
+PACKETS = 32
+"""Least packets of a lap: a lap of fewer may hide what happens every so many packets."""
+MANY = 4096
+"""Packets in flight of which one message is like the next."""
+UNEQUAL = 1e-3
+"""Relative difference of the paces of two directions that are still in step."""
+MOST = 60_000
+"""Packets with data of which the pace is taken at the latest, after a quarter as many."""
+
+
+def in_columns(options: Options, rate: float) -> dict[str, Any]:
+    """A row, from bytes a second."""
+    return {
+        "size": options.size,
+        "qps": options.qps,
+        "bandwidth_MBps": rate / 1e6,
+        "rate_Mps": rate / options.size / 1e6,
+    }
+
+
+class Stream:
+    """A test: two sides, and when enough of it is known to leave out the rest.
+
+    Once the laps of all who send repeat themselves, as many repetitions as there is time for are
+    left out: the run ends as the whole one does. If even what is in flight is many packets, it
+    ends at once, because one message is then like the next. If nothing repeats itself for long,
+    the pace of MOST packets stands for that of all.
+
+    Args:
+        sim: the simulator.
+        machine: what it runs on, from a client to the server.
+        options: of the test.
+        verb: how messages travel.
+        both_ways: whether both sides send; what they reach is added up.
+    """
+
+    def __init__(
+        self,
+        sim: Simulator,
+        machine: Machine,
+        options: Options,
+        verb: Verb,
+        both_ways: bool,
+    ) -> None:
+        opcode = OPCODES[verb]
+        self.sim = sim
+        self.options = options
+        self.verb: Verb = verb
+        self.cluster = Cluster(sim, machine, clients_and_server(machine, options))
+        self.packets = self.cluster.nodes[0].adapter.packets(opcode.value, options.size)
+        packets = self.packets * options.qps
+        every, depth = moderation(options), min(options.tx_depth, options.iters)
+        lap = every * -(-PACKETS // (every * packets))
+        self.ends_at_once = depth * packets > MANY
+        # Each entry of each queue has been used once, its page being translated for the first time.
+        entries = depth + RX_DEPTH * (opcode is WROpcode.SEND)
+        cold = min(entries, MANY // packets) // lap + 2
+        self.sides = join(self.cluster, (0, 1), options, opcode, both_ways, lap, cold)
+        # Of few packets, what is posted ahead counts too: at the end no more is posted.
+        self.counts_ahead = opcode is not WROpcode.SEND or RX_DEPTH * packets <= MANY
+        self.senders = [side for side in self.sides if side.sends]
+        self.enough = sim.event()
+        self.usage = Utilisation(self.cluster)
+        for side in self.senders:
+            side.on_lap = self._lapped
+
+    def run(self) -> Result:
+        """Run it, and return what it measures."""
+        sim, options = self.sim, self.options
+        whole = start(sim, self.sides)
+        self.usage.mark()
+        ends = [whole, self.enough]
+        if not options.exact:
+            span = Span(self.cluster, self.verb, MOST * options.size // self.packets)
+            ends.append(span.over)
+        sim.run(until=sim.any_of(ends))
+        if not options.exact and span.over.triggered:
+            rate = sum(span.rates())
+        else:
+            rate = sum(side.per_second for side in self.senders) * options.size
+        explained = self.usage.report() if options.explain else {}
+        return Result(in_columns(options, rate), self.cluster.counters(), explained)
+
+    def _lapped(self) -> None:
+        patterns = [side.pattern_ps for side in self.senders]
+        means = [fmean(pattern) if pattern else 0.0 for pattern in patterns]
+        if not min(means) or self.enough.triggered or any(side.saved_ps for side in self.sides):
+            return
+        if max(means) > (1 + UNEQUAL) * min(means):
+            return
+        if self.ends_at_once:
+            for side, mean in zip(self.senders, means, strict=True):
+                laps = side.iters / side.lap - len(side.laps.durations_ps)
+                side.ended_ps, side.saved_ps = side.lapped_ps, round(laps * mean)
+            self.enough.succeed()
+            return
+        # Means of what does not repeat may be taken of any number of laps.
+        together = lcm(*(len(p) if len(p) < ENOUGH_LAPS else 1 for p in patterns))
+        counted = self.counts_ahead
+        # One more at least, for which who receives may be waiting.
+        ahead = max(max(side.sent + side.awaited * counted) for side in self.sides) + (not counted)
+        laps = (self.options.iters - ahead) // (self.senders[0].lap * together) * together
+        for side in self.sides:
+            side.iters -= laps * side.lap
+        for side, mean in zip(self.senders, means, strict=True):
+            side.saved_ps = round(laps * mean)
