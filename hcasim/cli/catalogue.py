@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from hcasim.cli.command import Command
-from hcasim.cli.output import print_json, print_table
+from hcasim.cli.output import print_json
+from hcasim.cli.tables import print_table
 
 SECTIONS = ("models", "scenarios", "calibrations", "workloads")
 

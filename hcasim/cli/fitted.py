@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hcasim.cli.command import Faults
-from hcasim.cli.output import note, print_json, print_line, print_table, progress_bar
+from hcasim.cli.output import note, print_json, print_line, progress_bar
+from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.output import print_json, print_table, to_csv
+from hcasim.cli.output import print_json, to_csv
+from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -88,18 +89,18 @@ def print_benchmark(result: Benchmark, form: str) -> None:
 
 
 def _print_text(result: Benchmark) -> None:
-    from hcasim.ground.quantities import title, written
+    from hcasim.ground.quantities import heading, written
     from hcasim.workloads import WORKLOADS
 
     machine, axes, fields = result.machine, result.axes, result.fields
     what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
     ends = [name for name in result.curve.rows[-1] if name.endswith(("_min_MBps", "_max_MBps"))]
     fields = (*fields, *ends)
-    columns = (*(axis.title for axis in axes), *(title(name) for name in fields))
+    columns = (*(axis.title for axis in axes), *(heading(name) for name in fields))
     rows = (
         (
             *(axis.label(row[axis.name]) for axis in axes),
-            *(written(row[name]) if name in row else "" for name in fields),
+            *(written(row[name], name) if name in row else "" for name in fields),
         )
         for row in result.curve.rows
     )
@@ -113,20 +114,20 @@ def _print_text(result: Benchmark) -> None:
             for one in adapters
         )
     )
-    heading = f"{result.workload} on {machine.id}, {adapter}{what_if}"
-    print_table(heading, columns, rows, right=columns)
+    machine_in_words = f"{result.workload} on {machine.id}, {adapter}{what_if}"
+    print_table(machine_in_words, columns, rows, right=columns)
     for point, breakdown in zip(result.points, result.breakdowns, strict=False):
         click.echo()
         _print_breakdown(_named(point), breakdown)
 
 
 def _named(point: Mapping[str, int]) -> str:
-    """A point in words: "4K", "4K, 128 QPs" or "64K, 50 % reuse"."""
-    from hcasim.workloads.options import AXES
+    """A point in words: "4096 B", "4096 B, 128 QPs" or "64 KiB, 50 % reuse"."""
+    from hcasim.ground.units import format_size
 
     def word(name: str, value: int) -> str:
         if name == "size":
-            return AXES[name].label(value)
+            return format_size(value)
         if name == "reuse":
             return f"{value} % reuse"
         return f"{value} QP" if value == 1 else f"{value} QPs"
@@ -141,7 +142,7 @@ def _print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
         _print_stages(f"Where the time{of} goes{one}", breakdown)
         if _share_of(breakdown, breakdown.get("binds", "")) >= TELLING:
             click.echo()
-            _print_resources(f"What limits {point}: {breakdown['binds']}", breakdown)
+            _print_resources(point, breakdown)
     elif "components" in breakdown:
         columns = ("Component", "KiB", "Pinned", "Mapped")
         rows = [
@@ -150,7 +151,7 @@ def _print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
         ]
         print_table(f"Where the memory{of} goes", columns, rows, right=columns[1:2])
     elif "resources" in breakdown:
-        _print_resources(f"What limits {point}: {breakdown['binds']}", breakdown)
+        _print_resources(point, breakdown)
     if "bus_per_message" in breakdown:
         click.echo()
         _print_bus("What a message takes of the bus", breakdown["bus_per_message"])
@@ -189,12 +190,18 @@ def _print_bus(heading: str, counts: Mapping[str, float]) -> None:
     print_table(heading, columns, rows, right=columns[1:])
 
 
-def _print_resources(heading: str, breakdown: Mapping[str, Any]) -> None:
-    columns = ("Resource", "Busy", "Waited for")
-    rows = [
-        (one["name"], _share(one, "busy"), _share(one, "waited")) for one in breakdown["resources"]
+def _print_resources(point: str, breakdown: Mapping[str, Any]) -> None:
+    """Print what is busy or waited for, the most first."""
+    columns = ("Resource", "Busy (% of time)", "Waited for (% of time)")
+    shares = ("busy", "waited")
+    found = [
+        (one["name"], *(100 * one[name] if name in one else None for name in shares))
+        for one in breakdown["resources"]
     ]
-    print_table(heading, columns, rows, right=columns[1:])
+    found.sort(key=lambda row: -max(filter(None, row[1:]), default=0))
+    rows = [(name, *("" if one is None else f"{one:.1f}" for one in row)) for name, *row in found]
+    told = [row for row in rows if {*row[1:]} - {"", "0.0"}]
+    print_table(f"What limits {point}: {breakdown['binds']}", columns, told, right=columns[1:])
 
 
 def _print_caches(heading: str, caches: Iterable[Mapping[str, Any]]) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.command import Command, Faults
-from hcasim.cli.output import note, print_json, print_line, print_table
+from hcasim.cli.output import note, print_json, print_line
+from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
     from hcasim.traces import Hints, Measured, Trace
@@ -236,7 +237,7 @@ def _print(name: str, trace: Trace) -> None:
         for one in point.measured
     ]
     heading = ", ".join(filter(None, (f"{name}: {tool}", adapter)))
-    print_table(heading, columns, rows, right=("Size", "Value"), spare=("Options",))
+    print_table(heading, columns, rows, right=("Size", "Value"), aside=("Options",))
     for failure in trace.failures:
         print_line(f"Failed: {failure.workload}: {failure.error}")
     _print_notes(trace)

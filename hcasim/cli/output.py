@@ -1,4 +1,4 @@
-"""The one printer of tables, and of data for programs."""
+"""The one printer of lines, and of data for programs."""
 
 from __future__ import annotations
 
@@ -7,86 +7,15 @@ import io
 import json
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from hcasim.runs.pool import Progress
-
-_STYLES = {"pass": "green", "fail": "bold red", "deviation": "yellow"}
-
-
-def print_table(
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    right: Collection[str] = (),
-    *,
-    wrap: Collection[str] = (),
-    spare: Collection[str] = (),
-) -> None:
-    """Print a table: drawn on a terminal, aligned text elsewhere.
-
-    Parameters:
-        title: a line above it.
-        columns: their names.
-        rows: the cells as text.
-        right: names of the columns that are aligned to the right.
-        wrap: columns whose cells may take several lines of a terminal; the last one without it.
-        spare: columns that a terminal narrower than 120 characters does without.
-    """
-    from hcasim.ground.printable import printable
-
-    title, rows = printable(title), [[printable(cell) for cell in row] for row in rows]
-    if sys.stdout.isatty():
-        _print_drawn(title, columns, rows, right, wrap or columns[-1:], spare)
-    else:
-        click.echo(plain_table(title, columns, rows, right), nl=False)
-
-
-def plain_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
-) -> str:
-    """Return a table as aligned text; the parameters are those of `print_table`."""
-    lines = [list(columns), *(list(row) for row in rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    text = [title] if title else []
-    for line in lines:
-        cells = (
-            cell.rjust(width) if name in right else cell.ljust(width)
-            for cell, width, name in zip(line, widths, columns, strict=True)
-        )
-        text.append("  ".join(cells).rstrip())
-    return "\n".join(text) + "\n"
-
-
-def _print_drawn(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: Collection[str],
-    wrap: Collection[str],
-    spare: Collection[str],
-) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
-    dropped = set(spare) if console.width < 120 else set()
-    shown = [number for number, name in enumerate(columns) if name not in dropped]
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name in (columns[number] for number in shown):
-        justify: Literal["left", "right"] = "right" if name in right else "left"
-        table.add_column(name, justify=justify, no_wrap=name not in wrap)
-    for row in rows:
-        table.add_row(*(Text(row[n], style=_STYLES.get(row[n], "")) for n in shown))
-    console.print(table)
 
 
 def print_line(text: str, *, err: bool = False) -> None:

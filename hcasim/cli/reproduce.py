@@ -9,14 +9,14 @@ import click
 
 from hcasim.cli.command import Command, jobs_option
 from hcasim.cli.figures import stem, write_figure
-from hcasim.cli.output import note, plain_table, print_json, print_table, progress_bar, to_json
+from hcasim.cli.output import note, print_json, progress_bar, to_json
+from hcasim.cli.tables import plain_table, print_table
 
 if TYPE_CHECKING:
     from hcasim.papers.report import Report
 
 TITLE = "Published and simulated"
 _RIGHT = ("published", "simulated", "error")
-_WRAP = ("system", "statement", "published")
 
 
 @click.command("reproduce", cls=Command)
@@ -52,9 +52,7 @@ def command(
     if as_json:
         print_json(report.to_dict())
     else:
-        print_table(
-            TITLE, COLUMNS, report.rows(), right=_RIGHT, wrap=_WRAP, spare=("scenario", "role")
-        )
+        print_table(TITLE, COLUMNS, report.rows(), right=_RIGHT, aside=("scenario", "role"))
         click.echo()
         for line in report.closing_lines():
             click.echo(line)

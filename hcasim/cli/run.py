@@ -9,7 +9,8 @@ import click
 
 from hcasim.cli.command import Command, Faults, jobs_option, read_settings, settings_option
 from hcasim.cli.figures import plot_fault, stem, write_figure
-from hcasim.cli.output import note, print_json, print_table, progress_bar, to_csv, to_json
+from hcasim.cli.output import note, print_json, progress_bar, to_csv, to_json
+from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
     from hcasim.papers.replay import Replay
@@ -105,7 +106,7 @@ def _rows(replay: Replay) -> list[dict[str, Any]]:
 
 
 def _print_tables(replays: list[Replay]) -> None:
-    from hcasim.ground.quantities import title, written
+    from hcasim.ground.quantities import heading, written
 
     for number, replay in enumerate(replays):
         if number:
@@ -115,9 +116,12 @@ def _print_tables(replays: list[Replay]) -> None:
         names = [f"{curve.label} {curve.group}".strip() for curve in curves]
         points = dict.fromkeys(row[axis.name] for curve in curves for row in curve.rows)
         print_table(
-            f"{replay.scenario.id}: {replay.title}, {title(field)}",
+            f"{replay.scenario.id}: {replay.title}, {heading(field)}",
             (axis.title, *names),
-            ((axis.label(x), *(written(curve.at(x)[field]) for curve in curves)) for x in points),
+            (
+                (axis.label(x), *(written(curve.at(x)[field], field) for curve in curves))
+                for x in points
+            ),
             right=(axis.title, *names),
         )
 

@@ -10,7 +10,8 @@ import click
 
 from hcasim.cli.calibrated import note_unused
 from hcasim.cli.command import Command, calibration_option
-from hcasim.cli.output import note, print_json, print_table
+from hcasim.cli.output import note, print_json
+from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
     from hcasim.catalog import Parameter, Value

@@ -69,9 +69,30 @@ def traced(key: str) -> tuple[str, str] | None:
     return (name, words if QUANTITIES[name].field != key else "") if known else None
 
 
-def written(value: float) -> str:
-    """Write a result: with two decimals, and with four below 1."""
-    return f"{value:.4f}" if value < 1 else f"{value:.2f}"
+def written(value: float, field: str = "") -> str:
+    """Write a result: with two decimals, and with four digits below 1.
+
+    Parameters:
+        value: the result.
+        field: the key of a row; rates, which spread widely, bear their own unit.
+    """
+    unit = ""
+    if _own_unit(field):
+        unit, value = (" M/s", value) if value >= _SLOW else (" k/s", 1e3 * value)
+    return (f"{value:.2f}" if value >= 1 else f"{value:#.4g}" if value else "0") + unit
+
+
+_SLOW = 0.1
+"""Millions per second below which a rate is written in thousands."""
+
+
+def _own_unit(field: str) -> bool:
+    return field.endswith("_Mps")
+
+
+def heading(field: str) -> str:
+    """Write a key of a row as the title of a column of `written` results."""
+    return title(field).partition(" (")[0] if _own_unit(field) else title(field)
 
 
 def band_fields(field: str) -> tuple[str, str]:

@@ -89,7 +89,8 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
         if options.explain and "latency_us" in fields:
             breakdown = {"stages": [{"stage": "post_send", "us": 4.0}], "total_us": 4.0}
         elif options.explain:
-            busy = [{"name": "bus", "busy": 1.0}, {"name": "tags", "waited": 0.25}]
+            idle = {"name": "icm", "busy": 0.0001}
+            busy = [{"name": "tags", "waited": 0.25}, idle, {"name": "bus", "busy": 1.0}]
             breakdown = {"binds": "bus", "resources": busy}
         counters = {"sqpc_access_cnt": 4, "sqpc_miss_cnt": 1, "sqpc_wait_ps": 2_500_000}
         return Result(row, counters, breakdown)

@@ -1,4 +1,4 @@
-"""One printer of tables: drawn on a terminal, aligned text elsewhere."""
+"""What a terminal shows, and data for programs."""
 
 import os
 import pty
@@ -9,18 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.cli.output import plain_table, to_csv
-
-
-def test_plain_columns_are_aligned_and_lines_have_no_trailing_blanks() -> None:
-    rows = [("a", "1.5"), ("longer", "10.25")]
-    assert plain_table("Title", ("name", "value"), rows, right=("value",)) == (
-        "Title\nname    value\na         1.5\nlonger  10.25\n"
-    )
-
-
-def test_a_table_without_rows_still_has_its_head() -> None:
-    assert plain_table("", ("name", "value"), []) == "name  value\n"
+from hcasim.cli.output import to_csv
 
 
 def test_csv_has_every_column_that_some_row_has() -> None:

@@ -4,7 +4,16 @@ from typing import get_args
 
 import pytest
 
-from hcasim.ground.quantities import QUANTITIES, derivable, measured, result, title, traced
+from hcasim.ground.quantities import (
+    QUANTITIES,
+    derivable,
+    heading,
+    measured,
+    result,
+    title,
+    traced,
+    written,
+)
 from hcasim.papers import claim
 from hcasim.traces import Measured
 
@@ -38,6 +47,27 @@ def test_results_are_told_from_settings_by_their_unit() -> None:
 )
 def test_a_result_has_a_title_with_its_unit(field: str, words: str) -> None:
     assert title(field) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "field", "text"),
+    [
+        (972.3591, "bandwidth_MBps", "972.36"),
+        (0.95612, "latency_us", "0.9561"),
+        (0.00123456, "latency_us", "0.001235"),
+        (0.0, "total_KiB", "0"),
+        (1.2712, "rate_Mps", "1.27 M/s"),
+        (0.5, "rate_Mps", "0.5000 M/s"),
+        (0.0779, "rate_Mps", "77.90 k/s"),
+        (0.0009277, "rate_Mps", "0.9277 k/s"),
+    ],
+)
+def test_a_result_is_written_with_significant_digits(value: float, field: str, text: str) -> None:
+    assert written(value, field) == text
+
+
+def test_the_title_of_a_column_leaves_the_unit_of_a_rate_to_its_cells() -> None:
+    assert (heading("rate_Mps"), heading("latency_us")) == ("Rate", "Latency (us)")
 
 
 def test_each_quantity_can_be_claimed_in_the_unit_of_its_row() -> None:

@@ -1,0 +1,146 @@
+"""The one printer of tables: drawn on a terminal, aligned text elsewhere; nothing is cut off."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES = {"pass": "green", "fail": "bold red", "deviation": "yellow"}
+_PROSE = 20
+"""A column of text whose cells are longer, and have blanks, may take several lines."""
+_LINE = 12
+"""Characters that each line of such a cell has at least."""
+_GAP = 2
+"""What separates two columns of a drawn table."""
+
+
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Collection[str] = (),
+    *,
+    aside: Collection[str] = (),
+) -> None:
+    """Print a table: drawn on a terminal, aligned text elsewhere.
+
+    On a terminal prose is wrapped. Columns that still do not fit follow in further tables, in which
+    the first column comes again.
+
+    Parameters:
+        title: a line above it.
+        columns: their names; the first tells the rows apart.
+        rows: the cells as text.
+        right: names of the columns that are aligned to the right.
+        aside: columns that are the first to go to a further table.
+    """
+    from hcasim.ground.printable import printable
+
+    title, rows = printable(title), [[printable(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _print_drawn(title, columns, rows, right, aside)
+    else:
+        click.echo(plain_table(title, columns, rows, right), nl=False)
+
+
+def plain_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
+) -> str:
+    """Return a table as aligned text; the parameters are those of `print_table`."""
+    lines = [list(columns), *(list(row) for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    text = [title] if title else []
+    for line in lines:
+        cells = (
+            cell.rjust(width) if name in right else cell.ljust(width)
+            for cell, width, name in zip(line, widths, columns, strict=True)
+        )
+        text.append("  ".join(cells).rstrip())
+    return "\n".join(text) + "\n"
+
+
+def _print_drawn(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Collection[str],
+    aside: Collection[str],
+) -> None:
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    cells = [[name, *(row[n] for row in rows)] for n, name in enumerate(columns)]
+    natural = [max(map(cell_len, column)) for column in cells]
+    least = list(natural)
+    for n, column in enumerate(cells):
+        if columns[n] not in right and natural[n] > _PROSE and any(" " in one for one in column):
+            words = max(cell_len(word) for one in column for word in one.split())
+            least[n] = min(natural[n], max(_LINE, words))
+    width = console.width - 1
+    # What leaves no room beside it is folded, because a part of a name is no name.
+    room = width - _GAP - max(least[1:], default=0)
+    least[0] = min(least[0], max(width // 2, room))
+    least[1:] = [min(one, width - _GAP - least[0]) for one in least[1:]]
+    fits = _span(least) <= width
+    order = sorted(range(len(columns)), key=lambda n: not fits and columns[n] in aside)
+    if title:
+        console.print(Text(title, style="bold"))
+    for number, block in enumerate(_blocks(order, least, width)):
+        if number:
+            console.print()
+        widths = _shared([natural[n] for n in block], [least[n] for n in block], width)
+        _draw(console, [cells[n] for n in block], widths, [columns[n] in right for n in block])
+
+
+def _span(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _blocks(order: Sequence[int], least: Sequence[int], width: int) -> Iterator[list[int]]:
+    """Divide columns into tables that are narrow enough; the first one begins each."""
+    key, *others = order
+    block = [key]
+    for one in others:
+        if len(block) > 1 and _span([least[n] for n in (*block, one)]) > width:
+            yield block
+            block = [key]
+        block.append(one)
+    yield block
+
+
+def _shared(natural: Sequence[int], least: Sequence[int], width: int) -> list[int]:
+    """Return the widths of columns: the longest line that all may have, and no more than needed."""
+    line = max(natural)
+    while True:
+        widths = [max(low, min(wish, line)) for wish, low in zip(natural, least, strict=True)]
+        if _span(widths) <= width or widths == list(least):
+            return widths
+        line -= 1
+
+
+def _draw(
+    console: Console, cells: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]
+) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    for column, width, to_the_right in zip(cells, widths, right, strict=True):
+        table.add_column(
+            Text(column[0]),
+            justify="right" if to_the_right else "left",
+            width=width,
+            overflow="fold",
+        )
+    for row in zip(*(column[1:] for column in cells), strict=True):
+        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    console.print(table)
