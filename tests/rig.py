@@ -11,6 +11,7 @@ from hcasim.engine import Event, Listener, Simulator
 from hcasim.verbs import (
     CQ,
     MR,
+    PD,
     QP,
     SGE,
     Access,
@@ -199,8 +200,8 @@ class Peer:
         self.sim = rig.sim
         self.context = Context(rig.sim, rig.cluster.nodes[node], core)
         self.adapter = self.context.adapter
-        self.pd = self.context.alloc_pd()
-        self.cq: CQ = self.context.create_cq(cqe)
+        self.pd = PD(self.context)
+        self.cq: CQ = CQ(self.context, cqe)
         self.mr: MR = self.pd.reg_mr(size, ALL)
 
     def sge(self, length: int, offset: int = 0) -> SGE:
@@ -270,8 +271,8 @@ class Rig:
             for name in ("max_send_wr", "max_recv_wr", "max_inline_data")
             if name in options
         }
-        qp_a = a.pd.create_qp(a.cq, a.cq, port_num=ports[0], **created)
-        qp_b = b.pd.create_qp(b.cq, b.cq, port_num=ports[1], **created)
+        qp_a = QP(a.pd, a.cq, a.cq, port_num=ports[0], **created)
+        qp_b = QP(b.pd, b.cq, b.cq, port_num=ports[1], **created)
         qp_a.connect(qp_b, **options)
         qp_b.connect(qp_a, **options)
         return qp_a, qp_b

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Generator
 
 from hcasim.engine import Event
-from hcasim.hca import Completion, CompletionQueue
+from hcasim.hca import Completion
 from hcasim.hca.doorbell import DOORBELL_SIZE
-
-if TYPE_CHECKING:
-    from hcasim.verbs.context import Context
-    from hcasim.verbs.qp import QP
+from hcasim.verbs.context import Context
+from hcasim.verbs.errors import VerbsError
 
 
 class CQ:
-    """A completion queue as a process sees it."""
+    """A completion queue as a process sees it.
 
-    def __init__(self, context: Context, queue: CompletionQueue) -> None:
+    Args:
+        cqe: its entries.
+
+    Attributes:
+        retire: what a queue pair does with a completion that was taken, by its number.
+
+    Raises:
+        VerbsError: ``EINVAL`` if it would hold none.
+    """
+
+    def __init__(self, context: Context, cqe: int) -> None:
+        if cqe < 1:
+            raise VerbsError("EINVAL", f"a completion queue needs at least 1 entry, not {cqe}")
         self.context = context
-        self.queue = queue
-        self.qps: dict[int, QP] = {}
+        address = context.node.allocate(cqe * context.adapter.description.cqe.size)
+        self.queue = context.adapter.create_cq(cqe, address)
+        self.retire: dict[int, Callable[[Completion], None]] = {}
         self._event: Event | None = None
-        queue.on_entry = self._entry
+        self.queue.on_entry = self._entry
 
     def _entry(self) -> None:
         if self._event is not None:
@@ -40,7 +50,7 @@ class CQ:
             if not entries:
                 break
             completion = entries.popleft()
-            self.qps[completion.qpn].retire(completion)
+            self.retire[completion.qpn](completion)
             found.append(completion)
             if context.stack.cq_doorbell:
                 bus = context.node.bus

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from hcasim.cluster import PAGE
 from hcasim.engine import Event
 from hcasim.hca import Access, Region
+from hcasim.verbs.context import Context
 from hcasim.verbs.errors import VerbsError
-
-if TYPE_CHECKING:
-    from hcasim.verbs.context import Context
-    from hcasim.verbs.cq import CQ
-    from hcasim.verbs.qp import QP
 
 MAX_PAGE = 2**30
 
@@ -21,9 +17,9 @@ MAX_PAGE = 2**30
 class PD:
     """A protection domain: regions and queue pairs that may be used together."""
 
-    def __init__(self, context: Context, handle: int) -> None:
+    def __init__(self, context: Context) -> None:
         self.context = context
-        self.handle = handle
+        self.handle = context.adapter.alloc_pd()
 
     def reg_mr(
         self,
@@ -95,32 +91,6 @@ class PD:
         page = cost.table_entry + (cost.pin_page if memory == "host" else 0)
         yield self.context.core.work(cost.call + mr.pages * page)
         return mr
-
-    def create_qp(
-        self,
-        send_cq: CQ,
-        recv_cq: CQ,
-        *,
-        max_send_wr: int = 128,
-        max_recv_wr: int = 128,
-        max_inline_data: int = 0,
-        port_num: int = 1,
-    ) -> QP:
-        """A new queue pair of the reliable connection service.
-
-        Args:
-            max_send_wr: entries of the send queue.
-            max_recv_wr: entries of the receive queue.
-            max_inline_data: bytes that a request may carry inline.
-            port_num: port it uses, from 1.
-
-        Raises:
-            VerbsError: ``EINVAL`` for a limit of the adapter, ``ENOMEM`` if it has no more queue
-                pairs.
-        """
-        from hcasim.verbs.qp import QP
-
-        return QP(self, send_cq, recv_cq, max_send_wr, max_recv_wr, max_inline_data, port_num)
 
 
 class MR:

@@ -22,17 +22,28 @@ _INLINE = (WROpcode.RDMA_WRITE, WROpcode.SEND)
 
 
 class QP:
-    """A queue pair; create it with :meth:`hcasim.verbs.PD.create_qp`."""
+    """A queue pair of the reliable connection service.
+
+    Args:
+        max_send_wr: entries of the send queue.
+        max_recv_wr: entries of the receive queue.
+        max_inline_data: bytes that a request may carry inline.
+        port_num: port it uses, from 1.
+
+    Raises:
+        VerbsError: ``EINVAL`` for a limit of the adapter, ``ENOMEM`` if it has no more queue pairs.
+    """
 
     def __init__(
         self,
         pd: PD,
         send_cq: CQ,
         recv_cq: CQ,
-        max_send_wr: int,
-        max_recv_wr: int,
-        max_inline_data: int,
-        port_num: int,
+        *,
+        max_send_wr: int = 128,
+        max_recv_wr: int = 128,
+        max_inline_data: int = 0,
+        port_num: int = 1,
     ) -> None:
         self.context = pd.context
         adapter = self.context.adapter
@@ -65,8 +76,7 @@ class QP:
         )
         self.qp_num = self._qp.qpn
         self.lid = adapter.ports[port_num - 1].lid
-        send_cq.qps[self.qp_num] = self
-        recv_cq.qps[self.qp_num] = self
+        send_cq.retire[self.qp_num] = recv_cq.retire[self.qp_num] = self._retire
 
     @property
     def state(self) -> State:
@@ -185,7 +195,7 @@ class QP:
             DOORBELL_SIZE, adapter.doorbell.ring, adapter.responder.post_receive, self._qp, wqe
         )
 
-    def retire(self, completion: Completion) -> None:
+    def _retire(self, completion: Completion) -> None:
         """Free the queue entries that a polled completion stands for."""
         # A completion also frees the unsignaled requests before it.
         if completion.is_receive:

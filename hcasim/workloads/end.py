@@ -26,22 +26,19 @@ class End:
     def __init__(self, sim: Simulator, cluster: Cluster, node: int, options: Options) -> None:
         self.sim = sim
         self.context = Context(sim, cluster.nodes[node])
-        self.pd: PD = self.context.alloc_pd()
+        self.pd = PD(self.context)
         self.size = options.size
-        self.cq: CQ = self.context.create_cq(4 * options.qps + 16)
+        self.cq = CQ(self.context, 4 * options.qps + 16)
         page_size = options.page_size
         self.source: MR = self.pd.reg_mr(options.size, ALL_ACCESS, page_size=page_size)
         self.sink: MR = self.pd.reg_mr(options.size, ALL_ACCESS, page_size=page_size)
         self.arrivals = self.sink.watch(self.sink.addr + options.size - 1)
         self.inline = options.inline
-        self.qps: list[QP] = [
-            self.pd.create_qp(
-                self.cq,
-                self.cq,
-                max_inline_data=options.size if options.inline else 0,
-            )
-            for _ in range(options.qps)
+        inline = options.size if options.inline else 0
+        self.qps = [
+            QP(self.pd, self.cq, self.cq, max_inline_data=inline) for _ in range(options.qps)
         ]
+        self._by_number = {qp.qp_num: qp for qp in self.qps}
         self._turns = draw_turns(options)
         self.received = 0
         self.operation = 0
@@ -83,4 +80,4 @@ class End:
         while True:
             completion = yield from self.cq.wait()
             if completion.is_receive:
-                return self.cq.qps[completion.qpn]
+                return self._by_number[completion.qpn]

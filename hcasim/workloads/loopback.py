@@ -11,7 +11,7 @@ from __future__ import annotations
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import MR, QP, SGE, Access, Context, SendWR, WROpcode
+from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Context, SendWR, WROpcode
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
@@ -39,15 +39,15 @@ class Loopback:
         )
         self.usage = Utilisation(cluster)
         context = Context(sim, cluster.nodes[0])
-        pd = context.alloc_pd()
-        self.cq = context.create_cq(2 * options.qps)
+        pd = PD(context)
+        self.cq = CQ(context, 2 * options.qps)
         self._buffers = [
             pd.reg_mr(options.size, _ACCESS, page_size=options.page_size, memory=options.memory)
             for _ in range(2)
         ]
         self._pairs: list[tuple[QP, QP]] = []
         for _ in range(options.qps):
-            there, back = (pd.create_qp(self.cq, self.cq) for _ in range(2))
+            there, back = (QP(pd, self.cq, self.cq) for _ in range(2))
             there.connect(back)
             back.connect(there)
             self._pairs.append((there, back))

@@ -16,7 +16,7 @@ from typing import Any
 from hcasim.catalog import Adapter, Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import SGE, Context, RecvWR, SendWR
+from hcasim.verbs import CQ, PD, QP, SGE, Context, RecvWR, SendWR
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import OPCODES, Steps
 from hcasim.workloads.explain import Follower, Utilisation
@@ -100,10 +100,10 @@ class Player:
         self._options = options
         self._short = short
         self.context = Context(sim, cluster.nodes[node])
-        pd = self.context.alloc_pd()
+        pd = PD(self.context)
         self._depth = min(QUEUE, cluster.machine.adapter.limits.max_wr)
-        self.cq = self.context.create_cq(self._depth)
-        self.qp = pd.create_qp(self.cq, self.cq, max_send_wr=self._depth, max_recv_wr=self._depth)
+        self.cq = CQ(self.context, self._depth)
+        self.qp = QP(pd, self.cq, self.cq, max_send_wr=self._depth, max_recv_wr=self._depth)
         self._places = places(pd, options)
         self._sends = count()
         self._receives = count()

@@ -7,7 +7,7 @@ from typing import Any
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import Context
+from hcasim.verbs import PD, Context
 from hcasim.workloads.end import ALL_ACCESS, Steps
 from hcasim.workloads.explain import stages
 from hcasim.workloads.options import Options
@@ -21,7 +21,7 @@ def reg_mr(sim: Simulator, machine: Machine, options: Options) -> Result:
     time of all.
     """
     cluster = Cluster(sim, machine, 2)
-    pd = Context(sim, cluster.nodes[0]).alloc_pd()
+    pd = PD(Context(sim, cluster.nodes[0]))
     trace: list[tuple[int, str]] = []
 
     def turn() -> Steps:

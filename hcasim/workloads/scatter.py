@@ -10,7 +10,7 @@ from __future__ import annotations
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import QP, SGE, Access, Context, SendWR, WROpcode
+from hcasim.verbs import CQ, PD, QP, SGE, Access, Context, SendWR, WROpcode
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
@@ -30,15 +30,15 @@ class Scatter:
         self.sim = sim
         self.laps = Laps(options.warmup, options.iters, options.exact, slack=SLACK, error=ERROR)
         self.usage = Utilisation(cluster)
-        pds = [Context(sim, node).alloc_pd() for node in cluster.nodes]
-        self._cqs = [pd.context.create_cq(options.qps) for pd in pds]
+        pds = [PD(Context(sim, node)) for node in cluster.nodes]
+        self._cqs = [CQ(pd.context, options.qps) for pd in pds]
         self._messages: list[tuple[QP, SendWR]] = []
         size, page_size = options.size, options.page_size
         target = pds[1].reg_mr(size * options.qps, _TARGET, page_size=page_size)
         for number in range(options.qps):
             source = pds[0].reg_mr(size, page_size=page_size)
             mine, theirs = (
-                pd.create_qp(cq, cq, max_inline_data=options.size if options.inline else 0)
+                QP(pd, cq, cq, max_inline_data=options.size if options.inline else 0)
                 for pd, cq in zip(pds, self._cqs, strict=True)
             )
             mine.connect(theirs)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import Context
+from hcasim.verbs import PD, Context
 from hcasim.verbs.footprint import Footprint, footprint
 
 qps = st.one_of(st.integers(1, 300), st.integers(1, 65536))
@@ -85,7 +85,7 @@ def test_larger_pages_never_need_more_entries_or_time(length: int, one: int, oth
         sim = Simulator()
         context = Context(sim, Cluster(sim, machine("mem"), 2).nodes[0])
         # Something of odd length before it.
-        pd = context.alloc_pd()
+        pd = PD(context)
         pd.reg_mr(3 * 4096 + 1)
         call = pd.timed_reg_mr(length, page_size=1 << shift)
         mr = sim.run(until=sim.process(call))

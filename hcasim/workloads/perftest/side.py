@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
-from hcasim.verbs import MR, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
@@ -73,16 +73,17 @@ class Side:
         self.depth = min(options.tx_depth, options.iters)
         self.every = moderation(options)
         context = Context(sim, cluster.nodes[node])
-        pd = context.alloc_pd()
+        pd = PD(context)
         self.sends, self.receives = sends, receives
         ahead = self.ahead = min(RX_DEPTH, options.iters) if receives else 0
-        self.cq = context.create_cq((self.depth + ahead) * options.qps)
+        self.cq = CQ(context, (self.depth + ahead) * options.qps)
         # Each queue pair has a place to send from and one to receive in, on pages of their own.
         self.room = -(-options.size // _PAGE) * _PAGE
         size = 2 * options.qps * self.room
         self.buffer: MR = pd.reg_mr(size, _ACCESS, page_size=options.page_size)
         self.qps: list[QP] = [
-            pd.create_qp(
+            QP(
+                pd,
                 self.cq,
                 self.cq,
                 max_send_wr=self.depth,

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import MR, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
@@ -70,12 +70,13 @@ class Process:
         self.options = options
         self.opcode = opcode
         self.context = Context(sim, cluster.nodes[node], core)
-        self.pd = self.context.alloc_pd()
+        self.pd = PD(self.context)
         self.depth = 2 * options.window * max(1, options.ports) + 16
-        self.cq = self.context.create_cq(8 * self.depth * options.qps)
+        self.cq = CQ(self.context, 8 * self.depth * options.qps)
         self.source = self._register(max(options.size, CONTROL_SIZE))
         self.further_sources = FurtherBuffers(self.pd, options, _REMOTE)
         self.further_targets = FurtherBuffers(self.pd, options, _REMOTE, self._watch)
+        self.qps: dict[int, QP] = {}
         self.receiver: Process | None = None
         self.lanes_out: list[Lane] = []
         self.incoming: list[MR] = []
@@ -111,7 +112,8 @@ class Process:
     def new_qp(self, port: int) -> QP:
         """A queue pair on a port, numbered from 0."""
         inline = self.options.size if self.options.inline else 0
-        return self.pd.create_qp(
+        qp = QP(
+            self.pd,
             self.cq,
             self.cq,
             max_send_wr=self.depth,
@@ -119,6 +121,8 @@ class Process:
             max_inline_data=inline,
             port_num=port + 1,
         )
+        self.qps[qp.qp_num] = qp
+        return qp
 
     def new_buffer(self) -> MR:
         """A buffer for the messages of one lane."""
@@ -187,7 +191,7 @@ class Process:
         if self.notified and self.receives:
             for qpn in sorted(self._data_qps):
                 for _ in range(self.options.window + SPARE_RECEIVES):
-                    yield from self._post_receive(self.cq.qps[qpn])
+                    yield from self._post_receive(self.qps[qpn])
 
     def expect_on(self, qp: QP) -> None:
         """Receive messages on this queue pair."""
@@ -204,7 +208,7 @@ class Process:
 
     def _progress(self) -> Steps:
         completion: Completion = yield from self.cq.wait()
-        qp = self.cq.qps[completion.qpn]
+        qp = self.qps[completion.qpn]
         if completion.is_receive:
             if qp is self.reply_qp:
                 self._replies += 1

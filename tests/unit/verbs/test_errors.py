@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.verbs import SGE, Access, RecvWR, SendWR
+from hcasim.verbs import PD, SGE, Access, RecvWR, SendWR
 from tests.rig import (
     ALL,
     CMP_SWAP,
@@ -69,7 +69,7 @@ def test_an_operation_needs_its_own_right_on_the_remote_region(
 
 def test_a_remote_region_of_another_protection_domain_is_a_remote_access_error(rig: Rig) -> None:
     a, b = rig.peers
-    region = b.context.alloc_pd().reg_mr(64, ALL)
+    region = PD(b.context).reg_mr(64, ALL)
     qp, _ = rig.connect(a, b)
     done = rig.exchange(qp, a, a.request(WRITE, b, remote_addr=region.addr, rkey=region.rkey))
     assert statuses(done) == ["REM_ACCESS_ERR"]
@@ -107,7 +107,7 @@ def test_a_local_region_of_another_protection_domain_is_a_local_protection_error
     rig: Rig,
 ) -> None:
     a, b = rig.peers
-    region = a.context.alloc_pd().reg_mr(64, ALL)
+    region = PD(a.context).reg_mr(64, ALL)
     qp, _ = rig.connect(a, b)
     request = a.request(WRITE, b, sge=SGE(region.addr, 8, region.lkey))
     assert statuses(rig.exchange(qp, a, request)) == ["LOC_PROT_ERR"]

@@ -3,7 +3,7 @@
 import pytest
 
 from hcasim.fabric.packet import MTUS
-from hcasim.verbs import QP, Access, SendWR, VerbsError, WROpcode
+from hcasim.verbs import CQ, QP, Access, SendWR, VerbsError, WROpcode
 from tests.rig import (
     FETCH_ADD,
     READ,
@@ -114,7 +114,7 @@ def test_a_failed_request_frees_the_unsignaled_ones_before_it(rig: Rig) -> None:
 
 def test_a_queue_pair_cannot_send_before_it_is_connected(rig: Rig) -> None:
     a, b = rig.peers
-    qp = a.pd.create_qp(a.cq, a.cq)
+    qp = QP(a.pd, a.cq, a.cq)
     message = refused("EINVAL", fill(a, qp, a.request(WRITE, b), 1), rig)
     assert message == "EINVAL: the queue pair is not connected"
 
@@ -135,7 +135,7 @@ def test_a_queue_pair_beyond_a_limit_is_refused(
 ) -> None:
     a, _ = rig.peers
     with pytest.raises(VerbsError) as caught:
-        a.pd.create_qp(a.cq, a.cq, **asked)
+        QP(a.pd, a.cq, a.cq, **asked)
     assert str(caught.value) == f"EINVAL: {message}"
 
 
@@ -143,16 +143,16 @@ def test_the_adapter_limits_inline_data_where_the_stack_does_not() -> None:
     limits = {"adapter.limits.max_inline": "64 B", "stack.max_inline": "64 B"}
     a, _ = Rig(machine(limits)).peers
     with pytest.raises(VerbsError, match="allowed: 0 to 64"):
-        a.pd.create_qp(a.cq, a.cq, max_inline_data=65)
+        QP(a.pd, a.cq, a.cq, max_inline_data=65)
 
 
 def test_an_adapter_runs_out_of_queue_pairs() -> None:
     rig = Rig(machine({"adapter.limits.max_qp": "3"}))
     a, _ = rig.peers
     for _ in range(3):
-        a.pd.create_qp(a.cq, a.cq)
+        QP(a.pd, a.cq, a.cq)
     with pytest.raises(VerbsError) as caught:
-        a.pd.create_qp(a.cq, a.cq)
+        QP(a.pd, a.cq, a.cq)
     assert caught.value.errno == "ENOMEM"
 
 
@@ -230,7 +230,7 @@ def test_there_is_no_region_without_bytes(rig: Rig) -> None:
 
 def test_there_is_no_completion_queue_without_entries(rig: Rig) -> None:
     with pytest.raises(VerbsError, match="at least 1 entry, not 0"):
-        rig.peers[0].context.create_cq(0)
+        CQ(rig.peers[0].context, 0)
 
 
 def test_a_completion_queue_that_overruns_loses_entries_and_says_so() -> None:
@@ -296,9 +296,9 @@ def test_one_completion_queue_serves_several_queue_pairs(rig: Rig) -> None:
 
 def test_receives_and_sends_may_complete_on_queues_of_their_own(rig: Rig) -> None:
     a, b = rig.peers
-    receive_cq = b.context.create_cq(8)
-    qp = a.pd.create_qp(a.cq, a.cq)
-    remote = b.pd.create_qp(b.cq, receive_cq)
+    receive_cq = CQ(b.context, 8)
+    qp = QP(a.pd, a.cq, a.cq)
+    remote = QP(b.pd, b.cq, receive_cq)
     qp.connect(remote)
     remote.connect(qp)
     rig.run(b.post_receives(remote, b.receive(64, wr_id=1)))

@@ -64,7 +64,7 @@ def test_binding_gives_each_process_and_direction_a_port_of_its_own() -> None:
     assert out[1] != out[3]
     for index, process in enumerate(found):
         ports = first if index % 2 == 0 else second
-        arriving = {ports[process.cq.qps[qpn].lid] for qpn in process._data_qps}
+        arriving = {ports[process.qps[qpn].lid] for qpn in process._data_qps}
         assert arriving == {1 - out[index]}
 
 
