@@ -19,8 +19,10 @@ from hcasim.cli.command import (
 )
 from hcasim.cli.figures import plot_fault, write_figure
 from hcasim.cli.formats import FORMATS, format_faults, print_benchmark
+from hcasim.cli.naming import ADAPTER, TESTBED, Workload
 from hcasim.cli.output import note, place_fault, progress_bar
 from hcasim.cli.saving import lost_bands, save, saving_fault
+from hcasim.ground.errors import one_of
 from hcasim.workloads.options import OPTIONS, Option
 
 if TYPE_CHECKING:
@@ -30,44 +32,91 @@ if TYPE_CHECKING:
 Decorated = Callable[..., Any]
 
 
+class _Bench(Command):
+    """Benchmarks have most of perftest's letters; of the others it says what they are."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        letters = [word for word in args if word[:2] in _PERFTEST]
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            lines = [error.format_message(), *(_PERFTEST[one[:2]] for one in letters)]
+            raise click.UsageError("\n".join(lines), ctx) from None
+
+
+_PERFTEST = {
+    "-I": "-I is NetPIPE's here (--invalidate); perftest's -I is --inline, without a number",
+    "-l": "perftest's -l has no counterpart: requests are posted one by one, not in lists",
+}
+
+
 def benchmark_options(command: Decorated) -> Decorated:
     """Give a command the options of a benchmark, as their table has them."""
     for option in [*OPTIONS.values()][::-1]:
         name = option.name.replace("_", "-")
         long = f"--{name}/--no-{name}" if option.is_flag else f"--{name}"
-        words = " or ".join([", ".join(option.words[:-1]), *option.words[-1:]])
         command = click.option(
             *filter(None, (option.short, long)),
             default=None,
             metavar=_metavar(option),
-            help=f"{option.help} ({words})." if option.words else f"{option.help}.",
+            help=f"{option.help}{_default(option)}.",
         )(command)
     return command
+
+
+def _default(option: Option) -> str:
+    if option.is_flag or option.is_name:
+        return ""
+    words = f"{one_of(option.words)}; " if option.words else ""
+    if option.usual is None:
+        return f" ({words}default: that of the workload)"
+    default = option.label(option.usual) if option.is_size else option.usual
+    return f" ({words}default: {default})"
 
 
 def _metavar(option: Option) -> str | None:
     if option.is_flag:
         return None
+    unit = "BYTES" if option.is_size else "N"
     if option.title:
         return "N,N..M" if option.doubling else "N,N"
-    return "WORD" if option.words else "GROUP" if option.is_name else "N"
+    return "WORD" if option.words else "GROUP" if option.is_name else unit
 
 
 # Values are taken as text, so that all that is wrong can be said at once.
-@click.command("bench", cls=Command)
-@click.argument("workload")
+@click.command("bench", cls=_Bench)
+@click.argument("workload", type=Workload())
 @click.option(
-    "--testbed", required=True, metavar="ID", help="The machine: id, such as liu2004, or file."
+    "--testbed",
+    required=True,
+    metavar="ID",
+    type=TESTBED,
+    help="The machine: id, such as liu2004, or file.",
 )
-@click.option("--adapter", metavar="ID", help="In every node instead of its own: id or file.")
-@click.option("--firmware-mode", metavar="MODE", help="Of the adapter: tavor, mem or memfree.")
 @click.option(
-    "--mtu", metavar="N", help="InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216."
+    "--adapter",
+    metavar="ID",
+    type=ADAPTER,
+    help="In every node instead of its own: id or file.",
 )
-@click.option("--no-switch/--switch", default=None, help="Two hosts back to back.")
+@click.option(
+    "--firmware-mode",
+    metavar="MODE",
+    help="Of the adapter: tavor, mem or memfree (default: the adapter's).",
+)
+@click.option(
+    "--mtu",
+    metavar="BYTES",
+    help="InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216 (default: the testbed's).",
+)
+@click.option(
+    "--no-switch/--switch", default=None, help="Two hosts back to back (default: as the testbed)."
+)
 @benchmark_options
 @click.option(
-    "--perturbation", metavar="N", help="Also NetPIPE's sizes so many bytes above and below: 3."
+    "--perturbation",
+    metavar="BYTES",
+    help="Also NetPIPE's sizes so many bytes above and below (default: 3).",
 )
 @settings_option
 @calibration_option
@@ -97,7 +146,13 @@ def _metavar(option: Option) -> str | None:
     metavar="FILE",
     help="Also draw them: .png, .svg, .pdf.",
 )
-@click.option("--format", "form", metavar="FORMAT", default="text", help=", ".join(FORMATS) + ".")
+@click.option(
+    "--format",
+    "form",
+    metavar="FORMAT",
+    default="text",
+    help=f"{', '.join(FORMATS)} (default: text).",
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @jobs_option
 def command(
@@ -113,7 +168,9 @@ def command(
 ) -> None:
     """Run a benchmark, such as write_lat, and print what it measures.
 
-    netpipe runs NetPIPE's sizes unless some are given.
+    netpipe runs NetPIPE's sizes unless some are given. The defaults of a workload are what
+    `hcasim show WORKLOAD` prints. Programs of perftest may be named as they are, ib_write_lat,
+    and -s, -n, -q and -t are perftest's; -I is NetPIPE's, and perftest's -l has no counterpart.
 
     Of size, qps and reuse several may be given; each is measured with each. Sizes take K, M and G
     as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops when it repeats itself;
@@ -131,6 +188,8 @@ def command(
         points, more = _prepare(given, one)
         drawn.append(points)
         faults += blamed(more, known, given)
+    if any(fault.startswith("invalidate: ") for fault in faults):
+        faults.append(_PERFTEST["-I"])
     if as_json and form not in ("text", "json"):
         faults.append(f"--json: contradicts --format {form}; leave one out")
     form = "json" if as_json else form

@@ -10,6 +10,7 @@ import click
 from hcasim.cli.calibrate_traces import calibrate_traces
 from hcasim.cli.command import Command, Faults, jobs_option, settings_option
 from hcasim.cli.fitted import folder_faults, print_fit
+from hcasim.cli.naming import ADAPTER, FITTED, TESTBED, Setting, Workload
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOR_TRACES = (
@@ -20,28 +21,40 @@ _FOR_TRACES = (
 
 # Values are taken as text, so that all that is wrong can be said at once.
 @click.command("calibrate", cls=Command)
-@click.argument("words", metavar="PAPER | TRACE...", nargs=-1, required=True)
-@click.option("--testbed", metavar="ID", help="The base description that traces are fitted to.")
-@click.option("--adapter", metavar="ID", help="An adapter instead of the testbed's default.")
+@click.argument("words", metavar="PAPER | TRACE...", type=FITTED, nargs=-1, required=True)
+@click.option(
+    "--testbed",
+    metavar="ID",
+    type=TESTBED,
+    help="The base description that traces are fitted to: id or file.",
+)
+@click.option(
+    "--adapter",
+    metavar="ID",
+    type=ADAPTER,
+    help="An adapter instead of the testbed's default: id or file.",
+)
 @settings_option
-@click.option("--mtu", metavar="N", help="Of the base, instead of what traces and testbed say.")
+@click.option("--mtu", metavar="N", help="Bytes, instead of what traces and testbed say.")
 @click.option("--no-switch", is_flag=True, default=None, help="Two hosts back to back.")
 @click.option(
     "--free",
     metavar="PATH[=LOW..HIGH]",
+    type=Setting(equals=False),
     multiple=True,
     help="Fit this parameter, by the path that show prints. Repeatable.",
 )
 @click.option(
     "--holdout",
     metavar="WORKLOAD",
+    type=Workload(),
     multiple=True,
     help="Compare with these points only; they are not fitted. Repeatable.",
 )
 @click.option(
     "--budget",
     metavar="N|SECONDS",
-    help="End the search after so many evaluations, 200, or so many seconds, 90s.",
+    help="End the search after so many evaluations, 200, or seconds, 90s (default: no end).",
 )
 @click.option("--seed", metavar="N", help="Of bootstraps and samples (default: 0).")
 @click.option(

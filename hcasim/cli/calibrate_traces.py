@@ -101,10 +101,11 @@ def _prepared(
 ) -> Prepared:
     """Turn the arguments into a fit, or say every fault, those of the files with them."""
     from hcasim.calibrate.traces.request import Request, prepare_fit
-    from hcasim.catalog import CatalogError, UnitError, parse_size
+    from hcasim.catalog import CatalogError, UnitError, list_ids, one_of, parse_size
 
     if testbed is None:
-        faults.append("--testbed: missing; allowed: a testbed, which the traces are compared with")
+        allowed = one_of(list_ids("testbeds"))
+        faults.append(f"--testbed: missing, which the traces are compared with; allowed: {allowed}")
     numbers: dict[str, Any] = {}
     for name, read in (("seed", _count), ("floor", _percent), ("budget", _budget)):
         if given[name] is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from hcasim.cli.naming import Setting
 from hcasim.cli.output import print_line
 
 
@@ -54,6 +55,7 @@ settings_option = click.option(
     "--set",
     "settings",
     metavar="PATH=VALUE",
+    type=Setting(),
     multiple=True,
     help="What if: a parameter by the path that show prints. Repeatable.",
 )

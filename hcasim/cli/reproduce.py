@@ -9,6 +9,7 @@ import click
 
 from hcasim.cli.command import Command, jobs_option
 from hcasim.cli.figures import stem, write_figure
+from hcasim.cli.naming import SCENARIO
 from hcasim.cli.output import note, print_json, progress_bar, to_json
 from hcasim.cli.tables import plain_table, print_table
 
@@ -20,7 +21,7 @@ _RIGHT = ("published", "simulated", "error")
 
 
 @click.command("reproduce", cls=Command)
-@click.argument("names", metavar="[PAPER|SCENARIO]...", nargs=-1)
+@click.argument("names", metavar="[PAPER|SCENARIO]...", type=SCENARIO, nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the statements of context.")
 @click.option(
     "-o",

@@ -9,6 +9,7 @@ import click
 
 from hcasim.cli.command import Command, Faults, jobs_option, read_settings, settings_option
 from hcasim.cli.figures import plot_fault, stem, write_figure
+from hcasim.cli.naming import SCENARIO
 from hcasim.cli.output import note, print_json, progress_bar, to_csv, to_json
 from hcasim.cli.tables import print_table
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("run", cls=Command)
-@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True)
+@click.argument("scenarios", metavar="SCENARIO...", type=SCENARIO, nargs=-1, required=True)
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw one scenario: .png, .svg, .pdf."
 )

@@ -9,36 +9,94 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.calibrated import note_unused
-from hcasim.cli.command import Command, calibration_option
+from hcasim.cli.command import Command, Faults, calibration_option
+from hcasim.cli.naming import ADAPTER, SHOWN
 from hcasim.cli.output import note, print_json
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
     from hcasim.catalog import Parameter, Value
+    from hcasim.workloads import Workload
 
 # The first word of the paths that --set takes.
 _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "stacks": "stack."}
 
 
 @click.command("show", cls=Command)
-@click.argument("identifier", metavar="ID")
-@click.option("--adapter", metavar="ID", help="Of a testbed: with this adapter, by its id or file.")
+@click.argument("identifier", metavar="ID", type=SHOWN)
+@click.option(
+    "--adapter",
+    metavar="ID",
+    type=ADAPTER,
+    help="Of a testbed: with this adapter, by its id or file.",
+)
 @calibration_option
+@click.option(
+    "--grep", "word", metavar="WORD", help="Of a model or testbed: only lines that have this word."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(identifier: str, adapter: str | None, calibration: Path | None, as_json: bool) -> None:
+def command(
+    identifier: str,
+    adapter: str | None,
+    calibration: Path | None,
+    word: str | None,
+    as_json: bool,
+) -> None:
     """Show a model, testbed or scenario: each value with its evidence and source.
 
-    ID may be a file: ./my.toml. The paths are those that bench --set takes.
+    ID may be a file: ./my.toml. The paths are those that bench --set takes. Of a workload, its
+    options and their defaults are shown.
     """
-    if "/" in identifier and not identifier.endswith(".toml"):
-        if calibration is not None:
-            raise click.UsageError("--calibration is for models and testbeds, not for scenarios")
+    from hcasim.runs.options import find_workload
+
+    workload = find_workload(identifier)
+    is_scenario = "/" in identifier and not identifier.endswith(".toml")
+    if is_scenario or workload is not None:
+        what = "scenarios" if is_scenario else "workloads"
+        given = {"adapter": adapter, "calibration": calibration, "grep": word}
+        for name in (name for name, value in given.items() if value is not None):
+            raise click.UsageError(f"--{name} is for models and testbeds, not for {what}")
+    if workload is not None:
+        _show_workload(workload, as_json)
+    elif is_scenario:
         _show_scenario(identifier, as_json)
     else:
-        _show_model(identifier, adapter, calibration, as_json)
+        _show_model(identifier, adapter, calibration, word, as_json)
 
 
-def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json: bool) -> None:
+def _show_workload(workload: Workload, as_json: bool) -> None:
+    from hcasim.workloads.options import OPTIONS
+
+    rows = [
+        (name, getattr(workload.defaults, name), one.help)
+        for name, one in OPTIONS.items()
+        if name in workload.options
+    ]
+    if as_json:
+        print_json(
+            {
+                "id": workload.name,
+                "kind": "workloads",
+                "title": workload.title,
+                "measures": list(workload.fields),
+                "options": {name: value for name, value, _ in rows},
+            }
+        )
+        return
+    print_table(
+        f"{workload.name}: {workload.title}; measures {', '.join(workload.fields)}",
+        ("option", "default", "meaning"),
+        [(f"--{name.replace('_', '-')}", _plain(value), text) for name, value, text in rows],
+    )
+
+
+def _plain(value: bool | int | str) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _show_model(
+    identifier: str, adapter: str | None, file: Path | None, word: str | None, as_json: bool
+) -> None:
     from hcasim.calibrate.file.reading import read_calibration
     from hcasim.catalog import find_kind, load, resolve
 
@@ -83,6 +141,10 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
                 note(f"{file}: nothing of {identifier} was fitted")
             parameters = tuple(calibration.mark(one, start + one.path) for one in parameters)
     rows = [_parameter(one, _PREFIXES.get(kind, "")) for one in parameters]
+    if word is not None:
+        rows = [row for row in rows if word.lower() in "\n".join(_cells(row)).lower()]
+        if not rows:
+            raise Faults([f"--grep: found no {word!r} in {identifier}"])
     if as_json:
         print_json({"id": identifier, "kind": kind, "title": title, **extra, "parameters": rows})
         return
@@ -90,8 +152,12 @@ def _show_model(identifier: str, adapter: str | None, file: Path | None, as_json
     print_table(
         f"{identifier}: {title}" + (f" ({parts})" if parts else ""),
         ("path", "value", "evidence", "source"),
-        ((row["path"], _value(row), row["evidence"], _source(row)) for row in rows),
+        map(_cells, rows),
     )
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    return row["path"], _value(row), row["evidence"], _source(row)
 
 
 def _parameter(parameter: Parameter[Value], prefix: str) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class Report:
 
     def closing_lines(self) -> list[str]:
         """Return the explanations of missed claims and a summary."""
-        lines = [_explanation(verdict) for verdict in self.deviations]
+        lines = [*_explanations(self.deviations)]
         counts = self.summary
         lines.append(
             f"{counts['pass']} pass, {counts['fail']} fail, {counts['deviation']} deviation "
@@ -182,11 +182,22 @@ def _row(verdict: Verdict) -> tuple[str, ...]:
     return (*stated, _simulated(verdict), error, verdict.role, verdict.status)
 
 
-def _explanation(verdict: Verdict) -> str:
-    if verdict.status == "deviation":
-        return f"{verdict.id}: {verdict.note}"
-    details = f" ({verdict.note})" if verdict.note else ""
-    return f"{verdict.id}: missed, and no deviation is documented{details}"
+def _explanations(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """Say of each missed claim why; what was said of one before is not said again."""
+    told: dict[str, str] = {}
+    for verdict in verdicts:
+        if verdict.status != "deviation":
+            details = f" ({verdict.note})" if verdict.note else ""
+            yield f"{verdict.id}: missed, and no deviation is documented{details}"
+            continue
+        parts = verdict.note.split("; ")
+        ends = ["; ".join(parts[number:]) for number in range(len(parts))]
+        known = next((number for number, end in enumerate(ends) if end in told), None)
+        if known is not None:
+            parts[known:] = [f"as {told[ends[known]]}"]
+        yield f"{verdict.id}: {'; '.join(parts)}"
+        for end in filter(None, ends):
+            told.setdefault(end, verdict.id)
 
 
 def _published(verdict: Verdict) -> str:

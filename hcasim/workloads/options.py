@@ -32,6 +32,7 @@ class Option:
         words: those it may be, if it is a word.
         is_flag: whether it is on or off.
         is_name: whether it is a name that depends on the machine.
+        usual: its default; none if the workload says it.
     """
 
     help: str
@@ -46,6 +47,7 @@ class Option:
     words: tuple[str, ...] = ()
     is_flag: bool = False
     is_name: bool = False
+    usual: Any = None
 
     @property
     def allowed(self) -> str:
@@ -162,10 +164,21 @@ class Options:
 
     size: Annotated[
         int,
-        Option("Bytes of a message: 8, 4K,64K or 4..1M", high=LARGEST, is_size=True, title="Size"),
+        Option(
+            "Bytes of a message: 8, 4K,64K or 4..1M",
+            high=LARGEST,
+            is_size=True,
+            short="-s",
+            title="Size",
+        ),
     ] = 8
     qps: Annotated[
-        int, Option("Queue pairs of each process, used in turn: 8, 1,128 or 1..4096", title="QPs")
+        int,
+        Option(
+            "Queue pairs of each process, used in turn: 8, 1,128 or 1..4096",
+            short="-q",
+            title="QPs",
+        ),
     ] = 1
     reuse: Annotated[
         int,
@@ -180,7 +193,8 @@ class Options:
     ] = 100
     window: Annotated[int, Option("Messages sent back to back before the receiver's reply")] = 64
     tx_depth: Annotated[
-        int, Option("Requests of each queue pair that are in flight, as perftest's -t says")
+        int,
+        Option("Requests of each queue pair that are in flight, as perftest's -t says", short="-t"),
     ] = 128
     cq_mod: Annotated[
         int,
@@ -221,15 +235,22 @@ class Options:
         Notice, Option("What NetPIPE's receiver polls: the completion queue or its buffer's end")
     ] = "cq"
     invalidate: Annotated[
-        bool, Option("Rotate through a pool of 10 MB, as NetPIPE's -I does", short="-I")
+        bool,
+        Option(
+            "Rotate through a pool of 10 MB, as NetPIPE's -I does; perftest's -I is --inline",
+            short="-I",
+        ),
     ] = False
     depth: Annotated[int, Option("Entries of each work queue")] = 128
     op: Annotated[AtomicOp, Option("Atomic operation")] = "fetch_add"
-    iters: Annotated[int, Option("Iterations that are timed")] = 1000
+    iters: Annotated[int, Option("Iterations that are timed", short="-n")] = 1000
     warmup: Annotated[int, Option("Iterations before them", low=0)] = 100
     inline: Annotated[bool, Option("Send payload inside the work request")] = False
     exact: Annotated[bool, Option("Run every iteration instead of detecting a period")] = False
     explain: Annotated[bool, Option("Also say where the time goes or what binds")] = False
+
+
+_OF_A_WORKLOAD = ("size", "tx_depth", "verb", "iters", "warmup")
 
 
 def _table() -> dict[str, Option]:
@@ -239,6 +260,7 @@ def _table() -> dict[str, Option]:
             name=name,
             words=get_args(hint.__origin__) if get_origin(hint.__origin__) is Literal else (),
             is_flag=hint.__origin__ is bool,
+            usual=None if name in _OF_A_WORKLOAD else getattr(Options, name),
         )
         for name, hint in Options.__annotations__.items()
     }

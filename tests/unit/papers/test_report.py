@@ -170,6 +170,26 @@ def test_the_report_closes_with_explanations_counts_and_medians() -> None:
     ]
 
 
+def test_the_text_of_a_deviation_comes_once() -> None:
+    notes = {
+        "X-1": "so much; 2 to 3; it is so",
+        "X-2": "so much; 2 to 3; it is so",
+        "X-3": "less; it is so",
+        "X-4": "it",
+        "X-5": "",
+        "X-6": "",
+    }
+    verdicts = [a_verdict(id=name, status="deviation", note=note) for name, note in notes.items()]
+    assert Report(tuple(verdicts), (), 0.0).closing_lines()[:6] == [
+        "X-1: so much; 2 to 3; it is so",
+        "X-2: as X-1",
+        "X-3: less; as X-1",
+        "X-4: it",
+        "X-5: ",
+        "X-6: ",
+    ]
+
+
 def test_a_documented_deviation_is_no_failure() -> None:
     assert Report((a_verdict(status="deviation"),), (), 0.0).ok
     assert not Report((a_verdict(status="fail"),), (), 0.0).ok
