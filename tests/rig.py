@@ -7,7 +7,7 @@ from typing import Any
 from hcasim.catalog import Machine, resolve
 from hcasim.catalog.network import Network
 from hcasim.cluster import Cluster
-from hcasim.engine import Event, Listener, Simulator
+from hcasim.engine import Event, Simulator
 from hcasim.verbs import (
     CQ,
     MR,
@@ -151,11 +151,11 @@ def machine(
     return _resolve(adapter, mtu, switch, firmware_mode, changes)
 
 
-def run(name: str, on: Machine, listener: Listener | None = None, **options: Any) -> Result:
+def run(name: str, on: Machine, **options: Any) -> Result:
     """Run one point of a workload; its verb may follow its name."""
     workload, _, verb = name.partition(" ")
     usual = {"verb": verb or WORKLOADS[workload].defaults.verb}
-    return run_point(workload, on, Options(**usual | options), listener)
+    return run_point(workload, on, Options(**usual | options))
 
 
 def refitted(base: Machine, mtu: int | None = None, **parts: Any) -> Machine:

@@ -234,14 +234,16 @@ def _trace_faults(file: Path, prepared: list[Point]) -> Iterator[str]:
 
 def _run_traced(job: Point, file: Path) -> Benchmark:
     """Run one point and write a line for each event of its blocks."""
-    from hcasim.engine import EventLog
-    from hcasim.ground.writing import write_atomically
+    from hcasim.engine import EventStream
+    from hcasim.ground.writing import written_atomically
     from hcasim.runs.benchmark import run_benchmark
 
-    log = EventLog()
-    result = run_benchmark([job], listener=log)
-    write_atomically(file, "".join(["time_ps\tblock\tevent\toperation\tdetails\n", *log.lines()]))
-    note(f"Wrote {len(log.events)} events to {file}")
+    with written_atomically(file) as out:
+        out.write(b"time_ps\tblock\tevent\toperation\tdetails\n")
+        events = EventStream(lambda line: out.write(line.encode()))
+        result = run_benchmark([job], listen=events.follow)
+        events.finish()
+    note(f"Wrote {events.written} events to {file}")
     return result
 
 

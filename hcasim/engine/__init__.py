@@ -6,7 +6,7 @@ from hcasim.engine.arbiter import Arbiter
 from hcasim.engine.cache import SetAssociativeCache
 from hcasim.engine.clock import Simulator
 from hcasim.engine.credits import CreditPool
-from hcasim.engine.probe import EventLog, Listener, Probe
+from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
 from hcasim.engine.server import Rate, SerialServer
 from hcasim.engine.steady import bounded_mean, find_period
 
@@ -15,6 +15,7 @@ __all__ = [
     "CreditPool",
     "Event",
     "EventLog",
+    "EventStream",
     "Listener",
     "Probe",
     "Process",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
 
 from hcasim.engine.clock import Simulator
 
@@ -48,7 +50,7 @@ class Probe:
 
 
 class EventLog:
-    """Listens to all events and writes them down in order of time.
+    """Listens to all events and keeps them.
 
     Attributes:
         events: (time in ps, block, event, operation, details), as they were told.
@@ -61,11 +63,46 @@ class EventLog:
         """Note an event."""
         self.events.append((time_ps, block, event, operation, details))
 
-    def lines(self) -> list[str]:
-        """A line for each event, its columns separated by tabs; operation 0 is left out."""
-        return [
-            f"{time_ps}\t{block}\t{event}\t{operation or ''}\t{details}\n"
-            for time_ps, block, event, operation, details in sorted(
-                self.events, key=lambda event: event[0]
-            )
-        ]
+
+class EventStream:
+    """Writes events down in order of time, each as soon as no earlier one can follow.
+
+    A block may tell of an event before its time, but never after it: only those that are to come
+    are kept in memory.
+
+    Parameters:
+        write: takes one line after another: time in ps, block, event, operation (nothing instead
+            of 0) and details, separated by tabs.
+
+    Attributes:
+        written: lines so far.
+    """
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self.written = 0
+        self._write = write
+        self._sim: Simulator
+        self._coming: list[tuple[int, int, str]] = []
+        self._told = count()
+
+    def follow(self, sim: Simulator) -> None:
+        """Listen to a simulator from now on."""
+        self._sim = sim
+        sim.listeners.append(self)
+
+    def __call__(self, time_ps: int, block: str, event: str, operation: int, details: str) -> None:
+        """Note an event."""
+        line = f"{time_ps}\t{block}\t{event}\t{operation or ''}\t{details}\n"
+        now = self._sim.now
+        heappush(self._coming, (time_ps, next(self._told), line))
+        while self._coming and self._coming[0][0] <= now:
+            self._write_first()
+
+    def finish(self) -> None:
+        """Write what is to come: nothing more will be told."""
+        while self._coming:
+            self._write_first()
+
+    def _write_first(self) -> None:
+        self._write(heappop(self._coming)[2])
+        self.written += 1

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from hcasim.engine import Listener
+    from hcasim.workloads.registry import Listen
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def run_benchmark(
     *,
     jobs: int | None = 1,
     progress: Progress | None = None,
-    listener: Listener | None = None,
+    listen: Listen | None = None,
 ) -> Benchmark:
     """Run the points that `prepare` returned.
 
@@ -233,13 +233,14 @@ def run_benchmark(
         prepared: the points.
         jobs: processes to use; all processors if None.
         progress: is told how many points are done.
-        listener: told what happens in the blocks; then all points run in this process.
+        listen: is given the simulator of each point before anything happens; then all points
+            run in this process.
     """
     started = perf_counter()
-    if listener is None:
+    if listen is None:
         points = run_points(prepared, workers=jobs, progress=progress)
     else:
-        points = {job: job.run(listener) for job in prepared}
+        points = {job: job.run(listen) for job in prepared}
     first = prepared[0]
     counters: Counter[str] = Counter()
     for job in prepared:

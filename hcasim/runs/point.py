@@ -10,8 +10,8 @@ from hcasim.catalog import CatalogError, Machine
 from hcasim.workloads.options import Options
 
 if TYPE_CHECKING:
-    from hcasim.engine import Listener
     from hcasim.workloads import Result
+    from hcasim.workloads.registry import Listen
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Point:
         messages = max(options.window, options.qps) * options.processes * options.ports
         return options.size * messages * directions
 
-    def run(self, listener: Listener | None = None) -> Result:
+    def run(self, listen: Listen | None = None) -> Result:
         """Simulate it in this process.
 
         Parameters:
-            listener: told what happens in the blocks.
+            listen: is given the simulator before anything happens.
 
         Raises:
             CatalogError: the machine's limits are too tight for the benchmark.
@@ -49,7 +49,7 @@ class Point:
         from hcasim.workloads import run_point
 
         try:
-            return run_point(self.workload, self.machine, self.options, listener)
+            return run_point(self.workload, self.machine, self.options, listen)
         except VerbsError as error:
             raise CatalogError([f"{self.workload}: the adapter refuses it: {error}"]) from error
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hcasim.catalog import Machine
-from hcasim.engine import Listener, Simulator
+from hcasim.engine import Simulator
 from hcasim.workloads import (
     bus,
     copying,
@@ -29,6 +29,7 @@ from hcasim.workloads.windows import bandwidth
 
 Run = Callable[[Simulator, Machine, Options], Result]
 Round = Callable[[Options], int]
+Listen = Callable[[Simulator], None]
 
 
 def _once(options: Options) -> int:
@@ -236,20 +237,20 @@ WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in _ALL}
 
 
 def run_point(
-    name: str, machine: Machine, options: Options, listener: Listener | None = None
+    name: str, machine: Machine, options: Options, listen: Listen | None = None
 ) -> Result:
     """Run one benchmark once on a fresh machine.
 
     Args:
         name: a key of :data:`WORKLOADS`.
         machine: a resolved machine.
-        listener: told what happens in the blocks.
+        listen: is given the simulator before anything happens, to listen to its blocks.
 
     Raises:
         KeyError: for an unknown name.
     """
     workload = WORKLOADS[name]
     sim = Simulator()
-    if listener is not None:
-        sim.listeners.append(listener)
+    if listen is not None:
+        listen(sim)
     return workload.run(sim, machine, options)

@@ -8,11 +8,13 @@ anew and let the review read the difference::
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hcasim.engine import EventLog
+from hcasim.engine import EventStream, Simulator
+from hcasim.workloads import WORKLOADS, run_point
 from tests.rig import (
     FETCH_ADD,
     READ,
@@ -110,11 +112,13 @@ def record(name: str) -> str:
     adapter, scene, outcome = SCENES[name]
     adapter, _, mode = adapter.partition(" ")
     rig = Rig(machine(adapter=adapter, firmware_mode=mode or None))
-    log = EventLog()
-    rig.sim.listeners.append(log)
+    lines: list[str] = []
+    events = EventStream(lines.append)
+    events.follow(rig.sim)
     assert scene(rig) == outcome
     rig.sim.run()
-    return "".join([*log.lines(), f"{rig.sim.now}\tend\n"])
+    events.finish()
+    return "".join([*lines, f"{rig.sim.now}\tend\n"])
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -155,3 +159,22 @@ def test_the_log_has_five_columns_and_its_times_never_go_back() -> None:
     followed = [row[2] for row in rows if row[3] == "1"]
     assert followed[0] == "post_send"
     assert followed[-1] == "CQE write"
+
+
+def test_of_a_long_run_only_what_is_to_come_is_kept_in_memory() -> None:
+    most, lines = 0, list[str]()
+    events = EventStream(lambda line: lines.append(line.partition("\t")[0]))
+
+    def listen(sim: Simulator) -> None:
+        events.follow(sim)
+        sim.listeners.append(watch)
+
+    def watch(*event: object) -> None:
+        nonlocal most
+        most = max(most, len(events._coming))
+
+    few = replace(WORKLOADS["write_bw"].defaults, size=8192, iters=300, exact=True)
+    run_point("write_bw", machine(), few, listen)
+    events.finish()
+    assert most < 100 < 20_000 < len(lines)
+    assert sorted(map(int, lines)) == [*map(int, lines)]

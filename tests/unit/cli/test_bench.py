@@ -3,7 +3,11 @@
 import csv
 import io
 import json
+import os
 import re
+import signal
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -287,6 +291,40 @@ def test_the_bus_alone_has_no_form_of_perftest(hcasim_: Hcasim) -> None:
 def test_the_bus_alone_has_no_stages_to_explain(hcasim_: Hcasim) -> None:
     (fault,) = hcasim_("bench", "bw_rd", *LIU, "--explain").faults
     assert "explain: bw_rd has no such option; it has exact, " in fault
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"]
+)
+def test_a_signal_ends_a_simulation_inside_and_leaves_no_part_of_a_trace(
+    hcasim_: Hcasim, tmp_path: Path, number: int, code: int
+) -> None:
+    """A message of 2 GiB takes minutes; its trace is under way when the signal comes."""
+    # A shell may have started the tests in the background, and then SIGINT is ignored.
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    beginnings: list[int] = []
+
+    def send() -> None:
+        while not (seen := [file.stat().st_size for file in tmp_path.iterdir()]) or not seen[0]:
+            time.sleep(0.05)
+        beginnings.extend(seen)
+        os.kill(os.getpid(), number)
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    began = time.monotonic()
+    try:
+        words = ("--size", "2G", "--trace", str(tmp_path / "events"))
+        found = hcasim_("bench", "window_bw", *LIU, *words)
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    assert (found.code, found.output) == (code, "")
+    assert time.monotonic() - began < 30
+    assert beginnings != [0]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_trace_that_cannot_be_written_is_said(hcasim_: Hcasim, tmp_path: Path) -> None:
