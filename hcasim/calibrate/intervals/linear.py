@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from hcasim.calibrate.entries import Verdict
-from hcasim.calibrate.intervals.confidence import correlations
+from hcasim.calibrate.intervals.confidence import NORMAL_95, correlations
 from hcasim.calibrate.intervals.report import FitReport, Local
 from hcasim.calibrate.search.loss import Array, straight_fit
 from hcasim.calibrate.search.parameters import Space, settings
@@ -26,6 +26,9 @@ METHODS = {
     ),
     "linear": ("Intervals: 95 %, from the errors of the observations, to first order.",),
 }
+HIDDEN = 3.0
+"""A parameter that can go so many times as far as alone, its partners making up for it, is known
+only together with those that are at a bound then. (Of two, a correlation of 0.94.)"""
 TRIES = 1000
 """Fits of a bootstrap."""
 UNNOTICED = 0.1
@@ -60,6 +63,12 @@ class Around(Space):
         self.cheaper: Mapping[str, int] | None = None
         self._best = self.local.loss.cost(self.local.residuals) - UNNOTICED * self.scale
 
+    def noticed(self) -> Array:
+        """Return the moves that the data would notice, were they made alone: 1.96 deviations."""
+        strengths = np.linalg.norm(self.slopes, axis=0)
+        found: Array = NORMAL_95 * math.sqrt(self.scale) / np.maximum(strengths, 1e-300)
+        return found
+
     def residuals(self, places: Sequence[Array]) -> list[Array]:
         """Simulate several places at once."""
         objective = self.local.objective
@@ -93,18 +102,28 @@ def unfinished(report: FitReport) -> FitReport:
 
 
 def with_linear(report: FitReport) -> FitReport:
-    """Return a report with intervals to first order; what reaches a bound is not identified."""
+    """Return a report with intervals to first order.
+
+    What reaches a bound is not identified; nor is what its partners hide, for a straight model
+    does not see how far they can make up for it.
+    """
+    space = Around(report)
+    noticed = space.noticed()
+    reaches = NORMAL_95 * np.sqrt(np.diag(space.spread))
     judged = []
-    for one in report.parameters:
+    for n, one in enumerate(report.parameters):
         (low, high), allowed = one.interval, one.parameter
         ends = [low <= allowed.low, high >= allowed.high]
         verdict = one.verdict
-        if verdict.identified and any(ends):
-            known = "" if all(ends) else ("above" if ends[0] else "below")
-            verdict = Verdict(False, (), known)
+        hidden = reaches[n] > HIDDEN * noticed[n]
+        if verdict.identified and (hidden or any(ends)):
+            known = "" if all(ends) or not any(ends) else ("above" if ends[0] else "below")
+            follow = np.abs(space.spread[n]) / space.spread[n, n] * reaches[n] >= noticed
+            others = [m for m in np.flatnonzero(follow & hidden).tolist() if m != n]
+            verdict = Verdict(False, tuple(space.free[m].path for m in others), known)
         judged.append(replace(one, verdict=verdict))
     found = replace(report, parameters=tuple(judged), method=METHODS["linear"])
-    return correlated(found, Around(report))
+    return correlated(found, space)
 
 
 def with_bootstrap(report: FitReport, draws: Array) -> FitReport:

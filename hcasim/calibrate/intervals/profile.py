@@ -10,7 +10,7 @@ import numpy as np
 
 from hcasim.calibrate.entries import Verdict
 from hcasim.calibrate.intervals.confidence import NORMAL_95
-from hcasim.calibrate.intervals.linear import METHODS, Around, correlated, with_ends
+from hcasim.calibrate.intervals.linear import HIDDEN, METHODS, Around, correlated, with_ends
 from hcasim.calibrate.intervals.report import FitReport
 from hcasim.calibrate.search.loss import Array
 
@@ -22,9 +22,6 @@ BRACKET = 0.1
 """Steps between two places keep this share of their distance from both."""
 NEAR = 0.2
 """An end is found if the cost is this close to what it should be, in parts of its rise."""
-HIDDEN = 3.0
-"""A parameter that can go so many times as far as alone, its partners making up for it, is known
-only together with those that are at a bound then. (Of two, a correlation of 0.94.)"""
 WORTH = 0.1
 """Rise of the cost from which on the other parameters are moved again, in parts of the wanted."""
 
@@ -119,8 +116,7 @@ def profiled(report: FitReport) -> Profile:
 
 def _judged(report: FitReport, space: Around, sides: Sequence[_Side], rise: float) -> FitReport:
     """Return a report that calls nothing identified whose interval reaches a bound on the way."""
-    # Moves that the data would notice, were they made alone: of 1.96 deviations and more.
-    noticed = np.sqrt(2 * rise) / np.maximum(np.linalg.norm(space.slopes, axis=0), 1e-300)
+    noticed = space.noticed()
     partners: dict[int, set[int]] = {}
     open_: dict[int, set[int]] = {}
     for side in sides:

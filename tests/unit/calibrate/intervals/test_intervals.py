@@ -158,11 +158,12 @@ def test_a_budget_ends_the_search_at_its_best_point(curved_fit: Fit) -> None:
 
 def test_a_nearly_collinear_pair_is_known_only_in_combination(pair: Fit) -> None:
     report = calibrate(pair, in_a_valley(None), run=valley, search=TRACES)
-    # To first order each seems to be known: the fit is where the valley begins.
+    # Without a look at correlations each seems to be known: the fit is where the valley begins.
     assert all(one.verdict.identified for one in report.parameters)
     found = profiled(report).report
-    assert str(found[SEND].verdict) == f"only in combination with {QUEUE}"
-    assert str(found[QUEUE].verdict) == f"only in combination with {SEND}"
+    for judged in (found, with_linear(report)):
+        assert str(judged[SEND].verdict) == f"only in combination with {QUEUE}"
+        assert str(judged[QUEUE].verdict) == f"only in combination with {SEND}"
     assert found[SEND].interval[0] == 0
     assert found[QUEUE].interval[1] == 1_000_000
 
@@ -172,10 +173,22 @@ def test_a_pair_whose_partner_is_at_its_bound_is_known_only_in_combination(
 ) -> None:
     free = starting(make_fit({SEND: (0, 8000), QUEUE: (0, 1000)}), {SEND: 800, QUEUE: 300})
     seen = in_a_valley(None, 0.8, 0.3)
-    found = profiled(calibrate(free, seen, run=valley, search=TRACES)).report
+    report = calibrate(free, seen, run=valley, search=TRACES)
+    found = profiled(report).report
     # The other cannot be more than 1 us, and their sum is 1.1 us.
     assert found[SEND].interval[0] == pytest.approx(100_000, abs=60_000)
     assert str(found[SEND].verdict) == f"only in combination with {QUEUE}"
+    # To first order neither reaches a bound.
+    straight = with_linear(report)
+    assert straight[SEND].correlation[QUEUE] < -0.95
+    assert 0 < straight[QUEUE].interval[0] < straight[QUEUE].interval[1] < 1_000_000
+    assert str(straight[SEND].verdict) == f"only in combination with {QUEUE}"
+
+
+def test_to_first_order_a_looser_correlation_leaves_parameters_identified(curved_fit: Fit) -> None:
+    report = with_linear(calibrate(curved_fit, measured(0), run=run_curved, search=TRACES))
+    assert report[SEND].correlation[QUEUE] < -0.6
+    assert all(one.verdict.identified for one in report.parameters)
 
 
 def test_a_parameter_that_is_known_almost_as_well_alone_is_identified(
