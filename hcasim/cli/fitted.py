@@ -44,9 +44,16 @@ def print_fit(
     """
     from hcasim.calibrate.search.objective import runner
     from hcasim.ground.writing import write_atomically
+    from hcasim.runs.pool import OutOfTime
 
-    with progress_bar("Fitting") as progress:
-        found = find(runner(jobs=jobs, progress=progress))
+    unended = f"the search did not end; allowed: {allowed}"
+    if files[0][0] is not None:
+        unended = f"{files[0][0]}: not written: {unended}"
+    try:
+        with progress_bar("Fitting") as progress:
+            found = find(runner(jobs=jobs, progress=progress))
+    except OutOfTime:
+        raise Faults([unended]) from None
     if as_json:
         print_json(found.to_dict())
     else:
@@ -57,8 +64,7 @@ def print_fit(
             print_line(line)
     if not found.converged:
         # A part of a search is no fit.
-        where = "" if files[0][0] is None else f"{files[0][0]}: not written: "
-        raise Faults([f"{where}the search did not end; allowed: {allowed}"])
+        raise Faults([unended])
     for file, render in files:
         if file is not None:
             write_atomically(file, render(found))

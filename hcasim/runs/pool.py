@@ -9,15 +9,19 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextvars import ContextVar
 from multiprocessing.context import BaseContext
 from queue import Empty, SimpleQueue
+from time import monotonic
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hcasim.runs.point import Point
 
 if TYPE_CHECKING:
+    from hcasim.runs.store import Store
     from hcasim.workloads import Result
 
 Progress = Callable[[int, int], None]
@@ -25,7 +29,11 @@ Progress = Callable[[int, int], None]
 
 
 def run_points(
-    points: Iterable[Point], *, workers: int | None = None, progress: Progress | None = None
+    points: Iterable[Point],
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    store: Store | None = None,
 ) -> dict[Point, Result]:
     """Simulate points, equal ones only once.
 
@@ -33,47 +41,93 @@ def run_points(
         points: what to simulate.
         workers: processes to use; all processors without it, this process alone if 1.
         progress: is told how many points are done.
+        store: knows results of earlier runs and keeps each as soon as it is there; or none.
 
     Returns:
         The result of each point.
 
     Raises:
         KeyboardInterrupt: after the worker processes have ended.
+        OutOfTime: if `time_limit` is over, after the worker processes have ended.
     """
     # Imported before the workers start, which inherit it.
     import hcasim.workloads.registry  # noqa: F401
 
-    unique = sorted(dict.fromkeys(points), key=lambda point: point.weight, reverse=True)
-    count = min(workers or os.cpu_count() or 1, len(unique))
-    report = progress or (lambda done, total: None)
-    report(0, len(unique))
-    if count > 1:
-        return _run_in_pool(unique, count, report)
-    results = {}
-    for point in unique:
-        results[point] = point.run()
+    unique = dict.fromkeys(points)
+    results = {} if store is None else store.find(unique)
+    missing = [point for point in unique if point not in results]
+    missing.sort(key=lambda point: point.weight, reverse=True)
+
+    def note(point: Point, result: Result) -> None:
+        results[point] = result
+        if store is not None:
+            store.keep(point, result)
         report(len(results), len(unique))
+
+    report = progress or (lambda done, total: None)
+    report(len(results), len(unique))
+    count = min(workers or os.cpu_count() or 1, len(missing))
+    # What is in another process can be ended at any time.
+    if count > 1 or (missing and _END.get() is not None):
+        try:
+            _run_in_pool(missing, count, note)
+        except OutOfTime as error:
+            error.results = results
+            raise
+    else:
+        for point in missing:
+            note(point, point.run())
     return results
 
 
-def _run_in_pool(points: list[Point], count: int, report: Progress) -> dict[Point, Result]:
+class OutOfTime(Exception):
+    """The time of `time_limit` is over; what was running has been ended.
+
+    Attributes:
+        results: of the points that were finished before.
+    """
+
+    results: Mapping[Point, Result] = MappingProxyType({})
+
+
+_END: ContextVar[float | None] = ContextVar("end", default=None)
+
+
+@contextlib.contextmanager
+def time_limit(end: float | None) -> Iterator[None]:
+    """End what is simulated inside the block, in the middle of a point too.
+
+    Parameters:
+        end: the moment of the monotonic clock; no limit if None.
+    """
+    token = _END.set(end)
+    try:
+        yield
+    finally:
+        _END.reset(token)
+
+
+def _run_in_pool(points: list[Point], count: int, note: Callable[[Point, Result], None]) -> None:
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(count, mp_context=_context(), initializer=_start_worker)
-    results: dict[Point, Result] = {}
+    end = _END.get()
+    left = len(points)
     done: SimpleQueue[Future[Result]] = SimpleQueue()
     try:
         with _interruption_held_back(), _quiet_fork():
             futures = {pool.submit(point.run): point for point in points}
         for future in futures:
             future.add_done_callback(done.put)
-        while len(results) < len(points):
+        while left:
+            if end is not None and monotonic() >= end:
+                raise OutOfTime
             # A Ctrl-C that comes just before the wait does not end it: wait only so long.
             try:
                 future = done.get(timeout=0.2)
             except Empty:
                 continue
-            results[futures[future]] = future.result()
-            report(len(results), len(points))
+            note(futures[future], future.result())
+            left -= 1
     except BaseException:
         with _interruption_held_back():
             for worker in set(multiprocessing.active_children()) - others:
@@ -81,7 +135,6 @@ def _run_in_pool(points: list[Point], count: int, report: Progress) -> dict[Poin
             pool.shutdown(cancel_futures=True)
         raise
     pool.shutdown()
-    return results
 
 
 @contextlib.contextmanager

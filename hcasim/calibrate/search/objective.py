@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -56,12 +55,12 @@ class BudgetSpent(Exception):
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a search may take.
+    """How much a fit may take.
 
     Parameters:
-        evaluations: points of the parameters at which the observations may be computed, or None.
-        seconds: after which no evaluation is begun, or None. A fit that ends by it depends on the
-            speed of the computer.
+        evaluations: points of the parameters at which a search may compute the observations, or
+            None.
+        seconds: of all that is simulated, or None.
     """
 
     evaluations: int | None = None
@@ -75,7 +74,7 @@ class Objective:
         observations: what was published.
         parameters: what will be set; points hold a value for each of their paths.
         run: simulates points.
-        budget: of evaluations; without end if None.
+        budget: its number of evaluations ends a search; without end if None.
 
     Attributes:
         evaluations: different points at which the observations have been computed.
@@ -92,7 +91,6 @@ class Objective:
         self.run = run
         self.budget = budget
         self.evaluations = 0
-        self._began = monotonic()
         self._machines: dict[tuple[Any, ...], Machine] = {}
         self._leaves = {path: one.leaf for one in parameters for path in one.paths}
         self._prefixes = {
@@ -113,8 +111,9 @@ class Objective:
         """
         keys = [tuple(sorted(point.items())) for point in points]
         new = dict.fromkeys(key for key in keys if key not in self._values)
-        if new:
-            self._check_budget()
+        most = None if self.budget is None else self.budget.evaluations
+        if new and most is not None and self.evaluations >= most:
+            raise BudgetSpent
         wanted: dict[tuple[Setup, tuple[tuple[str, str], ...]], None] = {}
         for key in new:
             for one in self.observations:
@@ -200,12 +199,3 @@ class Objective:
                 switch=setup.switch,
             )
         return Point(setup.workload, self._machines[key], setup.options)
-
-    def _check_budget(self) -> None:
-        budget = self.budget
-        if budget is None:
-            return
-        if budget.evaluations is not None and self.evaluations >= budget.evaluations:
-            raise BudgetSpent
-        if budget.seconds is not None and monotonic() - self._began >= budget.seconds:
-            raise BudgetSpent

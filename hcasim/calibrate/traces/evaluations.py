@@ -14,6 +14,7 @@ from hcasim import __version__
 from hcasim.calibrate.search.objective import Run
 from hcasim.ground.errors import CatalogError
 from hcasim.runs.point import Point
+from hcasim.runs.pool import OutOfTime
 
 BATCH = 64
 """Points that are simulated between two writes: what an interruption may lose."""
@@ -65,7 +66,12 @@ class EvaluationCache:
             }
             left = iter(missing.items())
             while part := dict(islice(left, BATCH)):
-                rows = run(list(part.values()))
+                try:
+                    rows = run(list(part.values()))
+                except OutOfTime as error:
+                    done = error.results
+                    self._add({key: done[one].row for key, one in part.items() if one in done})
+                    raise
                 self._add({name: dict(row) for name, row in zip(part, rows, strict=True)})
             return [self._rows[key] for key in keys]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from time import monotonic
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from hcasim.calibrate.search.observation import Observation
 from hcasim.calibrate.traces.observations import Observations
 from hcasim.calibrate.traces.report import TraceReport
 from hcasim.calibrate.traces.request import Prepared
+from hcasim.runs.pool import time_limit
 
 SAMPLES = 200
 """Samples that a file keeps."""
@@ -33,7 +35,17 @@ def fit_traces(prepared: Prepared, run: Run) -> TraceReport:
     Parameters:
         prepared: of `prepare_fit`.
         run: simulates points.
+
+    Raises:
+        OutOfTime: the seconds of the budget are over.
     """
+    budget = prepared.request.budget
+    seconds = None if budget is None else budget.seconds
+    with time_limit(None if seconds is None else monotonic() + seconds):
+        return _fitted(prepared, run)
+
+
+def _fitted(prepared: Prepared, run: Run) -> TraceReport:
     gathered = prepared.gathered
     fitted, held = gathered.split(prepared.request.holdout)
     report, samples = _searched(prepared, fitted, run)

@@ -4,18 +4,23 @@ import json
 import os
 import shlex
 import subprocess
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import hcasim.workloads
 from hcasim.calibrate.file.reading import read_calibration
 from hcasim.calibrate.search import descent
 from hcasim.calibrate.traces.request import Request
+from hcasim.catalog import Machine
 from hcasim.runs.benchmark import bench
 from hcasim.runs.simulated_trace import to_trace, with_noise
-from hcasim.traces import render
+from hcasim.traces import read_trace, render
+from hcasim.workloads import Options, Result
 from tests.unit.cli.fits import FREE, LINEAR, SIZES, TRUTH
 
 Hcasim = Callable[..., Any]
@@ -137,6 +142,32 @@ def test_what_a_spent_budget_leaves_is_no_fit(hcasim_: Hcasim, words: list[str])
     assert [path.name for path in Path().iterdir()] == ["cal.toml.evaluations"]
     again = hcasim_(*words, *FREE[:2], *LINEAR, "-o", "cal.toml")
     assert "Goes on with" in again.messages
+    assert [path.name for path in Path().iterdir()] == ["cal.toml"]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_budget_of_seconds_ends_a_point_inside_and_the_fit_goes_on_from_there(
+    hcasim_: Hcasim, words: list[str], monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    usual, longest = hcasim.workloads.run_point, 4096
+
+    def run(name: str, machine: Machine, options: Options, listen: Any = None) -> Result:
+        if name == "write_lat" and options.size == longest:
+            time.sleep(60)
+        return usual(name, machine, replace(options, iters=3, warmup=1))
+
+    monkeypatch.setattr(hcasim.workloads, "run_point", run)
+    trace = next(word for word in words if word.endswith("write_lat.jsonl"))
+    asked = ["calibrate", trace, "--testbed", "liu2004", *FREE[:2], "-j", jobs, "-o", "cal.toml"]
+    longest = max(point.options["size"] for point in read_trace(Path(trace)).points)
+    began = time.monotonic()
+    found = hcasim_(*asked, "--budget", "2s")
+    assert time.monotonic() - began < 15
+    assert found.faults[-1].startswith("cal.toml: not written: the search did not end; allowed: ")
+    assert [path.name for path in Path().iterdir()] == ["cal.toml.evaluations"]
+    assert len(Path("cal.toml.evaluations").read_text().split("\n")) > 3
+    longest = 0
+    assert hcasim_(*asked).code == 0
     assert [path.name for path in Path().iterdir()] == ["cal.toml"]
 
 

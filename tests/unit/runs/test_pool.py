@@ -15,7 +15,7 @@ import pytest
 import hcasim.workloads
 from hcasim.catalog import Machine, resolve
 from hcasim.runs.point import Point
-from hcasim.runs.pool import run_points
+from hcasim.runs.pool import OutOfTime, run_points, time_limit
 from hcasim.workloads import Options, Result
 
 Simulated = Callable[[], list[Any]]
@@ -70,6 +70,26 @@ def test_a_failure_ends_the_workers_and_is_passed_on(monkeypatch: pytest.MonkeyP
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_time_limit_ends_a_point_inside_and_tells_what_was_finished(
+    monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    def run(name: str, machine: Machine, options: Options, listen: object) -> Result:
+        while options.size == 4:
+            pass
+        return Result({"size": options.size})
+
+    monkeypatch.setattr(hcasim.workloads, "run_point", run)
+    began = time.monotonic()
+    with time_limit(began + 1.5), pytest.raises(OutOfTime) as caught:
+        run_points(jobs(4, 8, 16), workers=workers)
+    assert time.monotonic() - began < 10
+    assert [one.options.size for one in caught.value.results] == [16, 8]
+    assert not multiprocessing.active_children()
+    # Outside of the block there is none.
+    assert len(run_points(jobs(8), workers=1)) == 1
+
+
 # A shell may have started the tests in the background, and then SIGINT is ignored.
 SLEEPER = """
 import signal
@@ -77,7 +97,7 @@ import time
 import hcasim.workloads
 from hcasim.catalog import resolve
 from hcasim.runs.point import Point
-from hcasim.runs.pool import run_points
+from hcasim.runs.pool import OutOfTime, run_points, time_limit
 from hcasim.workloads import Options
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
