@@ -1,6 +1,8 @@
 """Settings that every test shares."""
 
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,11 @@ os.environ["COLUMNS"] = "100"
 os.environ["NO_COLOR"] = "1"
 os.environ.pop("FORCE_COLOR", None)
 
+# What one test simulates of the papers, with the code under test, another need not simulate again;
+# the user's own cache is left alone.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    os.environ["HCASIM_CACHE"] = tempfile.mkdtemp(prefix="hcasim-tests-")
+
 # The same examples on every machine, and no failure because a machine is busy. To look
 # further: pytest --hypothesis-profile=explore
 settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -24,3 +31,9 @@ settings.load_profile("repeatable")
 def root() -> Path:
     """The top of the checkout."""
     return Path(__file__).resolve().parent.parent
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the points of this run when all of it ends."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        shutil.rmtree(os.environ["HCASIM_CACHE"], ignore_errors=True)

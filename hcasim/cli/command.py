@@ -51,6 +51,12 @@ jobs_option = click.option(
     help="Processes to use (default: all processors).",
 )
 
+no_cache_option = click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Simulate all, also what an earlier run has simulated, and keep nothing of it.",
+)
+
 settings_option = click.option(
     "--set",
     "settings",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hcasim.cli.command import Command, jobs_option
+from hcasim.cli.command import Command, jobs_option, no_cache_option
 from hcasim.cli.figures import stem, write_figure
 from hcasim.cli.naming import SCENARIO
 from hcasim.cli.output import note, print_json, progress_bar, to_json
@@ -29,6 +29,7 @@ _RIGHT = ("published", "simulated", "error")
     type=click.Path(path_type=Path),
     help="Write figures, reproduce.json and the table into this folder.",
 )
+@no_cache_option
 @jobs_option
 @click.pass_context
 def command(
@@ -36,12 +37,13 @@ def command(
     names: tuple[str, ...],
     as_json: bool,
     output: Path | None,
+    no_cache: bool,
     jobs: int | None,
 ) -> None:
     """Replay papers, such as liu2004, or scenarios, and judge each published statement.
 
     Without a name, all papers. The exit code is 1 if a claim is missed and no deviation is
-    documented for it.
+    documented for it. An interrupted or repeated run goes on with what was simulated before.
     """
     from hcasim.ground.writing import make_folder
     from hcasim.papers.report import COLUMNS, reproduce
@@ -49,7 +51,7 @@ def command(
     if output is not None:
         make_folder(output)
     with progress_bar("Simulating") as progress:
-        report = reproduce(names, jobs=jobs, progress=progress)
+        report = reproduce(names, jobs=jobs, progress=progress, cache=not no_cache)
     if as_json:
         print_json(report.to_dict())
     else:

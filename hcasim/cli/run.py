@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command, Faults, jobs_option, read_settings, settings_option
+from hcasim.cli.command import (
+    Command,
+    Faults,
+    jobs_option,
+    no_cache_option,
+    read_settings,
+    settings_option,
+)
 from hcasim.cli.figures import plot_fault, stem, write_figure
 from hcasim.cli.naming import SCENARIO
 from hcasim.cli.output import note, print_json, progress_bar, to_csv, to_json
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     help="Write figures, CSV and JSON into this folder.",
 )
 @settings_option
+@no_cache_option
 @jobs_option
 def command(
     scenarios: tuple[str, ...],
@@ -39,6 +47,7 @@ def command(
     as_json: bool,
     output: Path | None,
     settings: tuple[str, ...],
+    no_cache: bool,
     jobs: int | None,
 ) -> None:
     """Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper.
@@ -62,7 +71,9 @@ def command(
     if output is not None:
         make_folder(output)
     with progress_bar("Simulating") as progress:
-        replays = replay_all(loaded, overrides=overrides, jobs=jobs, progress=progress)
+        replays = replay_all(
+            loaded, overrides=overrides, jobs=jobs, progress=progress, cache=not no_cache
+        )
     if as_json:
         print_json([_to_dict(one) for one in replays])
     elif as_csv:

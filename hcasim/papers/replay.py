@@ -15,6 +15,7 @@ from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve, html_table, table
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, run_points
+from hcasim.runs.store import usual_store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,6 +76,7 @@ def replay(
     overrides: Mapping[str, str] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
+    cache: bool = True,
 ) -> Replay:
     """Replay a published figure.
 
@@ -88,6 +90,7 @@ def replay(
             the adapter of each chosen series.
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
+        cache: take what earlier runs have simulated with this code, and keep what is new.
 
     Returns:
         The simulated curves.
@@ -98,7 +101,7 @@ def replay(
     if isinstance(scenario, str):
         scenario = load_scenario(scenario)
     chosen = plan(scenario, series=series, sizes=sizes, x=x, overrides=overrides)
-    return run_plans([chosen], jobs, progress)[0]
+    return run_plans([chosen], jobs, progress, cache)[0]
 
 
 def replay_all(
@@ -107,6 +110,7 @@ def replay_all(
     overrides: Mapping[str, str] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
+    cache: bool = True,
 ) -> list[Replay]:
     """Replay several scenarios; points that they share are simulated once.
 
@@ -115,17 +119,25 @@ def replay_all(
         overrides: what-if settings by path; they must suit every adapter.
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
+        cache: take what earlier runs have simulated with this code, and keep what is new.
 
     Raises:
         CatalogError: every fault of the scenarios.
     """
-    return run_plans(plan_all(scenarios, overrides), jobs, progress)
+    return run_plans(plan_all(scenarios, overrides), jobs, progress, cache)
 
 
-def run_plans(plans: Sequence[Plan], jobs: int | None, progress: Progress | None) -> list[Replay]:
+def run_plans(
+    plans: Sequence[Plan], jobs: int | None, progress: Progress | None, cache: bool
+) -> list[Replay]:
     """Simulate what is planned; points that plans share are simulated once."""
     started = perf_counter()
-    points = run_points((job for one in plans for job in one.jobs), workers=jobs, progress=progress)
+    points = run_points(
+        (job for one in plans for job in one.jobs),
+        workers=jobs,
+        progress=progress,
+        store=usual_store() if cache else None,
+    )
     elapsed = perf_counter() - started
     return [
         Replay(

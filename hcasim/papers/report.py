@@ -130,6 +130,7 @@ def reproduce(
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
+    cache: bool = True,
 ) -> Report:
     """Replay papers or scenarios and compare them with their claims.
 
@@ -138,6 +139,7 @@ def reproduce(
             without them.
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
+        cache: take what earlier runs have simulated with this code, and keep what is new.
 
     Returns:
         Every claim of the scenarios; of whole papers also the statements of context.
@@ -153,7 +155,7 @@ def reproduce(
     asked = [one.scenario for one in every if {one.scenario.id, one.scenario.paper} & {*wanted}]
     needed = {name for one in asked for name in _needed(one)}
     parts = [one.only(needed) for one in every]
-    replays = run_plans([one for one in parts if one.lines], jobs, progress)
+    replays = run_plans([one for one in parts if one.lines], jobs, progress, cache)
     curves: dict[str, Curve] = {}
     for one in replays:
         curves |= {one.scenario.qualified(name): found for name, found in one.curves.items()}

@@ -46,6 +46,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], l
         return formula(name, machine, options, log)
 
     monkeypatch.setattr(hcasim.workloads, "run_point", run)
+    monkeypatch.setenv("HCASIM_CACHE", "")
     return lambda: [json.loads(line) for line in record.read_text().splitlines()]
 
 

@@ -13,6 +13,7 @@ import pytest
 import hcasim.workloads
 from hcasim.catalog import Machine
 from hcasim.cli import main
+from hcasim.engine import Probe, Simulator
 from hcasim.runs.benchmark import bench
 from hcasim.runs.simulated_trace import to_trace
 from hcasim.traces import render
@@ -78,9 +79,11 @@ def process(root: Path) -> Hcasim:
 def invented(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the simulation by constant results."""
 
-    def run(name: str, machine: Machine, options: Options, listener: Any = None) -> Result:
-        if listener is not None:
-            listener(1000, "node0.hca", "doorbell", 1, "qp 1")
+    def run(name: str, machine: Machine, options: Options, listen: Any = None) -> Result:
+        if listen is not None:
+            sim = Simulator()
+            listen(sim)
+            Probe(sim, "node0.hca").event("doorbell", 1, "qp 1", 1000)
         fields = hcasim.workloads.WORKLOADS[name].fields
         values = {"latency_us": 4.0, "bandwidth_MBps": 1048.576, "rate_Mps": 0.5}
         values["throughput_Mbps"] = 8000.0
@@ -96,6 +99,7 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
         return Result(row, counters, breakdown)
 
     monkeypatch.setattr(hcasim.workloads, "run_point", run)
+    monkeypatch.setenv("HCASIM_CACHE", "")
 
 
 @pytest.fixture(scope="session")

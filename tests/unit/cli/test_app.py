@@ -94,7 +94,7 @@ def slow(root: Path, *words: str) -> "subprocess.Popen[str]":
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, times: int) -> None:
-    words = ("reproduce", "liu2004", "-o", str(tmp_path / "out"))
+    words = ("reproduce", "liu2004", "--no-cache", "-o", str(tmp_path / "out"))
     child = slow(root, *words)
     assert child.stdout is not None
     assert child.stdout.readline().startswith("started")
@@ -111,7 +111,7 @@ def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, tim
 def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
     root: Path, tmp_path: Path, group: bool
 ) -> None:
-    words = ("reproduce", "liu2004", "-j", "2", "-o", str(tmp_path / "out"))
+    words = ("reproduce", "liu2004", "--no-cache", "-j", "2", "-o", str(tmp_path / "out"))
     child = slow(root, *words)
     assert child.stdout is not None
     # Two workers may write at once.

@@ -1,0 +1,159 @@
+"""Finished points kept on disk, so that what was simulated is not simulated again."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hcasim.ground.errors import CatalogError
+from hcasim.ground.writing import write_atomically
+
+if TYPE_CHECKING:
+    from hcasim.runs.point import Point
+    from hcasim.workloads import Result
+
+FOLDER = "HCASIM_CACHE"
+"""The variable of the environment that names another folder; if it is empty nothing is kept."""
+MOST = 64 << 20
+"""Bytes from which on what was not used for longest is removed, down to half of it."""
+SIMULATOR = ("workloads", "verbs", "cluster", "hca", "bus", "fabric", "host", "engine")
+BELOW = ("catalog", "ground")
+_BLOCK = 4096
+
+
+class Store:
+    """Results of points, by the code that simulated them, the machine and the options.
+
+    Results come back to the last digit. An entry that was damaged and a folder that cannot be
+    used count for nothing.
+
+    Parameters:
+        folder: where they are; it is made when it is needed.
+        code: what tells one state of the simulator from another.
+    """
+
+    def __init__(self, folder: Path, code: str) -> None:
+        self.folder = folder
+        self._code = code
+        self._tidy = False
+
+    def find(self, points: Iterable[Point]) -> dict[Point, Result]:
+        """Return what is known of points."""
+        from hcasim.workloads import Result
+
+        found = {}
+        for point in points:
+            key = self._key(point)
+            try:
+                file = self.folder / key
+                kept = file.read_text(encoding="utf-8")
+                total, _, body = kept.partition("\n")
+                if total == _sum(key, body):
+                    found[point] = Result(**json.loads(body))
+                    os.utime(file)
+            except (OSError, ValueError, TypeError):
+                continue
+        return found
+
+    def keep(self, point: Point, result: Result) -> None:
+        """Keep a result, unless JSON could not give it back as it is."""
+        try:
+            body = json.dumps(vars(result))
+            if not _same(json.loads(body), vars(result)):
+                return
+            if not self._tidy:
+                self._tidy = True
+                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                tidy(self.folder)
+            key = self._key(point)
+            write_atomically(self.folder / key, f"{_sum(key, body)}\n{body}", durable=False)
+        except (OSError, TypeError, CatalogError):
+            return
+
+    def _key(self, point: Point) -> str:
+        options = json.dumps(asdict(point.options), sort_keys=True)
+        text = f"{self._code} {point.workload} {point.machine.digest} {options}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def usual_store() -> Store | None:
+    """Return the store of this user and this code, or None if there is no place for it."""
+    folder = usual_folder()
+    return None if folder is None else Store(folder / "points", code_digest())
+
+
+def usual_folder() -> Path | None:
+    """Return the folder of the environment, or else the user's folder for such things."""
+    named = os.environ.get(FOLDER)
+    if named is not None:
+        return Path(named).absolute() if named else None
+    with contextlib.suppress(RuntimeError):
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "hcasim"
+        # The XDG Base Directory Specification has relative paths ignored.
+        given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        return (given if given.is_absolute() else Path.home() / ".cache") / "hcasim"
+    return None
+
+
+@cache
+def code_digest() -> str:
+    """Return a hexadecimal digest of all that makes numbers of a machine and its options."""
+    package = Path(__file__).resolve().parents[1]
+    found = hashlib.sha256(f"{sys.version_info[:2]} {version('simpy')}".encode())
+    for floor in (*SIMULATOR, *BELOW):
+        for file in sorted((package / floor).rglob("*")):
+            # Compiled modules, too.
+            if file.suffix in (".py", ".so"):
+                data = file.read_bytes()
+                found.update(f"{file.relative_to(package)} {len(data)}\n".encode())
+                found.update(data)
+    return found.hexdigest()
+
+
+def tidy(folder: Path, most: int = MOST) -> None:
+    """Remove the files of a folder that were not used for longest, if they are too many.
+
+    Parameters:
+        folder: of files only.
+        most: bytes that they may take; if they take more, half of it is left.
+    """
+    files = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                files.append((status.st_mtime, -(-status.st_size // _BLOCK) * _BLOCK, entry.path))
+    total = sum(size for _, size, _ in files)
+    if total <= most:
+        return
+    for _, size, path in sorted(files):
+        if total <= most // 2:
+            break
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+            total -= size
+
+
+def _sum(key: str, body: str) -> str:
+    return hashlib.sha256(f"{key}\n{body}".encode()).hexdigest()
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are equal with their types, such as 1 and 1.0 are not."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
