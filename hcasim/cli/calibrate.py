@@ -54,7 +54,7 @@ _FOR_TRACES = (
 @click.option(
     "--budget",
     metavar="N|SECONDS",
-    help="End the search after so many evaluations, 200, or all after seconds, 90s (default: no end).",
+    help="End after so many evaluations of the search, 200, or seconds, 90s (default: no end).",
 )
 @click.option("--seed", metavar="N", help="Of bootstraps and samples (default: 0).")
 @click.option(
