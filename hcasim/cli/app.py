@@ -18,6 +18,7 @@ from hcasim import __version__
 COMMANDS = {
     "list": ("catalogue", "List models, scenarios, calibrations and workloads."),
     "show": ("show", "Show a model, testbed or scenario: each value with its evidence and source."),
+    "new": ("starting", "Write a file that a description of your own begins with."),
     "run": ("run", "Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper."),
     "reproduce": (
         "reproduce",

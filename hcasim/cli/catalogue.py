@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from hcasim.cli.command import Command
@@ -71,8 +74,26 @@ def _file(name: str, kind: str, *keys: str) -> dict[str, str]:
 
     file = find_file(name, kind)
     where = "hcasim" if file.is_relative_to(folders.shipped()) else display(file.parent)
+    table: Mapping[str, Any] = {}
+    fault = ""
     try:
         table = read_toml(file)
+        if where != "hcasim":
+            _check(name, kind)
     except CatalogError as error:
-        table = {"title": error.faults[0]}
-    return {key: str(table.get(key, "")) for key in (*keys, "title")} | {"where": where}
+        fault = f"BROKEN: {error.faults[0]}"
+    row = {key: str(table.get(key, "")) for key in (*keys, "title")}
+    return row | {"title": fault or row["title"], "where": where}
+
+
+def _check(name: str, kind: str) -> None:
+    """Read a description of the user's own; what hcasim ships is sound."""
+    from hcasim.catalog import load, load_fit
+    from hcasim.papers.loader import load_scenario
+
+    if kind == "scenarios":
+        load_scenario(name)
+    elif kind == "calibrations":
+        load_fit(name)
+    else:
+        load(name, kind)

@@ -82,8 +82,24 @@ def test_list_and_show_survive_a_broken_file_of_the_users(
     adapters.mkdir(parents=True)
     (adapters / "broken.toml").write_text("id = ")
     monkeypatch.setenv("HCASIM_PATH", str(tmp_path))
-    rows = {row["id"]: row for row in json.loads(hcasim_("list", "--json").output)["models"]}
-    assert "not valid TOML" in rows["broken"]["title"]
+    (adapters / "torn.toml").write_text('id = "torn"\ntitle = "x"\nbased_on = "mt25208"\nports = 1')
+    figure = tmp_path / "scenarios" / "mine" / "fig1.toml"
+    figure.parent.mkdir(parents=True)
+    figure.write_text('title = "A figure"\n')
+    fit = tmp_path / "calibration" / "fits" / "mine.toml"
+    fit.parent.mkdir(parents=True)
+    fit.write_text('id = "yours"\n')
+    found = json.loads(hcasim_("list", "--json").output)
+    rows = {row["id"]: row for part in found.values() for row in part}
+    for name, fault in {
+        "broken": "not valid TOML",
+        "torn": "ports: found 1 without evidence",
+        "mine/fig1": "missing",
+        "mine": "id: found 'yours'; allowed: 'mine'",
+    }.items():
+        assert rows[name]["title"].startswith("BROKEN: ")
+        assert fault in rows[name]["title"]
+    assert sum("BROKEN" in row["title"] for row in rows.values()) == 4
     assert rows["broken"]["where"] == str(adapters)
     assert rows["mt25208"]["where"] == "hcasim"
     assert hcasim_("list").code == hcasim_("show", "mt25208").code == 0
