@@ -78,7 +78,7 @@ def find_file(name: str, kind: str, beside: Path | None = None) -> Path:
             return file
     if by_path:
         file = Path(os.path.normpath((beside or Path.cwd()) / Path(name).expanduser()))
-        if file.is_file():
+        if file.exists():
             return file
         raise CatalogError([no_such_file(file)])
     raise CatalogError([unknown_id(kind, name)])

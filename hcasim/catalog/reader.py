@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hcasim.catalog.description import Description, Name
-from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of, leaf_paths
+from hcasim.catalog.fields import DEPTH, Leaf, PlainKey, Table, keys_of, leaf_paths
 from hcasim.catalog.fits import Fit, FittedValue, load_fit
 from hcasim.catalog.folders import find_file, is_path, list_ids
 from hcasim.catalog.provenance import Parameter, Value
@@ -139,6 +139,11 @@ class Reader:
 
     def table(self, key: Table, raw: dict[str, Any], base: Mapping[str, Any], path: _Path) -> Any:
         """Return the values of a section of which there may be several kinds."""
+        if len(path) > DEPTH:
+            return Wrong(
+                f"{self.where}: {'.'.join(path[:DEPTH])}: found too many sections in each other; "
+                "allowed: three buses and the bridges between them"
+            )
         kind = raw.get("kind", base.get("kind", "")) if "" not in key.models else ""
         if kind != base.get("kind", kind):
             self.forget(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,17 +169,11 @@ def _shown(name: str) -> str:
 
 
 def _read(name: str) -> bytes:
-    from hcasim.catalog import CatalogError
+    from hcasim.ground.reading import MEASURED, read_file, read_stdin
 
     if name == STDIN:
-        return sys.stdin.buffer.read()
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CatalogError([f"{name}: cannot be read: {reason}"]) from None
-    except ValueError:
-        raise CatalogError([f"{name!r}: cannot be the name of a file"]) from None
+        return read_stdin()
+    return read_file(name, MEASURED, "-, which is standard input")
 
 
 def _write(traces: list[tuple[str, Trace]]) -> None:

@@ -11,7 +11,10 @@ from typing import Any
 
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.printable import printable
+from hcasim.ground.reading import DEEPEST, NoSuchFile, check_tree, read_file
 
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*){{{4 * DEEPEST}}}")
 _LIST = re.compile(r"= \[\n((?:    [^\s{\[].*\n)+)\]")
 
 
@@ -28,9 +31,9 @@ def read_toml(file: Path) -> dict[str, Any]:
         CatalogError: no such file, unreadable, or not TOML; the message has line and column.
     """
     try:
-        stat = file.stat()
-        return _read(file, stat.st_mtime_ns, stat.st_size)
-    except FileNotFoundError:
+        status = file.stat()
+        return _read(file, status.st_mtime_ns, status.st_size)
+    except (FileNotFoundError, NoSuchFile):
         raise CatalogError([no_such_file(file)]) from None
     except OSError as error:
         raise CatalogError([f"{display(file)}: cannot be read: {error.strerror}"]) from None
@@ -50,7 +53,13 @@ def no_such_file(file: Path) -> str:
 
 @lru_cache(maxsize=256)
 def _read(file: Path, modified_ns: int, size: int) -> dict[str, Any]:
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    text = read_file(file).decode()
+    # The library takes the square of a key's parts.
+    if _LONG_KEY.search(text):
+        raise ValueError(f"found a key of more than {4 * DEEPEST} parts")
+    table = tomllib.loads(text)
+    check_tree(table)
+    return table
 
 
 def render_toml(table: Mapping[str, Any], header: Iterable[str] = ()) -> str:

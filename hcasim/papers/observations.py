@@ -10,6 +10,7 @@ from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.catalog import CatalogError, Fit, nearest, one_of
 from hcasim.ground.errors import display
 from hcasim.ground.quantities import QUANTITIES
+from hcasim.ground.reading import read_file
 from hcasim.papers.claim import Claim, Measure
 from hcasim.papers.loader import list_papers, load_scenario, load_scenarios, scenario_path
 from hcasim.papers.plan import plan
@@ -108,6 +109,6 @@ def _setups(reference: str, measure: Measure) -> Iterator[Setup]:
 
 def _printed(scenario: Scenario, claim: Claim) -> Decimal:
     """Return a published number with the digits that the file holds, which a float forgets."""
-    text = scenario_path(scenario.id).read_text(encoding="utf-8")
+    text = read_file(scenario_path(scenario.id)).decode()
     claims = tomllib.loads(text, parse_float=Decimal)["claims"]
     return Decimal(next(one["published"] for one in claims if one["id"] == claim.id))

@@ -16,10 +16,13 @@ from pydantic import ValidationError
 
 from hcasim.ground.errors import CatalogError, display, one_of
 from hcasim.ground.faults import shown, told
+from hcasim.ground.reading import MEASURED, check_tree, read_file
 from hcasim.traces.header import Header, Record
 from hcasim.traces.schema import RECORDS, SCHEMA, VERSION, End, Failure, Point, to_dict
-from hcasim.traces.source import binary, with_newlines
+from hcasim.traces.source import ENOUGH, binary, with_newlines
 
+_FAULTS = 1000
+"""Faults after which reading ends."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -65,12 +68,7 @@ def read_trace(file: str | Path) -> Trace:
         CatalogError: a file that cannot be read, or every fault with its line.
     """
     file = Path(file)
-    where = display(file)
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise CatalogError([f"{where}: cannot be read: {error.strerror}"]) from None
-    return parse_trace(data, where)
+    return parse_trace(read_file(file, MEASURED), display(file))
 
 
 def parse_trace(data: bytes, where: str) -> Trace:
@@ -112,8 +110,12 @@ def _records(where: str, text: str) -> tuple[dict[int, Record], list[str]]:
     lines = text.removesuffix("\n").split("\n") if text else []
     for number, line in enumerate(lines, start=1):
         twice: list[str] = []
+        if len(faults) > _FAULTS:
+            faults.append(f"{where}: {ENOUGH}")
+            break
         try:
             table = json.loads(line, object_pairs_hook=partial(_object, twice=twice))
+            check_tree(table)
         except (ValueError, RecursionError) as error:
             faults.append(f"{where}:{number}: found no JSON: {getattr(error, 'msg', error)}")
             if 1 < number == len(lines) and not text.endswith("\n"):

@@ -10,9 +10,11 @@ from hcasim.traces.document import Trace
 from hcasim.traces.header import Device, Header, Port, Tool
 from hcasim.traces.printed import Unreadable
 from hcasim.traces.schema import End, Failure, Point
-from hcasim.traces.source import Source
+from hcasim.traces.source import ENOUGH, Source
 
 _MANY = 5
+_FAULTS = 1000
+"""Faults after which reading ends."""
 
 
 @dataclass
@@ -34,23 +36,22 @@ class Imported:
     version: str = ""
     points: list[Point] = field(default_factory=list)
     failures: list[tuple[int, Failure]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
     cut: bool = False
     faults: list[str] = field(default_factory=list)
     _adapters: list[tuple[int, Device, Port]] = field(default_factory=list)
-    _commands: list[str] = field(default_factory=list)
+    _commands: dict[str, None] = field(default_factory=dict)
     _passed: list[tuple[int, str]] = field(default_factory=list)
 
     def add_adapter(self, line: int, device: Device, port: Port, command: str = "") -> None:
         """Keep what a run says of the adapter that it used."""
         self._adapters.append((line, device, port))
-        if command and command not in self._commands:
-            self._commands.append(command)
+        if command:
+            self._commands[command] = None
 
     def note(self, text: str) -> None:
         """Keep what a reader should know."""
-        if text not in self.notes:
-            self.notes.append(text)
+        self.notes[text] = None
 
     def went_without(self, line: int) -> None:
         """Keep that a line was left out, because its end is missing and the user knows."""
@@ -58,15 +59,24 @@ class Imported:
         self.cut = True
 
     def fault(self, line: int, reason: object) -> None:
-        """Keep what is wrong with a line."""
-        self.faults.append(self.source.fault(line, reason))
+        """Keep what is wrong with a line.
+
+        Raises:
+            CatalogError: it is not worth while to read on.
+        """
+        self._keep(self.source.fault(line, reason))
+
+    def _keep(self, fault: str) -> None:
+        self.faults.append(fault)
+        if len(self.faults) == _FAULTS:
+            raise CatalogError([*self.faults, f"{self.source.name}: {ENOUGH}"])
 
     def refuse(self, line: int, error: Unreadable, known: object) -> None:
         """Keep that a line cannot be read, or go without it if the user knows that it was cut."""
         if known:
             self.went_without(line)
         else:
-            self.faults.append(self.source.fault_or_cut(line, error))
+            self._keep(self.source.fault_or_cut(line, error))
 
     def whole(self) -> Imported:
         """Return itself.

@@ -41,7 +41,7 @@ _TERMINAL = "NetPIPE's terminal output"
 """A second kind of its output, which is not to be mixed with np.out."""
 _MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("probe", re.compile(r'\s*\{.*"record"\s*:.*').match),
-    ("perftest-json", re.compile(r'\s*\{?\s*"?(test_info|results)"?\s*:\s*\{').match),
+    ("perftest-json", re.compile(r'\s*(?:\{\s*)?"?(test_info|results)"?\s*:\s*\{').match),
     ("perftest", lambda line: PERFTEST_TITLE.fullmatch(line) or PERFTEST_HEAD.fullmatch(line)),
     ("osu", lambda line: TITLE.fullmatch(line) or HEAD.fullmatch(line)),
     (_TERMINAL, TERMINAL.fullmatch),
@@ -165,7 +165,7 @@ def _is_cut(source: Source) -> bool:
     _, newline, last = source.data.rpartition(b"\n")
     try:
         json.loads(last or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return bool(newline)
     return False
 

@@ -26,6 +26,8 @@ _TAG = re.compile(
 _MANY = 20
 _SAID = 10
 """Faults of one file that are said if there are more than those."""
+ENOUGH = "... and no further line was read"
+"""What is said when reading ended, because too much is wrong."""
 _PACKED = {
     b"\x1f\x8b": ("gzip", "gunzip"),
     b"\xfd7zXZ\0": ("xz", "unxz"),
@@ -120,8 +122,9 @@ def few(name: str, faults: Sequence[str]) -> list[str]:
     said, left = faults[:_SAID], faults[_SAID:]
     start = f"{name}:"
     lines = {one.removeprefix(start).partition(":")[0] for one in left if one.startswith(start)}
-    more = "1 more line" if len(lines) == 1 else f"{len(lines)} more lines"
-    return [*said, f"{name}: ... and {more} that cannot be read"]
+    ended = faults[-1] == start + " " + ENOUGH
+    more = "1 more line" if len(lines) - ended == 1 else f"{len(lines) - ended} more lines"
+    return [*said, f"{name}: ... and {more} that cannot be read", *list(faults[-1:]) * ended]
 
 
 def with_newlines(text: str) -> str:

@@ -13,6 +13,7 @@ from hcasim.calibrate.file.machine import machine_faults, setting_faults
 from hcasim.catalog import CatalogError, FittedValue, list_ids, nearest, one_of, read_toml
 from hcasim.catalog.fits import check_fit
 from hcasim.ground.errors import display
+from hcasim.ground.reading import MEASURED, read_file
 from hcasim.ground.units import UnitError
 
 _ALLOWED = "allowed: a calibration file, as `hcasim calibrate ... -o FILE` writes"
@@ -57,8 +58,8 @@ def _other_form(file: Path) -> str | None:
     from hcasim.traces.schema import SCHEMA
 
     try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError):
+        text = read_file(file, MEASURED).decode("utf-8-sig")
+    except (CatalogError, ValueError):
         return None
     if not text.lstrip().startswith("{"):
         return None

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from hcasim import __version__
 from hcasim.calibrate.search.objective import Run
 from hcasim.ground.errors import CatalogError
+from hcasim.ground.reading import MEASURED, NoSuchFile, read_file
 from hcasim.runs.point import Point
 from hcasim.runs.pool import OutOfTime
 
@@ -36,12 +38,9 @@ class EvaluationCache:
         self.file = file
         self._rows: dict[str, dict[str, Any]] = {}
         self._usable = False
-        try:
-            lines = file.read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
-            lines = []
-        except (OSError, UnicodeDecodeError) as error:
-            raise CatalogError([f"{file}: cannot be read: {error}"]) from None
+        lines: list[str] = []
+        with suppress(NoSuchFile):
+            lines = read_file(file, MEASURED).decode(errors="replace").split("\n")
         if lines and lines[0] == _first_line():
             self._usable = True
             for line in lines[1:]:

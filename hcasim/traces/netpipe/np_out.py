@@ -74,9 +74,13 @@ def first_row(source: Source) -> int | None:
     What another tool printed may have as many columns; but its size, throughput and time do not
     say the same in several lines, one after the other.
     """
-    forms = [_forms_of(line.split()) for line in source.lines]
-    runs = zip(*(forms[place:] for place in range(_RUN)), strict=False)
-    return next((line for line, run in enumerate(runs, start=1) if set.intersection(*run)), None)
+    # By form, how many rows one after the other have agreed with it.
+    agreed: dict[Form, int] = {}
+    for number, line in enumerate(source.lines, start=1):
+        agreed = {form: agreed.get(form, 0) + 1 for form in _forms_of(line.split())}
+        if _RUN in agreed.values():
+            return number - _RUN + 1
+    return None
 
 
 def _forms_of(words: Sequence[str]) -> set[Form]:

@@ -20,13 +20,13 @@ TERMINAL = re.compile(
     r"(?P<time>\S+)\s+(?P<time_unit>\S+))?(?P<rest>.*)"
 )
 _BEGUN = re.compile(
-    r"\s*(?:[0-9]+(?::\s*(?:[0-9]+\s*(?:b\w*\s*(?:[0-9]+\s*(?:t\w*\s*-{0,2})?)?)?)?)?)?"
+    r"\s*(?:[0-9]+(?::\s*(?:[0-9]+\s*(?:b[a-z]*\s*(?:[0-9]+\s*(?:t[a-z]*\s*-{0,2})?)?)?)?)?)?"
 )
 """A result that ends before its arrow."""
-_RESULT = re.compile(r"-->|\bbps\b|Mbps|\busec\b|\s*[0-9]+:\s+[0-9]+\s+bytes\b")
+_RESULT = re.compile(r"-->|\bbps\b|Mbps|\busec\b|(?<![0-9])[0-9]+:\s+[0-9]+\s+bytes\b")
 _MODES = (
-    (re.compile(r"stream(ing)?\b.*\bone direction", re.IGNORECASE), "netpipe_stream"),
-    (re.compile(r"both directions|bidirectional mode", re.IGNORECASE), "netpipe_bi"),
+    (re.compile(r"(?>.*?stream(?:ing)?\b).*\bone direction", re.IGNORECASE), "netpipe_stream"),
+    (re.compile(r".*(?:both directions|bidirectional mode)", re.IGNORECASE), "netpipe_bi"),
 )
 _INVALIDATED = re.compile(r"without cache effects|different memory buffer each time", re.IGNORECASE)
 _FORMS = tuple(
@@ -65,7 +65,7 @@ def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hint
         if not match and _INVALIDATED.search(line):
             options["invalidate"] = True
             continue
-        mode = next((name for pattern, name in _MODES if pattern.search(line)), "")
+        mode = next((name for pattern, name in _MODES if pattern.match(line)), "")
         if not match and mode:
             workload = hints.workload or mode
             continue

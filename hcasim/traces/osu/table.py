@@ -11,13 +11,13 @@ from hcasim.traces.printed import Figure, Quantity, Unreadable, agree, ordered
 from hcasim.traces.schema import Measured
 
 # Pages and editors take the number sign for a mark of their own; then a unit tells the head.
-HEAD = re.compile(r"\s*(?:#\s*Size\s+.*|Size\s+.*(?:\((?:us|MB/s)\)|\bMB/s).*)")
+HEAD = re.compile(r"\s*(?:#\s*Size\s.*|Size\s.*(?:\((?:us|MB/s)\)|\bMB/s).*)")
 """The head of a table."""
 _COLUMN = re.compile(
     r"(?P<rate>Messages/s)|(?P<bare>MB/s)|(?P<iterations>Iterations)|(?P<validation>Validation)"
     r"|(?P<transmit>Transmit Size)"
     r"|(?P<name>Bi-Bandwidth|Bandwidth|(?:Avg |Min |Max )?(?:Avg )?Latency"
-    r"|P(?P<percent>[0-9]{1,2}) Tail (?:Lat|BW))\s*\((?P<unit>[^)]*)\)"
+    r"|P(?P<percent>[0-9]{1,2}) Tail (?:Lat|BW))\s*\((?P<unit>[^()]*)\)"
 )
 
 

@@ -27,7 +27,7 @@ from hcasim.traces.printed import (
 from hcasim.traces.schema import Failure, Point
 from hcasim.traces.source import CUT, OPEN, Source
 
-_PAIRS = re.compile(r"\s*#?\s*\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
+_PAIRS = re.compile(r"\s*(?:#\s*)?\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
 _SETUP = re.compile(r"\s*#\s*(Window creation|Synchronization|Rank 0 Memory on|Send Buffer on)\b.*")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 TITLE = re.compile(
-    r"\s*#?\s*OSU (?:One Sided )?MPI(?P<name>.*?) Test"
+    r"\s*(?:#\s*)?OSU (?:One Sided )?MPI(?P<name>.*?) Test"
     r"(?:\s+\(?(?:v|Version )\s?(?P<version>[\w.]+)\)?)?\s*"
 )
 WITHOUT_SIZES = ("init", "hello world", "barrier latency")

@@ -98,7 +98,7 @@ def _documents(source: Source) -> tuple[list[tuple[int, dict[str, Section]]], bo
     comma = False
     number = 0
     for number, line in enumerate(source.lines, start=1):
-        for brace, quoted, bare, mark in list(_tokens(number, line)):
+        for brace, quoted, bare, mark in _tokens(number, line):
             word, is_quoted = quoted or (bare or "").strip(), quoted is not None
             if brace == "{":
                 depth += 1

@@ -151,7 +151,7 @@ def test_a_missing_file_is_named_with_what_is_beside_it(data: Path) -> None:
 def test_a_folder_in_the_place_of_a_file_is_named(data: Path, faults_of: FaultsOf) -> None:
     (data / PCIE).unlink()
     (data / PCIE).mkdir()
-    assert faults_of("mt25208") == [f"{PCIE}: cannot be read: Is a directory"]
+    assert faults_of("mt25208") == [f"{PCIE}: found a folder; allowed: a regular file"]
 
 
 def test_an_unknown_id_lists_the_known_ones(data: Path, faults_of: FaultsOf) -> None:
@@ -207,3 +207,17 @@ def test_a_tied_leaf_follows_its_leader_and_says_so(data: Path, edit: Edit) -> N
     assert tied.source.endswith(
         "; fit liu2004, tied to adapters.mt25208.send.latency (only the sum counts)"
     )
+
+
+@pytest.mark.parametrize("bridges", [3, 5])
+def test_three_buses_and_the_bridges_between_them_are_enough(
+    bridges: int, data: Path, faults_of: FaultsOf
+) -> None:
+    file = data / "models/adapters/deep.toml"
+    inner = 'bus = { kind = "pcie", bridge = { ' * bridges + 'bus = { kind = "pcie"'
+    text = 'id = "deep"\nbased_on = "mt25208"\ntitle = "bridges"\n'
+    file.write_text(text + inner + " }" * (2 * bridges + 1))
+    place = "models/adapters/deep.toml: bus.bridge.bus.bridge.bus.bridge"
+    allowed = "allowed: three buses and the bridges between them"
+    found = faults_of("deep", "adapters")
+    assert f"{place}: found too many sections in each other; {allowed}" in found

@@ -1,6 +1,7 @@
 """list and show tell what there is and where each value comes from."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,16 @@ def test_list_names_everything(hcasim_: Hcasim) -> None:
     assert [row["id"] for row in found["workloads"]] == list(WORKLOADS)
     assert [row["id"] for row in found["calibrations"]] == list_ids("calibrations")
     assert all(row["title"] for rows in found.values() for row in rows)
+
+
+def test_list_does_not_wait_for_a_pipe_among_the_models(
+    hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "models" / "adapters"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "pipe.toml")
+    monkeypatch.setenv("HCASIM_PATH", str(tmp_path))
+    assert "found a pipe" in hcasim_("list", "models", "--json").output
 
 
 def test_list_may_be_asked_for_one_section(hcasim_: Hcasim) -> None:

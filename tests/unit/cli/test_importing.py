@@ -204,7 +204,17 @@ def test_a_missing_folder_is_found_before_reading(name: str, hcasim_: Hcasim) ->
 
 def test_a_folder_is_no_output_of_a_tool(hcasim_: Hcasim, tmp_path: Path) -> None:
     assert hcasim_("import", str(tmp_path)).faults == [
-        f"{tmp_path}: cannot be read: is a directory"
+        f"{tmp_path}: found a folder; allowed: a regular file, or -, which is standard input"
+    ]
+
+
+def test_a_pipe_and_a_device_are_no_output_of_a_tool(hcasim_: Hcasim, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    allowed = "allowed: a regular file, or -, which is standard input"
+    assert hcasim_("import", str(pipe), "/dev/zero").faults == [
+        f"{pipe}: found a pipe; {allowed}",
+        f"/dev/zero: found a device; {allowed}",
     ]
 
 

@@ -1,14 +1,17 @@
 """What is written as TOML reads back the same, and a list of numbers or words is one line."""
 
 import tomllib
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
 
+from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import without_faults
-from hcasim.ground.toml import render_toml
+from hcasim.ground.toml import read_toml, render_toml
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=9)
 leaves = words | st.integers(-(2**63), 2**63 - 1) | st.booleans()
@@ -49,3 +52,30 @@ def test_what_is_sound_of_a_table_is_left_of_it() -> None:
         kept = without_faults(error, table)
     assert kept == {"id": "i", "parts": {"a": good, "b": {}, "c": {}}}
     assert parts["d"] == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a." * 300_000 + "a = 1", "found a key of more than 64 parts"),
+        ("[" + '"a" . ' * 100 + "a]", "found a key of more than 64 parts"),
+        ("a." * 40 + "a = 1", "found tables and lists more than 16 deep in each other"),
+        ("a = " + "[" * 100 + "]" * 100, "found tables and lists more than 16 deep in each other"),
+        ("a = " + "{a=" * 100_000, ""),
+        ("a = 0x" + "f" * 5000, "found a whole number of more than 64 bits"),
+        ("a = " + "9" * 5000, ""),
+    ],
+)
+def test_what_takes_long_or_is_too_deep_is_refused_at_once(
+    text: str, fault: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "file.toml"
+    file.write_text(text)
+    with pytest.raises(CatalogError, match=f"not valid TOML: {fault}"):
+        read_toml(file)
+
+
+def test_prose_with_points_and_keys_with_parts_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "file.toml"
+    file.write_text(f'a.b."c.d".e = "{"Word. And another. " * 50}{"1.2" * 60}"\n')
+    assert set(read_toml(file)["a"]["b"]["c.d"]) == {"e"}

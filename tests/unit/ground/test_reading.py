@@ -1,0 +1,118 @@
+"""Only regular files and standard input are read, and no more of them than a limit."""
+
+import io
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from hcasim.calibrate.file.reading import read_calibration
+from hcasim.calibrate.traces.evaluations import EvaluationCache
+from hcasim.catalog import load
+from hcasim.ground import reading
+from hcasim.ground.errors import CatalogError
+from hcasim.ground.reading import check_tree, read_file, read_stdin
+from hcasim.ground.toml import read_toml
+from hcasim.traces import read_trace
+
+READERS: list[Callable[[Path], object]] = [
+    read_file,
+    read_toml,
+    read_trace,
+    read_calibration,
+    EvaluationCache,
+    lambda file: load(str(file), "adapters"),
+]
+
+
+def fault(read: Callable[[Path], object], file: Path) -> str:
+    with pytest.raises(CatalogError) as caught:
+        read(file)
+    (found,) = caught.value.faults
+    return found
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_pipe_is_not_waited_for(read: Callable[[Path], object], tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
+    assert fault(read, pipe) == f"{pipe}: found a pipe; allowed: a regular file"
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/full"])
+def test_a_device_without_end_is_not_read(read: Callable[[Path], object], name: str) -> None:
+    if not Path(name).exists():
+        pytest.skip(f"this system has no {name}")
+    assert fault(read, Path(name)) == f"{name}: found a device; allowed: a regular file"
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_file_has_a_largest_size(read: Callable[[Path], object], tmp_path: Path) -> None:
+    large = tmp_path / "large.toml"
+    with large.open("wb") as stream:
+        stream.truncate(10**12)
+    assert "; allowed: up to " in fault(read, large)
+
+
+def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * 100)
+    assert read_file(file, 100) == b"x" * 100
+    assert "found more than 0 MiB" in fault(lambda one: read_file(one, 99), file)
+
+
+def test_folders_and_sockets_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "found a folder" in fault(read_file, tmp_path)
+    with socket.socket(socket.AF_UNIX) as server:
+        monkeypatch.chdir(tmp_path)
+        server.bind("socket")
+        assert fault(read_file, Path("socket")) == "socket: found a socket; allowed: a regular file"
+
+
+def test_a_file_that_turns_into_a_pipe_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    regular = Path(__file__).stat()
+    monkeypatch.setattr(Path, "stat", lambda *_, **__: regular)
+    assert "found a pipe" in fault(read_file, pipe)
+
+
+def test_standard_input_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MIB", 10)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"x" * 40)))
+    with pytest.raises(CatalogError, match="<stdin>: found more than 3 MiB"):
+        read_stdin(30)
+
+
+def test_a_name_that_no_file_can_have_is_said() -> None:
+    assert fault(lambda _: read_file("a\0b"), Path()) == "'a\\x00b': cannot be the name of a file"
+
+
+@pytest.mark.parametrize("inner", [{}, [], [0]])
+def test_sixteen_levels_are_enough(inner: object) -> None:
+    tree = inner
+    for level in range(14):
+        tree = {"a": tree} if level % 2 else [tree]
+    check_tree({"a": tree})
+    check_tree([1, True, -(2**63), 2**63 - 1, 1e300, None, "x"])
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
+def test_a_number_of_more_than_64_bits_is_refused(number: int) -> None:
+    with pytest.raises(ValueError, match="more than 64 bits"):
+        check_tree({"a": [1, number]})
+
+
+def test_more_than_sixteen_levels_are_refused() -> None:
+    tree: object = {}
+    for _ in range(100_000):
+        tree = [tree]
+    with pytest.raises(ValueError, match="more than 16 deep"):
+        check_tree(tree)
