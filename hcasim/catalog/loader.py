@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,23 @@ class Loaded:
     parameters: tuple[Parameter[Value], ...]
 
 
+_LOADED: ContextVar[dict[tuple[str, Path], Loaded] | None] = ContextVar("loaded", default=None)
+
+
+@contextmanager
+def each_file_once(loaded: dict[tuple[str, Path], Loaded] | None = None) -> Iterator[None]:
+    """Read each file once inside the block, however often it is asked for.
+
+    Parameters:
+        loaded: keeps what was read from one block to the next.
+    """
+    token = _LOADED.set({} if loaded is None else loaded)
+    try:
+        yield
+    finally:
+        _LOADED.reset(token)
+
+
 def load(name: str, kind: str | None = None) -> Loaded:
     """Load a model.
 
@@ -86,6 +104,9 @@ def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
     Parameters:
         above: the files that are based on this one.
     """
+    known = _LOADED.get()
+    if known is not None and (kind, file) in known:
+        return known[kind, file]
     base = read_toml(file).get("based_on")
     values: Mapping[str, Any] = {}
     inherited: dict[str, Parameter[Value]] = {}
@@ -98,7 +119,10 @@ def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
         }
     reader = Reader(kind, CLASSES[kind], file, values, inherited)
     model, values = reader.read()
-    return Loaded(kind, file, model, values, tuple(reader.parameters.values()))
+    found = Loaded(kind, file, model, values, tuple(reader.parameters.values()))
+    if known is not None:
+        known[kind, file] = found
+    return found
 
 
 def _find_base(base: object, kind: str, file: Path, above: tuple[Path, ...]) -> Path:

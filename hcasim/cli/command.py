@@ -36,9 +36,11 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         from hcasim.catalog import CatalogError
+        from hcasim.catalog.loader import each_file_once
 
         try:
-            return super().invoke(ctx)
+            with each_file_once():
+                return super().invoke(ctx)
         except CatalogError as error:
             raise Faults(error.faults) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hcasim.calibrate.search.loss import Array
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.search.parameters import FreeParameter
 from hcasim.catalog import Machine, resolve
+from hcasim.catalog.loader import Loaded, each_file_once
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, run_points
 
@@ -91,6 +93,7 @@ class Objective:
         self.run = run
         self.budget = budget
         self.evaluations = 0
+        self._files: dict[tuple[str, Path], Loaded] = {}
         self._machines: dict[tuple[Any, ...], Machine] = {}
         self._leaves = {path: one.leaf for one in parameters for path in one.paths}
         self._prefixes = {
@@ -121,7 +124,9 @@ class Objective:
                     wanted.setdefault((setup, self._overrides(setup, key)))
         missing = [one for one in wanted if one not in self._rows]
         if missing:
-            rows = self.run([self._job(*one) for one in missing])
+            with each_file_once(self._files):
+                jobs = [self._job(*one) for one in missing]
+            rows = self.run(jobs)
             self._rows.update(zip(missing, rows, strict=True))
         for key in new:
             self.evaluations += 1
