@@ -8,6 +8,7 @@ from hcasim.catalog.link import MTUS, EthernetLink, InfinibandLink, Link
 from hcasim.catalog.loader import Loaded, find_kind, load
 from hcasim.catalog.machine import Machine, NodeGroup
 from hcasim.catalog.network import Way, Wiring, select
+from hcasim.catalog.overrides import as_texts
 from hcasim.catalog.protocol import InfinibandProtocol, IwarpProtocol
 from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter, Value
 from hcasim.catalog.resolve import resolve
@@ -50,6 +51,7 @@ __all__ = [
     "Value",
     "Way",
     "Wiring",
+    "as_texts",
     "data_path",
     "file_schema",
     "find_file",

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from hcasim.ground.plain import brief
 from hcasim.ground.units import Bytes, Picoseconds
 
 
@@ -51,3 +52,8 @@ class Description(Section):
     title: Name = Field(description="the product or installation in plain words")
     notes: Annotated[str, PLAIN] = Field(default="", description="what a reader should know")
     references: Names = Field(default=(), description="further reading")
+
+    def __repr__(self) -> str:
+        return brief(self, self.id)
+
+    __str__ = __repr__

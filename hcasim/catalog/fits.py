@@ -22,6 +22,8 @@ from pydantic import (
 from hcasim.catalog.folders import find_file
 from hcasim.ground.errors import CatalogError, display, nearest
 from hcasim.ground.faults import told, without_faults
+from hcasim.ground.html import html_table
+from hcasim.ground.plain import brief
 from hcasim.ground.toml import read_toml, render_toml
 
 Count = Annotated[StrictInt, Field(ge=0)]
@@ -156,6 +158,18 @@ class Fit(_Record):
         fit = cls.model_validate(contents)
         fit._file = file
         return fit
+
+    def __repr__(self) -> str:
+        return brief(self, self.id, entries=len(self.entries))
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (path, str(one.value), " to ".join(map(str, one.interval or ())), one.verdict)
+            for path, one in self.entries.items()
+        )
+        return html_table(("entry", "value", "interval", "verdict"), rows, self.title)
 
     @property
     def file(self) -> Path:

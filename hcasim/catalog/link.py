@@ -111,7 +111,7 @@ MTUS: Mapping[str, Leaf] = MappingProxyType(
 """By kind of link: the payload of an InfiniBand packet, or the IP packet of an Ethernet frame."""
 
 
-def mtu_fault(kind: str, mtu: int, found: str) -> str | None:
+def mtu_fault(kind: str, mtu: object, found: str) -> str | None:
     """Say what is allowed if links of a kind do not carry an MTU.
 
     Parameters:
@@ -120,11 +120,12 @@ def mtu_fault(kind: str, mtu: int, found: str) -> str | None:
         found: the MTU as it was given.
     """
     leaf = MTUS[kind]
-    legal = mtu in leaf.choices
-    if leaf.low is not None and leaf.high is not None:
-        legal = leaf.low <= mtu <= leaf.high
-    if legal and not isinstance(mtu, bool):
-        return None
+    if isinstance(mtu, int) and not isinstance(mtu, bool):
+        legal = mtu in leaf.choices
+        if leaf.low is not None and leaf.high is not None:
+            legal = leaf.low <= mtu <= leaf.high
+        if legal:
+            return None
     return f"found {found}; allowed: {leaf.allowed}"
 
 

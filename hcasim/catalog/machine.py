@@ -14,6 +14,8 @@ from hcasim.catalog.network import Network, Wiring, wire
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
+from hcasim.ground.html import html_table
+from hcasim.ground.plain import brief
 
 _WORDS = {"id", "title", "notes", "references"}
 
@@ -66,6 +68,16 @@ class Machine(_Frozen):
     mtu: int
     overrides: dict[str, str]
     parameters: tuple[Parameter[Value], ...]
+
+    def __repr__(self) -> str:
+        own = {"overrides": self.overrides} if self.overrides else {}
+        return brief(self, self.id, adapter=self.adapter.id, nodes=self.nodes, **own)
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        rows = ((one.path, one.text, one.evidence, one.source) for one in self.parameters)
+        return html_table(("path", "value", "evidence", "source"), rows, f"{self.id}: {self.title}")
 
     @property
     def nodes(self) -> int:

@@ -13,6 +13,7 @@ from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
 from hcasim.catalog.loader import Loaded, load
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.plain import plain
 from hcasim.ground.units import UnitError
 
 BUS = "adapter.bus"
@@ -65,6 +66,19 @@ class Part:
         if setting not in self.set_paths:
             self.set_paths.append(setting)
         self.parameters[path] = self.parameters[path].changed(value, leaf.format(value), "--set")
+
+
+def as_texts(overrides: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return what-if settings as the command line would give them.
+
+    Parameters:
+        overrides: by path, as text or as values: 4, 4.0, numpy.int64(4), True or "4".
+    """
+    given = {path: plain(value) for path, value in (overrides or {}).items()}
+    return {
+        path: str(value).lower() if isinstance(value, bool) else str(value)
+        for path, value in given.items()
+    }
 
 
 def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> str | None:

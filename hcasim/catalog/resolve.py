@@ -18,19 +18,29 @@ from hcasim.catalog.link import MTUS, mtu_fault
 from hcasim.catalog.loader import load
 from hcasim.catalog.machine import Machine, NodeGroup
 from hcasim.catalog.network import BackToBack, Network
-from hcasim.catalog.overrides import BUS, BUS_KIND, PREFIXES, Part, kind_of, override
+from hcasim.catalog.overrides import (
+    BUS,
+    BUS_KIND,
+    PREFIXES,
+    Part,
+    as_texts,
+    kind_of,
+    override,
+)
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.testbed import Testbed
 from hcasim.ground.errors import CatalogError, nearest
 from hcasim.ground.faults import told
+from hcasim.ground.plain import plain
+from hcasim.ground.units import UnitError, parse_size
 
 
 def resolve(
     testbed_id: str,
     *,
     adapter: str | None = None,
-    overrides: Mapping[str, str | int] | None = None,
-    mtu: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    mtu: int | str | None = None,
     switch: bool = True,
     firmware_mode: str | None = None,
 ) -> Machine:
@@ -41,7 +51,7 @@ def resolve(
         adapter: an adapter's id or file instead of the testbed's default, in every group of
             nodes; it need not be one that was measured there.
         overrides: what-if settings by path, such as {"adapter.bus.lanes": 4}, as values or as text.
-        mtu: bytes instead of the testbed's.
+        mtu: bytes instead of the testbed's, as a number or as text such as "2K".
         switch: False connects two hosts back to back.
         firmware_mode: of the adapter instead of its usual one: "tavor", "mem" or "memfree".
 
@@ -51,10 +61,7 @@ def resolve(
     Raises:
         CatalogError: with every fault of the request and of the files it uses.
     """
-    settings = {
-        path: str(value).lower() if isinstance(value, bool) else str(value)
-        for path, value in (overrides or {}).items()
-    }
+    settings = as_texts(overrides)
     faults: list[str] = []
     try:
         bed = load(testbed_id, "testbeds")
@@ -147,8 +154,15 @@ def _choose_firmware(part: Part, mode: str) -> str | None:
     return None
 
 
-def _chosen_mtu(size: Parameter[Value], mtu: int, kind: str) -> tuple[Parameter[Value], str | None]:
+def _chosen_mtu(
+    size: Parameter[Value], given: object, kind: str
+) -> tuple[Parameter[Value], str | None]:
+    try:
+        mtu = parse_size(given) if isinstance(given, str) else plain(given)
+    except UnitError as error:
+        return size, f"mtu: {error}"
     fault = mtu_fault(kind, mtu, repr(mtu))
     if fault is not None:
         return size, f"mtu: {fault}"
+    assert isinstance(mtu, int)
     return size.changed(mtu, MTUS[kind].format(mtu), "chosen for this run"), None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from hcasim.catalog import CatalogError, Machine, nearest, one_of, resolve
+from hcasim.catalog import CatalogError, Machine, as_texts, nearest, one_of, resolve
 from hcasim.ground.quantities import QUANTITIES, derivable
 from hcasim.papers.loader import list_papers, load_scenarios, references
 from hcasim.papers.scenario import Scenario, Series
@@ -67,7 +68,7 @@ class Plan:
 
 
 def plan_all(
-    scenarios: Iterable[Scenario], overrides: Mapping[str, str] | None = None
+    scenarios: Iterable[Scenario], overrides: Mapping[str, Any] | None = None
 ) -> list[Plan]:
     """Plan scenarios; machines that they share are resolved once."""
     plans: list[Plan] = []
@@ -94,7 +95,7 @@ def plan(
     series: Iterable[str] | None = None,
     sizes: str | Sequence[int] | None = None,
     x: str | Sequence[int] | None = None,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
     machines: Machines | None = None,
 ) -> Plan:
     """Resolve what a scenario needs; the parameters are those of `replay`.
@@ -105,6 +106,7 @@ def plan(
     Raises:
         CatalogError: every fault of the scenario and of the request.
     """
+    settings = as_texts(overrides)
     names = list(scenario.series) if series is None else list(series)
     faults = [
         f"series: {scenario.id} has no {name!r}; "
@@ -118,12 +120,12 @@ def plan(
     lines = []
     for name in (name for name in names if name in scenario.series):
         try:
-            lines.append(_line(scenario, name, swept, overrides or {}, machines))
+            lines.append(_line(scenario, name, swept, settings, machines))
         except CatalogError as error:
             faults += error.faults
     if faults:
         raise CatalogError(dict.fromkeys(faults))
-    return Plan(scenario, tuple(lines), dict(overrides or {}))
+    return Plan(scenario, tuple(lines), settings)
 
 
 def _not_measured(scenario: Scenario) -> Iterator[str]:

@@ -16,6 +16,8 @@ from pydantic import ValidationError
 
 from hcasim.ground.errors import CatalogError, display, one_of
 from hcasim.ground.faults import shown, told
+from hcasim.ground.html import html_table
+from hcasim.ground.plain import brief
 from hcasim.ground.reading import MEASURED, check_tree, read_file
 from hcasim.traces.header import Header, Record
 from hcasim.traces.schema import RECORDS, SCHEMA, VERSION, End, Failure, Point, to_dict
@@ -26,7 +28,7 @@ _FAULTS = 1000
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """What was measured in one run of a tool.
 
@@ -43,6 +45,23 @@ class Trace:
     failures: tuple[Failure, ...] = ()
     end: End | None = None
     sha256: str = ""
+
+    def __repr__(self) -> str:
+        tool, device = self.header.tool.name, self.header.device.name
+        return brief(self, tool=tool, device=device, points=len(self.points))
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (
+                one.workload,
+                ", ".join(f"{name} {value}" for name, value in one.options.items()),
+                part.name or part.quantity,
+                f"{part.typical:.6g} {part.unit}" if part.typical is not None else "",
+            )
+            for one in self.points
+            for part in one.measured
+        )
+        return html_table(("workload", "options", "quantity", "typical"), rows)
 
 
 def render(trace: Trace) -> str:

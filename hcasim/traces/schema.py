@@ -7,6 +7,9 @@ print ends up in this form, too.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import accumulate
+from statistics import median
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -93,6 +96,19 @@ class Measured(Record):
         if faults:
             raise ValueError("; ".join(faults))
         return self
+
+    @property
+    def typical(self) -> float | None:
+        """The median, or of what was printed the number that is nearest to it."""
+        if self.statistics is not None:
+            seen = self.statistics
+            found = (seen.median, seen.mean, seen.minimum, seen.maximum)
+            return next((one for one in found if one is not None), None)
+        if self.samples:
+            return median(self.samples)
+        values = [value for value, _ in self.histogram]
+        ranks = list(accumulate(count for _, count in self.histogram))
+        return values[bisect_left(ranks, (ranks[-1] + 1) // 2)]
 
 
 class Point(Record):

@@ -94,6 +94,9 @@ class Option:
         Raises:
             ValueError: a line for each fault of a text.
         """
+        from hcasim.ground.plain import plain
+
+        given = plain(given)
         if self.is_flag or self.is_name or self.words:
             if isinstance(given, bool if self.is_flag else str):
                 return given
@@ -132,9 +135,11 @@ class Option:
         return [low, *(number for number in powers if number < high), high]
 
     def _number(self, given: Any) -> int:
+        from hcasim.ground.plain import plain
         from hcasim.ground.units import parse_size
 
         try:
+            given = plain(given)
             if isinstance(given, str):
                 return parse_size(given) if self.is_size else int(given)
             if not isinstance(given, bool):
