@@ -11,13 +11,14 @@ OUT       := out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test lint bench clean
+.PHONY: help reproduce test lint bench schemas clean
 
 help:
 	@echo 'make reproduce  replay the papers; table here, figures and reproduce.json in $(OUT)/'
 	@echo 'make test       run the whole test suite'
 	@echo 'make lint       check style, types and layers'
 	@echo 'make bench      measure the speed of the simulator'
+	@echo 'make schemas    make the JSON Schemas in hcasim/schemas from the classes'
 	@echo 'make clean      remove everything that the above have made'
 
 reproduce: $(VENV)/.ready
@@ -34,6 +35,9 @@ lint: $(TEST_VENV)/.ready
 
 bench: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m pytest tests/benchmarks
+
+schemas: $(TEST_VENV)/.ready
+	$(TEST_VENV)/bin/python -m hcasim.schemas
 
 clean:
 	rm -rf $(VENV) $(TEST_VENV) $(OUT) build dist

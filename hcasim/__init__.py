@@ -10,6 +10,7 @@ From a program or a notebook, after `import hcasim as hc`:
     hc.calibration(file)         read the values that `hcasim calibrate` has fitted
     hc.list_ids(kind)            the adapters, hosts, testbeds ... that there are
     hc.list_scenarios(paper)     the published figures that there are
+    hc.schema(name)              the JSON Schema of a kind of files, or of a command's JSON
     hc.CatalogError              what these raise, with all that is wrong with a request
 
 `help(hc.bench)` says what each takes and returns.
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from hcasim.papers.replay import replay as run
     from hcasim.papers.report import reproduce
     from hcasim.runs.benchmark import bench
+    from hcasim.schemas import schema
     from hcasim.traces import read_trace as load_trace
 
 __version__ = "0.1.0"
@@ -39,6 +41,7 @@ __all__ = [
     "machine",
     "reproduce",
     "run",
+    "schema",
 ]
 
 _ROOMS = {
@@ -51,6 +54,7 @@ _ROOMS = {
     "machine": "catalog:resolve",
     "reproduce": "papers.report:reproduce",
     "run": "papers.replay:replay",
+    "schema": "schemas:schema",
 }
 """Where each is, because the command line may not import all of them to say what it can do."""
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from hcasim.catalog.fields import Leaf, Table, keys_of
+from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of
 from hcasim.catalog.loader import CLASSES
-from hcasim.catalog.reader import LEAVES
+from hcasim.catalog.reader import Chosen, Fitted, Given
+
+_LEAF = '"$comment": "leaf"'
 
 
 def file_schema(kind: str) -> dict[str, Any]:
@@ -24,12 +27,13 @@ def file_schema(kind: str) -> dict[str, Any]:
     Raises:
         KeyError: an unknown kind.
     """
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **CLASSES[kind].model_json_schema(schema_generator=_OfFiles),
-        "title": f"hcasim {kind}",
-        "required": ["id", "title"],
-    }
+    found = CLASSES[kind].model_json_schema(schema_generator=_OfFiles)
+    leaf = TypeAdapter[Any](Given | Chosen | Fitted).json_schema()
+    defs = {**found.pop("$defs", {}), **leaf.pop("$defs"), "Leaf": leaf}
+    whole = {**found, "$defs": defs, "title": f"hcasim {kind}", "required": ["id", "title"]}
+    # While it makes a schema, pydantic follows references, and knows none to what comes later.
+    linked: dict[str, Any] = json.loads(json.dumps(whole).replace(_LEAF, '"$ref": "#/$defs/Leaf"'))
+    return linked
 
 
 class _OfFiles(GenerateJsonSchema):
@@ -48,15 +52,14 @@ class _OfFiles(GenerateJsonSchema):
                 inner = old.pop("additionalProperties")
                 whole = {"type": old.pop("type"), "additionalProperties": inner}
                 model["properties"][name] = {**old, "anyOf": [inner, whole]}
+            if not isinstance(key, PlainKey) and not key.required:
+                # `false` drops what the base has.
+                model["properties"][name] = {"anyOf": [model["properties"][name], {"const": False}]}
         return model
 
 
 def _leaf(key: Leaf) -> dict[str, Any]:
-    forms = [TypeAdapter(form).json_schema() for form in LEAVES]
-    for form in forms:
-        if "value" in form["properties"]:
-            form["properties"]["value"] = _value(key)
-    return {"oneOf": forms}
+    return {"allOf": [{"$comment": "leaf"}], "properties": {"value": _value(key)}}
 
 
 def _value(leaf: Leaf) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from hcasim.cli.command import (
     jobs_option,
     read_settings,
     settings_option,
+    timing_option,
+    without_timing,
 )
 from hcasim.cli.figures import plot_fault, write_figure
 from hcasim.cli.formats import FORMATS, format_faults, print_benchmark
@@ -154,6 +156,7 @@ def _metavar(option: Option) -> str | None:
     help=f"{', '.join(FORMATS)} (default: text).",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@timing_option
 @jobs_option
 def command(
     form: str,
@@ -161,6 +164,7 @@ def command(
     trace: Path | None,
     output: Path | None,
     plot: Path | None,
+    timing: bool,
     jobs: int | None,
     calibration: Path | None,
     uncertainty: str | None,
@@ -212,6 +216,7 @@ def command(
     if drawn:
         with progress_bar("Sampling") as progress:
             result = with_bands(result, drawn, jobs=jobs, progress=progress)
+    result = result if timing else without_timing(result)
     try:
         if output is not None:
             save(result, output)
@@ -249,17 +254,10 @@ def _run_traced(job: Point, file: Path) -> Benchmark:
 
 def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], list[str]]:
     """Turn the arguments into points, or find every fault."""
-    from hcasim.catalog import CatalogError, UnitError, parse_size
+    from hcasim.catalog import CatalogError
     from hcasim.runs.benchmark import prepare
 
     faults: list[str] = []
-    mtu = given["mtu"]
-    if mtu is not None:
-        try:
-            mtu = parse_size(mtu)
-        except UnitError as error:
-            faults.append(f"mtu: {error}")
-            mtu = None
     try:
         prepared = prepare(
             given["workload"],
@@ -267,7 +265,7 @@ def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], 
             adapter=given["adapter"],
             firmware_mode=given["firmware_mode"],
             overrides={**base, **read_settings(given["settings"], faults)},
-            mtu=mtu,
+            mtu=given["mtu"],
             switch=not given["no_switch"],
             perturbation=given["perturbation"],
             **{name: given[name] for name in OPTIONS},

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from hcasim.cli.naming import Setting
 from hcasim.cli.output import print_line
+
+T = TypeVar("T")
 
 
 class Faults(click.ClickException):
@@ -59,6 +62,15 @@ no_cache_option = click.option(
     help="Simulate all, also what an earlier run has simulated, and keep nothing of it.",
 )
 
+timing_option = click.option(
+    "--no-timing",
+    "timing",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Leave wall_seconds out of JSON, which is then the same each time.",
+)
+
 settings_option = click.option(
     "--set",
     "settings",
@@ -74,6 +86,11 @@ calibration_option = click.option(
     metavar="FILE",
     help="Take the values that calibrate has written to this file.",
 )
+
+
+def without_timing(result: T) -> T:
+    """Return a result that does not tell how long it took, as `timing_option` asks."""
+    return replace(result, wall_seconds=None)  # type: ignore[type-var]
 
 
 def read_settings(settings: Iterable[str], faults: list[str]) -> dict[str, str]:

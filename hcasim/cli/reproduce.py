@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hcasim.cli.command import Command, jobs_option, no_cache_option
+from hcasim.cli.command import (
+    Command,
+    jobs_option,
+    no_cache_option,
+    timing_option,
+    without_timing,
+)
 from hcasim.cli.figures import stem, write_figure
 from hcasim.cli.naming import SCENARIO
 from hcasim.cli.output import note, print_json, progress_bar, to_json
@@ -30,6 +36,7 @@ _RIGHT = ("published", "simulated", "error")
     help="Write figures, reproduce.json and the table into this folder.",
 )
 @no_cache_option
+@timing_option
 @jobs_option
 @click.pass_context
 def command(
@@ -38,6 +45,7 @@ def command(
     as_json: bool,
     output: Path | None,
     no_cache: bool,
+    timing: bool,
     jobs: int | None,
 ) -> None:
     """Replay papers, such as liu2004, or scenarios, and judge each published statement.
@@ -52,6 +60,7 @@ def command(
         make_folder(output)
     with progress_bar("Simulating") as progress:
         report = reproduce(names, jobs=jobs, progress=progress, cache=not no_cache)
+    report = report if timing else without_timing(report)
     if as_json:
         print_json(report.to_dict())
     else:

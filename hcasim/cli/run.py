@@ -14,6 +14,8 @@ from hcasim.cli.command import (
     no_cache_option,
     read_settings,
     settings_option,
+    timing_option,
+    without_timing,
 )
 from hcasim.cli.figures import plot_fault, stem, write_figure
 from hcasim.cli.naming import SCENARIO
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 )
 @settings_option
 @no_cache_option
+@timing_option
 @jobs_option
 def command(
     scenarios: tuple[str, ...],
@@ -48,6 +51,7 @@ def command(
     output: Path | None,
     settings: tuple[str, ...],
     no_cache: bool,
+    timing: bool,
     jobs: int | None,
 ) -> None:
     """Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper.
@@ -74,8 +78,10 @@ def command(
         replays = replay_all(
             loaded, overrides=overrides, jobs=jobs, progress=progress, cache=not no_cache
         )
+    if not timing:
+        replays = [without_timing(one) for one in replays]
     if as_json:
-        print_json([_to_dict(one) for one in replays])
+        print_json([one.to_dict() for one in replays])
     elif as_csv:
         click.echo(to_csv(row for one in replays for row in _rows(one)), nl=False)
     else:
@@ -89,31 +95,11 @@ def command(
         note(f"Wrote {len(replays)} scenario{'s' * (len(replays) != 1)} into {output}")
 
 
-def _to_dict(replay: Replay) -> dict[str, Any]:
-    return {
-        "scenario": replay.scenario.id,
-        "title": replay.scenario.title,
-        "testbed": replay.scenario.testbed,
-        "workload": replay.scenario.workload,
-        "overrides": dict(replay.overrides),
-        "series": [
-            {
-                "name": curve.name,
-                "label": curve.label,
-                **curve.settings,
-                "rows": [dict(row) for row in curve.rows],
-            }
-            for curve in replay.curves.values()
-        ],
-        "wall_seconds": round(replay.wall_seconds, 3),
-    }
-
-
 def _rows(replay: Replay) -> list[dict[str, Any]]:
     return [
-        {"scenario": replay.scenario.id, "series": curve.name, **curve.settings, **row}
+        {"scenario": replay.scenario.id, **record}
         for curve in replay.curves.values()
-        for row in curve.rows
+        for record in curve.records
     ]
 
 
@@ -143,5 +129,5 @@ def _write(replay: Replay, folder: Path) -> None:
 
     name = stem(replay)
     write_atomically(folder / f"{name}.csv", to_csv(_rows(replay)))
-    write_atomically(folder / f"{name}.json", to_json(_to_dict(replay)))
+    write_atomically(folder / f"{name}.json", to_json(replay.to_dict()))
     write_figure(replay, folder / f"{name}.png", folder / f"{name}.svg")

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from hcasim.ground.plain import brief
 from hcasim.workloads.options import OPTIONS
 
 Relation = Literal["=", "~", "<", "<=", ">", ">="]
@@ -38,8 +39,12 @@ def read_size(value: object) -> object:
     return OPTIONS["size"].read(value)[0] if isinstance(value, str) else value
 
 
-At = Annotated[int, BeforeValidator(read_size), Field(ge=0)]
-SeriesNames = Annotated[tuple[Text, ...], BeforeValidator(one_or_several), Field(min_length=1)]
+At = Annotated[int, BeforeValidator(read_size, json_schema_input_type=int | str), Field(ge=0)]
+SeriesNames = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(one_or_several, json_schema_input_type=Text | tuple[Text, ...]),
+    Field(min_length=1),
+]
 Published = Annotated[float | tuple[float, float] | str, BeforeValidator(as_tuple)]
 
 
@@ -122,6 +127,11 @@ class Statement(Entry):
     unit: str = ""
     relation: Relation
 
+    def __repr__(self) -> str:
+        return brief(self, self.id)
+
+    __str__ = __repr__
+
 
 class Claim(Statement):
     """A published statement that a replay must meet.
@@ -147,7 +157,11 @@ class Claim(Statement):
     kind: Kind
     change: Literal["reduction", "gain"] | None = None
     contradiction: str = ""
-    measure: Annotated[tuple[Measure, ...], BeforeValidator(one_or_several), Field(min_length=1)]
+    measure: Annotated[
+        tuple[Measure, ...],
+        BeforeValidator(one_or_several, json_schema_input_type=Measure | tuple[Measure, ...]),
+        Field(min_length=1),
+    ]
     half_width: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0)] | None = None
     deviation: Deviation | None = None

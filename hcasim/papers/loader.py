@@ -22,7 +22,9 @@ CONTEXT = "context"
 M = TypeVar("M", bound=BaseModel)
 
 
-class _ContextFile(Entry):
+class ContextFile(Entry):
+    """The statements of a paper that no scenario replays, as their file holds them."""
+
     paper: Text
     context: Annotated[tuple[Context, ...], BeforeValidator(as_tuple)]
 
@@ -85,7 +87,7 @@ def load_context(paper: str) -> tuple[Context, ...]:
     path = data_path("scenarios", paper, f"{CONTEXT}.toml")
     if not path.exists():
         return ()
-    return _validated(_ContextFile, read_toml(path), path).context
+    return _validated(ContextFile, read_toml(path), path).context
 
 
 def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from hcasim import __version__
+from hcasim.ground.plain import brief
 from hcasim.ground.quantities import result
+from hcasim.papers.document import RunDocument
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import Line, Plan, plan, plan_all
 from hcasim.papers.scenario import Scenario
-from hcasim.runs.curve import Curve, html_table, table
+from hcasim.runs.curve import Curve, measured_with, side_by_side, table
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, run_points
 from hcasim.runs.store import usual_store
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from hcasim.workloads import Result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Replay:
     """A scenario with its simulated curves.
 
@@ -32,17 +35,36 @@ class Replay:
         scenario: what was replayed.
         curves: by the name of the series.
         overrides: what-if settings, if any; then the curves are no replay of the paper.
-        wall_seconds: time that the simulation took.
+        wall_seconds: time that the simulation took, or None to leave that out.
     """
 
     scenario: Scenario
     curves: Mapping[str, Curve]
     overrides: Mapping[str, str]
-    wall_seconds: float
+    wall_seconds: float | None
+
+    def __repr__(self) -> str:
+        return brief(self, self.scenario.id, series=len(self.curves))
 
     def __getitem__(self, series: str) -> Curve:
         """Return the curve of a series."""
         return self.curves[series]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curves for JSON, in the form of the schema `run`."""
+        took = self.wall_seconds
+        return RunDocument(
+            schema_="hcasim-run",
+            version=1,
+            hcasim=__version__,
+            scenario=self.scenario.id,
+            title=self.scenario.title,
+            testbed=self.scenario.testbed,
+            workload=self.scenario.workload,
+            overrides=self.overrides,
+            series=[{**curve.named, "rows": curve.rows} for curve in self.curves.values()],
+            **({} if took is None else {"wall_seconds": round(took, 3)}),
+        ).to_dict()
 
     def to_pandas(self) -> pd.DataFrame:
         """Return all curves as one table with a row per series and point; needs pandas."""
@@ -62,7 +84,7 @@ class Replay:
 
     def _repr_html_(self) -> str:
         scenario = self.scenario
-        return f"<p>{escape(f'{scenario.place}: {self.title}')}</p>" + html_table(
+        return f"<p>{escape(f'{scenario.place}: {self.title}')}</p>" + side_by_side(
             list(self.curves.values()), scenario.axes.field
         )
 
@@ -73,7 +95,7 @@ def replay(
     series: Sequence[str] | None = None,
     sizes: str | Sequence[int] | None = None,
     x: str | Sequence[int] | None = None,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
     cache: bool = True,
@@ -86,7 +108,7 @@ def replay(
         sizes: other message sizes than the figure's, in bytes or as text such as "4..1M".
         x: other values of what the figure varies: message sizes, queue pairs or percentages of
             reuse, such as "1..512" for queue pairs.
-        overrides: what-if settings by path, such as {"adapter.bus.lanes": "1"}; they must suit
+        overrides: what-if settings by path, such as {"adapter.bus.lanes": 1}; they must suit
             the adapter of each chosen series.
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
@@ -107,7 +129,7 @@ def replay(
 def replay_all(
     scenarios: Iterable[Scenario],
     *,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
     cache: bool = True,
@@ -151,21 +173,20 @@ def run_plans(
 
 
 def _measured(line: Line, points: Mapping[Point, Result]) -> Curve:
-    job = line.jobs[0]
-    settings = {
-        "testbed": job.machine.id,
-        "adapter": job.machine.adapter.id,
-        "firmware_mode": job.machine.adapter.firmware_mode or "",
-        "workload": job.workload,
-        "mode": job.options.mode,
-        "ports": job.options.ports,
-        "processes": job.options.processes,
-    }
+    settings, own = measured_with(line.jobs)
     if line.series.chipset_flag is not None:
         settings["chipset_flag"] = line.series.chipset_flag
-    settings |= {name: one for name, one in line.series.chosen.items() if name != "qps"}
     rows = []
     for job in line.jobs:
         row = job.row(points[job], [line.axis])
         rows.append({**row, line.field: result(row, line.series.result or line.field)})
-    return Curve(line.name, line.series.label, tuple(rows), settings, line.series.group, line.axis)
+    return Curve(
+        line.name,
+        line.series.label,
+        tuple(rows),
+        settings,
+        line.series.group,
+        line.axis,
+        own,
+        line.jobs[0].machine.overrides,
+    )

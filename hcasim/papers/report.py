@@ -10,7 +10,10 @@ from time import perf_counter
 from typing import Any, get_args
 
 from hcasim import __version__
+from hcasim.ground.html import html_table
+from hcasim.ground.plain import brief
 from hcasim.ground.quantities import QUANTITIES
+from hcasim.papers.document import ReproduceDocument
 from hcasim.papers.loader import list_papers, load_context, references
 from hcasim.papers.plan import plan_papers
 from hcasim.papers.replay import Replay, run_plans
@@ -28,19 +31,22 @@ _STATED = ("claim", "scenario", "system", "statement", "published")
 COLUMNS = (*_STATED, "simulated", "error", "role", "status")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """What a reproduction found.
 
     Parameters:
         verdicts: one for each statement, by number.
         replays: the replayed scenarios, in the order asked for.
-        wall_seconds: time that all of it took.
+        wall_seconds: time that all of it took, or None to leave that out.
     """
 
     verdicts: tuple[Verdict, ...]
     replays: tuple[Replay, ...]
-    wall_seconds: float
+    wall_seconds: float | None
+
+    def __repr__(self) -> str:
+        return brief(self, scenarios=len(self.replays), **self.summary)
 
     @property
     def summary(self) -> dict[str, int]:
@@ -86,13 +92,23 @@ class Report:
         return [v for v in self.verdicts if v.status in ("fail", "deviation")]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report for JSON."""
-        return {
-            "hcasim": __version__,
-            "wall_seconds": round(self.wall_seconds, 3),
-            "summary": {**self.summary, "roles": self.roles},
-            "claims": [verdict.model_dump(mode="json") for verdict in self.verdicts],
-        }
+        """Return the report for JSON, in the form of the schema `reproduce`."""
+        took = self.wall_seconds
+        return ReproduceDocument(
+            schema_="hcasim-reproduce",
+            version=1,
+            hcasim=__version__,
+            **({} if took is None else {"wall_seconds": round(took, 3)}),
+            summary={**self.summary, "roles": self.roles},
+            claims=[verdict.model_dump() for verdict in self.verdicts],
+            scenarios=[
+                {
+                    "scenario": one.scenario.id,
+                    "series": [part.named for part in one.curves.values()],
+                }
+                for one in self.replays
+            ],
+        ).to_dict()
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the claims as texts in the order of COLUMNS, without statements of context."""
@@ -116,13 +132,8 @@ class Report:
         return lines
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in COLUMNS)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self.rows()
-        )
         closing = "<br>".join(escape(line) for line in self.closing_lines())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{closing}</p>"
+        return f"{html_table(COLUMNS, self.rows())}<p>{closing}</p>"
 
 
 def reproduce(

@@ -9,11 +9,16 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from hcasim.catalog import one_of
 from hcasim.catalog.adapter import FirmwareMode
 from hcasim.catalog.link import LARGEST_MTU
+from hcasim.ground.plain import brief
 from hcasim.papers.claim import Claim, Entry, Text, as_tuple, one_or_several, read_size
 from hcasim.workloads.options import AXES, OPTIONS, Option
 
-Size = Annotated[int, BeforeValidator(read_size)]
-Several = Annotated[tuple[Size, ...], BeforeValidator(one_or_several), Field(min_length=1)]
+Size = Annotated[int, BeforeValidator(read_size, json_schema_input_type=int | str)]
+Several = Annotated[
+    tuple[Size, ...],
+    BeforeValidator(one_or_several, json_schema_input_type=Size | tuple[Size, ...]),
+    Field(min_length=1),
+]
 _IN_ROWS = {"sizes": "size"}
 """What a file names otherwise than the key of a row."""
 
@@ -197,6 +202,11 @@ class Scenario(Entry):
     series: Annotated[dict[str, Series], Field(min_length=1)]
     axes: Axes
     claims: Annotated[tuple[Claim, ...], BeforeValidator(as_tuple)] = ()
+
+    def __repr__(self) -> str:
+        return brief(self, self.id, series=len(self.series), claims=len(self.claims))
+
+    __str__ = __repr__
 
     @property
     def place(self) -> str:

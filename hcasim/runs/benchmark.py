@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from hcasim import __version__
 from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.ground.plain import brief
 from hcasim.ground.quantities import band_fields
 from hcasim.runs.caches import cache_use
-from hcasim.runs.curve import Curve, html_table
+from hcasim.runs.curve import Curve, measured_with, side_by_side
+from hcasim.runs.document import BenchmarkDocument
 from hcasim.runs.ladder import add_ladder
 from hcasim.runs.options import (
     each_point,
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from hcasim.workloads.registry import Listen
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Benchmark:
     """The result of one benchmark.
 
@@ -45,7 +48,7 @@ class Benchmark:
         counters: the adapters' counters, summed over the points.
         breakdowns: where the time went and how the caches fared, point by point; empty unless it
             was asked for.
-        wall_seconds: time that the simulation took.
+        wall_seconds: time that the simulation took, or None to leave that out.
     """
 
     workload: str
@@ -55,7 +58,17 @@ class Benchmark:
     curve: Curve
     counters: Mapping[str, int]
     breakdowns: tuple[Mapping[str, Any], ...]
-    wall_seconds: float
+    wall_seconds: float | None
+
+    def __repr__(self) -> str:
+        machine = self.machine
+        return brief(
+            self,
+            self.workload,
+            testbed=machine.id,
+            adapter=machine.adapter.id,
+            points=len(self.curve.rows),
+        )
 
     @property
     def axes(self) -> tuple[Option, ...]:
@@ -79,7 +92,7 @@ class Benchmark:
         return tuple(name for name in known if self.curve.rows and name in self.curve.rows[0])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result for JSON."""
+        """Return the result for JSON, in the form of the schema `bench`."""
         breakdown: Mapping[str, Any] = {}
         if len(self.breakdowns) == 1:
             (breakdown,) = self.breakdowns
@@ -87,17 +100,17 @@ class Benchmark:
             named = zip(self.points, self.breakdowns, strict=True)
             key = "sizes" if all(list(point) == ["size"] for point in self.points) else "points"
             breakdown = {key: [{**point, **one} for point, one in named]}
-        return {
-            "workload": self.workload,
-            "testbed": self.machine.id,
-            "adapter": self.machine.adapter.id,
-            "firmware_mode": self.machine.adapter.firmware_mode,
-            "overrides": dict(self.machine.overrides),
-            "rows": [dict(row) for row in self.curve.rows],
-            "counters": dict(self.counters),
-            "breakdown": dict(breakdown),
-            "wall_seconds": round(self.wall_seconds, 6),
-        }
+        took = self.wall_seconds
+        return BenchmarkDocument(
+            schema_="hcasim-bench",
+            version=1,
+            hcasim=__version__,
+            **self.curve.setup,
+            rows=self.curve.rows,
+            counters=self.counters,
+            breakdown=breakdown,
+            **({} if took is None else {"wall_seconds": round(took, 6)}),
+        ).to_dict()
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the rows as a table; needs pandas."""
@@ -123,7 +136,7 @@ class Benchmark:
             Curve(label, label, tuple(rows), axis=self.curve.axis)
             for label, rows in self.lines().items()
         ]
-        return html_table(curves, self.fields[0])
+        return side_by_side(curves, self.fields[0])
 
 
 def prepare(
@@ -132,27 +145,15 @@ def prepare(
     *,
     adapter: str | None = None,
     firmware_mode: str | None = None,
-    overrides: Mapping[str, str | int] | None = None,
-    mtu: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    mtu: int | str | None = None,
     switch: bool = True,
     perturbation: int | str | None = None,
     **options: Any,
 ) -> list[Point]:
     """Check a benchmark and return its points: each size with each other value that varies.
 
-    Parameters:
-        workload: its name, such as "write_lat".
-        testbed: its id or file; or a machine, which leaves no choice up to `switch`.
-        adapter: id of an adapter instead of the testbed's default, in every group of nodes.
-        firmware_mode: of the adapter instead of its usual one, such as "memfree".
-        overrides: what-if settings by path, such as {"adapter.bus.lanes": 4}.
-        mtu: in bytes instead of the testbed's.
-        switch: False connects two hosts back to back.
-        perturbation: for netpipe, also measure sizes by so many bytes below and above each; 3
-            without `size`, 0 with it.
-        options: those of the command line by the same names, as numbers or as its text, such as
-            window=16, size="4..1M", qps=[1, 128] or explain=True. Without `size` it is the
-            workload's usual one, and for netpipe all of NetPIPE's.
+    The parameters are those of `bench`.
 
     Raises:
         CatalogError: every fault of the request.
@@ -200,30 +201,61 @@ def bench(
     workload: str,
     testbed: str | Machine,
     *,
-    jobs: int | None = 1,
+    adapter: str | None = None,
+    firmware_mode: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    mtu: int | str | None = None,
+    switch: bool = True,
+    perturbation: int | str | None = None,
+    jobs: int | None = None,
     progress: Progress | None = None,
-    **request: Any,
+    **options: Any,
 ) -> Benchmark:
-    """Run a benchmark, such as `bench("write_bw", "liu2004", size="4..1M", window=16)`.
+    """Run a benchmark, such as `bench("window_bw", "liu2004", size="4..1M", window=16)`.
 
     Parameters:
-        workload: its name.
-        testbed: its id or file, or a machine that `hcasim.machine` put together.
-        jobs: processes to use; all processors if None.
+        workload: its name, such as "write_lat"; `hcasim list workloads` has them all.
+        testbed: its id or file; or a machine that `hcasim.machine` put together, which leaves no
+            choice up to `switch`.
+        adapter: id or file of an adapter instead of the testbed's default, in every group of nodes.
+        firmware_mode: of the adapter instead of its usual one, such as "memfree".
+        overrides: what-if settings by path, such as {"adapter.bus.lanes": 4}, as numbers of Python
+            or NumPy or as text.
+        mtu: in bytes instead of the testbed's, as a number or as text such as "2K".
+        switch: False connects two hosts back to back.
+        perturbation: for netpipe, also measure sizes by so many bytes below and above each; 3
+            without `size`, 0 with it.
+        jobs: processes to use; all processors without it.
         progress: is told how many points are done.
-        request: adapter, firmware_mode, overrides, mtu, switch and the options of the command
-            line, as for `prepare`.
+        options: those of `hcasim bench --help` by the same names, as numbers or as its text. Of
+            size (bytes), qps (queue pairs), reuse (percent), clients and nodes there may be
+            several, as a list, an array, "8,64" or "4..1M". The others are window,
+            tx_depth, cq_mod, ports, mode, threshold, processes, client, server, pattern, memory,
+            page_size, buffers, verb, completion, invalidate, depth, op, iters, warmup, inline,
+            exact and explain. Without `size` it is the workload's usual one, and for netpipe all
+            of NetPIPE's.
 
     Raises:
         CatalogError: every fault of the request.
     """
-    return run_benchmark(prepare(workload, testbed, **request), jobs=jobs, progress=progress)
+    prepared = prepare(
+        workload,
+        testbed,
+        adapter=adapter,
+        firmware_mode=firmware_mode,
+        overrides=overrides,
+        mtu=mtu,
+        switch=switch,
+        perturbation=perturbation,
+        **options,
+    )
+    return run_benchmark(prepared, jobs=jobs, progress=progress)
 
 
 def run_benchmark(
     prepared: Sequence[Point],
     *,
-    jobs: int | None = 1,
+    jobs: int | None = None,
     progress: Progress | None = None,
     listen: Listen | None = None,
 ) -> Benchmark:
@@ -231,7 +263,7 @@ def run_benchmark(
 
     Parameters:
         prepared: the points.
-        jobs: processes to use; all processors if None.
+        jobs: processes to use; all processors without it.
         progress: is told how many points are done.
         listen: is given the simulator of each point before anything happens; then all points
             run in this process.
@@ -247,6 +279,7 @@ def run_benchmark(
         counters.update(points[job].counters)
     workload = find_workload(first.workload)
     assert workload is not None
+    settings, own = measured_with(prepared)
     used = [axis.name for axis in varying([vars(job.options) for job in prepared])]
     rows = tuple(job.row(points[job], used) for job in prepared)
     return Benchmark(
@@ -258,8 +291,10 @@ def run_benchmark(
             first.workload,
             workload.title,
             rows,
-            {"adapter": first.machine.adapter.id, "workload": first.workload},
+            settings,
             axis=used[0] if used else "size",
+            points=own,
+            overrides=first.machine.overrides,
         ),
         counters=counters,
         breakdowns=tuple(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
+from hcasim.ground.html import html_table
+from hcasim.ground.plain import brief
 from hcasim.ground.quantities import measured, title, written
 from hcasim.workloads.options import AXES
 
@@ -16,8 +17,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from hcasim.runs.point import Point
 
-@dataclass(frozen=True)
+
+PARTS = ("testbed", "adapter", "firmware_mode", "workload")
+"""The settings of a curve that are no options."""
+
+
+@dataclass(frozen=True, repr=False)
 class Curve:
     """What one series measured, point by point.
 
@@ -27,9 +34,11 @@ class Curve:
         rows: one result per point: "size", "qps" and, where it means something, "reuse"; and what
             was measured, such as "latency_us" (microseconds), "bandwidth_MBps" (10^6 bytes per
             second), "rate_Mps" (10^6 messages per second) and "total_KiB" (2^10 bytes).
-        settings: how it was measured: adapter, workload and options.
+        settings: how all of it was measured: testbed, adapter, workload and options.
         group: its place in a bar chart.
         axis: what varies along the curve: "size", "qps" or "reuse".
+        points: the options that differ from point to point, one table for each row.
+        overrides: what-if settings of the machine, by path.
     """
 
     name: str
@@ -38,6 +47,11 @@ class Curve:
     settings: Mapping[str, Any] = field(default_factory=dict)
     group: str = ""
     axis: str = "size"
+    points: tuple[Mapping[str, Any], ...] = ()
+    overrides: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return brief(self, self.name, points=len(self.rows), fields=self.fields)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -78,12 +92,38 @@ class Curve:
         """Bandwidth in 10^6 bytes per second, over `x`."""
         return self["bandwidth_MBps"]
 
+    @property
+    def setup(self) -> dict[str, Any]:
+        """How it was measured, as a document says it: see `hcasim.runs.document.Setup`."""
+        return {
+            **{name: self.settings[name] for name in PARTS},
+            "overrides": dict(self.overrides),
+            "options": {name: one for name, one in self.settings.items() if name not in PARTS},
+            "points": self.points,
+        }
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The same, with the name and label of the series."""
+        return {**self.setup, "name": self.name, "label": self.label}
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The rows, each with all that tells how it was measured: series, settings, options, and
+        what-if settings by path, of which whole numbers are numbers."""
+        what_if = {
+            path: int(text) if text.isdecimal() else text for path, text in self.overrides.items()
+        }
+        start = {"series": self.name, **self.settings, **what_if}
+        options = self.points or ({},) * len(self.rows)
+        return [{**start, **own, **row} for own, row in zip(options, self.rows, strict=True)]
+
     def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a table; needs pandas."""
+        """Return `records` as a table, to be joined with others; needs pandas."""
         return table([self])
 
     def _repr_html_(self) -> str:
-        return html_table([self], self.fields[0] if self.fields else "")
+        return side_by_side([self], self.fields[0] if self.fields else "")
 
 
 def table(curves: list[Curve]) -> pd.DataFrame:
@@ -95,10 +135,22 @@ def table(curves: list[Curve]) -> pd.DataFrame:
             "to_pandas() needs pandas; install it with: pip install pandas"
         ) from error
 
-    return pd.DataFrame([{"series": c.name, **c.settings, **row} for c in curves for row in c.rows])
+    return pd.DataFrame([record for curve in curves for record in curve.records])
 
 
-def html_table(curves: list[Curve], quantity: str) -> str:
+def measured_with(jobs: Sequence[Point]) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
+    """Return how points of one machine and workload were measured, for a curve: the settings of
+    all of them, and the options that differ, point by point."""
+    machine = jobs[0].machine
+    adapter = machine.adapter
+    parts = (machine.id, adapter.id, adapter.firmware_mode, jobs[0].workload)
+    every = [job.settings for job in jobs]
+    same = {name: one for name, one in every[0].items() if all(o[name] == one for o in every)}
+    own = ({name: one for name, one in chosen.items() if name not in same} for chosen in every)
+    return {**dict(zip(PARTS, parts, strict=True)), **same}, tuple(own)
+
+
+def side_by_side(curves: list[Curve], quantity: str) -> str:
     """Return curves side by side as HTML, for notebooks.
 
     Parameters:
@@ -111,17 +163,11 @@ def html_table(curves: list[Curve], quantity: str) -> str:
         {row[axis.name]: written(row[quantity]) for row in curve.rows if quantity in row}
         for curve in curves
     ]
-    titles = "".join(f"<th>{escape(_title(curve))}</th>" for curve in curves)
-    lines = "".join(
-        f"<tr><th>{axis.label(point)}</th>"
-        + "".join(f"<td>{column.get(point, '')}</td>" for column in columns)
-        + "</tr>"
+    lines = (
+        (axis.label(point), *(column.get(point, "") for column in columns))
         for point in (sorted(points) if axis.doubling else points)
     )
-    return (
-        f"<table><caption>{escape(title(quantity))}</caption>"
-        f"<thead><tr><th>{axis.title}</th>{titles}</tr></thead><tbody>{lines}</tbody></table>"
-    )
+    return html_table((axis.title, *map(_title, curves)), lines, title(quantity))
 
 
 def _title(curve: Curve) -> str:

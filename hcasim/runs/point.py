@@ -36,6 +36,19 @@ class Point:
         messages = max(options.window, options.qps) * options.processes * options.ports
         return options.size * messages * directions
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Every option in force: how the machine is used, and what the workload understands."""
+        from hcasim.workloads import WORKLOADS
+        from hcasim.workloads.perftest.side import moderation
+
+        understood = WORKLOADS[self.workload].options - {"explain"}
+        chosen = {n: one for n, one in vars(self.options).items() if n in understood}
+        if "cq_mod" in chosen:
+            chosen["cq_mod"] = moderation(self.options)
+        machine = self.machine
+        return {"mtu": machine.mtu, "switch": machine.switch is not None, **chosen}
+
     def run(self, listen: Listen | None = None) -> Result:
         """Simulate it in this process.
 

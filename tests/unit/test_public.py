@@ -1,13 +1,19 @@
 """What a notebook gets from `import hcasim as hc`."""
 
+import inspect
 import pydoc
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import hcasim as hc
+from hcasim.catalog import data_path
+from hcasim.runs.simulated_trace import to_trace
+from hcasim.workloads.options import OPTIONS
 
 
 @pytest.mark.parametrize("name", hc.__all__)
@@ -21,6 +27,44 @@ def test_help_tells_of_each_name() -> None:
     shown = pydoc.plain(pydoc.render_doc(hc))
     assert all(name in shown for name in hc.__all__)
     assert "machine = resolve(" in shown
+
+
+def results() -> Iterator[object]:
+    bench = hc.bench("write_lat", "liu2004", size=[8, 64], overrides={"adapter.bus.lanes": 4})
+    run = hc.run("liu2004/fig03", x=[8])
+    yield from (bench, bench.machine, bench.machine.adapter, bench.curve)
+    yield from (run, run.scenario, run.scenario.claims[0], run["pcie"])
+    report = hc.reproduce("liu2004/fig03")
+    yield from (
+        report,
+        report.verdicts[0],
+        hc.calibration(data_path("calibration", "fits", "liu2004.toml")),
+    )
+    yield to_trace(bench)
+
+
+@pytest.mark.usefixtures("simulated")
+def test_a_result_is_one_short_line_and_a_table_in_a_notebook() -> None:
+    for one in results():
+        assert re.fullmatch(r"[A-Z]\w+\(.*\)", repr(one)), repr(one)
+        assert repr(one) == str(one)
+        assert len(repr(one)) < 100, repr(one)
+        if type(one).__name__ not in ("Adapter", "Scenario", "Claim", "Verdict"):
+            assert "<table>" in one._repr_html_()  # type: ignore[attr-defined]
+    assert repr(next(results())) == (
+        "Benchmark('write_lat', testbed='liu2004', adapter='mt25208', points=2)"
+    )
+
+
+def test_what_runs_points_takes_all_processors_unless_told() -> None:
+    for name in ("bench", "run", "reproduce"):
+        parameter = inspect.signature(getattr(hc, name)).parameters["jobs"]
+        assert parameter.default is None, name
+
+
+def test_help_of_bench_names_each_option() -> None:
+    shown = pydoc.plain(pydoc.render_doc(hc.bench))
+    assert [name for name in OPTIONS if not re.search(rf"\b{name}\b", shown)] == []
 
 
 def test_what_is_not_there_is_said_as_of_any_module() -> None:

@@ -37,7 +37,7 @@ def with_bands(
     result: Benchmark,
     samples: Sequence[Sequence[Point]],
     *,
-    jobs: int | None = 1,
+    jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Benchmark:
     """Return a benchmark whose rows also hold the quantiles of 5 and 95 % over samples.
@@ -49,7 +49,7 @@ def with_bands(
     Parameters:
         result: with the fitted values.
         samples: of each sample the points of the benchmark, in its order.
-        jobs: processes to use; all processors if None.
+        jobs: processes to use; all processors without it.
         progress: is told how many points are done.
     """
     import numpy as np

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from hcasim import __version__
+
 Hcasim = Callable[..., Any]
 LIU = ("--testbed", "liu2004")
 
@@ -46,7 +48,13 @@ def test_json_has_the_fields_of_the_design(hcasim_: Hcasim, words: tuple[str, ..
     found = hcasim_("bench", "window_bw", *LIU, "--size", "8", *what_if, *words)
     data = json.loads(found.output)
     assert data.pop("wall_seconds") >= 0
+    assert data.pop("hcasim") == __version__
+    options = data.pop("options")
+    assert [options[name] for name in ("mtu", "switch", "size", "window")] == [1024, True, 8, 64]
     assert data == {
+        "schema": "hcasim-bench",
+        "version": 1,
+        "points": [{}],
         "workload": "window_bw",
         "testbed": "liu2004",
         "adapter": "mt25208",
@@ -56,6 +64,33 @@ def test_json_has_the_fields_of_the_design(hcasim_: Hcasim, words: tuple[str, ..
         "counters": {"sqpc_access_cnt": 4, "sqpc_miss_cnt": 1, "sqpc_wait_ps": 2_500_000},
         "breakdown": {},
     }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bench", "write_lat", *LIU, "--size", "8,64", "--json"),
+        ("reproduce", "rashti2007/fig4", "--json"),
+        ("run", "rashti2007/fig4", "--json"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_without_timing_json_is_the_same_each_time(hcasim_: Hcasim, words: tuple[str, ...]) -> None:
+    one = hcasim_(*words, "-j", "1", "--no-timing").output
+    assert "wall_seconds" not in one
+    assert hcasim_(*words, "-j", "2", "--no-timing").output == one
+    timed = hcasim_(*words, "-j", "1").output
+    assert re.sub(r'(,?)\s*"wall_seconds": [0-9.e-]+(,?)', r"\2", timed) == one
+
+
+@invented
+def test_a_saved_file_leaves_the_timing_out_too(hcasim_: Hcasim, tmp_path: Path) -> None:
+    words = ("bench", "write_lat", *LIU, "--size", "8", "--no-timing")
+    hcasim_(*words, "-o", str(tmp_path / "lat.json"))
+    assert "wall_seconds" not in json.loads((tmp_path / "lat.json").read_text())
+    words = ("reproduce", "liu2004/fig02", "-j", "1", "--no-timing", "-o", str(tmp_path))
+    hcasim_(*words)
+    assert "wall_seconds" not in json.loads((tmp_path / "reproduce.json").read_text())
 
 
 @invented

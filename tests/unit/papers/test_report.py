@@ -70,7 +70,15 @@ def test_every_miss_is_explained_or_said_to_be_unexplained() -> None:
 
 def test_the_report_is_the_json_of_the_design() -> None:
     data = json.loads(json.dumps(reproduce(["liu2004"]).to_dict()))
-    assert list(data) == ["hcasim", "wall_seconds", "summary", "claims"]
+    assert list(data) == [
+        "schema",
+        "version",
+        "hcasim",
+        "wall_seconds",
+        "summary",
+        "claims",
+        "scenarios",
+    ]
     assert list(data["summary"]) == ["pass", "fail", "deviation", "context", "roles"]
     counts = {"claims", "readings", "numbers", "orders", "limits"}
     assert all(set(one) == counts for one in data["summary"]["roles"].values())

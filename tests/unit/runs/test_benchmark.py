@@ -3,8 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from hcasim.catalog import CatalogError, resolve
+from hcasim.papers.replay import replay
 from hcasim.runs.benchmark import bench
 
 pytestmark = pytest.mark.usefixtures("simulated")
@@ -14,11 +18,16 @@ def test_the_result_is_the_json_of_the_design() -> None:
     found = bench("window_bw", "liu2004", size="8,64", overrides={"adapter.bus.lanes": "4"})
     data = found.to_dict()
     assert list(data) == [
-        "workload",
+        "schema",
+        "version",
+        "hcasim",
         "testbed",
         "adapter",
         "firmware_mode",
+        "workload",
         "overrides",
+        "options",
+        "points",
         "rows",
         "counters",
         "breakdown",
@@ -35,6 +44,67 @@ def test_a_breakdown_of_one_size_stands_alone_and_of_several_with_their_sizes() 
     assert one["breakdown"] == {"stages": [], "total_us": 0.0, "caches": []}
     several = bench("write_lat", "liu2004", size=[8, 64], explain=True).to_dict()
     assert [part["size"] for part in several["breakdown"]["sizes"]] == [8, 64]
+
+
+def test_every_option_in_force_is_told_and_once_if_it_is_the_same_at_all_points() -> None:
+    data = bench("write_bw", "liu2004", size=["4K", "64K"], tx_depth=16).to_dict()
+    assert data["points"] == [{"size": 4096, "cq_mod": 16}, {"size": 65536, "cq_mod": 1}]
+    known = {name: data["options"][name] for name in ("mtu", "tx_depth", "iters", "switch")}
+    assert known == {"mtu": 1024, "tx_depth": 16, "iters": 5000, "switch": True}
+    assert bench("bw_rd", "liu2004", mtu="2K").to_dict()["options"]["mtu"] == 2048
+    assert bench("write_lat", "liu2004", switch=False).to_dict()["options"]["switch"] is False
+
+
+@pytest.mark.parametrize("lanes", [4, 4.0, np.int64(4), np.float64(4), np.array(4), "4"])
+def test_overrides_are_numbers_of_python_or_numpy_or_text(lanes: Any) -> None:
+    found = bench("write_lat", "liu2004", overrides={"adapter.bus.lanes": lanes})
+    assert found.to_dict()["overrides"] == {"adapter.bus.lanes": "4"}
+    (settings,) = replay(
+        "liu2004/fig03", series=["pcie"], x=[8], overrides={"adapter.bus.lanes": lanes}
+    ).to_pandas()["adapter.bus.lanes"]
+    assert settings == 4
+
+
+@pytest.mark.parametrize("true", [True, np.True_, "true"])
+def test_a_switch_is_a_boolean_of_python_or_numpy_or_text(true: Any) -> None:
+    machine = resolve("benjegerdes2004", overrides={"host.pcix_bridge.streaming": true})
+    assert machine.overrides == {"host.pcix_bridge.streaming": "true"}
+
+
+def test_options_are_numbers_of_numpy_too() -> None:
+    sizes = 2 ** np.arange(3, 6)
+    found = bench(
+        "window_bw",
+        "liu2004",
+        size=sizes,
+        window=np.float64(16),
+        inline=np.True_,
+        mtu=np.int64(512),
+    ).to_dict()
+    assert [row["size"] for row in found["rows"]] == [8, 16, 32]
+    assert all(type(point["size"]) is int for point in found["points"])
+    options = found["options"]
+    assert (options["window"], options["inline"], options["mtu"]) == (16, True, 512)
+    for wrong in ({"window": 1.5}, {"mtu": 1.5}, {"mtu": "2X"}, {"mtu": True}):
+        with pytest.raises(CatalogError):
+            bench("window_bw", "liu2004", **wrong)
+
+
+def test_tables_of_several_benchmarks_can_be_joined() -> None:
+    what_ifs: list[dict[str, Any]] = [{}, {"adapter.bus.lanes": 4}]
+    frame = pd.concat(
+        bench("write_bw", testbed, size=[64, 16384], overrides=one).to_pandas()
+        for testbed in ("liu2004", "sur2005")
+        for one in what_ifs
+    )
+    assert frame["testbed"].tolist() == ["liu2004"] * 4 + ["sur2005"] * 4
+    assert frame["adapter"].unique().tolist() == ["mt25208", "mt25218"]
+    assert frame["adapter.bus.lanes"].dropna().tolist() == [4] * 4
+    assert frame["cq_mod"].tolist() == [100, 1] * 4
+    assert {"workload", "firmware_mode", "mtu", "switch", "iters", "tx_depth"} <= {*frame.columns}
+    curve = replay("liu2004/fig03", x=[8, 64]).to_pandas()
+    assert {"testbed", "adapter", "iters", "mtu"} <= {*curve.columns} & {*frame.columns}
+    assert curve["series"].tolist() == ["pcie", "pcie", "pcix", "pcix"]
 
 
 def test_options_are_keywords(simulated: Callable[[], list[Any]]) -> None:

@@ -1,0 +1,133 @@
+"""The forms of what is written for programs: JSON documents that say how each number was made."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+)
+
+Chosen: TypeAlias = dict[str, StrictBool | StrictInt | StrictStr]
+"""Options by name."""
+Seconds = Annotated[
+    float | None, Field(description="time that it took; it alone differs from run to run")
+]
+
+
+class Form(BaseModel):
+    """A part of a document, without unknown keys; what is not there is left out."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class Head(Form):
+    """How a document begins."""
+
+    schema_: str = Field(alias="schema", description="which document it is")
+    version: Literal[1] = Field(description="of the form of the document")
+    hcasim: str = Field(description="version of hcasim that made it")
+
+
+class Setup(Form):
+    """How a curve was measured: with `options`, and with those of `points`, one for each row."""
+
+    testbed: str = Field(description="id of the testbed")
+    adapter: str = Field(description="id of the adapter in the first group of nodes")
+    firmware_mode: str | None = Field(description="of that adapter, if it has several")
+    workload: str = Field(description="name of the benchmark")
+    overrides: dict[str, str] = Field(description="what-if settings by path")
+    options: Chosen = Field(
+        description="options in force at all points, given or not; mtu is in bytes, and switch is "
+        "false if two hosts are connected back to back"
+    )
+    points: tuple[Chosen, ...] = Field(
+        description="options that differ, of each row; with `options` they are all in force"
+    )
+
+
+class Stage(Form):
+    """A stage of one operation."""
+
+    stage: str
+    us: float = Field(description="how long it takes, in microseconds")
+
+
+class Resource(Form):
+    """A part of the machine that work passes through or waits for."""
+
+    name: str
+    busy: float = Field(default=0, description="share of the time in which it works")
+    waited: float = Field(default=0, description="share of the time in which work waits for it")
+
+
+class Component(Form):
+    """What host memory is used for."""
+
+    component: str
+    KiB: float
+    pinned: bool
+    mapped: bool
+
+
+class CacheUse(Form):
+    """How a cache of the adapter fared."""
+
+    name: str
+    accesses: int
+    misses: int
+    hit_rate: float
+    fetch_us: float = Field(description="mean time in which memory answered, in microseconds")
+    waited_us: float = Field(description="time that work waited in all, in microseconds")
+    table: Literal["host", "adapter"] = Field(description="where the table is that it caches")
+
+
+class Breakdown(Form):
+    """Where the time goes and what binds; of several points one each in `sizes` or `points`."""
+
+    stages: tuple[Stage, ...] = Field(default=(), description="of one operation, one by one")
+    total_us: float = Field(default=0, description="what the stages add up to, in microseconds")
+    typical: bool = Field(default=True, description="whether all operations last as long")
+    binds: str = Field(default="", description="the resource that limits")
+    resources: tuple[Resource, ...] = ()
+    components: tuple[Component, ...] = ()
+    total_KiB: float = Field(default=0, description="what the components add up to")
+    bus_per_message: dict[str, float] = Field(default={}, description="counts by name")
+    caches: tuple[CacheUse, ...] = ()
+    size: int = Field(default=0, description="bytes of a message, of one point of several")
+    qps: int = Field(default=0, description="queue pairs, of one point of several")
+    reuse: int = Field(default=0, description="percentage of reuse, of one point of several")
+    clients: int = Field(default=0, description="clients, of one point of several")
+    nodes: int = Field(default=0, description="nodes, of one point of several")
+    sizes: tuple[Breakdown, ...] = Field(default=(), description="by size alone")
+    points: tuple[Breakdown, ...] = Field(default=(), description="by all that varies")
+
+
+Rows = Annotated[
+    tuple[dict[str, StrictBool | StrictInt | StrictFloat | StrictStr], ...],
+    Field(
+        description="what was measured, and some of how, point by point; the last word of a key "
+        "is its unit: us, MBps (10^6 bytes per second), Mps (10^6 per second), Mbps (2^20 bits per "
+        "second), KiB"
+    ),
+]
+
+
+class BenchmarkDocument(Setup, Head):
+    """What `hcasim bench --format json` prints."""
+
+    schema_: Literal["hcasim-bench"] = Field(alias="schema")
+    rows: Rows
+    counters: dict[str, int] = Field(description="of adapters and buses, summed over the points")
+    breakdown: Breakdown
+    wall_seconds: Seconds = None

@@ -1,0 +1,64 @@
+"""Making the JSON Schemas from the classes that check the files."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import pydantic
+from pydantic import BaseModel, Field, TypeAdapter
+
+from hcasim.catalog import Fit, file_schema
+from hcasim.papers.document import ReproduceDocument, RunDocument
+from hcasim.papers.loader import ContextFile
+from hcasim.papers.scenario import Scenario
+from hcasim.runs.document import BenchmarkDocument
+from hcasim.traces.header import Header
+from hcasim.traces.schema import RECORDS, End, Failure, Point
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_KINDS = {
+    "adapter": "adapters",
+    "host": "hosts",
+    "stack": "stacks",
+    "switch": "switches",
+    "testbed": "testbeds",
+}
+_CLASSES: dict[str, type[BaseModel]] = {
+    "bench": BenchmarkDocument,
+    "calibration": Fit,
+    "context": ContextFile,
+    "reproduce": ReproduceDocument,
+    "run": RunDocument,
+    "scenario": Scenario,
+}
+_LINE = TypeAdapter[Any](Annotated[Header | Point | Failure | End, Field(discriminator="record")])
+
+
+def made(name: str) -> dict[str, Any]:
+    """Make a schema from the classes.
+
+    Parameters:
+        name: one of `hcasim.schemas.SCHEMAS`.
+    """
+    if name in _KINDS:
+        found = file_schema(_KINDS[name])
+    elif name == "trace":
+        found = _LINE.json_schema()
+        for record in RECORDS.values():
+            # A line says what it is, also where the class knows.
+            part = found["$defs"][record.__name__]
+            part["required"] = ["record", *part["required"]]
+    else:
+        found = _CLASSES[name].model_json_schema()
+    if name == "scenario":
+        # Its place says it.
+        del found["properties"]["id"]
+        found["required"].remove("id")
+    said = f"made with pydantic {pydantic.VERSION}"
+    return {**found, "$schema": DIALECT, "title": f"hcasim {name}", "$comment": said}
+
+
+def text(schema: dict[str, Any]) -> str:
+    """Write a schema as its file holds it."""
+    return json.dumps(schema, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
