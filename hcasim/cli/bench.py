@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,12 @@ from hcasim.cli.command import (
     timing_option,
     without_timing,
 )
-from hcasim.cli.figures import plot_fault, write_figure
+from hcasim.cli.figures import plot_output, write_figure
 from hcasim.cli.formats import FORMATS, format_faults, print_benchmark
 from hcasim.cli.naming import ADAPTER, TESTBED, Workload
-from hcasim.cli.output import note, place_fault, progress_bar
-from hcasim.cli.saving import lost_bands, save, saving_fault
+from hcasim.cli.output import note, progress_bar
+from hcasim.cli.outputs import Output, output_faults
+from hcasim.cli.saving import lost_bands, save, saving_output
 from hcasim.ground.errors import one_of
 from hcasim.workloads.options import OPTIONS, Option
 
@@ -198,10 +199,15 @@ def command(
         faults.append(f"--json: contradicts --format {form}; leave one out")
     form = "json" if as_json else form
     faults += format_faults(form, given["workload"], given["explain"])
-    if trace is not None:
-        faults += _trace_faults(trace, prepared)
-    places = [output and saving_fault(output, given["workload"]), plot and plot_fault(plot)]
-    faults += [fault for fault in places if fault]
+    if trace is not None and len(prepared) > 1:
+        faults.append(_one_point_only(prepared))
+    outputs = [
+        Output("--trace", trace),
+        saving_output(output, given["workload"]),
+        plot_output(plot),
+    ]
+    read = [("--calibration", calibration)] if calibration is not None else []
+    faults += output_faults(outputs, read)
     if trace is not None and uncertainty is not None:
         faults.append("--uncertainty: found with --trace, which records one run; leave one out")
     if faults:
@@ -229,12 +235,9 @@ def command(
         print_benchmark(result, form)
 
 
-def _trace_faults(file: Path, prepared: list[Point]) -> Iterator[str]:
-    if fault := place_fault("--trace", file):
-        yield fault
-    if len(prepared) > 1:
-        what = "size" if len({job.options.size for job in prepared}) == len(prepared) else "point"
-        yield f"--trace: records one {what}, found {len(prepared)}"
+def _one_point_only(prepared: list[Point]) -> str:
+    what = "size" if len({job.options.size for job in prepared}) == len(prepared) else "point"
+    return f"--trace: records one {what}, found {len(prepared)}"
 
 
 def _run_traced(job: Point, file: Path) -> Benchmark:

@@ -9,8 +9,9 @@ import click
 
 from hcasim.cli.calibrate_traces import calibrate_traces
 from hcasim.cli.command import Command, Faults, jobs_option, settings_option
-from hcasim.cli.fitted import folder_faults, print_fit
+from hcasim.cli.fitted import fit_output, print_fit
 from hcasim.cli.naming import ADAPTER, FITTED, TESTBED, Setting, Workload
+from hcasim.cli.outputs import output_faults
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOR_TRACES = (
@@ -75,7 +76,7 @@ _FOR_TRACES = (
     "--report", type=_FILE, metavar="FILE.html", help="Also write a page with curves and residuals."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-o", "--output", type=_FILE, help="Write the fit to this file.")
+@click.option("-o", "--output", type=_FILE, metavar="FILE.toml", help="Write the fit to this file.")
 @jobs_option
 def command(
     words: tuple[str, ...],
@@ -123,8 +124,7 @@ def _calibrate_paper(
     ]
     if len(words) > 1:
         faults.append(f"found {', '.join(words)}; allowed: one paper, or traces with --testbed")
-    if output is not None:
-        faults += folder_faults(output)
+    faults += output_faults([fit_output(output)])
     if faults:
         raise Faults(faults)
     fit = load_fit(words[0])

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcasim.cli.command import Faults, read_settings
-from hcasim.cli.fitted import folder_faults, is_device, print_fit, target
+from hcasim.cli.fitted import fit_output, print_fit, target
 from hcasim.cli.output import note
+from hcasim.cli.outputs import Output, output_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hcasim.calibrate.search.objective import Budget
     from hcasim.calibrate.traces.request import Prepared
 
@@ -34,20 +32,25 @@ def calibrate_traces(
     from hcasim.calibrate.traces.freeing import RULE
     from hcasim.calibrate.traces.page import page
     from hcasim.catalog import CatalogError
+    from hcasim.ground.writing import is_device
 
     kept = given["resume"]
     if kept is None and output is not None and not is_device(output):
         beside = target(output)
         kept = beside.with_name(f"{beside.name}.evaluations")
-    faults = _clashes(words, {"-o": output, "--report": given["report"], "--resume": kept})
+    traces = [(f"the trace {word}", Path(word)) for word in words]
+    resumed, report = (
+        Output("--resume", kept),
+        Output("--report", given["report"], [".html", ".htm"]),
+    )
+    named = [fit_output(output), report, *([resumed] if given["resume"] else [])]
+    faults = [*output_faults(named, traces)] or [*output_faults([resumed], traces)]
     cache = None
     if kept is not None and not faults:
         try:
             cache = EvaluationCache(kept)
         except CatalogError as error:
             faults += error.faults
-    for file in filter(None, (output, given["report"], given["resume"])):
-        faults += folder_faults(file)
     prepared = _prepared(words, testbed, given, faults)
     for text in prepared.notes:
         note(text)
@@ -73,29 +76,6 @@ def calibrate_traces(
         cache.remove()
 
 
-def _clashes(traces: Iterable[str], others: dict[str, Path | None]) -> list[str]:
-    """Say which names are of one file: a measurement must not be written over."""
-    seen = [(f"the trace {word}", Path(word)) for word in traces]
-    faults = []
-    for option, file in others.items():
-        if file is None:
-            continue
-        name = f"{option} {file}"
-        same = next((known for known, other in seen if _is_same(file, other)), None)
-        if same is not None:
-            faults.append(f"{name}: found the same file as {same}; allowed: one of its own")
-        seen.append((name, file))
-    return faults
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        # Also by another link.
-        return one.samefile(other)
-    except OSError:
-        return os.path.realpath(one) == os.path.realpath(other)
-
-
 def _prepared(
     words: tuple[str, ...], testbed: str | None, given: dict[str, Any], faults: list[str]
 ) -> Prepared:
@@ -118,8 +98,6 @@ def _prepared(
             numbers["mtu"] = parse_size(given["mtu"])
         except UnitError as error:
             faults.append(f"--mtu: {error}")
-    if given["report"] is not None and given["report"].suffix.lower() not in (".html", ".htm"):
-        faults.append(f"--report: found {str(given['report'])!r}; allowed endings: .html")
     settings = read_settings(given["settings"], faults)
     chosen = {name: given[name] for name in ("intervals", "loss") if given[name] is not None}
     request = Request(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from hcasim.cli.output import place_fault
+from hcasim.cli.outputs import Output
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,11 +20,11 @@ class Drawable(Protocol):
         """Return a figure."""
 
 
-def plot_fault(file: Path) -> str:
-    """Say why a figure cannot be written to this file, before anything is simulated; or nothing."""
+def plot_output(file: Path | None) -> Output:
+    """Return what --plot names."""
     from hcasim.runs.drawing import FORMATS
 
-    return place_fault("--plot", file, [f".{form}" for form in FORMATS])
+    return Output("--plot", file, [f".{form}" for form in FORMATS])
 
 
 def write_figure(results: Drawable, *files: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,6 +9,7 @@ import click
 
 from hcasim.cli.command import Faults
 from hcasim.cli.output import note, print_json, print_line, progress_bar
+from hcasim.cli.outputs import Output
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -71,22 +71,11 @@ def print_fit(
             note(f"Wrote {file}")
 
 
-def is_device(output: Path) -> bool:
-    """Whether an output is a device or a pipe: it is written through and stays what it is."""
-    return output.exists() and not output.is_file()
-
-
 def target(output: Path) -> Path:
     """Return the file that a link leads to, which is written in its place."""
     return output.resolve() if output.is_symlink() else output
 
 
-def folder_faults(output: Path) -> list[str]:
-    """Say that a file cannot be written before the long work, not after it."""
-    folder = target(output).parent
-    if not folder.is_dir():
-        return [f"{output}: cannot be written: there is no folder {folder}"]
-    # Beside a device nothing is made.
-    if not os.access(output if is_device(output) else folder, os.W_OK):
-        return [f"{output}: cannot be written: permission denied"]
-    return []
+def fit_output(file: Path | None) -> Output:
+    """Return what -o names."""
+    return Output("-o", file, [".toml"])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -19,10 +19,30 @@ if TYPE_CHECKING:
 
 
 def print_line(text: str, *, err: bool = False) -> None:
-    """Print a line that may quote what others have named."""
+    """Print a line that may quote what others have named; one of messages may be lost."""
     from hcasim.ground.printable import printable
 
-    click.echo(printable(text), err=err)
+    try:
+        click.echo(printable(text), err=err)
+    except OSError:
+        if not err:
+            raise
+        # Nobody can be told that nobody listens; the result and the exit code still count.
+        abandon(sys.stderr)
+
+
+def print_lines(text: str) -> None:
+    """Print lines of data that may quote what others have named."""
+    from hcasim.ground.printable import printable_lines
+
+    click.echo(printable_lines(text), nl=not text.endswith("\n"))
+
+
+def abandon(stream: TextIO) -> None:
+    """Let what is left for a stream go nowhere, also when the process ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def print_json(data: object) -> None:
@@ -32,37 +52,27 @@ def print_json(data: object) -> None:
 
 def to_json(data: object) -> str:
     """Return a JSON document as text."""
+    from hcasim.ground.printable import STEERING
+
     text = json.dumps(data, indent=2, ensure_ascii=False)
-    # JSON leaves these as they are, but a terminal may obey them.
-    return re.sub("[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+    # JSON leaves some of these as they are, but a terminal may obey them; all have four digits.
+    return re.sub(f"(?!\n)[{STEERING}]", lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
 def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV; the columns are all keys in the order in which they first appear."""
-    rows = list(rows)
+    """Return rows as CSV, a line each; the columns are all keys, as they first appear."""
+    from hcasim.ground.printable import printable
+
+    rows = [
+        {key: printable(cell) if isinstance(cell, str) else cell for key, cell in row.items()}
+        for row in rows
+    ]
     columns = dict.fromkeys(key for row in rows for key in row)
     stream = io.StringIO()
     writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return stream.getvalue()
-
-
-def place_fault(option: str, file: Path, endings: Sequence[str] = ()) -> str:
-    """Say why an option's file cannot be written, before anything is simulated; or nothing.
-
-    Parameters:
-        option: such as "--plot".
-        file: to be written.
-        endings: those that are allowed; any without them.
-    """
-    if endings and file.suffix.lower() not in endings:
-        from hcasim.ground.errors import one_of
-
-        return f"{option}: found {str(file)!r}; allowed endings: {one_of(endings)}"
-    if not file.parent.is_dir():
-        return f"{option}: found {str(file)!r}; there is no folder {file.parent}"
-    return ""
 
 
 def note(text: str) -> None:

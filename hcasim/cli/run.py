@@ -17,9 +17,10 @@ from hcasim.cli.command import (
     timing_option,
     without_timing,
 )
-from hcasim.cli.figures import plot_fault, stem, write_figure
+from hcasim.cli.figures import plot_output, stem, write_figure
 from hcasim.cli.naming import SCENARIO
-from hcasim.cli.output import note, print_json, progress_bar, to_csv, to_json
+from hcasim.cli.output import note, print_json, print_lines, progress_bar, to_csv, to_json
+from hcasim.cli.outputs import output_faults
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ def command(
     from hcasim.papers.replay import replay_all
 
     loaded = load_scenarios(scenarios)
-    fault = plot and plot_fault(plot)
-    faults = [fault] if fault else []
+    faults = [*output_faults([plot_output(plot)])]
     if plot is not None and len(loaded) > 1:
         faults.append("--plot: draws one scenario; for several use -o FOLDER")
     if as_csv and as_json:
@@ -83,7 +83,7 @@ def command(
     if as_json:
         print_json([one.to_dict() for one in replays])
     elif as_csv:
-        click.echo(to_csv(row for one in replays for row in _rows(one)), nl=False)
+        print_lines(to_csv(row for one in replays for row in _rows(one)))
     else:
         _print_tables(replays)
     if plot is not None:

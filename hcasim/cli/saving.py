@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcasim.cli.formats import BANDED
-from hcasim.cli.output import place_fault, to_csv, to_json
+from hcasim.cli.output import to_csv, to_json
+from hcasim.cli.outputs import Output
 
 if TYPE_CHECKING:
     from hcasim.runs.benchmark import Benchmark
@@ -18,14 +19,14 @@ TRACE = ".jsonl"
 _UNBANDED = {TRACE: "a trace", NP_OUT: "NetPIPE's np.out"}
 
 
-def saving_fault(file: Path, workload: str) -> str:
-    """Say why results cannot be written to this file, before anything is simulated; or nothing."""
+def saving_output(file: Path | None, workload: str) -> Output:
+    """Return what --output names; its ending says a form that can hold the results."""
     from hcasim.runs.simulated_trace import has_trace
     from hcasim.workloads import WORKLOADS
 
     known = WORKLOADS.get(workload)
     able = {NP_OUT: known is None or "throughput_Mbps" in known.fields, TRACE: has_trace(workload)}
-    return place_fault("--output", file, [one for one in ENDINGS if able.get(one, True)])
+    return Output("--output", file, [one for one in ENDINGS if able.get(one, True)])
 
 
 def lost_bands(form: str, output: Path | None, plot: Path | None) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from hcasim.ground.errors import CatalogError
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
     """Write a file so that a reader sees the old content or the new one, never a part.
+
+    A device or a pipe is written to, and stays what it is.
 
     Parameters:
         path: the file; its folder must exist.
@@ -35,22 +38,14 @@ def written_atomically(path: Path, *, durable: bool = True) -> Iterator[BinaryIO
     Yields:
         What to write to.
     """
-    if path.is_dir():
-        raise CatalogError([f"{path}: found a folder; the name of a file is needed"])
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        # A device or a pipe must stay what it is.
-        try:
+    try:
+        if is_device(path):
             with path.open("wb") as through:
                 yield through
-        except OSError as error:
-            raise _fault(path, "written", error) from error
-        return
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    except OSError as error:
-        raise _fault(path, "written", error) from error
-    temporary = Path(name)
+            return
+        handle, temporary = _temporary(_folder_of(path))
+    except (OSError, ValueError) as error:
+        raise CatalogError([_fault(path, "written", error)]) from error
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
@@ -58,32 +53,87 @@ def written_atomically(path: Path, *, durable: bool = True) -> Iterator[BinaryIO
             if durable:
                 os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        temporary.replace(path.resolve())
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError):
-            raise _fault(path, "written", error) from error
+            raise CatalogError([_fault(path, "written", error)]) from error
         raise
 
 
+def writing_fault(path: Path) -> str:
+    """Say why `write_atomically` would not begin, found by beginning; or nothing."""
+    try:
+        if is_device(path):
+            # To open a pipe would wait for its reader.
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return ""
+        _try_in(_folder_of(path))
+    except (OSError, ValueError) as error:
+        return _fault(path, "written", error)
+    return ""
+
+
+def is_device(path: Path) -> bool:
+    """Whether a path leads to what is neither a file nor a folder, such as a device or a pipe."""
+    try:
+        return path.exists() and not (path.is_file() or path.is_dir())
+    except OSError:
+        return False
+
+
+>>>>>>> b69b0c8 (Refuse outputs that cannot be written before anything is simulated)
 def make_folder(path: Path) -> None:
     """Create an output folder and those above it.
 
     Raises:
-        CatalogError: it cannot be created, or a file has its name.
+        CatalogError: it cannot be created, a file has its name, or nothing can be written into it.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise CatalogError([_fault(path, "created", error)]) from error
+    try:
+        _try_in(path)
     except OSError as error:
-        raise _fault(path, "created", error) from error
+        raise CatalogError([_fault(path, "written into", error)]) from error
 
 
-def _fault(path: Path, what: str, error: OSError) -> CatalogError:
-    reason = (error.strerror or str(error)).lower()
-    if isinstance(error, FileNotFoundError):
-        reason = f"there is no folder {path.parent}"
-    return CatalogError([f"{path}: cannot be {what}: {reason}"])
+def _folder_of(path: Path) -> Path:
+    """Return the folder of the file that a path leads to.
+
+    Raises:
+        OSError: there cannot be such a file.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        # Names that are too long and links that lead in a circle, too.
+        path.stat()
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "found a folder; the name of a file is needed")
+    return path.resolve().parent
+
+
+def _temporary(folder: Path) -> tuple[int, Path]:
+    # Not named after the file, whose name may be as long as names can be.
+    handle, name = tempfile.mkstemp(prefix=".hcasim-", suffix=".tmp", dir=folder)
+    return handle, Path(name)
+
+
+def _try_in(folder: Path) -> None:
+    handle, temporary = _temporary(folder)
+    os.close(handle)
+    temporary.unlink()
+
+
+def _fault(path: Path, what: str, error: OSError | ValueError) -> str:
+    reason = str(error)
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        reason = f"there is no folder {(path.resolve() if path.is_symlink() else path).parent}"
+    elif isinstance(error, OSError) and error.strerror:
+        reason = error.strerror.lower()
+    return f"{path}: cannot be {what}: {reason}"
 
 
 def _umask() -> int:

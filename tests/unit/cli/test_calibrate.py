@@ -94,6 +94,8 @@ def test_a_fit_without_bounds_is_refused_and_nothing_is_written(
     [
         ("nowhere/fit.toml", "there is no folder nowhere"),
         ("file/fit.toml", "there is no folder file"),
+        (f"{300 * 'n'}.toml", "file name too long"),
+        ("loop.toml", "too many levels of symbolic links"),
     ],
 )
 def test_an_output_that_cannot_be_written_is_refused_at_once(
@@ -101,8 +103,9 @@ def test_an_output_that_cannot_be_written_is_refused_at_once(
 ) -> None:
     monkeypatch.setattr(fit, "searched", None)
     (data / "file").touch()
+    (data / "loop.toml").symlink_to("loop.toml")
     (fault,) = hcasim_("calibrate", "liu2004", "-o", output).faults
-    assert fault == f"{output}: cannot be written: {message}"
+    assert fault == f"-o {output}: cannot be written: {message}"
 
 
 def test_a_search_that_does_not_end_writes_nothing(

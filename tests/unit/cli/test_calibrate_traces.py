@@ -262,10 +262,11 @@ def test_a_fit_that_makes_no_sense_is_refused(
         (("-o", "hard.toml"), "-o hard.toml: found the same file as the trace a.jsonl"),
         (("./a.jsonl",), "a.jsonl: found the same trace as a.jsonl; allowed: once"),
         (("--resume", "a.jsonl"), "--resume a.jsonl: found the same file as the trace a.jsonl"),
-        (("-o", "c", "--resume", "./c"), "--resume c: found the same file as -o c"),
-        (("-o", "r.html", "--report", "r.html"), "--report r.html: found the same file as -o"),
-        (("-o", "n.html", "--report", "x/../n.html"), "--report x/../n.html: found the same file"),
-        (("-o", "c", "other.evaluations", "-o", "other"), "found the same file as the trace other"),
+        (("-o", "c.toml", "--resume", "./c.toml"), "--resume c.toml: found the same file as -o"),
+        (("-o", "r.toml", "--report", "r.html"), "--report r.html: found the same file as -o"),
+        (("-o", "n.toml", "--resume", "x/../n.toml"), "--resume x/../n.toml: found the same file"),
+        (("c.toml.evaluations", "-o", "c.toml"), "found the same file as the trace c.toml"),
+        (("-o", "x.json"), "-o: found 'x.json'; allowed endings: .toml"),
     ],
 )
 def test_no_file_is_written_over_another(
@@ -273,7 +274,8 @@ def test_no_file_is_written_over_another(
 ) -> None:
     trace = (exact / "write_lat.jsonl").read_bytes()
     Path("a.jsonl").write_bytes(trace)
-    Path("other.evaluations").write_bytes((exact / "read_lat.jsonl").read_bytes())
+    Path("r.html").symlink_to("r.toml")
+    Path("c.toml.evaluations").write_bytes((exact / "read_lat.jsonl").read_bytes())
     Path("link.toml").symlink_to("a.jsonl")
     os.link("a.jsonl", "hard.toml")
     Path("x").mkdir()
@@ -306,7 +308,7 @@ def test_nothing_is_kept_for_a_device_that_is_full(hcasim_: Hcasim, words: list[
     Path("cal.toml").symlink_to("/dev/full")
     found = hcasim_(*words, *FREE[:2], *LINEAR, "-o", "cal.toml")
     assert found.code == 2
-    assert "Error: /dev/full: cannot be written: no space left on device" in found.messages
+    assert "Error: cal.toml: cannot be written: no space left on device" in found.messages
     assert [path.name for path in Path().iterdir()] == ["cal.toml"]
 
 
@@ -321,7 +323,7 @@ def test_what_a_link_leads_to_is_what_evaluations_are_kept_beside(
     Path("cal.toml").unlink()
     Path("cal.toml").symlink_to("nowhere/fit.toml")
     (fault,) = refused(hcasim_, *words, *FREE[:2], "-o", "cal.toml")
-    assert fault.startswith("cal.toml: cannot be written: there is no folder ")
+    assert fault.startswith("-o cal.toml: cannot be written: there is no folder ")
 
 
 def test_the_command_in_a_file_can_be_typed_again() -> None:

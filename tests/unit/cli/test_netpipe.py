@@ -124,14 +124,17 @@ def test_rotation_and_writes_are_in_the_rows(hcasim_: Hcasim) -> None:
         (("--completion", "ram"), "completion: found 'ram'; allowed: cq or memory"),
         (("--verb", "write", "--completion", "cq"), "completion: found 'cq' with verb write, "),
         (("--perturbation", "x"), "perturbation: found 'x'; allowed: a whole number"),
-        (("--perturbation=-1",), "perturbation: found -1; allowed: 0 or more"),
+        (("--perturbation=-1",), "perturbation: found -1; allowed: 0 to 2147483647"),
         (("-I", "--buffers", "8"), "buffers: found 8 with invalidate"),
         (("-I", "--size", "16M"), "size: found 16777216 with invalidate; allowed: up to 10000000"),
         (
             ("-o", "results.txt"),
             "--output: found 'results.txt'; allowed endings: .json, .csv, .jsonl or",
         ),
-        (("-o", "/nowhere/np.out"), "--output: found '/nowhere/np.out'; there is no folder"),
+        (
+            ("-o", "/nowhere/np.out"),
+            "--output /nowhere/np.out: cannot be written: there is no folder",
+        ),
         (("--plot", "results.gif"), "--plot: found 'results.gif'; allowed endings: .png, .svg"),
     ],
 )
@@ -167,7 +170,7 @@ def test_a_full_disk_is_one_line_and_does_not_hide_the_results(
     found = hcasim_("bench", *BEN, "--size", "8", option, str(file))
     assert found.code == 2
     (fault,) = found.messages.splitlines()
-    assert fault == "Error: /dev/full: cannot be written: no space left on device"
+    assert fault == f"Error: {file}: cannot be written: no space left on device"
     assert found.output.startswith("netpipe on benjegerdes2004, mt23108\n")
 
 
