@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.output import print_json, to_csv
+from hcasim.cli.output import print_json, print_lines, to_csv
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ def print_benchmark(result: Benchmark, form: str) -> None:
     if form == "json":
         print_json(result.to_dict())
     elif form == "csv":
-        click.echo(to_csv(result.curve.rows), nl=False)
+        print_lines(to_csv(result.curve.rows))
     elif form in ("perftest", "osu"):
         lines = _perftest if form == "perftest" else _osu
-        click.echo("\n".join(line for rows in _runs(result) for line in lines(result, rows)))
+        print_lines("\n".join(line for rows in _runs(result) for line in lines(result, rows)))
     elif form == "netpipe":
-        click.echo("\n".join(terminal_lines(result.curve.rows, result.options.iters)))
+        print_lines("\n".join(terminal_lines(result.curve.rows, result.options.iters)))
     else:
         _print_text(result)
 

@@ -16,7 +16,7 @@ from hcasim.cli.command import (
 )
 from hcasim.cli.figures import stem, write_figure
 from hcasim.cli.naming import SCENARIO
-from hcasim.cli.output import note, print_json, progress_bar, to_json
+from hcasim.cli.output import note, print_json, print_line, progress_bar, to_json
 from hcasim.cli.tables import plain_table, print_table
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def command(
         print_table(TITLE, COLUMNS, report.rows(), right=_RIGHT, aside=("scenario", "role"))
         click.echo()
         for line in report.closing_lines():
-            click.echo(line)
+            print_line(line)
     if output is not None:
         _write(report, output)
         note(f"Wrote {len(report.replays)} figures, reproduce.json and reproduce.txt into {output}")

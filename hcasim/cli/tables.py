@@ -43,6 +43,7 @@ def print_table(
     from hcasim.ground.printable import printable
 
     title, rows = printable(title), [[printable(cell) for cell in row] for row in rows]
+    columns, right, aside = ([printable(one) for one in names] for names in (columns, right, aside))
     if sys.stdout.isatty():
         _print_drawn(title, columns, rows, right, aside)
     else:

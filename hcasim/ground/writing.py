@@ -84,7 +84,6 @@ def is_device(path: Path) -> bool:
         return False
 
 
->>>>>>> b69b0c8 (Refuse outputs that cannot be written before anything is simulated)
 def make_folder(path: Path) -> None:
     """Create an output folder and those above it.
 

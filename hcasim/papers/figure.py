@@ -9,7 +9,7 @@ from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim
 from hcasim.papers.select import select
 from hcasim.runs.curve import Curve
-from hcasim.runs.drawing import MARKERS, mark_axis, new_figure
+from hcasim.runs.drawing import MARKERS, mark_axis, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,13 +34,13 @@ def draw(replay: Replay) -> Figure:
         _bars(axes, replay)
     else:
         _lines(axes, replay)
-    axes.set_xlabel(scenario.axes.x)
-    axes.set_ylabel(scenario.axes.y)
+    axes.set_xlabel(plain(scenario.axes.x))
+    axes.set_ylabel(plain(scenario.axes.y))
     # The usual margin is a share of the span, which is nothing where all values are alike.
     axes.set_ylim(bottom=0, top=max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
     if scenario.axes.ymax is not None and axes.get_ylim()[1] < scenario.axes.ymax:
         axes.set_ylim(top=scenario.axes.ymax)
-    axes.set_title(f"{scenario.place}: {replay.title}", fontsize=10)
+    axes.set_title(plain(f"{scenario.place}: {replay.title}"), fontsize=10)
     axes.legend(fontsize=8)
     return figure
 
@@ -50,7 +50,8 @@ def _lines(axes: Axes, replay: Replay) -> None:
     points: set[int] = set()
     for number, (name, curve) in enumerate(replay.curves.items()):
         marker = MARKERS[number % len(MARKERS)]
-        (line,) = axes.plot(curve.x, curve[field], marker=marker, markersize=4, label=curve.label)
+        label = plain(curve.label)
+        (line,) = axes.plot(curve.x, curve[field], marker=marker, markersize=4, label=label)
         _mark_published(axes, replay, name, curve, line.get_color())
         points.update(int(x) for x in curve.x)
     mark_axis(axes, replay.scenario.options.axis, points)
@@ -68,10 +69,10 @@ def _bars(axes: Axes, replay: Replay) -> None:
             [groups.index(curve.group) + middle for curve in bars],
             [float(curve[field][0]) for curve in bars],
             width,
-            label=label,
+            label=plain(label),
         )
         axes.bar_label(drawn, fmt="%.1f", fontsize=8)
-    axes.set_xticks(range(len(groups)), groups)
+    axes.set_xticks(range(len(groups)), [plain(group) for group in groups])
 
 
 def _mark_published(axes: Axes, replay: Replay, name: str, curve: Curve, color: Any) -> None:
@@ -99,7 +100,7 @@ def _mark_published(axes: Axes, replay: Replay, name: str, curve: Curve, color: 
                 linestyle="none",
                 color=color,
                 markeredgecolor="black",
-                label=f"{curve.label}, published" if len(seen) == 1 else "_published",
+                label=f"{plain(curve.label)}, published" if len(seen) == 1 else "_published",
                 zorder=3,
             )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from hcasim.ground.printable import printable
 from hcasim.ground.quantities import title
 from hcasim.workloads.options import AXES, Option
 
@@ -34,6 +35,11 @@ def new_figure(width: float = 6.4) -> Figure:
     figure = Figure(figsize=(width, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def plain(text: str) -> str:
+    """Return words of a file for a figure: dollars begin no formula, controls can be seen."""
+    return printable(text).replace("$", r"\$")
 
 
 def render(figure: Figure, form: str) -> bytes:
@@ -99,7 +105,8 @@ def draw_benchmark(result: Benchmark) -> Figure:
         panels[1].set_xscale("log")
         panels[1].grid(alpha=0.3)
     machine = result.machine
-    figure.suptitle(f"{result.workload} on {machine.id}, {machine.adapter.id}", fontsize=10)
+    heading = f"{result.workload} on {machine.id}, {machine.adapter.id}"
+    figure.suptitle(plain(heading), fontsize=10)
     if len(lines) > 1:
         panels[0].legend(fontsize=8)
     return figure

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hcasim.calibrate.intervals.estimate import Residual
 from hcasim.calibrate.intervals.report import Table
 from hcasim.calibrate.traces.report import TraceReport
-from hcasim.runs.drawing import mark_axis, new_figure, render
+from hcasim.runs.drawing import mark_axis, new_figure, plain, render
 from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ def _draw(name: str, points: Sequence[tuple[Residual, Residual | None]]) -> Figu
     base = [before.simulated for _, before in points if before is not None]
     if len(base) == len(sizes):
         upper.plot(sizes, base, color="tab:gray", linestyle="--", label="base description")
-    upper.set_ylabel(points[0][0].observation.unit)
+    upper.set_ylabel(plain(points[0][0].observation.unit))
     upper.set_yscale("log" if max(measured) > 20 * min(measured) else "linear")
-    upper.set_title(name, fontsize=10)
+    upper.set_title(plain(name), fontsize=10)
     upper.legend(fontsize=8)
     upper.grid(alpha=0.3)
     parts = [after.deviations for after, _ in points]
