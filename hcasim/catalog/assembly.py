@@ -59,7 +59,10 @@ def gather(
     assert isinstance(testbed, Testbed)
     measured = [one for group in groups.values() for one in group.adapters]
     known = list_ids("adapters")
-    wanted = {f"{starts[name]}adapter": adapter or one.adapter for name, one in groups.items()}
+    wanted = {
+        f"{starts[name]}adapter": group.adapter if adapter is None else adapter
+        for name, group in groups.items()
+    }
     wanted |= {f"{starts[name]}host": group.host for name, group in groups.items()}
     wanted |= {(f"{name}." if name else "") + "switch": m for name, m in models_of(network).items()}
     wanted |= {f"{start}link": name for name, start in starts.items()}

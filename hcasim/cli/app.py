@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
-import os
+import io
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,9 @@ from typing import NoReturn
 import click
 
 from hcasim import __version__
+from hcasim.cli.command import Faults, debug_option
+from hcasim.cli.output import abandon, note
+from hcasim.cli.surroundings import prepare_process
 
 COMMANDS = {
     "list": ("catalogue", "List models, scenarios, calibrations and workloads."),
@@ -33,11 +37,18 @@ COMMANDS = {
 }
 """Each command, the module in this package that holds it, and the first line of its help."""
 
+BAD_INPUT = 2
 NOT_WRITTEN = 2
+UNEXPECTED = 70
+NO_MEMORY = 71
 INTERRUPTED = 130
 TERMINATED = 143
 BROKEN_PIPE = 141
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_NO_ROOM = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
+    # What is open for reading only, and a pipe that does not wait for its reader.
+    *(errno.EBADF, errno.EAGAIN),
+)
 
 
 class LazyGroup(click.Group):
@@ -80,6 +91,7 @@ def unknown_command(name: str) -> str:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="hcasim", message="%(prog)s %(version)s")
+@debug_option
 def app() -> None:
     """Predict how an RDMA adapter performs in a given machine.
 
@@ -91,52 +103,102 @@ def app() -> None:
 def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoReturn:
     """Run the command line and exit.
 
-    The exit code is 0, 1 if a claim is missed, 2 after bad input or on a full disk, 130 after
-    Ctrl-C, 143 after SIGTERM, or 141 if the reader of the output left early.
+    The exit code is 0, 1 if a claim is missed, 2 after bad input or on a full disk, 70 after an
+    error that nobody expected, 71 if memory ran out, 130 after Ctrl-C, 143 after SIGTERM, or 141
+    if the reader of the output left early.
 
     Parameters:
         args: the words after the program's name; those of this process without it.
         prog_name: the program's name in messages.
     """
-    sys.exit(_run(args, prog_name))
+    prepare_process()
+    words = sys.argv[1:] if args is None else list(args)
+    code = _run(words, prog_name)
+    try:
+        sys.stderr.flush()
+    except OSError:
+        # The interpreter would end with a code of its own.
+        abandon(sys.stderr)
+    sys.exit(code)
 
 
-def _run(args: Sequence[str] | None, prog_name: str) -> int:
+def _run(words: list[str], prog_name: str) -> int:
     try:
         with _termination_as_interruption():
-            code = app.main(
-                args=None if args is None else list(args),
-                prog_name=prog_name,
-                standalone_mode=False,
-            )
+            code = app.main(args=words, prog_name=prog_name, standalone_mode=False)
             sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        _show(error)
+        return BAD_INPUT
     except (click.Abort, KeyboardInterrupt) as error:
         # An impatient second Ctrl-C must not turn the end into a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         # Click makes an abort of it.
         if isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated):
-            click.echo("Terminated.", err=True)
+            note("Terminated.")
             return TERMINATED
-        click.echo("Interrupted.", err=True)
+        note("Interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
-        _abandon_output()
+        abandon(sys.stdout)
         return BROKEN_PIPE
-    except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise
-        _abandon_output()
-        click.echo(f"Error: standard output: cannot be written: {error.strerror}", err=True)
-        return NOT_WRITTEN
     except SystemExit:
         # Click itself ends with 1 here, which would mean a missed claim, and wraps the output.
         if not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             raise
         return BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001
+        # Left to the interpreter, it would look like a missed claim.
+        return _unexpected(error, "--debug" in words)
     return code if isinstance(code, int) else 0
+
+
+def _show(error: click.ClickException) -> None:
+    """Print what click says, which may quote the words of the command line."""
+    if isinstance(error, Faults):
+        error.show()
+        return
+    text = io.StringIO()
+    error.show(text)
+    for line in text.getvalue().splitlines():
+        note(line)
+
+
+def _unexpected(error: Exception, debug: bool) -> int:
+    """Say in a line how the command ended, and return its exit code."""
+    if debug:
+        import traceback
+
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            note(line)
+    if _is_of_memory(error):
+        note("Error: memory ran out; allowed: smaller or fewer points, or fewer at once (-j 1)")
+        return NO_MEMORY
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        abandon(sys.stdout)
+        note(f"Error: standard output: cannot be written: {error.strerror}")
+        return NOT_WRITTEN
+    what = f"{type(error).__name__}: {error}".removesuffix(": ")
+    how = "the command, its files and what it prints with --debug"
+    note(f"Error: hcasim has failed: {what}; please report it to its developers: {how}")
+    return UNEXPECTED
+
+
+def _is_of_memory(error: BaseException | None) -> bool:
+    """Whether what went wrong, or what it came from, is that memory ran out."""
+    while error is not None:
+        # A library that finds no room is an import that fails; a worker that does may be ended.
+        if isinstance(error, MemoryError) or type(error).__name__ == "BrokenProcessPool":
+            return True
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            return True
+        if isinstance(error, ImportError) and _NO_SPACE.search(str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+_NO_SPACE = re.compile("cannot allocate memory|failed to map segment", re.IGNORECASE)
 
 
 class _Terminated(KeyboardInterrupt):
@@ -166,9 +228,3 @@ def _termination_as_interruption() -> Iterator[None]:
     finally:
         if signal.getsignal(signal.SIGTERM) is end:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _abandon_output() -> None:
-    """Let the interpreter's last flush go nowhere: the reader has left."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())

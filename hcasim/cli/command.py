@@ -11,6 +11,7 @@ import click
 
 from hcasim.cli.naming import Setting
 from hcasim.cli.output import print_line
+from hcasim.cli.surroundings import warnings_as_notes
 
 T = TypeVar("T")
 
@@ -34,15 +35,40 @@ class Faults(click.ClickException):
             print_line(f"Error: {fault}", err=True)
 
 
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    help="Print the traceback of an error that nobody expected.",
+)
+
+
 class Command(click.Command):
     """A command whose bad input becomes a message instead of a traceback."""
+
+    def __init__(self, *words: Any, **settings: Any) -> None:
+        super().__init__(*words, **settings)
+        debug_option(self)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse what was left empty, such as --adapter "$NAME" without a name."""
+        faults = []
+        for before, word in zip(["", *args], args, strict=False):
+            option, equals, value = word.partition("=")
+            if not word:
+                faults.append(f"{before if before.startswith('-') else 'arguments'}: found ''")
+            elif equals and not value and option.startswith("--"):
+                faults.append(f"{option}: found ''")
+        if faults:
+            raise Faults(f"{fault}; allowed: one that is not empty" for fault in faults)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         from hcasim.catalog import CatalogError
         from hcasim.catalog.loader import each_file_once
 
         try:
-            with each_file_once():
+            with warnings_as_notes(), each_file_once():
                 return super().invoke(ctx)
         except CatalogError as error:
             raise Faults(error.faults) from None

@@ -22,7 +22,7 @@ class Option:
 
     Parameters:
         help: what it is, as the command line says it.
-        low, high: least and greatest number; none is too great if that is None.
+        low, high: least and greatest number; usually what an int of C holds.
         is_size: whether it is in bytes, which are also written with K, M and G.
         is_power: whether only powers of two are allowed.
         short: its letter on the command line.
@@ -37,7 +37,7 @@ class Option:
 
     help: str
     low: int = 1
-    high: int | None = None
+    high: int = 2**31 - 1
     is_size: bool = False
     is_power: bool = False
     short: str = ""
@@ -56,9 +56,7 @@ class Option:
         if self.is_size:
             from hcasim.ground.units import format_size
 
-            low, high = format_size(self.low), format_size(self.high or 0)
-        if self.high is None:
-            return f"{low} or more"
+            low, high = format_size(self.low), format_size(self.high)
         return f"{'powers of two from ' if self.is_power else ''}{low} to {high}"
 
     def fault(self, value: Any, text: str = "") -> str:
@@ -76,7 +74,7 @@ class Option:
             return "" if value in self.words else found
         if self.is_name:
             return ""
-        fits = self.is_flag or (self.low <= value and (self.high is None or value <= self.high))
+        fits = self.is_flag or self.low <= value <= self.high
         if fits and not (self.is_power and value & (value - 1)):
             return ""
         return f"found {text or value}; allowed: {self.allowed}"
@@ -147,7 +145,7 @@ class Option:
             raise TypeError
         except (ValueError, TypeError):
             allowed = "a size such as 8, 4K or 1M" if self.is_size else "a whole number"
-            if self.high and not self.is_size:
+            if not self.is_size:
                 allowed += f" from {self.allowed}"
             if self.title:
                 allowed += (
