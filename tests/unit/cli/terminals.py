@@ -36,5 +36,6 @@ def sent_to_terminal(root: Path, columns: int, *words: str, **environment: str) 
             # Linux says so when the last writer has closed the terminal.
             pass
         os.close(ours)
-    assert child.returncode == 0
-    return b"".join(chunks).decode()
+    sent = b"".join(chunks).decode()
+    assert child.returncode == 0, sent
+    return sent

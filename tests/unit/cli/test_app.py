@@ -1,10 +1,13 @@
 """The command answers at once, and ends without a traceback however it ends."""
 
+import logging
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,9 @@ from typing import Any
 import click
 import pytest
 
+import hcasim.workloads
 from hcasim import __version__
+from hcasim.catalog import CatalogError
 from hcasim.cli.app import COMMANDS, app
 
 Hcasim = Callable[..., Any]
@@ -164,3 +169,177 @@ def test_a_full_disk_behind_the_output_is_a_message(root: Path) -> None:
         )
     assert done.returncode == 2
     assert done.stderr == "Error: standard output: cannot be written: No space left on device\n"
+
+
+INVENTED = """
+import sys
+import hcasim.workloads
+from hcasim.workloads import WORKLOADS, Result
+
+def invent(name, machine, options, listener=None):
+    fields = dict.fromkeys(WORKLOADS[name].fields, 1.0)
+    return Result({"size": options.size, "qps": options.qps, **fields}, {}, {})
+
+hcasim.workloads.run_point = invent
+from hcasim.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        (("bench", "write_lat", "--testbed", "liu2004", "--plot", "p.png"), "p.png"),
+        (("run", "liu2004/fig05", "--plot", "p.svg"), "p.svg"),
+        (("reproduce", "liu2004/fig05", "-o", "out"), "out/liu2004-fig05.png"),
+    ],
+    ids=["bench", "run", "reproduce"],
+)
+def test_figures_are_drawn_whatever_display_the_environment_names(
+    tmp_path: Path, words: tuple[str, ...], written: str
+) -> None:
+    environment = os.environ | {"MPLBACKEND": "nonsense", "HCASIM_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", INVENTED, *words, "-j", "1"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / written).stat().st_size > 1000
+
+
+def limited(root: Path, megabytes: int, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command in a process with so much address space."""
+    size = megabytes * 2**20
+    return subprocess.run(
+        [sys.executable, "-m", "hcasim", *words],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size)),
+    )
+
+
+def test_a_fit_ends_with_little_address_space_and_says_if_it_is_too_little(
+    root: Path, exact: Path, tmp_path: Path
+) -> None:
+    fit = ("--testbed", "liu2004", "--free", "adapter.send.latency", "--intervals", "linear")
+    words = ("calibrate", str(exact / "write_lat.jsonl"), *fit, "-j", "1")
+    # Threads of OpenBLAS would take their share of it and wait for each other for ever.
+    assert limited(root, 256, *words).returncode == 0
+    done = limited(root, 128, *words)
+    assert done.returncode == 71
+    assert done.stderr.splitlines()[-1].startswith("Error: memory ran out; allowed: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_what_nobody_expected_is_a_line_and_a_code_of_its_own(
+    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*words: Any, **more: Any) -> None:
+        raise LookupError("\x1b[31mno\nsuch\n")
+
+    monkeypatch.setattr("hcasim.runs.benchmark.prepare", fail)
+    words = ("bench", "write_lat", "--testbed", "liu2004")
+    found = hcasim_(*words)
+    assert (found.code, found.output) == (70, "")
+    (line,) = found.messages.splitlines()
+    assert line.startswith(r"Error: hcasim has failed: LookupError: \x1b[31mno\nsuch\n; please ")
+    assert "--debug" in line
+    for where in (("--debug", *words), (*words, "--debug")):
+        found = hcasim_(*where)
+        assert found.code == 70
+        assert found.messages.startswith("Traceback (most recent call last):\n")
+        assert "in fail\n" in found.messages
+        assert "\x1b" not in found.messages
+
+
+def test_memory_that_runs_out_in_a_worker_is_a_line_and_a_code_of_its_own(
+    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*words: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(hcasim.workloads, "run_point", fail)
+    found = hcasim_("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2")
+    assert (found.code, found.output) == (71, "")
+    assert found.messages.startswith("Error: memory ran out; allowed: ")
+    assert found.messages.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "code"),
+    [
+        (("list", "workloads"), ">&-", 0),
+        (("list", "workloads"), "<&- >&- 2>&-", 0),
+        (("show", "nothing"), "2>&-", 2),
+        (("show", "nothing"), "2>/dev/full", 2),
+        (("list", "workloads"), "1</dev/null", 2),
+        (("import", "-"), "<&-", 2),
+    ],
+)
+def test_closed_streams_lose_what_is_printed_and_nothing_else(
+    root: Path, words: tuple[str, ...], closed: str, code: int
+) -> None:
+    script = f'"$0" -m hcasim {" ".join(words)} {closed}'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+def test_letters_that_a_stream_does_not_know_are_written_in_others(
+    root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "models" / "adapters").mkdir(parents=True)
+    (tmp_path / "models" / "adapters" / "odd.toml").write_text('title = "ł"')
+    done = subprocess.run(
+        [sys.executable, "-m", "hcasim", "list", "models"],
+        cwd=root,
+        env=os.environ | {"PYTHONIOENCODING": "latin-1", "HCASIM_PATH": str(tmp_path)},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert rb"\u0142" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("--adapter", ""), ("--adapter=",), ("--plot", "")])
+def test_an_option_that_was_left_empty_is_refused(hcasim_: Hcasim, words: tuple[str, ...]) -> None:
+    found = hcasim_("bench", "write_lat", "--testbed", "liu2004", *words)
+    option = words[0].removesuffix("=")
+    assert found.faults == [f"{option}: found ''; allowed: one that is not empty"]
+
+
+def test_an_argument_that_was_left_empty_is_refused(hcasim_: Hcasim) -> None:
+    assert hcasim_("show", "").faults == ["arguments: found ''; allowed: one that is not empty"]
+
+
+def test_words_of_the_command_line_steer_no_terminal(hcasim_: Hcasim) -> None:
+    found = hcasim_("bench", "write_lat", "--testbed", "liu2004", "--\x1b]0;title\x07")
+    assert found.code == 2
+    assert r"\x1b]0;title\x07" in found.messages
+    assert "\x1b" not in found.messages
+
+
+@pytest.mark.parametrize("raised", ["warning", "logged"])
+def test_what_libraries_warn_of_is_a_line_that_steers_no_terminal(
+    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch, raised: str
+) -> None:
+    def warn(*words: Any, **more: Any) -> None:
+        if raised == "logged":
+            logging.getLogger("library").warning("odd %s", "\x1b[31mlabel\n")
+        else:
+            warnings.simplefilter("always")
+            warnings.warn("odd \x1b[31mlabel\n", stacklevel=1)
+        raise CatalogError(["enough"])
+
+    monkeypatch.setattr("hcasim.runs.benchmark.prepare", warn)
+    found = hcasim_("bench", "write_lat", "--testbed", "liu2004")
+    assert found.faults == ["Warning: odd \\x1b[31mlabel\\n", "enough"]
