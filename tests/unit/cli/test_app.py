@@ -298,7 +298,9 @@ def test_letters_that_a_stream_does_not_know_are_written_in_others(
     root: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "models" / "adapters").mkdir(parents=True)
-    (tmp_path / "models" / "adapters" / "odd.toml").write_text('title = "ł"')
+    (tmp_path / "models" / "adapters" / "odd.toml").write_text(
+        'id = "odd"\nbased_on = "mt25208"\ntitle = "ł"'
+    )
     done = subprocess.run(
         [sys.executable, "-m", "hcasim", "list", "models"],
         cwd=root,
