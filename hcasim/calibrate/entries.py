@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hcasim.catalog import FittedValue, Testbed, list_ids, load, nearest, one_of
+from hcasim.catalog import (
+    CatalogError,
+    FittedValue,
+    Testbed,
+    find_file,
+    load,
+    nearest,
+    one_of,
+)
 from hcasim.catalog.assembly import models_of, starts_of
 from hcasim.catalog.fields import Leaf, leaf_paths
-from hcasim.catalog.folders import unknown_id
+from hcasim.catalog.folders import is_known, is_path, unknown_id
 from hcasim.catalog.loader import CLASSES
+from hcasim.ground.errors import display
 from hcasim.ground.units import UnitError
 
 _TOGETHER = "only in combination with "
@@ -21,13 +30,33 @@ def prefixes(testbed: str, adapter: str) -> list[tuple[str, str]]:
     assert isinstance(bed, Testbed)
     name, nodes = next(iter(bed.nodes.items()))
     start = starts_of(bed.nodes)[name]
-    found = [
-        (f"adapters.{adapter}.", f"{start}adapter."),
-        (f"hosts.{nodes.host}.", f"{start}host."),
-    ]
-    found += [(f"switches.{one}.", "switch.") for one in models_of(bed.network).values()][:1]
-    found.append((f"stacks.{nodes.stack}.", f"{start}stack."))
-    return [*found, (f"testbeds.{testbed}.link.", f"{start}link.")]
+    parts = [("adapters", adapter, f"{start}adapter."), ("hosts", nodes.host, f"{start}host.")]
+    parts += [("switches", one, "switch.") for one in models_of(bed.network).values()][:1]
+    parts.append(("stacks", nodes.stack, f"{start}stack."))
+    found = [(f"{kind}.{identifier(part, kind)}.", prefix) for kind, part, prefix in parts]
+    return [*found, (f"testbeds.{identifier(testbed, 'testbeds')}.link.", f"{start}link.")]
+
+
+def identifier(name: str, kind: str) -> str:
+    """Return the id by which a fit names a part.
+
+    Parameters:
+        name: its id, or the path of its file.
+        kind: of it, such as "adapters".
+
+    Raises:
+        CatalogError: no such part, or its id is that of another.
+    """
+    if not is_path(name):
+        return name
+    loaded = load(name, kind)
+    other = find_file(loaded.model.id, kind)
+    if not other.samefile(loaded.file):
+        fault = (
+            f"found {loaded.model.id!r}, which is that of {display(other)}, too; a fit needs one"
+        )
+        raise CatalogError([f"{display(loaded.file)}: id: {fault} of its own"])
+    return loaded.model.id
 
 
 def fit_path(testbed: str, adapter: str, path: str) -> str:
@@ -60,9 +89,9 @@ def leaf_at(path: str) -> Leaf | str:
     kind, _, rest = path.partition(".")
     if kind not in CLASSES:
         return f"found {kind!r}; allowed: {one_of(list(CLASSES))}{nearest(kind, CLASSES)}"
-    identifier, _, inner = rest.partition(".")
-    if identifier not in list_ids(kind):
-        return unknown_id(kind, identifier)
+    name, _, inner = rest.partition(".")
+    if not is_known(name, kind):
+        return unknown_id(kind, name)
     leaves = leaf_paths(CLASSES[kind])
     if kind == "testbeds":
         leaves = {name: leaf for name, leaf in leaves.items() if name.startswith("link.")}

@@ -19,6 +19,8 @@ PLACES = {
 KINDS = tuple(PLACES)
 VARIABLE = "HCASIM_PATH"
 
+_GIVEN: dict[tuple[str, str], Path] = {}
+"""Files that were given by their path, by kind and id."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -71,17 +73,34 @@ def find_file(name: str, kind: str, beside: Path | None = None) -> Path:
     Raises:
         CatalogError: an unknown kind or id, or no such file; the message lists the known ids.
     """
-    by_path = is_path(name) and (kind != "scenarios" or name.endswith(".toml"))
-    for folder in [] if by_path else _folders(kind):
-        file = folder / f"{name}.toml"
-        if file.exists():
-            return file
-    if by_path:
+    if is_path(name) and (kind != "scenarios" or name.endswith(".toml")):
         file = Path(os.path.normpath((beside or Path.cwd()) / Path(name).expanduser()))
         if file.exists():
             return file
         raise CatalogError([no_such_file(file)])
-    raise CatalogError([unknown_id(kind, name)])
+    found = _find(name, kind)
+    if found is None:
+        raise CatalogError([unknown_id(kind, name)])
+    return found
+
+
+def _find(name: str, kind: str) -> Path | None:
+    files = [folder / f"{name}.toml" for folder in _folders(kind)]
+    given = _GIVEN.get((kind, name))
+    return next((file for file in (*files, *filter(None, [given])) if file.exists()), None)
+
+
+def is_known(name: object, kind: str) -> bool:
+    """Whether there is a description with this id, in a folder or in a file that was given."""
+    return isinstance(name, str) and not is_path(name) and _find(name, kind) is not None
+
+
+def adopt(file: Path, kind: str) -> None:
+    """Let a file that was given by its path be found by its id from now on.
+
+    Fits name parts by their ids. What a folder has under the same id goes before.
+    """
+    _GIVEN[kind, file.stem] = file
 
 
 def list_ids(kind: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.description import Description
-from hcasim.catalog.folders import MODELS, a_model, find_file, is_path, list_ids
+from hcasim.catalog.folders import MODELS, a_model, adopt, find_file, is_path, list_ids
 from hcasim.catalog.host import Host
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.reader import Reader
@@ -87,13 +87,17 @@ def load(name: str, kind: str | None = None) -> Loaded:
         )
     file = find_file(name, kind)
     try:
-        return _load(kind, file, ())
+        loaded = _load(kind, file, ())
     except CatalogError:
         found = kind
         with suppress(CatalogError):
             found = _kind_of(file)
         if found == kind or not is_path(name):
             raise
+    else:
+        if is_path(name):
+            adopt(file, kind)
+        return loaded
     fault = f"describes {a_model(found)}; {a_model(kind)} is asked for"
     raise CatalogError([f"{display(file)}: {fault}"])
 

@@ -184,7 +184,7 @@ def command(
     from hcasim.calibrate.file.bands import with_bands
     from hcasim.runs.benchmark import run_benchmark
 
-    known, faults = read_known(calibration, uncertainty)
+    known, faults = read_known(calibration, uncertainty, given)
     base, samples = calibrated(known, uncertainty, given, faults)
     prepared, more = _prepare(given, base)
     faults += blamed(more, known, given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,19 @@ if TYPE_CHECKING:
     from hcasim.calibrate.file.calibration import Calibration
 
 
-def read_known(file: Path | None, uncertainty: str | None) -> tuple[Calibration | None, list[str]]:
+def read_known(
+    file: Path | None, uncertainty: str | None, given: dict[str, Any]
+) -> tuple[Calibration | None, list[str]]:
     """Return the calibration that a file holds, and every fault of it."""
     from hcasim.calibrate.file.reading import read_calibration
-    from hcasim.catalog import CatalogError
+    from hcasim.catalog import CatalogError, resolve
 
     if file is None:
         missing = "--uncertainty: found without --calibration, which says what is uncertain"
         return None, [] if uncertainty is None else [missing]
+    with suppress(CatalogError):
+        # Files that are given by their paths are known by their ids from here on.
+        resolve(given["testbed"], adapter=given["adapter"])
     try:
         return read_calibration(file), []
     except CatalogError as error:
@@ -33,17 +39,19 @@ def calibrated(
     faults: list[str],
 ) -> tuple[dict[str, str], list[dict[str, str]]]:
     """Return the settings that a calibration makes, and those of each sample."""
+    from hcasim.calibrate.entries import identifier
     from hcasim.calibrate.file.bands import USUAL, chosen_samples
     from hcasim.catalog import CatalogError, resolve
 
     if calibration is None:
         return {}, []
-    testbed = given["testbed"]
     try:
-        adapter = resolve(testbed, adapter=given["adapter"]).adapter.id
+        machine = resolve(given["testbed"], adapter=given["adapter"])
     except CatalogError:
         return {}, []  # said when the points are prepared
     try:
+        testbed = identifier(given["testbed"], "testbeds")
+        adapter = identifier(given["adapter"] or machine.adapter.id, "adapters")
         base = calibration.overrides(testbed, adapter)
         by_hand = _by_hand(given)
         note_unused(calibration, testbed, adapter, by_hand)

@@ -101,11 +101,11 @@ def _show_model(
     from hcasim.catalog import find_kind, load, resolve
 
     kind = find_kind(identifier)
-    calibration = None if file is None else read_calibration(file)
     if kind == "testbeds":
         name = identifier
         machine = resolve(name, adapter=adapter)
         identifier = machine.id
+        calibration = None if file is None else read_calibration(file)
         if calibration is not None:
             used = machine.adapter.id
             settings = calibration.overrides(identifier, used)
@@ -133,6 +133,7 @@ def _show_model(
         raise click.UsageError(f"--adapter is for testbeds; {identifier} is one of the {kind}")
     else:
         loaded = load(identifier, kind)
+        calibration = None if file is None else read_calibration(file)
         title, parameters, extra = loaded.model.title, loaded.parameters, {}
         identifier = loaded.model.id
         if calibration is not None:

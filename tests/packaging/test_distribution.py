@@ -176,6 +176,59 @@ def test_an_installed_wheel_runs_a_benchmark(from_wheel: Environment) -> None:
     assert row["latency_us"] > 0
 
 
+def test_a_new_user_comes_from_nothing_to_a_fitted_adapter_in_ten_minutes(
+    wheel: Path, tmp_path: Path
+) -> None:
+    new = install(tmp_path / "new", wheel)
+    package = Path(new.python("import hcasim; print(hcasim.__file__)")).parent
+
+    def state() -> dict[Path, int]:
+        files = (path for path in package.rglob("*") if "__pycache__" not in path.parts)
+        return {path: path.stat().st_mtime_ns for path in files if path.is_file()}
+
+    before = state()
+    # An adapter, from the nearest one that there is.
+    new.hcasim("new", "adapter", "mine", "--based-on", "mt25208")
+    file = new.work / "mine.toml"
+    guess = 'value = 8, evidence = "assumed", source = "what if"'
+    text = file.read_text()
+    assert f"\n# bus.lanes = {{ {guess} }}" in text
+    file.write_text(
+        text.replace(f"# bus.lanes = {{ {guess}", "bus.lanes = { " + guess.replace("8", "4"))
+    )
+    machine = ("--testbed", "liu2004", "--adapter", "./mine.toml")
+    assert "adapter.bus.lanes  4 " in new.hcasim("show", "./mine.toml", "--grep", "lanes")
+
+    # How fast it is, how that depends on a parameter, and a graph.
+    def bandwidth(lanes: int) -> float:
+        sets = ("--set", f"adapter.bus.lanes={lanes}")
+        found = new.hcasim("bench", "window_bw", *machine, "-s", "1M", *sets, "--json")
+        return float(json.loads(found)["rows"][0]["bandwidth_MBps"])
+
+    assert bandwidth(1) < bandwidth(2) < bandwidth(4)
+    new.hcasim("bench", "write_lat", *machine, "-s", "4..4K", "--plot", "lat.png", "-o", "lat.csv")
+    assert (new.work / "lat.png").read_bytes().startswith(b"\x89PNG")
+    assert (new.work / "lat.csv").read_text().startswith("size,")
+
+    # What perftest printed on a machine whose adapter takes longer, and a fit to it.
+    real = ("--set", "adapter.send.latency=1 us", "-s", "2..64", "--format", "perftest")
+    printed = new.hcasim("bench", "ib_write_lat", *machine, *real)
+    (new.work / "ib_write_lat.txt").write_text(printed)
+    new.hcasim("import", "ib_write_lat.txt", "-o", "lat.jsonl")
+    free = ("--free", "adapter.send.latency=0ns..2us", "--intervals", "linear")
+    new.hcasim("calibrate", "lat.jsonl", *machine, *free, "-o", "fit.toml")
+    shown = new.hcasim("show", "./mine.toml", "--calibration", "fit.toml", "--json")
+    parameters = {one["path"]: one for one in json.loads(shown)["parameters"]}
+    send = parameters["adapter.send.latency"]
+    assert send["evidence"] == "fitted"
+    assert send["value"] == pytest.approx(1_000_000, rel=0.03)
+    asked = ("-s", "8", "--calibration", "fit.toml", "--json")
+    (row,) = json.loads(new.hcasim("bench", "write_lat", *machine, *asked))["rows"]
+    measured = next(line.split()[5] for line in printed.splitlines() if line.startswith(" 8 "))
+    assert row["latency_us"] == pytest.approx(float(measured), rel=0.01)
+    assert state() == before
+
+
 ADAPTER = """
 id = "twice"
 title = "An MT25208 with twice the lanes, and links four times as fast"

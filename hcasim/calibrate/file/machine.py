@@ -9,6 +9,7 @@ from typing import Any
 from hcasim.calibrate.entries import fit_path, leaf_at, prefixes, renamed
 from hcasim.catalog import CatalogError, Testbed, list_ids, load, nearest, one_of, resolve
 from hcasim.catalog.fields import Leaf
+from hcasim.catalog.folders import is_known
 from hcasim.catalog.link import mtu_fault
 from hcasim.catalog.overrides import BUS, BUS_KIND, PREFIXES
 from hcasim.ground.units import UnitError
@@ -57,9 +58,10 @@ def machine_faults(where: str, table: Mapping[str, Any], *, whole: bool) -> Iter
         yield f"{where}: made.converged: {found}"
     for name, kind in (("testbed", "testbeds"), ("adapter", "adapters")):
         known, found = list_ids(kind), made.get(name)
-        if found is not None and found not in known:
+        if found is not None and not is_known(found, kind):
             hint = nearest(found, known)
-            yield f"{where}: made.{name}: found {found!r}; allowed: {one_of(known)}{hint}"
+            given = f", or the {name} of a file that lies beside this one or is given as --{name}"
+            yield f"{where}: made.{name}: found {found!r}; allowed: {one_of(known)}{given}{hint}"
     machine = _machine(made)
     if machine is None:
         return
@@ -129,6 +131,6 @@ def _in_file(fault: str, machine: tuple[str, str], keys: Mapping[str, str]) -> s
 def _machine(made: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return testbed and adapter if the catalogue has both."""
     testbed, adapter = made.get("testbed"), made.get("adapter")
-    if testbed in list_ids("testbeds") and adapter in list_ids("adapters"):
+    if is_known(testbed, "testbeds") and is_known(adapter, "adapters"):
         return str(testbed), str(adapter)
     return None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from hcasim.calibrate.entries import entry_faults, partners, quantity_at
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.calibrate.file.machine import machine_faults, setting_faults
-from hcasim.catalog import CatalogError, FittedValue, list_ids, nearest, one_of, read_toml
+from hcasim.catalog import CatalogError, FittedValue, list_ids, nearest, one_of, read_toml, resolve
 from hcasim.catalog.fits import check_fit
+from hcasim.catalog.folders import is_known
 from hcasim.ground.errors import display
 from hcasim.ground.reading import MEASURED, read_file
 from hcasim.ground.units import UnitError
@@ -37,6 +39,7 @@ def read_calibration(file: str | Path) -> Calibration:
     if not table:
         raise CatalogError([f"{where}: found an empty file; {_ALLOWED}"])
     sound, faults = check_fit(file, table)
+    _find_machine(file, sound.get("made", {}))
     papers, identifier = list_ids("calibrations"), table.get("id")
     if not faults and "made" not in table and identifier not in papers:
         faults.append(
@@ -51,6 +54,19 @@ def read_calibration(file: str | Path) -> Calibration:
     if faults:
         raise CatalogError(faults)
     return Calibration.at(file, table)
+
+
+def _find_machine(file: Path, made: Mapping[str, Any]) -> None:
+    """Look beside the file for a testbed and an adapter that no folder of the catalogue has."""
+    names = []
+    for name, kind in (("testbed", "testbeds"), ("adapter", "adapters")):
+        found = str(made.get(name, ""))
+        beside = file.absolute().with_name(f"{found.replace('/', '')}.toml")
+        foreign = beside.is_file() and beside != file.absolute() and not is_known(found, kind)
+        names.append(str(beside) if foreign else found)
+    with suppress(CatalogError):
+        # From here on all their parts are known by their ids.
+        resolve(names[0], adapter=names[1])
 
 
 def _other_form(file: Path) -> str | None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hcasim.calibrate.entries import fit_path
+from hcasim.calibrate.entries import fit_path, identifier
 from hcasim.calibrate.intervals.linear import KINDS
 from hcasim.calibrate.search.loss import LOSSES
 from hcasim.calibrate.search.objective import Budget
@@ -185,6 +185,9 @@ def _outside(machine: Machine, fit: Fit) -> Iterable[str]:
 
 def _base(request: Request) -> Base:
     try:
+        for name, kind in ((request.testbed, "testbeds"), (request.adapter, "adapters")):
+            # Two parts with one id would be one in a fit.
+            identifier(name or "", kind)
         machine = resolve(
             request.testbed,
             adapter=request.adapter,

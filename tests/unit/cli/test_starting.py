@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from hcasim.catalog import folders
+from tests.unit.cli.fits import LINEAR
+
 Hcasim = Callable[..., Any]
 BASED = ("--based-on", "mt25208")
 
@@ -23,6 +26,46 @@ def test_what_it_writes_is_found_by_its_path_and_in_a_folder_by_its_id(
         words = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8", "--json")
         found = json.loads(hcasim_(*words, "--adapter", name, "-n", "10").output)
         assert found["adapter"] == name.removeprefix("./").removesuffix(".toml")
+
+
+def test_a_machine_in_files_is_fitted_and_takes_on_its_fit(
+    hcasim_: Hcasim, exact: Path, in_empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "_GIVEN", {})
+    hcasim_("new", "adapter", "mine", *BASED)
+    hcasim_("new", "testbed", "lab", "--based-on", "liu2004")
+    machine = ("--testbed", "./lab.toml", "--adapter", "./mine.toml")
+    # What was simulated on another machine stands for a measurement.
+    free = (
+        "--free",
+        "adapter.send.latency=0ns..2us",
+        *LINEAR,
+        "--allow-mismatch",
+        "-o",
+        "fit.toml",
+    )
+    fitted = hcasim_("calibrate", str(exact / "write_lat.jsonl"), *machine, *free, "-j", "1")
+    assert fitted.code == 0
+    assert "adapters.mine.send.latency" in Path("fit.toml").read_text()
+
+    def take(*words: str) -> Any:
+        # As in a process of its own, in which nothing was given before.
+        monkeypatch.setattr(folders, "_GIVEN", {})
+        return hcasim_(*words, "--calibration", "fit.toml")
+
+    taken = take("bench", "write_lat", *machine, "-s", "8", "-n", "10", "--json").output
+    assert list(json.loads(taken)["overrides"]) == ["adapter.send.latency"]
+    for words in (("./lab.toml", "--adapter", "./mine.toml"), ("./mine.toml",)):
+        shown = take("show", *words, "--grep", "calibration fit.toml: identified")
+        assert "adapter.send.latency" in shown.output
+    # Elsewhere the parts are known only if they are given.
+    Path("elsewhere").mkdir()
+    Path("fit.toml").rename("elsewhere/fit.toml")
+    Path("fit.toml").symlink_to("elsewhere/fit.toml")
+    assert take("bench", "write_lat", *machine, "-s", "8", "-n", "10").code == 0
+    monkeypatch.chdir("elsewhere")
+    faults = take("show", "mt25208").faults
+    assert any("or the adapter of a file that lies beside this one" in fault for fault in faults)
 
 
 @pytest.mark.parametrize(
