@@ -59,6 +59,8 @@ def calibrate_traces(
         note(f"free: {path} from {entry.start}, {low} to {high}")
     if not all("=" in one for one in given["free"]):
         note(RULE)
+    if cache is not None and cache.note:
+        note(cache.note)
     if cache is not None and cache.known:
         note(f"Goes on with {cache.known} points of {kept}")
     allowed = "narrower bounds or fewer free parameters"

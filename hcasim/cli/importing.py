@@ -241,15 +241,6 @@ def _word(value: bool | int | str) -> str:
 
 
 def _value(measured: Measured) -> str:
-    """The number that counts: the typical one, the mean, or the median of the samples."""
-    from statistics import median
-
-    found = measured.statistics
-    if found is not None:
-        known = (found.median, found.mean, found.minimum, found.maximum)
-        value = next((one for one in known if one is not None), None)
-        return "" if value is None else f"{value:.6g}"
-    samples = measured.samples or tuple(
-        value for value, times in measured.histogram for _ in range(min(times, 1_000_000))
-    )
-    return f"{median(samples):.6g}"
+    """The number that counts."""
+    value = measured.typical
+    return "" if value is None else f"{value:.6g}"

@@ -8,6 +8,7 @@ print ends up in this form, too.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from itertools import accumulate
 from statistics import median
 from typing import Annotated, Any, Literal
@@ -27,8 +28,12 @@ A latency is half a round trip of writes and sends and a whole one of reads and 
 that of a call or of a whole operation that the workload names.
 """
 
+LEAST, MOST = 1e-9, 1e15
+"""The smallest number but 0 and the largest, in the unit of the quantity: 11 days in ns."""
+NUMBERS = ("minimum", "median", "mean", "maximum", "deviation")
 
-Option = bool | Annotated[int, Field(ge=0)] | str
+
+Option = bool | Annotated[int, Field(ge=0, lt=2**63)] | str
 """A switch, a count or bytes, or a word."""
 
 
@@ -93,6 +98,9 @@ class Measured(Record):
         values = [value for value, _ in self.histogram]
         if values != sorted(set(values)):
             faults.append("histogram: its values must rise")
+        for one in {found for found in self._extremes(values) if found}:
+            if not LEAST <= one <= MOST:
+                faults.append(f"found {one:g} {self.unit}; allowed: 0, or {LEAST:g} to {MOST:g}")
         if faults:
             raise ValueError("; ".join(faults))
         return self
@@ -109,6 +117,15 @@ class Measured(Record):
         values = [value for value, _ in self.histogram]
         ranks = list(accumulate(count for _, count in self.histogram))
         return values[bisect_left(ranks, (ranks[-1] + 1) // 2)]
+
+    def _extremes(self, values: list[float]) -> Iterator[float]:
+        """The numbers of which none is allowed unless these are, without what is not known."""
+        if self.statistics is not None:
+            yield from self.statistics.percentiles.values()
+            seen = (getattr(self.statistics, name) for name in NUMBERS)
+            yield from (one for one in seen if one is not None)
+        for several in (self.samples, values):
+            yield from (min(filter(None, several), default=0.0), max(several, default=0.0))
 
 
 class Point(Record):

@@ -14,9 +14,11 @@ from typing import Any
 from hcasim import __version__
 from hcasim.calibrate.search.objective import Run
 from hcasim.ground.errors import CatalogError
+from hcasim.ground.faults import shown
 from hcasim.ground.reading import MEASURED, NoSuchFile, read_file
 from hcasim.runs.point import Point
 from hcasim.runs.pool import OutOfTime
+from hcasim.runs.store import code_digest
 
 BATCH = 64
 """Points that are simulated between two writes: what an interruption may lose."""
@@ -25,13 +27,17 @@ BATCH = 64
 class EvaluationCache:
     """Rows of points by what was simulated.
 
-    A file of another version of hcasim, or a line that was cut off, counts for nothing.
+    A line that was cut off counts for nothing, and a file that other code has made, which is said.
 
     Parameters:
         file: JSON Lines; it is made when the first points are known.
 
     Attributes:
         known: how many points the file held.
+        note: what is to be said of the file; empty if nothing is.
+
+    Raises:
+        CatalogError: the file is another one, cannot be read, or was altered.
     """
 
     def __init__(self, file: Path) -> None:
@@ -41,19 +47,28 @@ class EvaluationCache:
         lines: list[str] = []
         with suppress(NoSuchFile):
             lines = read_file(file, MEASURED).decode(errors="replace").split("\n")
+        self.note = ""
         if lines and lines[0] == _first_line():
             self._usable = True
-            for line in lines[1:]:
-                try:
-                    key, row = json.loads(line)
-                    self._rows[key] = dict(row)
-                except (ValueError, TypeError):
-                    continue
+            for number, line in enumerate(lines[1:], start=2):
+                self._take(f"{file}:{number}", line)
         elif lines and '"hcasim-evaluations"' not in lines[0]:
             raise CatalogError(
                 [f"{file}: is not a file of evaluations; name another with --resume"]
             )
+        elif lines:
+            self.note = f"{file}: was made by another version of hcasim or its code; begun anew"
         self.known = len(self._rows)
+
+    def _take(self, where: str, line: str) -> None:
+        try:
+            key, row, total = json.loads(line)
+        except (ValueError, TypeError, RecursionError):
+            return
+        if _line(key, row) != line:
+            fault = f"found {shown(total)}, which is not the check sum of this line"
+            raise CatalogError([f"{where}: {fault}: it was altered; remove the line or the file"])
+        self._rows[key] = row
 
     def over(self, run: Run) -> Run:
         """Return a runner that asks another only for what is not known."""
@@ -82,7 +97,7 @@ class EvaluationCache:
 
     def _add(self, rows: dict[str, dict[str, Any]]) -> None:
         self._rows |= rows
-        lines = [json.dumps(pair) for pair in rows.items()]
+        lines = [_line(key, row) for key, row in rows.items()]
         try:
             if not self._usable:
                 self.file.write_text(f"{_first_line()}\n", encoding="utf-8")
@@ -95,7 +110,13 @@ class EvaluationCache:
 
 
 def _first_line() -> str:
-    return json.dumps({"schema": "hcasim-evaluations", "hcasim": __version__})
+    made = {"hcasim": __version__, "code": code_digest()}
+    return json.dumps({"schema": "hcasim-evaluations", **made})
+
+
+def _line(key: object, row: object) -> str:
+    body = json.dumps([key, row])[:-1]
+    return f'{body}, "{hashlib.sha256(body.encode()).hexdigest()}"]'
 
 
 def _key(job: Point) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from hcasim.catalog import CatalogError
-from hcasim.traces import Trace, parse_trace, render
+from hcasim.traces import Hints, Source, Trace, import_trace, parse_trace, render
 from tests.unit.traces import outputs
 
 Read = Callable[..., Trace]
@@ -215,3 +215,37 @@ def test_half_a_character_in_a_trace_is_refused(read: Read, faults: Faults) -> N
     # Two halves are a whole one.
     whole = read(outputs.PROBE.replace("mlx5_0", r"mlx5_\ud83d\ude00"))
     assert whole.header.device.name == "mlx5_\U0001f600"
+
+
+@pytest.mark.parametrize("value", [1e-300, 1e300, 5e-324, 9e-10, 1.1e15])
+@pytest.mark.parametrize(
+    "form",
+    [
+        '"samples": [5, VALUE, 6]',
+        '"samples": [0, VALUE]',
+        '"statistics": {"mean": 5, "deviation": VALUE}',
+        '"statistics": {"mean": 5, "percentiles": {"99": VALUE}}',
+        '"histogram": [[VALUE, 2]]',
+    ],
+)
+def test_a_number_that_nobody_has_measured_is_refused(form: str, value: float) -> None:
+    measured = f'{{"quantity": "latency", "unit": "ns", {form.replace("VALUE", str(value))}}}'
+    point = f'{{"record": "point", "workload": "write_lat", "measured": [{measured}]}}'
+    with pytest.raises(CatalogError, match="allowed: 0, or 1e-09 to 1e\\+15"):
+        parse_trace(f"{HEADER}{point}\n".encode(), "file")
+
+
+def test_a_line_that_was_cut_inside_many_brackets_is_gone_without() -> None:
+    point = '{"record": "point", "workload": "write_lat", "measured": ['
+    measured = '{"quantity": "latency", "unit": "ns", "samples": [5]}]}'
+    data = f"{HEADER}{point}{measured}\n{point}{'[' * 2000}".encode()
+    trace = import_trace(Source("file", data), "", Hints(partial=True))
+    assert len(trace.points) == 1
+    with pytest.raises(CatalogError, match=":3: found a line that was cut"):
+        import_trace(Source("file", data), "", Hints())
+
+
+def test_a_number_of_more_than_64_bits_is_refused() -> None:
+    point = '{"record": "point", "workload": "write_lat", "options": {"size": 9'
+    with pytest.raises(CatalogError, match="more than 64 bits"):
+        parse_trace(f"{HEADER}{point}{'9' * 400}}}}}\n".encode(), "file")

@@ -82,9 +82,37 @@ def test_the_file_of_another_version_is_begun_anew(
     EvaluationCache(file).over(Counting())(trials)
     monkeypatch.setattr(evaluations, "__version__", "99")
     newer = EvaluationCache(file)
-    assert newer.known == 0
+    assert (newer.known, "another version" in newer.note) == (0, True)
     newer.over(Counting())(trials[:2])
     assert EvaluationCache(file).known == 2
+
+
+def test_the_file_of_other_code_is_begun_anew_and_that_is_said(
+    tmp_path: Path, trials: list[Point], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "kept"
+    EvaluationCache(file).over(Counting())(trials)
+    assert EvaluationCache(file).note == ""
+    monkeypatch.setattr(evaluations, "code_digest", lambda: "other")
+    newer = EvaluationCache(file)
+    assert newer.known == 0
+    assert newer.note == f"{file}: was made by another version of hcasim or its code; begun anew"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("1.3333", "1.3334"), ("latency_us", "latency_ns"), ('["', '["0'), ('"]', '0"]')],
+)
+def test_an_altered_line_is_refused(
+    tmp_path: Path, trials: list[Point], old: str, new: str
+) -> None:
+    file = tmp_path / "kept"
+    EvaluationCache(file).over(Counting())([*trials[3:4], *trials])
+    text = file.read_text()
+    file.write_text(text.replace(old, new, 1))
+    line = text[: text.index(old)].count("\n") + 1
+    with pytest.raises(CatalogError, match=f"kept:{line}: found .* altered"):
+        EvaluationCache(file)
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
