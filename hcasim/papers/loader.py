@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from hcasim.catalog import CatalogError, data_path, find_file, list_ids, nearest, one_of, read_toml
+from hcasim.catalog.folders import shipped
 from hcasim.ground.errors import display
 from hcasim.ground.faults import told
 from hcasim.ground.quantities import QUANTITIES
@@ -125,6 +127,32 @@ def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
     if faults:
         raise CatalogError(faults)
     return scenarios
+
+
+def every_scenario(first: Iterable[str] = ()) -> list[Scenario]:
+    """Load the scenarios that are named, and behind them all others.
+
+    What is said of a claim depends on all claims; a broken file of the user's own that nobody asks
+    for is left out, and `hcasim list` marks it.
+
+    Parameters:
+        first: papers or scenarios.
+
+    Raises:
+        CatalogError: every fault of the request, and of the files that are named or shipped.
+    """
+    names = list_scenarios()
+    found = load_scenarios([*first, *filter(is_shipped, names)])
+    loaded = {one.id for one in found}
+    for name in (name for name in names if name not in loaded):
+        with suppress(CatalogError):
+            found += load_scenarios([name])
+    return found
+
+
+def is_shipped(identifier: str) -> bool:
+    """Whether a scenario is none of the user's own."""
+    return scenario_path(identifier).is_relative_to(shipped())
 
 
 def references(claim: Claim) -> Iterator[tuple[str, Measure, int | None]]:

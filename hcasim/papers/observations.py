@@ -12,7 +12,7 @@ from hcasim.ground.errors import display
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.ground.reading import read_file
 from hcasim.papers.claim import Claim, Measure
-from hcasim.papers.loader import list_papers, load_scenario, load_scenarios, scenario_path
+from hcasim.papers.loader import every_scenario, load_scenario, scenario_path
 from hcasim.papers.plan import plan
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.select import select
@@ -31,7 +31,7 @@ def observations(fit: Fit) -> list[Observation]:
     Raises:
         CatalogError: an unknown claim, no claim, or every claim that is not one number.
     """
-    scenarios = load_scenarios(list_papers())
+    scenarios = every_scenario()
     claims = {claim.id: (one, claim) for one in scenarios for claim in one.claims}
     faults = [
         f"{display(fit.file)}: claims: found no {name!r} in the scenarios{nearest(name, claims)}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hcasim.catalog import CatalogError, Machine, as_texts, nearest, one_of, resolve
 from hcasim.ground.quantities import QUANTITIES, derivable
-from hcasim.papers.loader import list_papers, load_scenarios, references
+from hcasim.papers.loader import every_scenario, is_shipped, references
 from hcasim.papers.scenario import Scenario, Series
 from hcasim.runs.options import each_point, find_faults, find_workload, unknown_workload
 from hcasim.runs.point import Point
@@ -85,8 +86,18 @@ def plan_all(
 
 
 def plan_papers(first: Iterable[str] = ()) -> list[Plan]:
-    """Plan all scenarios of the catalogue, those first that are named or whose paper is."""
-    return plan_all(load_scenarios([*first, *list_papers()]))
+    """Plan all scenarios of the catalogue, those first that are named or whose paper is.
+
+    A faulty one of the user's own that is not named is left out.
+    """
+    first = list(first)
+    named, every = {*first}, every_scenario(first)
+    own = [one for one in every if not (is_shipped(one.id) or {one.id, one.paper} & named)]
+    plans = plan_all(one for one in every if one not in own)
+    for one in own:
+        with suppress(CatalogError):
+            plans.append(plan(one))
+    return plans
 
 
 def plan(

@@ -1,0 +1,111 @@
+"""All commands work with descriptions of the user's own in a folder, from any other folder."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hcasim as hc
+from hcasim.catalog.starting import starting_file
+
+Hcasim = Callable[..., Any]
+
+FIGURE = """
+title = "What I measured"
+paper = "mine"
+figure = "1"
+section = "1"
+testbed = "lab"
+workload = "write_lat"
+options = { sizes = [8, 64], iters = 10, warmup = 2 }
+
+[series.fast]
+label = "Fast"
+adapter = "fast"
+
+[axes]
+x = "Size"
+y = "Latency (us)"
+field = "latency_us"
+
+[[claims]]
+id = "MINE-1"
+section = "1"
+system = "fast"
+statement = "latency of small messages"
+quantity = "latency"
+published = 3.9
+unit = "us"
+relation = "="
+kind = "value"
+measure = { series = "fast", at = 8 }
+"""
+FIT = """
+id = "lab"
+title = "Mine"
+claims = ["MINE-1"]
+
+[entries."adapters.fast.send.latency"]
+value = "790 ns"
+bounds = ["0 ns", "2000 ns"]
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an adapter, a testbed, a figure and a fit, seen from another folder."""
+    own = tmp_path / "own"
+    lab = starting_file("testbeds", "lab", "liu2004", tmp_path)
+    for key, value in {"adapters": '["fast"]', "default_adapter": '"fast"'}.items():
+        lab = re.sub(rf"^# nodes.{key} = .*", f"nodes.{key} = {value}", lab, flags=re.MULTILINE)
+    for place, text in {
+        "models/adapters/fast": starting_file("adapters", "fast", "mt25208", tmp_path),
+        "models/testbeds/lab": lab,
+        "scenarios/mine/fig1": FIGURE,
+        "calibration/fits/lab": FIT,
+    }.items():
+        file = own / f"{place}.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setenv("HCASIM_PATH", "../own")
+    return own
+
+
+def test_every_command_and_python_find_them(hcasim_: Hcasim, own: Path) -> None:
+    listed = json.loads(hcasim_("list", "--json").output)
+    rows = {row["id"]: row for part in listed.values() for row in part}
+    assert {"fast", "lab", "mine/fig1"} <= rows.keys()
+    assert not any("BROKEN" in row["title"] for row in rows.values())
+    assert "from mt25208" in hcasim_("show", "lab").output
+    benched = hcasim_("bench", "write_lat", "--testbed", "lab", "-s", "8", "-n", "10", "--json")
+    assert json.loads(benched.output)["adapter"] == "fast"
+    assert "What I measured" in hcasim_("run", "mine/fig1", "-j", "1").output
+    judged = json.loads(hcasim_("reproduce", "mine", "--json", "-j", "1").output)
+    assert [one["id"] for one in judged["claims"]] == ["MINE-1"]
+    assert "adapters.fast.send.latency" in hcasim_("calibrate", "lab", "-j", "1").output
+    assert hc.machine("lab").adapter.id == "fast"
+    assert hc.bench("write_lat", "lab", size=8, iters=10).curve.latency_us[0] == pytest.approx(
+        json.loads(benched.output)["rows"][0]["latency_us"]
+    )
+    assert list(hc.run("mine/fig1", jobs=1).curves) == ["fast"]
+    assert hc.reproduce("mine", jobs=1).summary["pass"] == 1
+
+
+def test_a_broken_figure_of_the_users_own_is_no_fault_of_others(hcasim_: Hcasim, own: Path) -> None:
+    folder = own / "scenarios" / "mine"
+    another = FIGURE.replace("MINE-1", "MINE-2")
+    (folder / "fig2.toml").write_text(another.replace('"lab"', '"lob"'))
+    (folder / "fig3.toml").write_text("id = ")
+    # This one is found only when its points are made.
+    (folder / "fig5.toml").write_text(another.replace("iters = 10,", "iters = 10, qps = 1000000,"))
+    assert "LIU-041" in hcasim_("show", "liu2004/fig03").output
+    assert hcasim_("reproduce", "mine/fig1", "-j", "1").code == 0
+    assert hcasim_("calibrate", "lab", "-j", "1").code == 0
+    for words in (("show", "mine/fig2"), ("reproduce", "mine/fig3"), ("reproduce", "mine")):
+        assert any("scenarios/mine/fig" in fault for fault in hcasim_(*words).faults)
+    assert "allowed: up to 65536" in hcasim_("reproduce", "mine/fig5").faults[0]
