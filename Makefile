@@ -11,13 +11,14 @@ OUT       := out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test lint bench schemas clean
+.PHONY: help reproduce test lint bench fuzz schemas clean
 
 help:
 	@echo 'make reproduce  replay the papers; table here, figures and reproduce.json in $(OUT)/'
 	@echo 'make test       run the whole test suite'
 	@echo 'make lint       check style, types and layers'
 	@echo 'make bench      measure the speed of the simulator'
+	@echo 'make fuzz       damage files and options, and see whether anything but a refusal comes of it'
 	@echo 'make schemas    make the JSON Schemas in hcasim/schemas from the classes'
 	@echo 'make clean      remove everything that the above have made'
 
@@ -35,6 +36,11 @@ lint: $(TEST_VENV)/.ready
 
 bench: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m pytest tests/benchmarks
+
+# Longer, or again from a seed: make fuzz SECONDS=3600 SEED=1
+SECONDS ?= 300
+fuzz: $(TEST_VENV)/.ready
+	$(TEST_VENV)/bin/python -m tests.fuzz $(SECONDS) $(SEED)
 
 schemas: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m hcasim.schemas

@@ -1,4 +1,4 @@
-"""No file makes an importer fail otherwise than by saying what is wrong with it."""
+"""No text makes an importer fail otherwise than by saying what is wrong with it."""
 
 import random
 from decimal import Decimal

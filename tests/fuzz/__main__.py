@@ -1,0 +1,43 @@
+"""Fuzz for as long as you like: python -m tests.fuzz [SECONDS [FIRST_SEED]]; also `make fuzz`."""
+
+import random
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from tests.fuzz.targets import TARGETS, attempt
+
+SLOW = 5
+"""Seconds of the processor after which one attempt counts as a crash."""
+
+
+def main(seconds: float = 60, first: int | None = None) -> int:
+    """Try each target for its share of the time, and say what crashed it with which seed."""
+    first = random.randrange(10**9) if first is None else first
+    tried = crashed = 0
+    print(f"first seed {first}")
+    for name, target in TARGETS.items():
+        end, seed, read = time.monotonic() + seconds / len(TARGETS), first, 0
+        while time.monotonic() < end:
+            begun = time.process_time()
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    read += attempt(target, seed, Path(folder))
+                    assert time.process_time() - begun < SLOW, "it took long"
+                except Exception:  # noqa: BLE001
+                    crashed += 1
+                    print(f"{name}: crash with seed {seed}")
+                    traceback.print_exc(limit=-4)
+            seed += 1
+        tried += seed - first
+        print(
+            f"{name}: {seed - first} cases, {read} read, {seed - first - read} refused or crashed"
+        )
+    print(f"{tried} cases, {crashed} crashes")
+    return int(crashed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:3])))
