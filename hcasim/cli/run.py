@@ -18,7 +18,7 @@ from hcasim.cli.command import (
     without_timing,
 )
 from hcasim.cli.figures import plot_output, stem, write_figure
-from hcasim.cli.naming import SCENARIO
+from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
 from hcasim.cli.output import note, print_json, print_lines, progress_bar, to_csv, to_json
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.tables import print_table
@@ -29,6 +29,18 @@ if TYPE_CHECKING:
 
 @click.command("run", cls=Command)
 @click.argument("scenarios", metavar="SCENARIO...", type=SCENARIO, nargs=-1, required=True)
+@click.option(
+    "--testbed",
+    metavar="ID",
+    type=TESTBED,
+    help="Another than the authors had: id or file.",
+)
+@click.option(
+    "--adapter",
+    metavar="ID",
+    type=ADAPTER,
+    help="In all series instead of their own: id or file.",
+)
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw one scenario: .png, .svg, .pdf."
 )
@@ -46,6 +58,8 @@ if TYPE_CHECKING:
 @jobs_option
 def command(
     scenarios: tuple[str, ...],
+    testbed: str | None,
+    adapter: str | None,
     plot: Path | None,
     as_csv: bool,
     as_json: bool,
@@ -57,13 +71,13 @@ def command(
 ) -> None:
     """Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper.
 
-    With --set they are those of another machine than the authors had.
+    With --testbed, --adapter or --set they are those of another machine than the authors had.
     """
     from hcasim.ground.writing import make_folder
     from hcasim.papers.loader import load_scenarios
     from hcasim.papers.replay import replay_all
 
-    loaded = load_scenarios(scenarios)
+    loaded = [one.moved(testbed, adapter) for one in load_scenarios(scenarios)]
     faults = [*output_faults([plot_output(plot)])]
     if plot is not None and len(loaded) > 1:
         faults.append("--plot: draws one scenario; for several use -o FOLDER")

@@ -95,6 +95,8 @@ def replay(
     series: Sequence[str] | None = None,
     sizes: str | Sequence[int] | None = None,
     x: str | Sequence[int] | None = None,
+    testbed: str | None = None,
+    adapter: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -108,6 +110,8 @@ def replay(
         sizes: other message sizes than the figure's, in bytes or as text such as "4..1M".
         x: other values of what the figure varies: message sizes, queue pairs or percentages of
             reuse, such as "1..512" for queue pairs.
+        testbed: id or file of another one than the authors had.
+        adapter: id or file of one that all series have instead of their own.
         overrides: what-if settings by path, such as {"adapter.bus.lanes": 1}; they must suit
             the adapter of each chosen series.
         jobs: processes to use; all processors without it.
@@ -122,6 +126,7 @@ def replay(
     """
     if isinstance(scenario, str):
         scenario = load_scenario(scenario)
+    scenario = scenario.moved(testbed, adapter)
     chosen = plan(scenario, series=series, sizes=sizes, x=x, overrides=overrides)
     return run_plans([chosen], jobs, progress, cache)[0]
 

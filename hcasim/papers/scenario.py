@@ -214,6 +214,25 @@ class Scenario(Entry):
         number = self.figure
         return f"{self.paper}, {number if number.startswith('Table') else f'Figure {number}'}"
 
+    def moved(self, testbed: str | None, adapter: str | None) -> Scenario:
+        """Return the experiment as it would be elsewhere.
+
+        Parameters:
+            testbed: id or file instead of its own, for all series.
+            adapter: id or file instead of the series' own.
+        """
+        where = [f"on {testbed}"] * (testbed is not None) + [f"with {adapter}"] * (
+            adapter is not None
+        )
+        if not where:
+            return self
+        changes: dict[str, Any] = {} if testbed is None else {"testbed": None}
+        changes |= {} if adapter is None else {"adapter": adapter}
+        series = {name: one.model_copy(update=changes) for name, one in self.series.items()}
+        title = f"{self.title} ({', '.join(where)})"
+        update = {"series": series, "title": title, "testbed": testbed or self.testbed}
+        return self.model_copy(update=update)
+
     def testbed_of(self, series: str) -> str:
         """Return the id of the testbed on which a series was measured."""
         return self.series[series].testbed or self.testbed

@@ -96,6 +96,25 @@ def test_every_command_and_python_find_them(hcasim_: Hcasim, own: Path) -> None:
     assert hc.reproduce("mine", jobs=1).summary["pass"] == 1
 
 
+def test_a_published_figure_is_run_on_a_machine_of_the_users_own(
+    hcasim_: Hcasim, own: Path
+) -> None:
+    files = {"--testbed": "models/testbeds/lab.toml", "--adapter": "models/adapters/fast.toml"}
+    words = [word for option, file in files.items() for word in (option, str(own / file))]
+    found = hcasim_("run", "liu2004/fig05", *words, "--json", "-j", "1")
+    (figure,) = json.loads(found.output)
+    theirs = hc.run("liu2004/fig05", jobs=1).curves["pcie_fetch_add"].rows
+    for series in figure["series"]:
+        assert (series["testbed"], series["adapter"]) == ("lab", "fast")
+        # It is the same adapter as theirs but for its name.
+        assert series["rows"] == [dict(row) for row in theirs]
+    assert figure["title"].endswith("lab.toml, with " + str(own / files["--adapter"]) + ")")
+    slower = hc.run("liu2004/fig05", adapter="mt23108", jobs=1)
+    assert {one.settings["adapter"] for one in slower.curves.values()} == {"mt23108"}
+    (fault,) = hcasim_("run", "liu2004/fig05", "--adapter", "mt2520").faults
+    assert "did you mean 'mt25208'?" in fault
+
+
 def test_a_broken_figure_of_the_users_own_is_no_fault_of_others(hcasim_: Hcasim, own: Path) -> None:
     folder = own / "scenarios" / "mine"
     another = FIGURE.replace("MINE-1", "MINE-2")
