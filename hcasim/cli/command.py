@@ -52,15 +52,17 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse what was left empty, such as --adapter "$NAME" without a name."""
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        given, _, order = self.make_parser(ctx).parse_args([*args])
         faults = []
-        for before, word in zip(["", *args], args, strict=False):
-            option, equals, value = word.partition("=")
-            if not word:
-                faults.append(f"{before if before.startswith('-') else 'arguments'}: found ''")
-            elif equals and not value and option.startswith("--"):
-                faults.append(f"{option}: found ''")
+        for one in dict.fromkeys(order):
+            found = given.get(one.name)
+            if "" in (found if isinstance(found, list | tuple) else [found]):
+                name = one.human_readable_name if isinstance(one, click.Argument) else one.opts[-1]
+                faults.append(f"{name}: found ''; allowed: one that is not empty")
         if faults:
-            raise Faults(f"{fault}; allowed: one that is not empty" for fault in faults)
+            raise Faults(faults)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -76,6 +76,7 @@ def command(
 
 
 def _write(report: Report, folder: Path) -> None:
+    from hcasim.ground.printable import printable
     from hcasim.ground.writing import write_atomically
     from hcasim.papers.report import COLUMNS
 
@@ -84,5 +85,5 @@ def _write(report: Report, folder: Path) -> None:
         write_figure(replay, folder / f"{name}.png", folder / f"{name}.svg")
     write_atomically(folder / "reproduce.json", to_json(report.to_dict()))
     table = plain_table(TITLE, COLUMNS, report.rows(), right=_RIGHT)
-    closing = "".join(f"{line}\n" for line in report.closing_lines())
+    closing = "".join(f"{printable(line)}\n" for line in report.closing_lines())
     write_atomically(folder / "reproduce.txt", f"{table}\n{closing}")

@@ -42,10 +42,10 @@ def print_table(
     """
     from hcasim.ground.printable import printable
 
-    title, rows = printable(title), [[printable(cell) for cell in row] for row in rows]
     columns, right, aside = ([printable(one) for one in names] for names in (columns, right, aside))
     if sys.stdout.isatty():
-        _print_drawn(title, columns, rows, right, aside)
+        shown = [[printable(cell) for cell in row] for row in rows]
+        _print_drawn(printable(title), columns, shown, right, aside)
     else:
         click.echo(plain_table(title, columns, rows, right), nl=False)
 
@@ -54,9 +54,11 @@ def plain_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
 ) -> str:
     """Return a table as aligned text; the parameters are those of `print_table`."""
-    lines = [list(columns), *(list(row) for row in rows)]
+    from hcasim.ground.printable import printable
+
+    lines = [list(columns), *([printable(cell) for cell in row] for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    text = [title] if title else []
+    text = [printable(title)] if title else []
     for line in lines:
         cells = (
             cell.rjust(width) if name in right else cell.ljust(width)

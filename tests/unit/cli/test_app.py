@@ -320,7 +320,7 @@ def test_an_option_that_was_left_empty_is_refused(hcasim_: Hcasim, words: tuple[
 
 
 def test_an_argument_that_was_left_empty_is_refused(hcasim_: Hcasim) -> None:
-    assert hcasim_("show", "").faults == ["arguments: found ''; allowed: one that is not empty"]
+    assert hcasim_("show", "").faults == ["ID: found ''; allowed: one that is not empty"]
 
 
 def test_words_of_the_command_line_steer_no_terminal(hcasim_: Hcasim) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import hcasim.workloads
 from hcasim import __version__
 
 Hcasim = Callable[..., Any]
@@ -366,3 +367,44 @@ def test_a_trace_that_cannot_be_written_is_said(hcasim_: Hcasim, tmp_path: Path)
     words = ("--size", "8", "--iters", "10", "--trace", str(tmp_path))
     (fault,) = hcasim_("bench", "write_lat", *LIU, *words).faults
     assert "found a folder" in fault
+
+
+@pytest.mark.parametrize("name", [f"{300 * 'n'}", "loop", "none/x"])
+@pytest.mark.parametrize(
+    ("option", "ending"), [("-o", ".json"), ("--plot", ".png"), ("--trace", "")]
+)
+def test_a_file_that_cannot_be_written_is_said_before_simulating(
+    hcasim_: Hcasim,
+    in_empty_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+    ending: str,
+    name: str,
+) -> None:
+    monkeypatch.setattr(hcasim.workloads, "run_point", None)
+    Path(f"loop{ending}").symlink_to(f"loop{ending}")
+    words = ("--testbed", "liu2004", "--size", "8", option, f"{name}{ending}")
+    (fault,) = hcasim_("bench", "write_lat", *words).faults
+    option = "--output" if option == "-o" else option
+    assert fault.startswith(f"{option} {name}{ending}: cannot be written: ")
+
+
+def test_two_options_do_not_write_one_file(hcasim_: Hcasim, in_empty_folder: Path) -> None:
+    words = ("--testbed", "liu2004", "--size", "8", "-o", "same.json", "--trace", "./same.json")
+    assert hcasim_("bench", "write_lat", *words).faults == [
+        "--output same.json: found the same file as --trace same.json; allowed: one of its own"
+    ]
+    assert list(in_empty_folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("invented")
+def test_two_options_may_name_one_device(hcasim_: Hcasim) -> None:
+    words = ("--testbed", "liu2004", "--size", "8", "-o", "/dev/null", "--trace", "/dev/null")
+    assert hcasim_("bench", "write_lat", *words).code == 0
+
+
+def test_a_count_that_no_machine_counts_to_is_refused(hcasim_: Hcasim) -> None:
+    words = ("--testbed", "liu2004", "--size", "8", "--iters", "9223372036854775808")
+    assert hcasim_("bench", "write_lat", *words).faults == [
+        "iters: found 9223372036854775808; allowed: 1 to 2147483647"
+    ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.writing import make_folder, write_atomically
+from hcasim.ground.writing import make_folder, write_atomically, writing_fault
 
 
 def test_text_and_bytes_are_written_as_they_are(tmp_path: Path) -> None:
@@ -105,3 +105,50 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
 def test_a_full_device_is_a_clear_fault() -> None:
     with pytest.raises(CatalogError, match="/dev/full: cannot be written: no space left"):
         write_atomically(Path("/dev/full"), "too much")
+
+
+LONG = 251 * "n" + ".csv"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("new", ""),
+        ("old", ""),
+        (LONG, ""),
+        ("/dev/null", ""),
+        (f"n{LONG}", "file name too long"),
+        ("loop", "too many levels of symbolic links"),
+        ("none/file", "there is no folder "),
+        ("old/file", "there is no folder "),
+        ("dangling", "there is no folder "),
+        ("folder", "found a folder; the name of a file is needed"),
+        ("nul\0", "embedded null byte"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_and_in_the_same_words(
+    tmp_path: Path, name: str, reason: str
+) -> None:
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "dangling").symlink_to("none/file")
+    before = sorted(tmp_path.iterdir())
+    file = tmp_path / name
+    fault = writing_fault(file)
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "old").read_text() == "old"
+    if not reason:
+        assert fault == ""
+        write_atomically(file, "new")
+        return
+    assert fault.startswith(f"{file}: cannot be written: {reason}")
+    with pytest.raises(CatalogError) as caught:
+        write_atomically(file, "new")
+    assert caught.value.faults == [fault]
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_folder_into_which_nothing_can_be_written_is_refused() -> None:
+    with pytest.raises(CatalogError, match="/proc/self: cannot be written into"):
+        make_folder(Path("/proc/self"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hcasim.runs.benchmark import bench
-from hcasim.runs.drawing import render
+from hcasim.runs.drawing import new_figure, plain, render
 
 pytestmark = pytest.mark.usefixtures("simulated")
 
@@ -51,3 +51,12 @@ def test_one_point_can_be_drawn(workload: str) -> None:
 def test_the_same_graph_is_the_same_file() -> None:
     found = bench("netpipe", "liu2004", size="1..1M")
     assert render(found.plot(), "svg") == render(found.plot(), "svg")
+
+
+def test_words_of_files_are_no_formula_and_steer_nothing() -> None:
+    figure = new_figure()
+    text = r"$\frac$ \$1 $ \x1b[31m"
+    axes = figure.add_subplot()
+    axes.set_title(plain("$\\frac$ \\$1 $ \x1b[31m"))
+    render(figure, "png")
+    assert axes.title._preprocess_math(axes.title.get_text()) == (text, False)
