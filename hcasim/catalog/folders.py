@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.paths import leads_to
 from hcasim.ground.toml import no_such_file
 
 MODELS = ("adapters", "hosts", "switches", "stacks", "testbeds")
@@ -74,8 +76,12 @@ def find_file(name: str, kind: str, beside: Path | None = None) -> Path:
         CatalogError: an unknown kind or id, or no such file; the message lists the known ids.
     """
     if is_path(name) and (kind != "scenarios" or name.endswith(".toml")):
-        file = Path(os.path.normpath((beside or Path.cwd()) / Path(name).expanduser()))
-        if file.exists():
+        written = Path(name)
+        with suppress(RuntimeError):
+            # Of nobody on this machine.
+            written = written.expanduser()
+        file = Path(os.path.normpath((beside or Path.cwd()) / written))
+        if leads_to(file):
             return file
         raise CatalogError([no_such_file(file)])
     found = _find(name, kind)
@@ -87,7 +93,7 @@ def find_file(name: str, kind: str, beside: Path | None = None) -> Path:
 def _find(name: str, kind: str) -> Path | None:
     files = [folder / f"{name}.toml" for folder in _folders(kind)]
     given = _GIVEN.get((kind, name))
-    return next((file for file in (*files, *filter(None, [given])) if file.exists()), None)
+    return next((file for file in (*files, *filter(None, [given])) if leads_to(file)), None)
 
 
 def is_known(name: object, kind: str) -> bool:

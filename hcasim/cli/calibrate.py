@@ -103,7 +103,9 @@ def command(
 
 
 def _is_file(word: str) -> bool:
-    return Path(word).is_file() or Path(word).suffix == ".jsonl"
+    from hcasim.ground.paths import leads_to
+
+    return leads_to(Path(word), Path.is_file) or Path(word).suffix == ".jsonl"
 
 
 def _calibrate_paper(

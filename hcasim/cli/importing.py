@@ -10,7 +10,9 @@ import click
 
 from hcasim.cli.command import Command, Faults
 from hcasim.cli.output import note, print_json, print_line
+from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.tables import print_table
+from hcasim.ground.paths import leads_to
 
 if TYPE_CHECKING:
     from hcasim.traces import Hints, Measured, Trace
@@ -131,8 +133,6 @@ def _option_faults(files: tuple[str, ...], output: str | None, form: str) -> lis
         return [*faults, "--output: found '-'; allowed: a file or a folder; --json prints"]
     place = Path(output)
     if _is_folder(output):
-        if not place.is_dir():
-            faults.append(f"--output: found {output!r}; there is no such folder")
         targets = [_beside(output, name) for name in files]
         faults += [
             f"--output: {target} would be written {targets.count(target)} times; rename a file"
@@ -143,19 +143,13 @@ def _option_faults(files: tuple[str, ...], output: str | None, form: str) -> lis
         targets = [place]
         if place.suffix != ENDING:
             faults.append(f"--output: found {output!r}; allowed endings: {ENDING}, or a FOLDER/")
-        elif not place.parent.is_dir():
-            faults.append(f"--output: found {output!r}; there is no folder {place.parent}")
-    inputs = {Path(name).resolve() for name in files if name != STDIN}
-    faults += [
-        f"--output: {target} is one of the files that are read"
-        for target in dict.fromkeys(targets)
-        if target.resolve() in inputs
-    ]
+    read = [(f"{_shown(name)}, which is read", Path(name)) for name in files if name != STDIN]
+    faults += output_faults([Output("--output", one) for one in dict.fromkeys(targets)], read)
     return faults
 
 
 def _is_folder(output: str) -> bool:
-    return output.endswith("/") or Path(output).is_dir()
+    return output.endswith("/") or leads_to(Path(output), Path.is_dir)
 
 
 def _beside(output: str, name: str) -> Path:

@@ -48,6 +48,7 @@ def command(kind: str, name: str, base: str | None, folder: Path) -> None:
     """
     from hcasim.catalog import list_ids, one_of
     from hcasim.catalog.starting import starting_file
+    from hcasim.ground.paths import leads_to
     from hcasim.ground.writing import write_atomically
 
     known = list_ids(_KINDS[kind])
@@ -57,9 +58,9 @@ def command(kind: str, name: str, base: str | None, folder: Path) -> None:
         faults.append(f"NAME: found {name!r}; allowed: letters, digits, - and _")
     elif name in known:
         faults.append(f"NAME: found {name!r}, which there is; allowed: any but {one_of(known)}")
-    elif file.exists() or file.is_symlink():
+    elif leads_to(file) or leads_to(file, Path.is_symlink):
         faults.append(f"{file}: exists; choose another name or folder")
-    if not folder.is_dir():
+    if not leads_to(folder, Path.is_dir):
         faults.append(f"--output: found {str(folder)!r}, which is no folder")
     if base is None:
         faults.append(f"--based-on: missing; allowed: {one_of([*known, 'the path of a file'])}")

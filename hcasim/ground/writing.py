@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hcasim.ground.errors import CatalogError
+from hcasim.ground.paths import leads_to
 
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
@@ -78,10 +79,7 @@ def writing_fault(path: Path) -> str:
 
 def is_device(path: Path) -> bool:
     """Whether a path leads to what is neither a file nor a folder, such as a device or a pipe."""
-    try:
-        return path.exists() and not (path.is_file() or path.is_dir())
-    except OSError:
-        return False
+    return leads_to(path) and not (path.is_file() or path.is_dir())
 
 
 def make_folder(path: Path) -> None:

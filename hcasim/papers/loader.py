@@ -14,6 +14,7 @@ from hcasim.catalog import CatalogError, data_path, find_file, list_ids, nearest
 from hcasim.catalog.folders import shipped
 from hcasim.ground.errors import display
 from hcasim.ground.faults import told
+from hcasim.ground.paths import leads_to
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim, Context, Entry, Measure, Text, as_tuple
 from hcasim.papers.scenario import Scenario
@@ -87,7 +88,7 @@ def load_scenario(identifier: str) -> Scenario:
 def load_context(paper: str) -> tuple[Context, ...]:
     """Load the statements of a paper that no scenario replays; none if it has no such file."""
     path = data_path("scenarios", paper, f"{CONTEXT}.toml")
-    if not path.exists():
+    if not leads_to(path):
         return ()
     return _validated(ContextFile, read_toml(path), path).context
 

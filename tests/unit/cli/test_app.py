@@ -345,3 +345,21 @@ def test_what_libraries_warn_of_is_a_line_that_steers_no_terminal(
     monkeypatch.setattr("hcasim.runs.benchmark.prepare", warn)
     found = hcasim_("bench", "write_lat", "--testbed", "liu2004")
     assert found.faults == ["Warning: odd \\x1b[31mlabel\\n", "enough"]
+
+
+@pytest.mark.parametrize("name", [300 * "n", f"./{300 * 'n'}.toml", "~nobody-of-that-name/x.toml"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show",),
+        ("calibrate",),
+        ("run",),
+        ("bench", "write_lat", "--testbed"),
+        ("bench", "write_lat", "--testbed", "liu2004", "--adapter"),
+        ("show", "mt25208", "--calibration"),
+    ],
+)
+def test_an_id_that_no_file_can_have_is_refused(
+    hcasim_: Hcasim, words: tuple[str, ...], name: str
+) -> None:
+    assert hcasim_(*words, name).faults

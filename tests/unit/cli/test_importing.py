@@ -180,7 +180,7 @@ def test_a_file_that_is_read_is_not_written(hcasim_: Hcasim, tmp_path: Path) -> 
     assert hcasim_("import", str(LAT), "-o", str(file)).code == 0
     before = file.read_text()
     assert hcasim_("import", str(file), "-o", str(file)).faults == [
-        f"--output: {file} is one of the files that are read"
+        f"--output {file}: found the same file as {file}, which is read; allowed: one of its own"
     ]
     assert hcasim_("import", str(file), "-o", f"{tmp_path}/").code == 2
     assert file.read_text() == before
@@ -196,10 +196,23 @@ def test_files_of_one_name_do_not_overwrite_each_other(hcasim_: Hcasim, tmp_path
     ]
 
 
-@pytest.mark.parametrize("name", ["no/such/folder/t.jsonl", "no/such/folder/"])
-def test_a_missing_folder_is_found_before_reading(name: str, hcasim_: Hcasim) -> None:
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("no/such/folder/t.jsonl", "there is no folder no/such/folder"),
+        ("no/such/folder/", "there is no folder no/such/folder"),
+        (f"{300 * 'n'}.jsonl", "file name too long"),
+        (f"{300 * 'n'}/", "file name too long"),
+        ("loop.jsonl", "too many levels of symbolic links"),
+    ],
+)
+def test_what_cannot_be_written_is_found_before_reading(
+    in_empty_folder: Path, hcasim_: Hcasim, name: str, reason: str
+) -> None:
+    Path("loop.jsonl").symlink_to("loop.jsonl")
     (fault,) = hcasim_("import", "missing.txt", "-o", name).faults
-    assert fault.startswith("--output: found")
+    assert fault.startswith("--output ")
+    assert fault.endswith(f": cannot be written: {reason}")
 
 
 def test_a_folder_is_no_output_of_a_tool(hcasim_: Hcasim, tmp_path: Path) -> None:
