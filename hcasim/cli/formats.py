@@ -317,7 +317,7 @@ def _osu(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
     title = "Latency (us)" if latency else "Bandwidth (MB/s)"
     yield f"# hcasim {result.workload} ({result.machine.adapter.id}) v{__version__}"
     for axis in result.axes[1:]:
-        yield f"# {axis.title}: {axis.label(rows[0][axis.name])}"
+        yield f"# [ {axis.name}: {rows[0][axis.name]} ]"
     yield f"{'# Size':<10}{title:>18}"
     for row in rows:
         yield f"{row['size']:<10}{row[field]:>18.2f}"

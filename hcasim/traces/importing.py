@@ -17,7 +17,7 @@ from hcasim.traces.netpipe.rows import WORKLOADS as NETPIPE_WORKLOADS
 from hcasim.traces.netpipe.terminal import TERMINAL
 from hcasim.traces.osu.table import HEAD
 from hcasim.traces.osu.text import read_osu
-from hcasim.traces.osu.titles import TITLE
+from hcasim.traces.osu.titles import SIMULATED, TITLE
 from hcasim.traces.osu.titles import WORKLOADS as OSU_WORKLOADS
 from hcasim.traces.perftest.json import read_perftest_json
 from hcasim.traces.perftest.run import WORKLOADS as PERFTEST_WORKLOADS
@@ -43,7 +43,10 @@ _MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("probe", re.compile(r'\s*\{.*"record"\s*:.*').match),
     ("perftest-json", re.compile(r'\s*(?:\{\s*)?"?(test_info|results)"?\s*:\s*\{').match),
     ("perftest", lambda line: PERFTEST_TITLE.fullmatch(line) or PERFTEST_HEAD.fullmatch(line)),
-    ("osu", lambda line: TITLE.fullmatch(line) or HEAD.fullmatch(line)),
+    (
+        "osu",
+        lambda line: TITLE.fullmatch(line) or SIMULATED.fullmatch(line) or HEAD.fullmatch(line),
+    ),
     (_TERMINAL, TERMINAL.fullmatch),
 )
 _READERS: dict[str, tuple[Callable[[Source, Hints], Imported], Sequence[str]]] = {
@@ -127,15 +130,18 @@ def sniff(source: Source, form: str = "") -> str:
 
 def _is_table(source: Source) -> bool:
     """Whether most lines are rows of three or five numbers, as those of np.out."""
-    lines = [line.split() for line in source.lines]
-    lines = [words for words in lines if words and not words[0].startswith("#")]
-    rows = sum(len(words) in (2, 3, 5) and all(map(is_number, words)) for words in lines)
-    return 2 * rows > len(lines)
+    lines = rows = 0
+    for line in source.lines:
+        words = line.split()
+        if words and not words[0].startswith("#"):
+            lines += 1
+            rows += len(words) in (2, 3, 5) and all(map(is_number, words))
+    return 2 * rows > lines
 
 
 def _unknown(source: Source) -> str:
-    words = " ".join(source.lines).split()
-    if words and all(map(is_number, words)):
+    # The lines are not all blank.
+    if all(is_number(word) for line in source.lines for word in line.split()):
         return (
             f"{source.name}: found numbers alone, as perftest prints with --output: "
             "no size, no unit; import the whole table"

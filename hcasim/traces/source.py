@@ -23,6 +23,7 @@ _TAG = re.compile(
     r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4} ?)?"
     r"\[(?:[\w.-]+@)?[0-9]+,[0-9]+\]<std(?:out|err)>: ?"
 )
+_LINES = 2_000_000
 _MANY = 20
 _SAID = 10
 """Faults of one file that are said if there are more than those."""
@@ -74,6 +75,10 @@ class Source:
             raise CatalogError([f"{self.name}: found {binary(self.data)}; allowed: text in UTF-8"])
         if not text.strip():
             raise CatalogError([f"{self.name}: found an empty file; allowed: a tool's output"])
+        if text.count("\n") > _LINES:
+            raise CatalogError(
+                [f"{self.name}: found more than {_LINES:,} lines; allowed: up to as many"]
+            )
         lines = [_TAG.sub("", line.removesuffix("\r")) for line in text.split("\n")]
         return lines if lines[-1] else lines[:-1]
 

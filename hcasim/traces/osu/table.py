@@ -84,7 +84,9 @@ def quantities(
             for long, short in (("minimum", "min"), ("maximum", "max"))
             if short in cells
         }
-        kind = "latency" if workload in HALF_ROUND_TRIPS else "time"
+        # The others measure whole operations, those of hcasim excepted.
+        half = workload in HALF_ROUND_TRIPS or not workload.startswith("osu_")
+        kind = "latency" if half else "time"
         return (Quantity("us", main, True, kind, "", iters, parts, percentiles).measured(),)
     main = cells["bandwidth"]
     rate = cells.get("rate")

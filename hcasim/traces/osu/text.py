@@ -13,7 +13,7 @@ from hcasim.ground.faults import shown
 from hcasim.traces.header import Port
 from hcasim.traces.imported import Imported
 from hcasim.traces.osu.table import HEAD, quantities, read_columns
-from hcasim.traces.osu.titles import ACCELERATED, NAMES, TITLE, WITHOUT_SIZES, WORKLOADS
+from hcasim.traces.osu.titles import ACCELERATED, NAMES, SIMULATED, TITLE, WITHOUT_SIZES, WORKLOADS
 from hcasim.traces.printed import (
     Figure,
     Hints,
@@ -28,6 +28,7 @@ from hcasim.traces.schema import Failure, Point
 from hcasim.traces.source import CUT, OPEN, Source
 
 _PAIRS = re.compile(r"\s*(?:#\s*)?\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
+_AXIS = re.compile(r"# \[ (\w+): ([0-9]{1,9}) \]")
 _SETUP = re.compile(r"\s*#\s*(Window creation|Synchronization|Rank 0 Memory on|Send Buffer on)\b.*")
 
 
@@ -35,6 +36,7 @@ _SETUP = re.compile(r"\s*#\s*(Window creation|Synchronization|Rank 0 Memory on|S
 class _Table:
     line: int
     workload: str
+    adapter: str = ""
     options: dict[str, bool | int | str] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)
     rows: list[tuple[int, list[Figure]]] = field(default_factory=list)
@@ -78,6 +80,10 @@ class _Reader:
             self.broken = True
             self._begin(number, match["name"], match["version"] or "")
             self.broken = False
+        elif match := SIMULATED.fullmatch(line):
+            self._close()
+            check_title(self.hints, match["workload"])
+            self.table = _Table(number, match["workload"], f"hcasim-{match['adapter']}")
         elif self.broken:
             # One fault is enough for a table.
             pass
@@ -85,6 +91,8 @@ class _Reader:
             self.broken = True
             self._head(number, line)
             self.broken = False
+        elif self.table and self.table.adapter and (match := _AXIS.fullmatch(line)):
+            self.table.options[match[1]] = int(match[2])
         elif match := _PAIRS.match(line):
             self._pairs(match[1], match[2])
         elif re.match(r"\s*#.*\b(pairs|window size)\b", line):
@@ -115,7 +123,7 @@ class _Reader:
         if workload is None:
             raise Unreadable(f"found {shown(name.strip())}; allowed: {one_of(list(WORKLOADS))}")
         check_title(hints=self.hints, workload=workload)
-        self.table = _Table(number, workload, options)
+        self.table = _Table(number, workload, options=options)
 
     def _head(self, number: int, line: str) -> None:
         if self.table is None or self.table.columns:
@@ -192,7 +200,10 @@ class _Reader:
         if not measured:
             self.found.note(f"line {number}: {words[1]} at {size} bytes says nothing; passed over")
             return
-        self.found.add_adapter(number, self.hints.adapter, Port())
+        device = self.hints.adapter
+        if table.adapter:
+            device = device.model_copy(update={"name": table.adapter})
+        self.found.add_adapter(number, device, Port())
         self.found.points.append(Point(workload=table.workload, options=options, measured=measured))
         table.last_is_point = True
 

@@ -8,6 +8,8 @@ TITLE = re.compile(
     r"\s*(?:#\s*)?OSU (?:One Sided )?MPI(?P<name>.*?) Test"
     r"(?:\s+\(?(?:v|Version )\s?(?P<version>[\w.]+)\)?)?\s*"
 )
+SIMULATED = re.compile(r"# hcasim (?P<workload>\w+) \((?P<adapter>\S+)\) v(?P<version>\S+)")
+"""The title of what `hcasim bench --format osu` prints."""
 WITHOUT_SIZES = ("init", "hello world", "barrier latency")
 ACCELERATED = re.compile(r"-(CUDA|OPENACC|ROCM|MANAGED|SYCL)\b")
 NAMES = {

@@ -315,3 +315,36 @@ def test_names_in_a_trace_do_not_steer_the_terminal(hcasim_: Hcasim, tmp_path: P
     for text in (shown.output, shown.messages, told.output, refused.messages):
         assert "\x1b" not in text
         assert "\x9b" not in text
+
+
+@pytest.mark.parametrize(
+    ("form", "workload", "field"),
+    [
+        *(("perftest", one, "latency_us") for one in ("write_lat", "read_lat", "send_lat")),
+        *(("perftest", one, "bandwidth_MBps") for one in ("write_bw", "send_bibw")),
+        *(("osu", one, "latency_us") for one in ("write_lat", "qp_lat")),
+        *(("osu", one, "bandwidth_MBps") for one in ("window_bw", "read_bw")),
+        ("netpipe", "netpipe", "latency_us"),
+    ],
+)
+def test_what_bench_prints_as_a_tool_is_read_without_being_told_the_workload(
+    form: str, workload: str, field: str, hcasim_: Hcasim, tmp_path: Path
+) -> None:
+    qps = () if workload == "netpipe" else ("--qps", "1,2")
+    words = (workload, "--testbed", "liu2004", "--size", "64,4K", *qps, "--iters", "20")
+    file = tmp_path / "printed"
+    file.write_text(hcasim_("bench", *words, "--format", form).output)
+    rows = json.loads(hcasim_("bench", *words, "--format", "json").output)["rows"]
+    (trace,) = json.loads(hcasim_("import", str(file), "--json").output)["traces"]
+    assert {point["workload"] for point in trace["points"]} == {workload}
+    found = {
+        (point["options"]["size"], point["options"].get("qps")): point["measured"][0]
+        for point in trace["points"]
+    }
+    assert len(found) == len(rows)
+    for row in rows:
+        measured = found[row["size"], row.get("qps") if qps else None]
+        statistics = measured["statistics"]
+        number = statistics.get("median", statistics.get("mean"))
+        scale = 1000 if field == "latency_us" else 1
+        assert abs(number / scale - row[field]) <= 0.0051 * 1.05

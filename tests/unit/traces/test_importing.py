@@ -224,3 +224,9 @@ def test_a_test_without_a_simulation_keeps_its_name(read: Read) -> None:
     text = PERFTEST.replace("RDMA_Write Latency Test", "Send Latency Multicast Test")
     (point,) = read(text).points
     assert (point.workload, point.options["multicast"]) == ("send_lat", True)
+
+
+def test_more_lines_than_anybody_prints_are_refused_at_once(faults: Faults) -> None:
+    assert faults("x\n" * 2_000_001) == [
+        "file: found more than 2,000,000 lines; allowed: up to as many"
+    ]
