@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hcasim.cli.calibrate_traces import calibrate_traces
-from hcasim.cli.command import Command, Faults, jobs_option, settings_option
+from hcasim.cli.command import Command, Faults, jobs_option, no_cache_option, settings_option
 from hcasim.cli.fitted import fit_output, print_fit
 from hcasim.cli.naming import ADAPTER, FITTED, TESTBED, Setting, Workload
 from hcasim.cli.outputs import output_faults
@@ -77,12 +77,14 @@ _FOR_TRACES = (
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("-o", "--output", type=_FILE, metavar="FILE.toml", help="Write the fit to this file.")
+@no_cache_option
 @jobs_option
 def command(
     words: tuple[str, ...],
     testbed: str | None,
     as_json: bool,
     output: Path | None,
+    no_cache: bool,
     jobs: int | None,
     **given: Any,
 ) -> None:
@@ -93,13 +95,14 @@ def command(
     they are compared with and --free what may change; bench and show take the file with
     --calibration.
 
-    The same words give the same file, also after an interruption. Without -o nothing is kept.
+    The same words give the same file, also after an interruption, with which they go on. Without
+    -o no fit is written.
     """
     files = [word for word in words if _is_file(word)]
     if testbed is None and not files:
-        _calibrate_paper(words, as_json, output, jobs, given)
+        _calibrate_paper(words, as_json, output, jobs, not no_cache, given)
     else:
-        calibrate_traces(words, testbed, as_json, output, jobs, given)
+        calibrate_traces(words, testbed, as_json, output, jobs, not no_cache, given)
 
 
 def _is_file(word: str) -> bool:
@@ -113,6 +116,7 @@ def _calibrate_paper(
     as_json: bool,
     output: Path | None,
     jobs: int | None,
+    cache: bool,
     given: dict[str, Any],
 ) -> None:
     from hcasim.calibrate.fit import calibrate
@@ -135,6 +139,7 @@ def _calibrate_paper(
         lambda run: calibrate(fit, found, run=run),
         as_json,
         jobs,
+        cache,
         [(output, lambda report: report.render())],
         "other bounds",
     )

@@ -24,6 +24,7 @@ def calibrate_traces(
     as_json: bool,
     output: Path | None,
     jobs: int | None,
+    cache: bool,
     given: dict[str, Any],
 ) -> None:
     """Fit a machine to traces as the words of the command say."""
@@ -45,10 +46,10 @@ def calibrate_traces(
     )
     named = [fit_output(output), report, *([resumed] if given["resume"] else [])]
     faults = [*output_faults(named, traces)] or [*output_faults([resumed], traces)]
-    cache = None
+    evaluations = None
     if kept is not None and not faults:
         try:
-            cache = EvaluationCache(kept)
+            evaluations = EvaluationCache(kept)
         except CatalogError as error:
             faults += error.faults
     prepared = _prepared(words, testbed, given, faults)
@@ -59,23 +60,24 @@ def calibrate_traces(
         note(f"free: {path} from {entry.start}, {low} to {high}")
     if not all("=" in one for one in given["free"]):
         note(RULE)
-    if cache is not None and cache.note:
-        note(cache.note)
-    if cache is not None and cache.known:
-        note(f"Goes on with {cache.known} points of {kept}")
+    if evaluations is not None and evaluations.note:
+        note(evaluations.note)
+    if evaluations is not None and evaluations.known:
+        note(f"Goes on with {evaluations.known} points of {kept}")
     allowed = "narrower bounds or fewer free parameters"
     if prepared.request.budget is not None:
         goes_on = "" if kept is None else f", with which it goes on from {kept}"
         allowed = f"a larger --budget{goes_on}"
     print_fit(
-        lambda run: fit_traces(prepared, run if cache is None else cache.over(run)),
+        lambda run: fit_traces(prepared, run if evaluations is None else evaluations.over(run)),
         as_json,
         jobs,
+        cache,
         [(output, lambda found: found.render()), (given["report"], page)],
         allowed,
     )
-    if cache is not None and given["resume"] is None:
-        cache.remove()
+    if evaluations is not None and given["resume"] is None:
+        evaluations.remove()
 
 
 def _prepared(

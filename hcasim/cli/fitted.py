@@ -27,6 +27,7 @@ def print_fit(
     find: Callable[[Run], _T],
     as_json: bool,
     jobs: int | None,
+    cache: bool,
     files: Sequence[tuple[Path | None, Callable[[_T], str]]],
     allowed: str,
 ) -> None:
@@ -36,6 +37,7 @@ def print_fit(
         find: searches, with what simulates points.
         as_json: print JSON.
         jobs: processes to use.
+        cache: take what earlier runs have simulated with this code, and keep what is new.
         files: what to write, the fit first, each with its text.
         allowed: what helps a search that does not end.
 
@@ -45,13 +47,16 @@ def print_fit(
     from hcasim.calibrate.search.objective import runner
     from hcasim.ground.writing import write_atomically
     from hcasim.runs.pool import OutOfTime
+    from hcasim.runs.store import usual_store
 
     unended = f"the search did not end; allowed: {allowed}"
     if files[0][0] is not None:
         unended = f"{files[0][0]}: not written: {unended}"
     try:
         with progress_bar("Fitting") as progress:
-            found = find(runner(jobs=jobs, progress=progress))
+            found = find(
+                runner(jobs=jobs, progress=progress, store=usual_store() if cache else None)
+            )
     except OutOfTime:
         raise Faults([unended]) from None
     if as_json:

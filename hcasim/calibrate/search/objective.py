@@ -17,6 +17,7 @@ from hcasim.catalog import Machine, resolve
 from hcasim.catalog.loader import Loaded, each_file_once
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, run_points
+from hcasim.runs.store import Store
 
 STEP = 0.01
 """How far a parameter is moved to see a slope, in widths of its bounds: far above the picosecond
@@ -28,19 +29,22 @@ Run = Callable[[Sequence[Point]], Sequence[Row]]
 """Simulates points, in any order or at the same time; returns their rows in the order asked."""
 
 
-def runner(*, jobs: int | None = None, progress: Progress | None = None) -> Run:
+def runner(
+    *, jobs: int | None = None, progress: Progress | None = None, store: Store | None = None
+) -> Run:
     """Return what simulates the points of a calibration in parallel.
 
     Parameters:
         jobs: processes to use; all processors without it.
         progress: is told how many points are done, of those known to be needed.
+        store: knows results of earlier runs and keeps new ones; or none.
     """
     done = 0
 
     def run(wanted: Sequence[Point]) -> list[Row]:
         nonlocal done
         report = None if progress is None else lambda now, all_: progress(done + now, done + all_)
-        points = run_points(wanted, workers=jobs, progress=report)
+        points = run_points(wanted, workers=jobs, progress=report, store=store)
         done += len(points)
         return [points[job].row for job in wanted]
 

@@ -157,6 +157,7 @@ def test_a_budget_of_seconds_ends_a_point_inside_and_the_fit_goes_on_from_there(
         return usual(name, machine, replace(options, iters=3, warmup=1))
 
     monkeypatch.setattr(hcasim.workloads, "run_point", run)
+    monkeypatch.setenv("HCASIM_CACHE", "")
     trace = next(word for word in words if word.endswith("write_lat.jsonl"))
     asked = ["calibrate", trace, "--testbed", "liu2004", *FREE[:2], "-j", jobs, "-o", "cal.toml"]
     longest = max(point.options["size"] for point in read_trace(Path(trace)).points)
