@@ -11,11 +11,12 @@ OUT       := out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test lint bench fuzz schemas clean
+.PHONY: help reproduce test long lint bench fuzz schemas clean
 
 help:
 	@echo 'make reproduce  replay the papers; table here, figures and reproduce.json in $(OUT)/'
-	@echo 'make test       run the whole test suite'
+	@echo 'make test       run the test suite'
+	@echo 'make long       run the checks that take long, statistical ones above all'
 	@echo 'make lint       check style, types and layers'
 	@echo 'make bench      measure the speed of the simulator'
 	@echo 'make fuzz       damage files and options, and see whether anything but a refusal comes of it'
@@ -26,7 +27,10 @@ reproduce: $(VENV)/.ready
 	$(VENV)/bin/hcasim reproduce -o $(OUT)
 
 test: $(TEST_VENV)/.ready
-	$(TEST_VENV)/bin/python -m pytest $(PYTEST_FLAGS)
+	$(TEST_VENV)/bin/python -m pytest $(PYTEST_FLAGS) -m 'not long'
+
+long: $(TEST_VENV)/.ready
+	$(TEST_VENV)/bin/python -m pytest $(PYTEST_FLAGS) -m long
 
 lint: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/ruff check

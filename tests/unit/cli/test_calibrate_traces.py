@@ -372,7 +372,7 @@ def test_a_machine_that_the_model_does_not_describe_is_said_to_be_one(
     known = [word for path, text in others for word in ("--set", f"{path}={text}")]
     ends = hcasim_(*words, *known, "--free", f"{send}={value}..2 us", *LINEAR)
     assert "send.latency is at a bound of what was allowed: all curves are met there" in ends.output
-    good = hcasim_(*words, *FREE, *LINEAR)
+    good = hcasim_(*words, *known, *FREE[:2], *LINEAR)
     assert "the model does not describe" not in good.output
     assert "is not met" not in good.output
 
@@ -387,9 +387,14 @@ def test_what_is_for_traces_is_refused_for_a_paper(hcasim_: Hcasim) -> None:
     assert [fault.partition(":")[0] for fault in faults] == ["--free", "--seed"]
 
 
-@pytest.mark.slow
+# Of 36 intervals of 95 %, two are expected to miss; more than four would in 1 case of 30. Of 9,
+# more than two would in 1 case of 100.
+@pytest.mark.parametrize(
+    ("fits", "least"),
+    [(3, 7), pytest.param(12, 32, marks=(pytest.mark.long, pytest.mark.slow))],
+)
 def test_the_truth_lies_within_the_intervals_of_noisy_traces(
-    hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fits: int, least: int
 ) -> None:
     monkeypatch.chdir(tmp_path)
     exact = {
@@ -399,22 +404,21 @@ def test_the_truth_lies_within_the_intervals_of_noisy_traces(
     }
     truth = {"send": 900_000, "receive_queue": 150_000, "responder": 2_200_000}
     hits = []
-    for seed in range(12):
+    for seed in range(fits):
         for number, (workload, trace) in enumerate(exact.items()):
             noisy = with_noise(trace, seed=10 * seed + number, spread=0.1, samples=60)
             Path(f"{workload}.jsonl").write_text(render(noisy))
         files = [f"{workload}.jsonl" for workload in exact]
         # The traces are the model's own, whose error is nothing.
         words = ["--testbed", "liu2004", *FREE, "--floor", "0.01", "-o", "cal.toml"]
-        assert hcasim_("calibrate", *files, *words, "-j", "1").code == 0
+        assert hcasim_("calibrate", *files, *words, "-j", "1", "--no-cache").code == 0
         file = read_calibration(Path("cal.toml"))
         for name, value in truth.items():
             entry = file.entries[f"adapters.mt25208.{name}.latency"]
             assert entry.interval is not None
             low, high = (int(str(end).removesuffix(" ns")) * 1000 for end in entry.interval)
             hits.append(low <= value <= high)
-    # Of 36 intervals of 95 %, two are expected to miss; more than four would in 1 case of 30.
-    assert sum(hits) >= 32
+    assert sum(hits) >= least
 
 
 @pytest.mark.parametrize("name", ["a\nb = 1\x1b[2J.jsonl", "a\udcff.jsonl"])

@@ -35,6 +35,7 @@ from tests.unit.calibrate.toys import (
     valley,
 )
 
+LONG = (pytest.mark.long, pytest.mark.slow)
 MakeFit = Callable[..., Fit]
 
 
@@ -51,18 +52,22 @@ def bootstrapped(report: FitReport, seed: int) -> FitReport:
     return with_bootstrap(report, draws)
 
 
-@pytest.mark.slow
-def test_the_truth_lies_within_the_intervals_at_the_stated_rate(curved_fit: Fit) -> None:
+# Of 180 intervals of 95 %, 171 are expected to hold, with a deviation of 3 and some more because
+# those of one fit go together; of 45, 43 with a deviation of 1.5.
+@pytest.mark.parametrize(
+    ("fits", "least", "most"), [(15, 0.85, 1.0), pytest.param(60, 0.90, 0.995, marks=LONG)]
+)
+def test_the_truth_lies_within_the_intervals_at_the_stated_rate(
+    curved_fit: Fit, fits: int, least: float, most: float
+) -> None:
     hits: dict[str, list[bool]] = {"linear": [], "profile": [], "bootstrap": []}
-    for seed in range(60):
+    for seed in range(fits):
         report = calibrate(curved_fit, measured(seed), run=run_curved, search=TRACES)
         hits["linear"] += holds(report)
         hits["bootstrap"] += holds(bootstrapped(report, seed))
         hits["profile"] += holds(profiled(report).report)
-    # Of 180 intervals of 95 %, 171 are expected to hold, with a deviation of 3 and some more
-    # because those of one fit go together.
     rates = {kind: sum(held) / len(held) for kind, held in hits.items()}
-    assert all(0.90 <= rate <= 0.995 for rate in rates.values()), rates
+    assert all(least <= rate <= most for rate in rates.values()), rates
 
 
 @pytest.mark.parametrize("understated", [1, 10])

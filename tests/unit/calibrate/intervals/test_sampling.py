@@ -152,10 +152,16 @@ def test_a_better_place_that_is_come_upon_is_known(curved_fit: Fit) -> None:
     assert profiled(replace(good, local=blurred)).cheaper is None
 
 
-@pytest.mark.slow
-def test_bands_hold_the_truth_at_the_stated_rate(pair: Fit, curved_fit: Fit) -> None:
+# Of 60 and 20 bands of 90 %, 54 and 18 are expected to hold; of 18 and 6, 16 and 5.
+@pytest.mark.parametrize(
+    ("fits", "least", "least_in_valley"),
+    [(6, 13, 3), pytest.param(20, 48, 14, marks=(pytest.mark.long, pytest.mark.slow))],
+)
+def test_bands_hold_the_truth_at_the_stated_rate(
+    pair: Fit, curved_fit: Fit, fits: int, least: int, least_in_valley: int
+) -> None:
     held, in_valley = [], []
-    for seed in range(20):
+    for seed in range(fits):
         rng = np.random.default_rng(seed)
         profile = profiled(calibrate(curved_fit, measured(seed), run=run_curved, search=TRACES))
         ends = band(weighed_samples(profile, rng, 50).values)
@@ -168,9 +174,8 @@ def test_bands_hold_the_truth_at_the_stated_rate(pair: Fit, curved_fit: Fit) -> 
         profile = profiled(calibrate(pair, seen, run=valley, search=TRACES))
         low, high = band(weighed_samples(profile, rng, 50).values)[:, 0]
         in_valley.append(low <= 1e6 * send <= high)
-    # Of 60 and 20 bands of 90 %, 54 and 18 are expected to hold.
-    assert sum(held) >= 48, sum(held)
-    assert sum(in_valley) >= 14, sum(in_valley)
+    assert sum(held) >= least, sum(held)
+    assert sum(in_valley) >= least_in_valley, sum(in_valley)
 
 
 def band(values: Array) -> Array:

@@ -1,0 +1,25 @@
+"""Every claim of sur2005."""
+
+import pytest
+
+from hcasim.papers.claim import Claim
+from tests.published.claims import ALONE, check_claim, check_median, check_share, claims
+
+pytestmark = pytest.mark.slow
+
+PAPER = "sur2005"
+assert PAPER in ALONE
+
+
+@pytest.mark.parametrize(("paper", "claim", "scenario"), claims(PAPER))
+def test_the_replay_agrees_with_the_paper(paper: str, claim: Claim, scenario: str) -> None:
+    check_claim(paper, claim, scenario)
+
+
+def test_nine_of_ten_claims_pass_outright() -> None:
+    check_share(PAPER)
+
+
+def test_numbers_are_off_by_two_percent_in_the_median_at_most() -> None:
+    """The only predicted number is that of the host's memory, a documented deviation."""
+    check_median(PAPER, "fitted")
