@@ -183,6 +183,7 @@ def command(
     """
     from hcasim.calibrate.file.bands import with_bands
     from hcasim.runs.benchmark import run_benchmark
+    from hcasim.runs.effort import long_wait
 
     known, faults = read_known(calibration, uncertainty, given)
     base, samples = calibrated(known, uncertainty, given, faults)
@@ -214,6 +215,9 @@ def command(
         raise Faults(dict.fromkeys(faults))
     for text in lost_bands(form, output, plot) if drawn else ():
         note(text)
+    wait = long_wait([*prepared, *(point for one in drawn for point in one)], jobs)
+    if wait:
+        note(wait)
     if trace is not None:
         result = _run_traced(prepared[0], trace)
     else:

@@ -82,7 +82,7 @@ def note(text: str) -> None:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress | None]:
-    """Show a progress bar while standard error is a terminal.
+    """Show a progress bar, with the time to go, while standard error is a terminal.
 
     Parameters:
         label: what is being done.
@@ -94,10 +94,20 @@ def progress_bar(label: str) -> Iterator[Progress | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    times = (TimeElapsedColumn(), TextColumn("to go"), TimeRemainingColumn())
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), *times)
+    console = Console(stderr=True)
+    # A point may take minutes: speed is that of the last hour.
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=3600) as bar:
         task = bar.add_task(label, total=None)
 
         def show(done: int, total: int) -> None:

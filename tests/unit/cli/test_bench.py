@@ -408,3 +408,10 @@ def test_a_count_that_no_machine_counts_to_is_refused(hcasim_: Hcasim) -> None:
     assert hcasim_("bench", "write_lat", *words).faults == [
         "iters: found 9223372036854775808; allowed: 1 to 2147483647"
     ]
+
+
+@invented
+def test_a_size_that_takes_minutes_is_said_before(hcasim_: Hcasim) -> None:
+    found = hcasim_("bench", "window_bw", *LIU, "--size", "8,2G", "-j", "1")
+    assert found.messages == "takes about 21 min, most for size 2G\n"
+    assert hcasim_("bench", "window_bw", *LIU, "--size", "8").messages == ""

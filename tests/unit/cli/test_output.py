@@ -82,3 +82,18 @@ def test_data_for_programs_steers_no_terminal_and_keeps_its_meaning() -> None:
         assert steering not in to_json(text)
         assert steering not in to_csv([{"a": text}])
     assert to_csv([{"a": "b\nc"}]) == "a\nb\\nc\n"
+
+
+def test_a_bar_shows_the_time_to_go(root: Path) -> None:
+    words = (
+        "bench",
+        "write_lat",
+        "--testbed",
+        "liu2004",
+        "--size",
+        "64K,128K,256K,512K",
+        "-j",
+        "1",
+    )
+    shown = on_terminal(root, 100, *words)
+    assert re.search(r"Simulating .* [23]/4 0:00:\d\d to go 0:00:\d\d", shown)

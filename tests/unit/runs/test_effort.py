@@ -1,0 +1,55 @@
+"""Who has to wait for minutes is told before."""
+
+import time
+from typing import Any
+
+import pytest
+
+from hcasim.runs.benchmark import prepare
+from hcasim.runs.effort import guessed_seconds, long_wait
+
+
+def wait(workload: str, jobs: int | None = 1, testbed: str = "liu2004", **options: Any) -> str:
+    return long_wait(prepare(workload, testbed, **options), jobs)
+
+
+@pytest.mark.parametrize(
+    ("workload", "options"),
+    [
+        ("write_lat", {"size": "8..1M"}),
+        ("write_bw", {"size": "4M", "iters": 10**9}),
+        ("netpipe", {}),
+        ("reg_mr", {"size": "1G"}),
+        ("host_memory", {"qps": "1..4096"}),
+    ],
+)
+def test_nothing_is_said_of_what_is_soon_done(workload: str, options: dict[str, Any]) -> None:
+    assert wait(workload, **options) == ""
+
+
+def test_a_size_that_takes_minutes_is_named() -> None:
+    assert wait("window_bw", size="8,2G") == "takes about 21 min, most for size 2G"
+    assert wait("write_lat", size=8, exact=True, iters=10**6) == (
+        "takes about 2 min, most for size 8 and all 1000000 iterations"
+    )
+    assert wait("write_bibw", size="2G,1G", testbed="liu2004").startswith("takes about 63 min")
+    assert wait("all_to_all", size="16M", testbed="fat-tree-64", nodes=16).endswith("size 16M")
+
+
+def test_processes_share_the_work_but_not_a_point() -> None:
+    points = prepare("window_bw", "liu2004", size="512M", qps=[1, 2, 4, 8])
+    one = guessed_seconds(points[0])
+    assert long_wait(points, 1) == f"takes about {4 * one / 60:.0f} min, most for size 512M"
+    assert long_wait(points, 2) == f"takes about {2 * one / 60:.0f} min, most for size 512M"
+    assert long_wait(points, 64) == f"takes about {one / 60:.0f} min, most for size 512M"
+
+
+@pytest.mark.parametrize(
+    ("workload", "size"), [("window_bw", "2M"), ("write_lat", "1M"), ("read_bw", "1M")]
+)
+def test_the_guess_is_of_the_order_of_the_time(workload: str, size: str) -> None:
+    """Of its order only: computers differ."""
+    (point,) = prepare(workload, "liu2004", size=size)
+    began = time.process_time()
+    point.run()
+    assert 0.05 < guessed_seconds(point) / (time.process_time() - began) < 20
