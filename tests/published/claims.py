@@ -1,6 +1,5 @@
 """What the tests of claims share: each paper is replayed once, by the worker that judges it."""
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -21,10 +20,12 @@ def report(paper: str) -> Report:
     return reproduce([paper], jobs=1)
 
 
-def claims(*papers: str) -> Iterator[Any]:
-    for scenario in load_scenarios(papers):
-        for claim in scenario.claims:
-            yield pytest.param(scenario.paper, claim, scenario.id, id=f"{claim.id} {scenario.id}")
+def claims(*papers: str) -> list[Any]:
+    return [
+        pytest.param(scenario.paper, claim, scenario.id, id=f"{claim.id} {scenario.id}")
+        for scenario in load_scenarios(papers)
+        for claim in scenario.claims
+    ]
 
 
 def has_many_numbers(paper: str) -> bool:

@@ -13,6 +13,6 @@ def test_the_replay_agrees_with_the_paper(paper: str, claim: Claim, scenario: st
     check_claim(paper, claim, scenario)
 
 
-@pytest.mark.parametrize("paper", filter(has_many_numbers, OTHERS))
+@pytest.mark.parametrize("paper", [*filter(has_many_numbers, OTHERS)])
 def test_nine_of_ten_claims_pass_outright(paper: str) -> None:
     check_share(paper)
