@@ -28,12 +28,6 @@ def claims(*papers: str) -> list[Any]:
     ]
 
 
-def has_many_numbers(paper: str) -> bool:
-    """Shares and medians say something only of a paper with enough numbers."""
-    stated = [claim for scenario in load_scenarios([paper]) for claim in scenario.claims]
-    return sum(claim.kind not in ("ordering", "threshold") for claim in stated) >= 10
-
-
 def check_claim(paper: str, claim: Claim, scenario: str) -> None:
     verdict = next(v for v in report(paper).verdicts if v.id == claim.id)
     assert verdict.scenario == scenario
