@@ -56,7 +56,7 @@ def data_path(*parts: str) -> Path:
         The first that exists; if there is none, where it would be among the shipped data.
     """
     candidates = [root.joinpath(*parts) for root in roots()]
-    return next((path for path in candidates if path.exists()), candidates[-1])
+    return next((path for path in candidates if leads_to(path)), candidates[-1])
 
 
 def is_path(name: str) -> bool:

@@ -15,6 +15,7 @@ from hcasim.catalog import CatalogError, FittedValue, list_ids, nearest, one_of,
 from hcasim.catalog.fits import check_fit
 from hcasim.catalog.folders import is_known
 from hcasim.ground.errors import display
+from hcasim.ground.paths import leads_to
 from hcasim.ground.reading import MEASURED, read_file
 from hcasim.ground.units import UnitError
 
@@ -62,7 +63,11 @@ def _find_machine(file: Path, made: Mapping[str, Any]) -> None:
     for name, kind in (("testbed", "testbeds"), ("adapter", "adapters")):
         found = str(made.get(name, ""))
         beside = file.absolute().with_name(f"{found.replace('/', '')}.toml")
-        foreign = beside.is_file() and beside != file.absolute() and not is_known(found, kind)
+        foreign = (
+            leads_to(beside, Path.is_file)
+            and beside != file.absolute()
+            and not is_known(found, kind)
+        )
         names.append(str(beside) if foreign else found)
     with suppress(CatalogError):
         # From here on all their parts are known by their ids.

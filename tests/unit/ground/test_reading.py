@@ -116,3 +116,10 @@ def test_more_than_sixteen_levels_are_refused() -> None:
         tree = [tree]
     with pytest.raises(ValueError, match="more than 16 deep"):
         check_tree(tree)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+def test_no_description_has_a_name_that_no_file_can_have(name: str) -> None:
+    with pytest.raises(CatalogError, match="found no adapter"):
+        load(name, "adapters")
+    assert fault(lambda _: load(f"./{name}.toml", "adapters"), Path())

@@ -334,3 +334,8 @@ def test_whatever_show_prints_may_be_a_setting(
 )
 def test_another_bus_may_be_a_setting(in_empty_folder: Path, settings: dict[str, str]) -> None:
     with_settings("liu2004", "mt25208", settings)
+
+
+def test_a_testbed_whose_name_no_file_can_have_is_unknown(text: str) -> None:
+    found = faults(text.replace('testbed = "liu2004"', f'testbed = "{"x" * 300}"'))
+    assert any("made.testbed: " in fault for fault in found), found
