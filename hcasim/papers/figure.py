@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hcasim.ground.quantities import QUANTITIES
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from hcasim.papers.replay import Replay
 
 
+STAR = 13.0
+"""Width of the mark of a published number, in points."""
+DRAWN_AS = {("bandwidth_MBps", "throughput_Mbps"): 8e6 / 2**20}
+"""What else a quantity is drawn as: how much of that is one of it."""
+
+
 def draw(replay: Replay) -> Figure:
     """Draw a scenario in the axes of the published figure.
 
@@ -27,6 +34,8 @@ def draw(replay: Replay) -> Figure:
     Returns:
         A figure that belongs to no window system.
     """
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     scenario = replay.scenario
     figure = new_figure()
     axes = figure.add_subplot()
@@ -36,24 +45,36 @@ def draw(replay: Replay) -> Figure:
         _lines(axes, replay)
     axes.set_xlabel(plain(scenario.axes.x))
     axes.set_ylabel(plain(scenario.axes.y))
-    # The usual margin is a share of the span, which is nothing where all values are alike.
-    axes.set_ylim(bottom=0, top=max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
-    if scenario.axes.ymax is not None and axes.get_ylim()[1] < scenario.axes.ymax:
-        axes.set_ylim(top=scenario.axes.ymax)
+    if scenario.axes.yscale == "log":
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        _from_zero(axes, scenario.axes.ymax)
     axes.set_title(plain(f"{scenario.place}: {replay.title}"), fontsize=10)
     axes.legend(fontsize=8)
     return figure
 
 
+def _from_zero(axes: Axes, ymax: float | None) -> None:
+    # The usual margin is a share of the span, which is nothing where all values are alike.
+    axes.set_ylim(bottom=0, top=max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
+    if ymax is not None and axes.get_ylim()[1] < ymax:
+        axes.set_ylim(top=ymax)
+
+
 def _lines(axes: Axes, replay: Replay) -> None:
     field = replay.scenario.axes.field
     points: set[int] = set()
+    colours: dict[str, Any] = {}
     for number, (name, curve) in enumerate(replay.curves.items()):
         marker = MARKERS[number % len(MARKERS)]
         label = plain(curve.label)
         (line,) = axes.plot(curve.x, curve[field], marker=marker, markersize=4, label=label)
-        _mark_published(axes, replay, name, curve, line.get_color())
+        colours[name] = line.get_color()
         points.update(int(x) for x in curve.x)
+    _draw_marks(axes, replay, colours)
     mark_axis(axes, replay.scenario.options.axis, points)
 
 
@@ -75,42 +96,92 @@ def _bars(axes: Axes, replay: Replay) -> None:
     axes.set_xticks(range(len(groups)), [plain(group) for group in groups])
 
 
-def _mark_published(axes: Axes, replay: Replay, name: str, curve: Curve, color: Any) -> None:
-    """Put the published numbers about one series where they were read off."""
+@dataclass(frozen=True)
+class Mark:
+    """A published number at its place in a figure.
+
+    Parameters:
+        series: which it is about.
+        at: its x.
+        low, high: the ends of what was published; the same unless that is a range.
+        bound: "<" or ">" if it is only a limit from above or from below.
+    """
+
+    series: str
+    at: int
+    low: float
+    high: float
+    bound: str = ""
+
+    @property
+    def middle(self) -> float:
+        """Where it is drawn."""
+        return (self.low + self.high) / 2
+
+
+def published_marks(replay: Replay) -> list[Mark]:
+    """Return what the paper states of single points that are drawn, each once; of a what-if, which
+    is no replay, nothing."""
     if replay.overrides:
-        return
-    seen = set()
-    for claim in replay.scenario.claims:
-        for at in _places(claim, name, curve, replay.scenario.axes.field):
-            published = claim.published
-            if isinstance(published, str) or (at, published) in seen:
-                continue
-            seen.add((at, published))
-            factor = QUANTITIES[claim.quantity].factor(claim.unit)
-            ends = published if isinstance(published, tuple) else (published, published)
-            low, high = (end / factor for end in ends)
-            middle = (low + high) / 2
-            axes.errorbar(
-                [at],
-                [middle],
-                yerr=[[middle - low], [high - middle]],
-                marker="*",
-                markersize=13,
-                capsize=4,
-                linestyle="none",
-                color=color,
-                markeredgecolor="black",
-                label=f"{plain(curve.label)}, published" if len(seen) == 1 else "_published",
-                zorder=3,
-            )
+        return []
+    field = replay.scenario.axes.field
+    return list(
+        dict.fromkeys(
+            mark
+            for name, curve in replay.curves.items()
+            for claim in replay.scenario.claims
+            for mark in _marks(claim, name, curve, field)
+        )
+    )
 
 
-def _places(claim: Claim, name: str, curve: Curve, drawn: str) -> Iterator[int]:
+def _marks(claim: Claim, name: str, curve: Curve, drawn: str) -> Iterator[Mark]:
     """Where a claim reads one value of this series, if it does and that is what is drawn."""
-    if claim.kind != "value" or QUANTITIES[claim.quantity].field != drawn:
+    quantity = QUANTITIES[claim.quantity]
+    bound = claim.relation[0] if claim.kind == "threshold" and claim.relation != "=" else ""
+    stated = claim.published
+    # The end of a paper's axis is a limit, too, and is the end of ours.
+    if claim.kind not in ("value", "threshold") or bound == "<" or isinstance(stated, str):
         return
+    scale = DRAWN_AS.get((quantity.field, drawn), 1.0 if quantity.field == drawn else None)
+    if scale is None:
+        return
+    low, high = stated if isinstance(stated, tuple) else (stated, stated)
+    each = scale / quantity.factor(claim.unit)
     found = {int(row[curve.axis]): float(row[drawn]) for row in curve.rows}
     for measure in claim.measure:
-        if name in measure.series and measure.select != "all":
+        if name in measure.series and measure.against is None and measure.select != "all":
             for points, _ in select(measure, found):
-                yield QUANTITIES[claim.quantity].best(points, key=lambda x: found.get(x, 0.0))
+                at = quantity.best(points, key=lambda x: found.get(x, 0.0))
+                yield Mark(name, at, each * low, each * high, bound)
+
+
+def _draw_marks(axes: Axes, replay: Replay, colours: Mapping[str, Any]) -> None:
+    """Draw stars, side by side where they would hide each other."""
+    from matplotlib.transforms import ScaledTranslation
+
+    scale = axes.figure.dpi_scale_trans
+    marks = published_marks(replay)
+    labelled: set[str] = set()
+    near = 0.06 * max((mark.middle for mark in marks), default=0.0)
+    for mark in marks:
+        crowd = [m for m in marks if m.at == mark.at and abs(m.middle - mark.middle) < near]
+        shift = STAR * (crowd.index(mark) - (len(crowd) - 1) / 2)
+        label = f"{plain(replay.curves[mark.series].label)}, published"
+        axes.errorbar(
+            [mark.at],
+            [mark.middle],
+            # The arrow of a limit is as long as its error bar.
+            yerr=[0.04 * mark.middle if mark.bound else mark.high - mark.middle],
+            lolims=mark.bound == ">",
+            marker="*",
+            markersize=STAR,
+            capsize=4,
+            linestyle="none",
+            color=colours[mark.series],
+            markeredgecolor="black",
+            label=f"_{label}" if mark.series in labelled else label,
+            zorder=3,
+            transform=axes.transData + ScaledTranslation(shift / 72, 0, scale),
+        )
+        labelled.add(mark.series)

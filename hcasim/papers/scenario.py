@@ -156,6 +156,7 @@ class Axes(Entry):
         y: title of the y axis.
         field: what is plotted, by its name in a row of results.
         ymax: upper end of the y axis, if the paper shows it.
+        yscale: of the y axis; logarithmic where what is stated would not be seen otherwise.
     """
 
     kind: Literal["lines", "bars"] = "lines"
@@ -172,6 +173,7 @@ class Axes(Entry):
         "time_us",
     ]
     ymax: Annotated[float, Field(gt=0)] | None = None
+    yscale: Literal["linear", "log"] = "linear"
 
 
 class Scenario(Entry):

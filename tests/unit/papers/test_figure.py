@@ -1,8 +1,14 @@
 """Figures have the papers' axes, mark what was published, and are the same each time."""
 
+import itertools
+import math
+import re
+
 import pytest
 
-from hcasim.papers.figure import draw
+from hcasim.ground.quantities import title
+from hcasim.papers.figure import STAR, draw, published_marks
+from hcasim.papers.loader import list_scenarios, load_scenario
 from hcasim.papers.replay import replay
 from hcasim.runs.drawing import FORMATS, render
 
@@ -34,6 +40,46 @@ def test_published_values_are_marked_at_what_they_say() -> None:
         "PCI-Express, published": [4.0, 3.8],
         "PCI-X, published": [4.0, 4.8],
     }
+
+
+def test_stars_that_would_hide_each_other_stand_side_by_side() -> None:
+    figure = replay("sur2005/table1", jobs=1).plot()
+    figure.canvas.draw()
+    stars = [container.lines[0] for container in figure.axes[0].containers]
+    assert len(stars) == 10
+    drawn = [
+        tuple(star.get_transform().transform(star.get_xydata())[0] * 72 / figure.dpi)
+        for star in stars
+    ]
+    apart = [math.dist(one, two) for one, two in itertools.combinations(drawn, 2)]
+    assert min(apart) >= 0.99 * STAR
+    # Where nothing is near, a star stands where it belongs.
+    alone = replay("liu2004/fig03", series=["pcie"], jobs=1).plot()
+    (star,) = [container.lines[0] for container in alone.axes[0].containers]
+    place = alone.axes[0].transData.transform([(4, 3.8)])[0]
+    assert star.get_transform().transform(star.get_xydata())[0] == pytest.approx(place)
+
+
+def test_a_limit_from_below_is_marked_in_the_unit_of_the_axis() -> None:
+    found = replay("benjegerdes2004/fig01", series=["dell"], jobs=1)
+    (mark,) = published_marks(found)
+    assert (mark.series, mark.bound) == ("dell", ">")
+    assert mark.low == pytest.approx(6e9 / 2**20)
+    labels = [text.get_text() for text in found.plot().axes[0].get_legend().get_texts()]
+    assert labels == ["Dell 2650, 2.4 GHz", "Dell 2650, 2.4 GHz, published"]
+
+
+def test_ten_percent_of_a_scatter_can_be_seen() -> None:
+    axes = replay("sur2005/fig3b", jobs=1).plot().axes[0]
+    assert axes.get_yscale() == "log"
+
+
+@pytest.mark.parametrize("scenario", list_scenarios())
+def test_each_y_axis_has_a_name_and_the_unit_of_what_is_drawn(scenario: str) -> None:
+    axes = load_scenario(scenario).axes
+    name, unit = re.fullmatch(r"(.+) \((.+)\)", axes.y).groups()  # type: ignore[union-attr]
+    assert name
+    assert title(axes.field).endswith(f"({unit})")
 
 
 def test_a_what_if_is_not_put_beside_published_values() -> None:
