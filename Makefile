@@ -11,7 +11,7 @@ OUT       := out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test long lint bench fuzz schemas clean
+.PHONY: help reproduce test long lint bench fuzz docs schemas notebooks clean
 
 help:
 	@echo 'make reproduce  replay the papers; table here, figures and reproduce.json in $(OUT)/'
@@ -21,6 +21,8 @@ help:
 	@echo 'make bench      measure the speed of the simulator'
 	@echo 'make fuzz       damage files and options, and see whether anything but a refusal comes of it'
 	@echo 'make schemas    make the JSON Schemas in hcasim/schemas from the classes'
+	@echo 'make docs       make the reference of the Python interface, in $(OUT)/docs'
+	@echo 'make notebooks  run the notebooks and store them with what they show'
 	@echo 'make clean      remove everything that the above have made'
 
 reproduce: $(VENV)/.ready
@@ -45,6 +47,12 @@ bench: $(TEST_VENV)/.ready
 SECONDS ?= 300
 fuzz: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.fuzz $(SECONDS) $(SEED)
+
+docs: $(TEST_VENV)/.ready
+	$(TEST_VENV)/bin/python -m sphinx -q -W docs $(OUT)/docs
+
+notebooks: $(TEST_VENV)/.ready
+	$(TEST_VENV)/bin/python -m tests.notebooks.running
 
 schemas: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m hcasim.schemas

@@ -25,7 +25,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 # This replays whole papers.
 LONG = ("reproduce",)
 # These fetch or change what a test must leave alone; the tests in packaging/ install for real.
-NOT_RUN = ("git", "cd", "pip", ".venv/bin/pip", "pytest")
+NOT_RUN = ("git", "cd", "pip", "jupyter", ".venv/bin/pip", "pytest")
 
 
 @dataclass(frozen=True)
