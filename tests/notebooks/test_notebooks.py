@@ -1,18 +1,32 @@
-"""The notebooks run from top to bottom, and are kept without output."""
+"""The notebooks run from top to bottom, and are kept with what they show."""
 
+import base64
+import io
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import nbformat
+import matplotlib.image
+import numpy as np
 import pytest
-from nbclient import NotebookClient
 
-FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
-NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+from tests.notebooks.running import NOTEBOOKS, checks, read, run
 
 
-def read(path: Path) -> Any:
-    return nbformat.read(path, as_version=4)
+def shown(notebook: Any, kinds: tuple[str, ...]) -> list[Any]:
+    """What each cell shows, of some kinds of data."""
+    found = []
+    for number, cell in enumerate(notebook.cells):
+        for output in cell.get("outputs", []):
+            if "stream" in kinds and output.output_type == "stream":
+                found.append((number, output.text))
+            data = output.get("data", {})
+            found += [(number, data[kind]) for kind in kinds if kind in data]
+    return found
+
+
+def pixels(image: str) -> Any:
+    return matplotlib.image.imread(io.BytesIO(base64.b64decode(image)))
 
 
 def test_there_is_a_notebook_to_begin_with() -> None:
@@ -20,34 +34,33 @@ def test_there_is_a_notebook_to_begin_with() -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_kept_without_output(path: Path) -> None:
-    for cell in read(path).cells:
-        if cell.cell_type == "code":
-            assert cell.outputs == []
-            assert cell.execution_count is None
+def test_a_notebook_is_for_readers(path: Path) -> None:
+    """It is kept with what it shows, was run in order, and holds no checks, which are tests."""
+    cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == [*range(1, len(cells) + 1)]
+    assert not [cell.source for cell in cells if "assert" in cell.source]
+    assert shown(read(path), ("image/png",))
+    assert shown(read(path), ("text/html",))
+    errors = [one for cell in cells for one in cell.outputs if one.output_type == "error"]
+    assert errors == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_each_check_belongs_to_a_cell(path: Path) -> None:
+    assert {*checks(path)} <= {cell.id for cell in read(path).cells}
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_from_top_to_bottom(
-    path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The kernel is a process of its own and must find the package under test.
-    monkeypatch.setenv("PYTHONPATH", str(root))
-    monkeypatch.setenv("PYTHONWARNINGS", "error::DeprecationWarning:hcasim")
-    monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    # Figures are shown in the notebook, whatever the other tests draw on.
-    monkeypatch.delenv("MPLBACKEND", raising=False)
-    notebook = read(path)
-    client = NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(root)}}
-    )
-    client.execute()
-    kinds = {
-        kind
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        for kind in output.get("data", {})
-    }
-    assert {"text/html", "image/png"} <= kinds
+def test_a_notebook_shows_what_it_is_kept_with(path: Path) -> None:
+    kept, new = read(path), run(read(path), checks(path))
+    words = ("stream", "text/plain", "text/html")
+    assert shown(new, words) == shown(kept, words), "run: make notebooks"
+    figures = zip(shown(kept, ("image/png",)), shown(new, ("image/png",)), strict=True)
+    for (cell, one), (_, other) in figures:
+        # Another release of matplotlib may draw the same otherwise.
+        if kept.metadata["matplotlib"] == version("matplotlib"):
+            before, now = pixels(one), pixels(other)
+            assert before.shape == now.shape, (path.stem, cell)
+            assert np.mean(np.any(before != now, axis=-1)) < 1e-3, (path.stem, cell)
