@@ -73,7 +73,6 @@ def test_a_machine_in_files_is_fitted_and_takes_on_its_fit(
     [
         (("mt23108", *BASED), "NAME: found 'mt23108', which there is; allowed: any but mt23108, "),
         (("a/b", *BASED), "NAME: found 'a/b'; allowed: letters, digits, - and _"),
-        (("", *BASED), "NAME: found ''"),
         (("there", *BASED), "there.toml: exists; choose another name or folder"),
         (("mine", *BASED, "-o", "none"), "--output: found 'none', which is no folder"),
         (("mine",), "--based-on: missing; allowed: mt23108, mt25208, "),
