@@ -7,6 +7,7 @@ times of writes and sends are half a round trip as printed, those of reads and a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 from hcasim.ground.errors import one_of
@@ -42,9 +43,20 @@ _TROUBLE = re.compile(
 )
 
 
+_RULES = 4
+"""Lines of dashes that an end prints: before the title, the addresses and the head, and last."""
+
+_ONE_END = "allowed: what one end prints, such as `ib_write_lat > server.txt` beside it"
+
+
 @dataclass
 class _Table:
-    """What is being read."""
+    """What is being read.
+
+    Attributes:
+        ends: of the connection that print on this terminal, their lines mixed.
+        heads, rules: lines of the kind since the first title.
+    """
 
     run: Run
     columns: list[str] = field(default_factory=list)
@@ -53,7 +65,10 @@ class _Table:
     rows: int = 0
     closed: bool = False
     broken: bool = False
-    seen: set[tuple[int, int]] = field(default_factory=set)
+    ends: int = 1
+    heads: int = 0
+    rules: int = 0
+    seen: Counter[tuple[int, int]] = field(default_factory=Counter)
     listings: list[Listing] = field(default_factory=list)
 
 
@@ -94,7 +109,9 @@ class _Reader:
         """Read one line."""
         if _TROUBLE.search(line) and not self.trouble:
             self.trouble = line.strip()
-        if match := TITLE.fullmatch(line):
+        if (match := TITLE.fullmatch(line)) and self._is_other_end(match[1]):
+            self.found.note(f"line {number}: the other end prints here, too")
+        elif match:
             self._close()
             self.table = _Table(Run(number), broken=True)
             self.table.run.set_title(match[1].replace(" ", "_"))
@@ -130,11 +147,30 @@ class _Reader:
         else:
             self._take_row(self.table, number, line)
 
+    def _is_other_end(self, title: str) -> bool:
+        """Whether a title is that of the server beside the client, both on one terminal."""
+        table = self.table
+        if table is None or table.columns or table.broken or self.trouble:
+            return False
+        if table.run.title != title.replace("_", " ") or table.ends == 2:
+            return False
+        table.ends = 2
+        return True
+
     def _take_settings(self, line: str) -> None:
         if match := _COMMAND.search(line):
             self.command = match[1].strip()
-        if self.table is not None:
-            self.table.run.take_settings(line)
+        table = self.table
+        if table is None:
+            return
+        before = dict(table.run.settings)
+        table.run.take_settings(line)
+        table.rules += bool(_RULE.fullmatch(line))
+        for name, value in before.items() if table.ends > 1 else ():
+            if table.run.settings[name] != value:
+                table.broken = True
+                both = f"{shown(value)} and {shown(table.run.settings[name])}"
+                raise Unreadable(f"{name}: found {both} of two ends on one terminal; {_ONE_END}")
 
     def _begin(self, number: int, line: str) -> None:
         try:
@@ -153,6 +189,9 @@ class _Reader:
                 raise Unreadable("found another head than above in the same table")
             table.listings[-1].open = False
             return
+        if table is not None and table.columns == columns and table.heads < table.ends:
+            table.heads += 1
+            return
         if table is None or table.columns:
             self._close()
             if not self.hints.workload:
@@ -163,7 +202,7 @@ class _Reader:
         if self.hints.unit and unit and self.hints.unit != unit:
             raise Unreadable(f"found {unit}; --unit says {self.hints.unit}")
         table.columns, table.unit, table.line = columns, unit, number
-        table.rows, table.closed = 0, False
+        table.rows, table.closed, table.heads = 0, False, 1
         if table.run.workload and table.run.is_latency != bool(times_of(columns)):
             raise Unreadable(
                 f"found the columns of another test than {table.run.title or table.run.workload}"
@@ -179,7 +218,9 @@ class _Reader:
     def _rule(self, table: _Table) -> None:
         if table.listings and table.listings[-1].open:
             table.listings[-1].open = False
-        elif not table.closed:
+            return
+        table.rules += 1
+        if not table.closed and (table.ends == 1 or table.rules >= _RULES * table.ends - 1):
             table.closed = True
             if table.rows:
                 # What went wrong in a run with results is not why the next one has none.
@@ -224,9 +265,9 @@ class _Reader:
                 self.found.note(f"line {number}: {name} is {word}, which says nothing; passed over")
             elif not name.startswith("#"):
                 cells[name] = figure(word, name)
-        if (size, lane) in table.seen:
+        if table.seen[size, lane] == table.ends:
             raise Unreadable(f"found {size} bytes a second time in the same table")
-        table.seen.add((size, lane))
+        table.seen[size, lane] += 1
         table.rows += 1
         self.found.add_adapter(number, table.run.device(self.hints), table.run.port(), self.command)
         options = table.run.point_options(size, iters)
@@ -274,6 +315,10 @@ class _Reader:
             self.found.cut = True
         elif self.found.faults and self.found.faults[-1].endswith(CUT):
             pass
+        elif table.ends > 1:
+            self.found.fault(
+                where, f"found two ends on one terminal, of which one is cut; {_ONE_END}"
+            )
         elif not table.columns:
             self.found.fault(where, f"found no table behind the title: {CUT}")
         else:
