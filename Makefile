@@ -49,7 +49,7 @@ fuzz: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.fuzz $(SECONDS) $(SEED)
 
 docs: $(TEST_VENV)/.ready
-	$(TEST_VENV)/bin/python -m sphinx -q -W docs $(OUT)/docs
+	$(TEST_VENV)/bin/python -m sphinx -q -W tests/docs/reference $(OUT)/docs
 
 notebooks: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.notebooks.running

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim
+from hcasim.papers.scenario import Scenario
 from hcasim.papers.select import select
 from hcasim.runs.curve import Curve
 from hcasim.runs.drawing import MARKERS, mark_axis, new_figure, plain
@@ -16,33 +17,34 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hcasim.papers.replay import Replay
-
-
 STAR = 13.0
 """Width of the mark of a published number, in points."""
 DRAWN_AS = {("bandwidth_MBps", "throughput_Mbps"): 8e6 / 2**20}
 """What else a quantity is drawn as: how much of that is one of it."""
 
 
-def draw(replay: Replay) -> Figure:
+def draw(
+    scenario: Scenario, curves: Mapping[str, Curve], title: str, marks: Sequence[Mark] = ()
+) -> Figure:
     """Draw a scenario in the axes of the published figure.
 
     Parameters:
-        replay: its simulated curves.
+        scenario: what was replayed.
+        curves: as simulated, by the name of the series.
+        title: what is shown.
+        marks: published numbers that are shown beside them.
 
     Returns:
         A figure that belongs to no window system.
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    scenario = replay.scenario
     figure = new_figure()
     axes = figure.add_subplot()
     if scenario.axes.kind == "bars":
-        _bars(axes, replay)
+        _bars(axes, scenario, curves)
     else:
-        _lines(axes, replay)
+        _lines(axes, scenario, curves, marks)
     axes.set_xlabel(plain(scenario.axes.x))
     axes.set_ylabel(plain(scenario.axes.y))
     if scenario.axes.yscale == "log":
@@ -52,7 +54,7 @@ def draw(replay: Replay) -> Figure:
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
         _from_zero(axes, scenario.axes.ymax)
-    axes.set_title(plain(f"{scenario.place}: {replay.title}"), fontsize=10)
+    axes.set_title(plain(f"{scenario.place}: {title}"), fontsize=10)
     axes.legend(fontsize=8)
     return figure
 
@@ -64,27 +66,29 @@ def _from_zero(axes: Axes, ymax: float | None) -> None:
         axes.set_ylim(top=ymax)
 
 
-def _lines(axes: Axes, replay: Replay) -> None:
-    field = replay.scenario.axes.field
+def _lines(
+    axes: Axes, scenario: Scenario, curves: Mapping[str, Curve], marks: Sequence[Mark]
+) -> None:
+    field = scenario.axes.field
     points: set[int] = set()
     colours: dict[str, Any] = {}
-    for number, (name, curve) in enumerate(replay.curves.items()):
+    for number, (name, curve) in enumerate(curves.items()):
         marker = MARKERS[number % len(MARKERS)]
         label = plain(curve.label)
         (line,) = axes.plot(curve.x, curve[field], marker=marker, markersize=4, label=label)
         colours[name] = line.get_color()
         points.update(int(x) for x in curve.x)
-    _draw_marks(axes, replay, colours)
-    mark_axis(axes, replay.scenario.options.axis, points)
+    _draw_marks(axes, curves, marks, colours)
+    mark_axis(axes, scenario.options.axis, points)
 
 
-def _bars(axes: Axes, replay: Replay) -> None:
-    field = replay.scenario.axes.field
-    groups = list(dict.fromkeys(curve.group for curve in replay.curves.values()))
-    labels = list(dict.fromkeys(curve.label for curve in replay.curves.values()))
+def _bars(axes: Axes, scenario: Scenario, curves: Mapping[str, Curve]) -> None:
+    field = scenario.axes.field
+    groups = list(dict.fromkeys(curve.group for curve in curves.values()))
+    labels = list(dict.fromkeys(curve.label for curve in curves.values()))
     width = 0.8 / len(labels)
     for number, label in enumerate(labels):
-        bars = [curve for curve in replay.curves.values() if curve.label == label]
+        bars = [curve for curve in curves.values() if curve.label == label]
         middle = (number - (len(labels) - 1) / 2) * width
         drawn = axes.bar(
             [groups.index(curve.group) + middle for curve in bars],
@@ -119,17 +123,14 @@ class Mark:
         return (self.low + self.high) / 2
 
 
-def published_marks(replay: Replay) -> list[Mark]:
-    """Return what the paper states of single points that are drawn, each once; of a what-if, which
-    is no replay, nothing."""
-    if replay.overrides:
-        return []
-    field = replay.scenario.axes.field
+def published_marks(scenario: Scenario, curves: Mapping[str, Curve]) -> list[Mark]:
+    """Return what the paper states of single points that are drawn, each once."""
+    field = scenario.axes.field
     return list(
         dict.fromkeys(
             mark
-            for name, curve in replay.curves.items()
-            for claim in replay.scenario.claims
+            for name, curve in curves.items()
+            for claim in scenario.claims
             for mark in _marks(claim, name, curve, field)
         )
     )
@@ -156,18 +157,19 @@ def _marks(claim: Claim, name: str, curve: Curve, drawn: str) -> Iterator[Mark]:
                 yield Mark(name, at, each * low, each * high, bound)
 
 
-def _draw_marks(axes: Axes, replay: Replay, colours: Mapping[str, Any]) -> None:
+def _draw_marks(
+    axes: Axes, curves: Mapping[str, Curve], marks: Sequence[Mark], colours: Mapping[str, Any]
+) -> None:
     """Draw stars, side by side where they would hide each other."""
     from matplotlib.transforms import ScaledTranslation
 
     scale = axes.figure.dpi_scale_trans
-    marks = published_marks(replay)
     labelled: set[str] = set()
     near = 0.06 * max((mark.middle for mark in marks), default=0.0)
     for mark in marks:
         crowd = [m for m in marks if m.at == mark.at and abs(m.middle - mark.middle) < near]
         shift = STAR * (crowd.index(mark) - (len(crowd) - 1) / 2)
-        label = f"{plain(replay.curves[mark.series].label)}, published"
+        label = f"{plain(curves[mark.series].label)}, published"
         axes.errorbar(
             [mark.at],
             [mark.middle],

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from hcasim.papers.figure import Mark
     from hcasim.workloads import Result
 
 
@@ -74,7 +75,13 @@ class Replay:
         """Draw the figure in the paper's axes, with the published values marked."""
         from hcasim.papers.figure import draw
 
-        return draw(self)
+        return draw(self.scenario, self.curves, self.title, self.marks())
+
+    def marks(self) -> list[Mark]:
+        """Return the published numbers that a figure shows: none beside a what-if."""
+        from hcasim.papers.figure import published_marks
+
+        return [] if self.overrides else published_marks(self.scenario, self.curves)
 
     @property
     def title(self) -> str:

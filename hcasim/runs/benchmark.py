@@ -118,9 +118,10 @@ class Benchmark:
 
     def plot(self) -> Figure:
         """Draw what was measured over what varies."""
-        from hcasim.runs.drawing import draw_benchmark
+        from hcasim.runs.drawing import draw_lines
 
-        return draw_benchmark(self)
+        heading = f"{self.workload} on {self.machine.id}, {self.machine.adapter.id}"
+        return draw_lines(heading, self.fields, self.lines(), AXES[self.curve.axis])
 
     def lines(self) -> dict[str, list[Mapping[str, Any]]]:
         """The rows by what else varies than the x axis, in words."""

@@ -19,7 +19,16 @@ def pages(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, st
     """The reference as `make docs` makes it: its pages by their files."""
     out = tmp_path_factory.mktemp("html")
     done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", root / "docs", out],
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-q",
+            "-W",
+            "--keep-going",
+            root / "tests/docs/reference",
+            out,
+        ],
         cwd=root,
         capture_output=True,
         text=True,

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hcasim.ground.quantities import title
-from hcasim.papers.figure import STAR, draw, published_marks
+from hcasim.papers.figure import STAR
 from hcasim.papers.loader import list_scenarios, load_scenario
 from hcasim.papers.replay import replay
 from hcasim.runs.drawing import FORMATS, render
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("simulated")
 @pytest.mark.parametrize("figure", ["fig03", "fig05", "fig11"])
 def test_the_same_figure_is_the_same_file(figure: str, form: str) -> None:
     found = replay(f"liu2004/{figure}", jobs=1)
-    assert render(draw(found), form) == render(draw(found), form)
+    assert render(found.plot(), form) == render(found.plot(), form)
 
 
 def test_the_size_axis_is_logarithmic_with_the_paper_s_labels() -> None:
@@ -62,7 +62,7 @@ def test_stars_that_would_hide_each_other_stand_side_by_side() -> None:
 
 def test_a_limit_from_below_is_marked_in_the_unit_of_the_axis() -> None:
     found = replay("benjegerdes2004/fig01", series=["dell"], jobs=1)
-    (mark,) = published_marks(found)
+    (mark,) = found.marks()
     assert (mark.series, mark.bound) == ("dell", ">")
     assert mark.low == pytest.approx(6e9 / 2**20)
     labels = [text.get_text() for text in found.plot().axes[0].get_legend().get_texts()]
