@@ -23,6 +23,7 @@ from hcasim.verbs import (
     WROpcode,
 )
 from hcasim.workloads import WORKLOADS, Options, Result, run_point
+from hcasim.workloads.registry import Listen
 
 Program = Generator[Event, Any, Any]
 
@@ -151,11 +152,11 @@ def machine(
     return _resolve(adapter, mtu, switch, firmware_mode, changes)
 
 
-def run(name: str, on: Machine, **options: Any) -> Result:
+def run(name: str, on: Machine, listen: Listen | None = None, **options: Any) -> Result:
     """Run one point of a workload; its verb may follow its name."""
     workload, _, verb = name.partition(" ")
     usual = {"verb": verb or WORKLOADS[workload].defaults.verb}
-    return run_point(workload, on, Options(**usual | options))
+    return run_point(workload, on, Options(**usual | options), listen)
 
 
 def refitted(base: Machine, mtu: int | None = None, **parts: Any) -> Machine:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
+from hcasim.engine import Simulator
 from hcasim.workloads import Options, run_point
 from tests.rig import machine, run
 from tests.twin import link_byte, pcie_byte
@@ -112,7 +113,11 @@ def test_the_same_benchmark_gives_the_same_events_and_numbers(
 
     def logged() -> tuple[Any, ...]:
         events: list[tuple[Any, ...]] = []
-        point = run(name, on(setup), lambda *event: events.append(event), **options)
+
+        def listen(sim: Simulator) -> None:
+            sim.listeners.append(lambda *event: events.append(event))
+
+        point = run(name, on(setup), listen, **options)
         return events, point.row, point.counters
 
     first = logged()
