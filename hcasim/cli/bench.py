@@ -181,7 +181,6 @@ def command(
     as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops when it repeats itself;
     counters count what was run, which is all of it with --exact.
     """
-    from hcasim.calibrate.file.bands import with_bands
     from hcasim.runs.benchmark import run_benchmark
     from hcasim.runs.effort import long_wait
 
@@ -224,6 +223,8 @@ def command(
         with progress_bar("Simulating") as progress:
             result = run_benchmark(prepared, jobs=jobs, progress=progress)
     if drawn:
+        from hcasim.calibrate.file.bands import with_bands
+
         with progress_bar("Sampling") as progress:
             result = with_bands(result, drawn, jobs=jobs, progress=progress)
     result = result if timing else without_timing(result)

@@ -17,12 +17,12 @@ def read_known(
     file: Path | None, uncertainty: str | None, given: dict[str, Any]
 ) -> tuple[Calibration | None, list[str]]:
     """Return the calibration that a file holds, and every fault of it."""
-    from hcasim.calibrate.file.reading import read_calibration
-    from hcasim.catalog import CatalogError, resolve
-
     if file is None:
         missing = "--uncertainty: found without --calibration, which says what is uncertain"
         return None, [] if uncertainty is None else [missing]
+    from hcasim.calibrate.file.reading import read_calibration
+    from hcasim.catalog import CatalogError, resolve
+
     with suppress(CatalogError):
         # Files that are given by their paths are known by their ids from here on.
         resolve(given["testbed"], adapter=given["adapter"])
@@ -39,12 +39,12 @@ def calibrated(
     faults: list[str],
 ) -> tuple[dict[str, str], list[dict[str, str]]]:
     """Return the settings that a calibration makes, and those of each sample."""
+    if calibration is None:
+        return {}, []
     from hcasim.calibrate.entries import identifier
     from hcasim.calibrate.file.bands import USUAL, chosen_samples
     from hcasim.catalog import CatalogError, resolve
 
-    if calibration is None:
-        return {}, []
     try:
         machine = resolve(given["testbed"], adapter=given["adapter"])
     except CatalogError:
@@ -75,6 +75,8 @@ def blamed(
     faults: Iterable[str], calibration: Calibration | None, given: dict[str, Any]
 ) -> list[str]:
     """Return faults of a machine; those of what the calibration has set name its file."""
+    if calibration is None:
+        return [*faults]
     from hcasim.calibrate.file.machine import settings_of
     from hcasim.ground.errors import display
 
@@ -83,7 +85,7 @@ def blamed(
     for fault in faults:
         paths, rest = settings_of(fault)
         own = [path for path in paths if path not in by_hand]
-        if calibration is None or not own:
+        if not own:
             found.append(fault)
             continue
         where = f"{display(calibration.file)}: {', '.join(own)}"

@@ -21,6 +21,8 @@ _UNBANDED = {TRACE: "a trace", NP_OUT: "NetPIPE's np.out"}
 
 def saving_output(file: Path | None, workload: str) -> Output:
     """Return what --output names; its ending says a form that can hold the results."""
+    if file is None:
+        return Output("--output", None)
     from hcasim.runs.simulated_trace import has_trace
     from hcasim.workloads import WORKLOADS
 

@@ -15,7 +15,6 @@ from hcasim.ground.plain import brief
 from hcasim.ground.quantities import band_fields
 from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, measured_with, side_by_side
-from hcasim.runs.document import BenchmarkDocument
 from hcasim.runs.ladder import add_ladder
 from hcasim.runs.options import (
     each_point,
@@ -93,6 +92,8 @@ class Benchmark:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `bench`."""
+        from hcasim.runs.document import BenchmarkDocument
+
         breakdown: Mapping[str, Any] = {}
         if len(self.breakdowns) == 1:
             (breakdown,) = self.breakdowns
