@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import islice
+from os import PathLike, fspath
 from typing import Any
 
 from pydantic import ValidationError
@@ -36,9 +37,9 @@ from hcasim.ground.units import UnitError, parse_size
 
 
 def resolve(
-    testbed_id: str,
+    testbed_id: str | PathLike[str],
     *,
-    adapter: str | None = None,
+    adapter: str | PathLike[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
     mtu: int | str | None = None,
     switch: bool = True,
@@ -62,9 +63,10 @@ def resolve(
         CatalogError: with every fault of the request and of the files it uses.
     """
     settings = as_texts(overrides)
+    adapter = None if adapter is None else fspath(adapter)
     faults: list[str] = []
     try:
-        bed = load(testbed_id, "testbeds")
+        bed = load(fspath(testbed_id), "testbeds")
     except CatalogError as error:
         faults += error.faults
         if adapter is not None:

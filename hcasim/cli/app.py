@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -178,10 +179,21 @@ def _unexpected(error: Exception, debug: bool) -> int:
         abandon(sys.stdout)
         note(f"Error: standard output: cannot be written: {error.strerror}")
         return NOT_WRITTEN
+    if isinstance(error, FileNotFoundError) and not _has_folder():
+        note("Error: the current folder has been removed; allowed: one that is there")
+        return BAD_INPUT
     what = f"{type(error).__name__}: {error}".removesuffix(": ")
     how = "the command, its files and what it prints with --debug"
     note(f"Error: hcasim has failed: {what}; please report it to its developers: {how}")
     return UNEXPECTED
+
+
+def _has_folder() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _is_of_memory(error: BaseException | None) -> bool:

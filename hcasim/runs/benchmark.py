@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -143,9 +144,9 @@ class Benchmark:
 
 def prepare(
     workload: str,
-    testbed: str | Machine,
+    testbed: str | PathLike[str] | Machine,
     *,
-    adapter: str | None = None,
+    adapter: str | PathLike[str] | None = None,
     firmware_mode: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     mtu: int | str | None = None,
@@ -189,7 +190,7 @@ def prepare(
     return [Point(found.name, machine, one) for one in each_point(found, given)]
 
 
-def _machine(testbed: str | Machine, chosen: Mapping[str, Any]) -> Machine:
+def _machine(testbed: str | PathLike[str] | Machine, chosen: Mapping[str, Any]) -> Machine:
     if not isinstance(testbed, Machine):
         return resolve(testbed, **chosen)
     beside = [name for name, value in chosen.items() if value not in (None, True, {})]
@@ -201,9 +202,9 @@ def _machine(testbed: str | Machine, chosen: Mapping[str, Any]) -> Machine:
 
 def bench(
     workload: str,
-    testbed: str | Machine,
+    testbed: str | PathLike[str] | Machine,
     *,
-    adapter: str | None = None,
+    adapter: str | PathLike[str] | None = None,
     firmware_mode: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     mtu: int | str | None = None,

@@ -78,3 +78,13 @@ def test_the_package_imports_nothing_until_it_is_asked(root: Path) -> None:
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == ""
+
+
+def test_files_may_be_named_by_their_path_objects(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('id = "mine"\ntitle = "Mine"\nbased_on = "mt25208"\n')
+    assert hc.machine("liu2004", adapter=file).adapter.id == "mine"
+    found = hc.bench(
+        "write_lat", data_path("models") / "testbeds/liu2004.toml", adapter=file, size=8
+    )
+    assert found.machine.id == "liu2004"

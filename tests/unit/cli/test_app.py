@@ -363,3 +363,17 @@ def test_an_id_that_no_file_can_have_is_refused(
     hcasim_: Hcasim, words: tuple[str, ...], name: str
 ) -> None:
     assert hcasim_(*words, name).faults
+
+
+def test_a_current_folder_that_was_removed_is_said(root: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    words = f"{sys.executable} -m hcasim bench write_lat --testbed liu2004 -o x.json"
+    done = subprocess.run(
+        ["sh", "-c", f"cd {gone} && rmdir {gone} && exec {words}"],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "Error: the current folder has been removed" in done.stderr
