@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from hcasim.cli.command import (
     read_settings,
     settings_option,
     timing_option,
-    without_timing,
 )
 from hcasim.cli.figures import plot_output, write_figure
 from hcasim.cli.formats import FORMATS, format_faults, print_benchmark
@@ -227,7 +227,7 @@ def command(
 
         with progress_bar("Sampling") as progress:
             result = with_bands(result, drawn, jobs=jobs, progress=progress)
-    result = result if timing else without_timing(result)
+    result = result if timing else replace(result, wall_seconds=None)
     try:
         if output is not None:
             save(result, output)

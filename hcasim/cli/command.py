@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from hcasim.cli.naming import Setting
 from hcasim.cli.output import print_line
 from hcasim.cli.surroundings import warnings_as_notes
-
-T = TypeVar("T")
 
 
 class Faults(click.ClickException):
@@ -114,11 +111,6 @@ calibration_option = click.option(
     metavar="FILE",
     help="Take the values that calibrate has written to this file.",
 )
-
-
-def without_timing(result: T) -> T:
-    """Return a result that does not tell how long it took, as `timing_option` asks."""
-    return replace(result, wall_seconds=None)  # type: ignore[type-var]
 
 
 def read_settings(settings: Iterable[str], faults: list[str]) -> dict[str, str]:

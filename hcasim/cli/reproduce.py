@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from hcasim.cli.command import (
     jobs_option,
     no_cache_option,
     timing_option,
-    without_timing,
 )
 from hcasim.cli.figures import stem, write_figure
 from hcasim.cli.naming import SCENARIO
@@ -60,7 +60,7 @@ def command(
         make_folder(output)
     with progress_bar("Simulating") as progress:
         report = reproduce(names, jobs=jobs, progress=progress, cache=not no_cache)
-    report = report if timing else without_timing(report)
+    report = report if timing else replace(report, wall_seconds=None)
     if as_json:
         print_json(report.to_dict())
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from hcasim.cli.command import (
     read_settings,
     settings_option,
     timing_option,
-    without_timing,
 )
 from hcasim.cli.figures import plot_output, stem, write_figure
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
@@ -93,7 +93,7 @@ def command(
             loaded, overrides=overrides, jobs=jobs, progress=progress, cache=not no_cache
         )
     if not timing:
-        replays = [without_timing(one) for one in replays]
+        replays = [replace(one, wall_seconds=None) for one in replays]
     if as_json:
         print_json([one.to_dict() for one in replays])
     elif as_csv:

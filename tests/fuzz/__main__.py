@@ -26,6 +26,7 @@ def main(seconds: float = 60, first: int | None = None) -> int:
                 try:
                     read += attempt(target, seed, Path(folder))
                     assert time.process_time() - begun < SLOW, "it took long"
+                # Whatever comes is what is looked for.
                 except Exception:  # noqa: BLE001
                     crashed += 1
                     print(f"{name}: crash with seed {seed}")

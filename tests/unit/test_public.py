@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def test_help_tells_of_each_name() -> None:
     assert "machine = resolve(" in shown
 
 
-def results() -> Iterator[object]:
+def results() -> Iterator[Any]:
     bench = hc.bench("write_lat", "liu2004", size=[8, 64], overrides={"adapter.bus.lanes": 4})
     run = hc.run("liu2004/fig03", x=[8])
     yield from (bench, bench.machine, bench.machine.adapter, bench.curve)
@@ -50,7 +51,7 @@ def test_a_result_is_one_short_line_and_a_table_in_a_notebook() -> None:
         assert repr(one) == str(one)
         assert len(repr(one)) < 100, repr(one)
         if type(one).__name__ not in ("Adapter", "Scenario", "Claim", "Verdict"):
-            assert "<table>" in one._repr_html_()  # type: ignore[attr-defined]
+            assert "<table>" in one._repr_html_()
     assert repr(next(results())) == (
         "Benchmark('write_lat', testbed='liu2004', adapter='mt25208', points=2)"
     )

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -16,11 +17,11 @@ STATEMENT = "latency of small messages with the completion queue polled by the r
 def draw(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Draw:
     """Print a table on a terminal of a width and give its lines, without colours."""
 
-    def lines(width: int, *arguments: object, **more: object) -> list[str]:
+    def lines(width: int, *arguments: Any, **more: Any) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(width))
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-        print_table(*arguments, **more)  # type: ignore[arg-type]
+        print_table(*arguments, **more)
         text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
         return [line.rstrip() for line in text.splitlines()]
 
