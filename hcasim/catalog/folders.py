@@ -59,9 +59,10 @@ def data_path(*parts: str) -> Path:
     return next((path for path in candidates if leads_to(path)), candidates[-1])
 
 
-def is_path(name: str) -> bool:
-    """Whether a name is the path of a file instead of an id."""
-    return name.endswith(".toml") or os.sep in name
+def is_path(name: str, kind: str = "") -> bool:
+    """Whether a name is the path of a file instead of an id; ids of scenarios have a slash, too."""
+    starts = name.startswith((*(f"{start}{os.sep}" for start in ("", ".", "..")), "~"))
+    return name.endswith(".toml") or starts or (os.sep in name and kind != "scenarios")
 
 
 def find_file(name: str, kind: str, beside: Path | None = None) -> Path:
@@ -75,7 +76,7 @@ def find_file(name: str, kind: str, beside: Path | None = None) -> Path:
     Raises:
         CatalogError: an unknown kind or id, or no such file; the message lists the known ids.
     """
-    if is_path(name) and (kind != "scenarios" or name.endswith(".toml")):
+    if is_path(name, kind):
         written = Path(name)
         with suppress(RuntimeError):
             # Of nobody on this machine.

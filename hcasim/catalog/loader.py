@@ -49,6 +49,9 @@ class Loaded:
     parameters: tuple[Parameter[Value], ...]
 
 
+_OF_SCENARIOS = {"workload", "series", "axes", "claims"}
+"""Keys that no model has."""
+
 _LOADED: ContextVar[dict[tuple[str, Path], Loaded] | None] = ContextVar("loaded", default=None)
 
 
@@ -145,7 +148,11 @@ def _find_base(base: object, kind: str, file: Path, above: tuple[Path, ...]) -> 
 
 
 def find_kind(name: str) -> str:
-    """Return the kind of a model by its id or file; raise CatalogError if there is none."""
+    """Return the kind of a model by its id, or of a model or scenario by its file.
+
+    Raises:
+        CatalogError: there is none.
+    """
     for kind in MODELS:
         if name in list_ids(kind):
             return kind
@@ -160,6 +167,8 @@ def find_kind(name: str) -> str:
 def _kind_of(file: Path, above: tuple[Path, ...] = ()) -> str:
     """Tell the kind of a file by what it is based on, by its keys, or by its folder."""
     table, folder = read_toml(file), file.parent.name
+    if table.keys() & _OF_SCENARIOS:
+        return "scenarios"
     kinds = sorted(MODELS, key=lambda one: one != folder)
     base = table.get("based_on")
     for kind in kinds:

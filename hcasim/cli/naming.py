@@ -126,7 +126,7 @@ def _shown() -> list[str]:
 
 TESTBED = Named(_ids("testbeds"), path=True)
 ADAPTER = Named(_ids("adapters"), path=True)
-SCENARIO = Named(_scenarios)
+SCENARIO = Named(_scenarios, path=True)
 SHOWN = Named(_shown, path=True)
 FITTED = Named(_ids("calibrations"), path=True)
 BASE = Named(_models, path=True)

@@ -47,10 +47,14 @@ def command(
     ID may be a file: ./my.toml. The paths are those that bench --set takes. Of a workload, its
     options and their defaults are shown.
     """
+    from hcasim.catalog import find_kind
+    from hcasim.catalog.folders import is_path
     from hcasim.runs.options import find_workload
 
     workload = find_workload(identifier)
-    is_scenario = "/" in identifier and not identifier.endswith(".toml")
+    is_scenario = "/" in identifier
+    if is_path(identifier, "scenarios"):
+        is_scenario = find_kind(identifier) == "scenarios"
     if is_scenario or workload is not None:
         what = "scenarios" if is_scenario else "workloads"
         given = {"adapter": adapter, "calibration": calibration, "grep": word}
@@ -197,7 +201,7 @@ def _show_scenario(identifier: str, as_json: bool) -> None:
     from hcasim.workloads.options import AXES
 
     scenario = load_scenario(identifier)
-    found = standings(plan_papers())
+    found = standings(plan_papers([scenario]))
     if as_json:
         shown = scenario.model_dump(mode="json", exclude_none=True)
         for claim in shown["claims"]:

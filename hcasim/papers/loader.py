@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
-from hcasim.catalog import CatalogError, data_path, find_file, list_ids, nearest, one_of, read_toml
-from hcasim.catalog.folders import shipped
+from hcasim.catalog import (
+    CatalogError,
+    data_path,
+    find_file,
+    find_kind,
+    list_ids,
+    nearest,
+    one_of,
+    read_toml,
+)
+from hcasim.catalog.folders import a_model, is_path, shipped
 from hcasim.ground.errors import display
 from hcasim.ground.faults import told
 from hcasim.ground.paths import leads_to
@@ -23,6 +33,7 @@ CONTEXT = "context"
 """Name of a paper's file of statements that no figure replays."""
 
 M = TypeVar("M", bound=BaseModel)
+_ID = re.compile("[^:/]+(/[^:/]+)+")
 
 
 class ContextFile(Entry):
@@ -47,29 +58,42 @@ def list_papers() -> list[str]:
 
 
 def scenario_path(identifier: str) -> Path:
-    """Return the file of a scenario."""
+    """Return the file of a scenario by its id."""
     return data_path("scenarios", *f"{identifier}.toml".split("/"))
 
 
-def load_scenario(identifier: str) -> Scenario:
-    """Load a scenario by its id.
+def load_scenario(name: str) -> Scenario:
+    """Load a scenario.
 
     Parameters:
-        identifier: "<paper>/<figure>", such as "liu2004/fig03".
+        name: its id, "<paper>/<figure>", such as "liu2004/fig03"; or the path of its file, whose
+            `paper` and name make the id.
 
     Raises:
         CatalogError: an unknown id, or every fault of the file.
     """
-    known = list_scenarios()
-    if identifier not in known:
-        raise CatalogError([_unknown(identifier, known)])
-    path = scenario_path(identifier)
-    table = {**read_toml(path), "id": identifier}
-    scenario = _validated(Scenario, table, path)
+    if is_path(name, "scenarios"):
+        path = find_file(name, "scenarios")
+        table = read_toml(path)
+        kind = "scenarios"
+        with suppress(CatalogError):
+            kind = find_kind(str(path))
+        if kind != "scenarios":
+            fault = f"describes {a_model(kind)}; a scenario is asked for"
+            raise CatalogError([f"{display(path)}: {fault}"])
+        folder = str(table.get("paper", ""))
+        identifier = f"{folder}/{path.stem}"
+    else:
+        known = list_scenarios()
+        if name not in known:
+            raise CatalogError([_unknown(name, known)])
+        path, identifier, folder = scenario_path(name), name, name.partition("/")[0]
+        table = read_toml(path)
+    scenario = _validated(Scenario, {**table, "id": identifier}, path)
     ids = [claim.id for claim in scenario.claims]
     faults = [
-        *_wrong_references(scenario, foreign=False),
-        *_unknown_parts(scenario),
+        *_wrong_references(scenario),
+        *_unknown_parts(scenario, path.parent),
         *(
             f"series.{name}.qps: found {one.qps}, but qps is the x axis; leave one out"
             for name, one in scenario.series.items()
@@ -78,11 +102,13 @@ def load_scenario(identifier: str) -> Scenario:
         *_foreign_units(scenario),
         *(f"claims: found {name!r} twice" for name, n in Counter(ids).items() if n > 1),
     ]
-    if scenario.paper != identifier.partition("/")[0]:
+    if scenario.paper != folder:
         faults.append(f"paper: found {scenario.paper!r}; allowed: the name of the folder")
+    if not _ID.fullmatch(identifier):
+        faults.append(f"found the id {identifier!r}; allowed: a paper and a name without / and :")
     if faults:
         raise CatalogError([f"{display(path)}: {fault}" for fault in faults])
-    return scenario
+    return _placed(scenario, path.parent)
 
 
 def load_context(paper: str) -> tuple[Context, ...]:
@@ -97,7 +123,8 @@ def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
     """Load scenarios, and whole papers, and check what their claims refer to.
 
     Parameters:
-        identifiers: papers such as "liu2004" or scenarios such as "liu2004/fig03".
+        identifiers: papers such as "liu2004", or scenarios such as "liu2004/fig03" or
+            "./mine.toml".
 
     Returns:
         Each scenario once, in the order asked for.
@@ -111,44 +138,68 @@ def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
     for identifier in identifiers:
         if identifier in papers:
             wanted.update(dict.fromkeys(list_scenarios(identifier)))
-        elif identifier in known:
+        elif identifier in known or is_path(identifier, "scenarios"):
             wanted[identifier] = None
         else:
             faults.append(_unknown(identifier, [*papers, *known]))
-    scenarios: list[Scenario] = []
+    loaded: dict[str, Scenario] = {}
+    names: dict[str, str] = {}
     for identifier in wanted:
         try:
             scenario = load_scenario(identifier)
         except CatalogError as error:
             faults += error.faults
-        else:
-            scenarios.append(scenario)
-            path = display(scenario_path(identifier))
-            faults += (f"{path}: {fault}" for fault in _wrong_references(scenario, foreign=True))
+            continue
+        if scenario.id in loaded:
+            other = names[scenario.id]
+            faults.append(
+                f"{identifier}: found the id {scenario.id!r}, which {other} has, too; "
+                "allowed: another paper or name of the file"
+            )
+        loaded[scenario.id], names[scenario.id] = scenario, identifier
+    for identifier, scenario in loaded.items():
+        name = names[identifier]
+        file = Path(name) if is_path(name, "scenarios") else scenario_path(name)
+        faults += (f"{display(file)}: {fault}" for fault in _wrong_references(scenario, loaded))
     if faults:
         raise CatalogError(faults)
-    return scenarios
+    return list(loaded.values())
 
 
-def every_scenario(first: Iterable[str] = ()) -> list[Scenario]:
-    """Load the scenarios that are named, and behind them all others.
+def every_scenario(first: Iterable[Scenario] = ()) -> list[Scenario]:
+    """Return some scenarios, and behind them all others.
 
     What is said of a claim depends on all claims; a broken file of the user's own that nobody asks
     for is left out, and `hcasim list` marks it.
 
     Parameters:
-        first: papers or scenarios.
+        first: take the place of those with the same id.
 
     Raises:
-        CatalogError: every fault of the request, and of the files that are named or shipped.
+        CatalogError: every fault of the files that are shipped, or a claim of the first with the id
+            of another.
     """
-    names = list_scenarios()
-    found = load_scenarios([*first, *filter(is_shipped, names)])
-    loaded = {one.id for one in found}
-    for name in (name for name in names if name not in loaded):
+    found = {one.id: one for one in first}
+    names = [name for name in list_scenarios() if name not in found]
+    shipped = load_scenarios(filter(is_shipped, names))
+    known = {claim.id: one.id for one in shipped for claim in one.claims}
+    faults = []
+    for scenario in found.values():
+        owners = {one.id: known.setdefault(one.id, scenario.id) for one in scenario.claims}
+        foreign = [f"{name} of {one}" for name, one in owners.items() if one != scenario.id]
+        if foreign:
+            faults.append(
+                f"{scenario.id}: claims: found {', '.join(foreign)}; allowed: ids of its own"
+            )
+    if faults:
+        raise CatalogError(faults)
+    found |= {one.id: one for one in shipped}
+    for name in (name for name in names if not is_shipped(name)):
         with suppress(CatalogError):
-            found += load_scenarios([name])
-    return found
+            (scenario,) = load_scenarios([name])
+            if all(known.setdefault(one.id, name) == name for one in scenario.claims):
+                found[name] = scenario
+    return list(found.values())
 
 
 def is_shipped(identifier: str) -> bool:
@@ -163,6 +214,12 @@ def references(claim: Claim) -> Iterator[tuple[str, Measure, int | None]]:
         other = measure.at if measure.against_at is None else measure.against_at
         yield from ((name, measure, measure.at) for name in measure.series)
         yield from ((name, measure, other) for name in measure.against or ())
+
+
+def _by_id(identifier: str) -> Scenario:
+    if is_path(identifier, "scenarios"):
+        raise CatalogError([_unknown(identifier, list_scenarios())])
+    return load_scenario(identifier)
 
 
 def _unknown(identifier: str, known: list[str]) -> str:
@@ -180,16 +237,22 @@ def _validated(model: type[M], table: object, path: Path) -> M:
         raise CatalogError(told(error, [model], table, f"{display(path)}: ")) from None
 
 
-def _wrong_references(scenario: Scenario, foreign: bool) -> Iterator[str]:
-    """Faults of what claims refer to: in other scenarios, or in their own."""
+def _wrong_references(
+    scenario: Scenario, others: Mapping[str, Scenario] | None = None
+) -> Iterator[str]:
+    """Faults of what claims refer to: in their own scenario, or in others.
+
+    Parameters:
+        others: what is asked for, by id; the faults are those of references to others then.
+    """
     for number, claim in enumerate(scenario.claims, start=1):
         where = f"claims[{number}].measure"
         for name, measure, at in references(claim):
-            if (":" in name) != foreign:
+            if (":" in name) != (others is not None):
                 continue
             other, _, series = scenario.qualified(name).partition(":")
             try:
-                found = load_scenario(other) if foreign else scenario
+                found = {scenario.id: scenario, **(others or {})}.get(other) or _by_id(other)
             except CatalogError as error:
                 yield from (f"{where}: {fault}" for fault in error.faults)
                 continue
@@ -219,7 +282,26 @@ def _foreign_units(scenario: Scenario) -> Iterator[str]:
             )
 
 
-def _unknown_parts(scenario: Scenario) -> Iterator[str]:
+def _placed(scenario: Scenario, folder: Path) -> Scenario:
+    """Name the files that it names as they are seen from the current folder."""
+
+    def found(name: str, kind: str) -> str:
+        return display(find_file(name, kind, folder)) if is_path(name) else name
+
+    series = {
+        name: one.model_copy(
+            update={
+                "adapter": found(one.adapter, "adapters"),
+                "testbed": one.testbed and found(one.testbed, "testbeds"),
+            }
+        )
+        for name, one in scenario.series.items()
+    }
+    update = {"testbed": found(scenario.testbed, "testbeds"), "series": series}
+    return scenario.model_copy(update=update)
+
+
+def _unknown_parts(scenario: Scenario, folder: Path) -> Iterator[str]:
     wanted = [("testbed", scenario.testbed)]
     for name, series in scenario.series.items():
         wanted += [(f"series.{name}.adapter", series.adapter)]
@@ -227,6 +309,6 @@ def _unknown_parts(scenario: Scenario) -> Iterator[str]:
             wanted += [(f"series.{name}.testbed", series.testbed)]
     for where, part in wanted:
         try:
-            find_file(part, f"{where.rpartition('.')[2]}s")
+            find_file(part, f"{where.rpartition('.')[2]}s", folder)
         except CatalogError as error:
             yield f"{where}: {error.faults[0]}"

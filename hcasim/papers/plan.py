@@ -85,14 +85,14 @@ def plan_all(
     return plans
 
 
-def plan_papers(first: Iterable[str] = ()) -> list[Plan]:
-    """Plan all scenarios of the catalogue, those first that are named or whose paper is.
+def plan_papers(first: Iterable[Scenario] = ()) -> list[Plan]:
+    """Plan some scenarios, and behind them all others of the catalogue.
 
-    A faulty one of the user's own that is not named is left out.
+    A faulty one of the user's own that is not among the first is left out.
     """
     first = list(first)
-    named, every = {*first}, every_scenario(first)
-    own = [one for one in every if not (is_shipped(one.id) or {one.id, one.paper} & named)]
+    named, every = {one.id for one in first}, every_scenario(first)
+    own = [one for one in every if not (one.id in named or is_shipped(one.id))]
     plans = plan_all(one for one in every if one not in own)
     for one in own:
         with suppress(CatalogError):

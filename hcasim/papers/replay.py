@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from os import PathLike, fspath
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -97,13 +98,13 @@ class Replay:
 
 
 def replay(
-    scenario: str | Scenario,
+    scenario: str | PathLike[str] | Scenario,
     *,
     series: Sequence[str] | None = None,
     sizes: str | Sequence[int] | None = None,
     x: str | Sequence[int] | None = None,
-    testbed: str | None = None,
-    adapter: str | None = None,
+    testbed: str | PathLike[str] | None = None,
+    adapter: str | PathLike[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -112,7 +113,7 @@ def replay(
     """Replay a published figure.
 
     Parameters:
-        scenario: an id such as "liu2004/fig03".
+        scenario: an id such as "liu2004/fig03", or the path of a file.
         series: only these series.
         sizes: other message sizes than the figure's, in bytes or as text such as "4..1M".
         x: other values of what the figure varies: message sizes, queue pairs or percentages of
@@ -131,8 +132,8 @@ def replay(
     Raises:
         CatalogError: every fault of the scenario and of the request.
     """
-    if isinstance(scenario, str):
-        scenario = load_scenario(scenario)
+    if not isinstance(scenario, Scenario):
+        scenario = load_scenario(fspath(scenario))
     scenario = scenario.moved(testbed, adapter)
     chosen = plan(scenario, series=series, sizes=sizes, x=x, overrides=overrides)
     return run_plans([chosen], jobs, progress, cache)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
+from os import PathLike, fspath
 from statistics import median
 from time import perf_counter
 from typing import Any, get_args
@@ -14,7 +15,7 @@ from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.document import ReproduceDocument
-from hcasim.papers.loader import list_papers, load_context, references
+from hcasim.papers.loader import list_papers, load_context, load_scenarios, references
 from hcasim.papers.plan import plan_papers
 from hcasim.papers.replay import Replay, run_plans
 from hcasim.papers.roles import Role, standings
@@ -137,7 +138,7 @@ class Report:
 
 
 def reproduce(
-    identifiers: str | Iterable[str] = (),
+    identifiers: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -146,8 +147,8 @@ def reproduce(
     """Replay papers or scenarios and compare them with their claims.
 
     Parameters:
-        identifiers: papers such as "liu2004" or scenarios such as "liu2004/fig03"; all papers
-            without them.
+        identifiers: papers such as "liu2004", or scenarios such as "liu2004/fig03" or the path of
+            a file; all papers without them.
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
         cache: take what earlier runs have simulated with this code, and keep what is new.
@@ -159,11 +160,11 @@ def reproduce(
         CatalogError: every fault of the request and of the files.
     """
     started = perf_counter()
-    named = [identifiers] if isinstance(identifiers, str) else identifiers
-    wanted = list(named) or list_papers()
-    every = plan_papers(wanted)
+    named = [identifiers] if isinstance(identifiers, str | PathLike) else identifiers
+    wanted = [fspath(one) for one in named] or list_papers()
+    asked = load_scenarios(wanted)
+    every = plan_papers(asked)
     standing = standings(every)
-    asked = [one.scenario for one in every if {one.scenario.id, one.scenario.paper} & {*wanted}]
     needed = {name for one in asked for name in _needed(one)}
     parts = [one.only(needed) for one in every]
     replays = run_plans([one for one in parts if one.lines], jobs, progress, cache)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike, fspath
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
@@ -216,7 +217,9 @@ class Scenario(Entry):
         number = self.figure
         return f"{self.paper}, {number if number.startswith('Table') else f'Figure {number}'}"
 
-    def moved(self, testbed: str | None, adapter: str | None) -> Scenario:
+    def moved(
+        self, testbed: str | PathLike[str] | None, adapter: str | PathLike[str] | None
+    ) -> Scenario:
         """Return the experiment as it would be elsewhere.
 
         Parameters:
@@ -229,10 +232,10 @@ class Scenario(Entry):
         if not where:
             return self
         changes: dict[str, Any] = {} if testbed is None else {"testbed": None}
-        changes |= {} if adapter is None else {"adapter": adapter}
+        changes |= {} if adapter is None else {"adapter": fspath(adapter)}
         series = {name: one.model_copy(update=changes) for name, one in self.series.items()}
         title = f"{self.title} ({', '.join(where)})"
-        update = {"series": series, "title": title, "testbed": testbed or self.testbed}
+        update = {"series": series, "title": title, "testbed": fspath(testbed or self.testbed)}
         return self.model_copy(update=update)
 
     def testbed_of(self, series: str) -> str:

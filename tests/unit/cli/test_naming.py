@@ -55,7 +55,8 @@ def test_paths_of_parameters_complete_for_the_machine_that_is_named(complete: Co
 
 
 def test_a_path_is_left_to_the_shell(complete: Complete) -> None:
-    assert complete("bench", "write_lat", "--testbed", "./my") == ["file,./my"]
+    for words in (("bench", "write_lat", "--testbed"), ("run",), ("reproduce",), ("show",)):
+        assert complete(*words, "./my") == ["file,./my"]
 
 
 def test_what_cannot_be_known_completes_to_nothing(
