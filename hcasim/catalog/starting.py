@@ -53,12 +53,12 @@ def starting_file(kind: str, name: str, base: str, folder: Path) -> str:
         bed = own if noun == "testbed" else f"ID --adapter {own}"
         use.append(f"hcasim bench write_lat --testbed {bed}")
     lines = [
-        *_comment(_HEAD.format(base=loaded.model.id)),
+        *comment(_HEAD.format(base=loaded.model.id)),
         *(f"##     {line}" for line in use),
         "",
-        f"id = {_word(name)}",
-        f"title = {_word(f'{name}, based on: {loaded.model.title}')}",
-        f"based_on = {_word(base)}",
+        f"id = {word(name)}",
+        f"title = {word(f'{name}, based on: {loaded.model.title}')}",
+        f"based_on = {word(base)}",
         *_keys(loaded, CLASSES[kind], loaded.values, ()),
     ]
     return "\n".join(lines) + "\n"
@@ -78,8 +78,8 @@ def _keys(
             yield from _leaf(key, parameters[".".join(here)], here, text)
         elif isinstance(key, PlainKey) and values[name]:
             yield ""
-            yield from _comment(text)
-            yield f"# {_dotted(here)} = {_word(values[name])}"
+            yield from comment(text)
+            yield f"# {dotted(here)} = {word(values[name])}"
     for name in own:
         key = keys[name]
         if isinstance(key, Table):
@@ -92,22 +92,24 @@ def _leaf(
     key: Leaf, parameter: Parameter[Value], path: tuple[str, ...], text: str
 ) -> Iterator[str]:
     yield ""
-    yield from _comment(f"{text or path[-1]}: {key.allowed}")
+    yield from comment(f"{text or path[-1]}: {key.allowed}")
     base = f", from {parameter.inherited_from}" if parameter.inherited_from else ""
-    yield from _comment(f"{parameter.evidence}{base}: {parameter.source}")
-    leaf = f'value = {_word(key.raw(parameter.value))}, evidence = "assumed", source = "what if"'
-    yield f"# {_dotted(path)} = {{ {leaf} }}"
+    yield from comment(f"{parameter.evidence}{base}: {parameter.source}")
+    leaf = f'value = {word(key.raw(parameter.value))}, evidence = "assumed", source = "what if"'
+    yield f"# {dotted(path)} = {{ {leaf} }}"
 
 
-def _comment(text: str) -> list[str]:
+def comment(text: str) -> list[str]:
+    """Write words as lines of comment."""
     # Two signs tell words from what can be used.
     return [f"## {line}" for line in wrap(text, _WIDTH)]
 
 
-def _dotted(path: tuple[str, ...]) -> str:
-    return ".".join(word if _BARE.fullmatch(word) else _word(word) for word in path)
+def dotted(path: tuple[str, ...]) -> str:
+    """Write a path as the key of a TOML file."""
+    return ".".join(one if _BARE.fullmatch(one) else word(one) for one in path)
 
 
-def _word(value: object) -> str:
+def word(value: object) -> str:
     """Write a value as TOML, whose words, numbers and lists are those of JSON."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

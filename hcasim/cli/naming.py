@@ -119,9 +119,13 @@ def _scenarios() -> list[str]:
 
 
 def _shown() -> list[str]:
+    return [*_bases(), *_workloads()]
+
+
+def _bases() -> list[str]:
     from hcasim.papers.loader import list_scenarios
 
-    return [*_models(), *list_scenarios(), *_workloads()]
+    return [*_models(), *list_scenarios()]
 
 
 TESTBED = Named(_ids("testbeds"), path=True)
@@ -129,4 +133,4 @@ ADAPTER = Named(_ids("adapters"), path=True)
 SCENARIO = Named(_scenarios, path=True)
 SHOWN = Named(_shown, path=True)
 FITTED = Named(_ids("calibrations"), path=True)
-BASE = Named(_models, path=True)
+BASE = Named(_bases, path=True)

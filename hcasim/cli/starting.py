@@ -17,6 +17,7 @@ _KINDS = {
     "switch": "switches",
     "stack": "stacks",
     "testbed": "testbeds",
+    "scenario": "scenarios",
 }
 _NAME = re.compile(r"[A-Za-z0-9][\w-]{0,99}", re.ASCII)
 
@@ -44,14 +45,17 @@ def command(kind: str, name: str, base: str | None, folder: Path) -> None:
     """Write a file that a description of your own begins with.
 
     As it is, it is the same as what it is based on. Every parameter is in it as a comment, with its
-    meaning, what is allowed, and the value and source that hold until you change them.
+    meaning, what is allowed, and the value and source that hold until you change them. A scenario
+    measures the same as another, without the claims of its paper.
     """
     from hcasim.catalog import list_ids, one_of
     from hcasim.catalog.starting import starting_file
     from hcasim.ground.paths import leads_to
     from hcasim.ground.writing import write_atomically
+    from hcasim.papers.loader import list_scenarios
+    from hcasim.papers.starting import starting_scenario
 
-    known = list_ids(_KINDS[kind])
+    known = list_scenarios() if kind == "scenario" else list_ids(_KINDS[kind])
     file = folder / f"{name}.toml"
     faults = []
     if not _NAME.fullmatch(name):
@@ -66,5 +70,9 @@ def command(kind: str, name: str, base: str | None, folder: Path) -> None:
         faults.append(f"--based-on: missing; allowed: {one_of([*known, 'the path of a file'])}")
     if faults or base is None:
         raise Faults(faults)
-    write_atomically(file, starting_file(_KINDS[kind], name, base, folder))
+    if kind == "scenario":
+        text = starting_scenario(name, base, folder)
+    else:
+        text = starting_file(_KINDS[kind], name, base, folder)
+    write_atomically(file, text)
     note(f"Wrote {file}")

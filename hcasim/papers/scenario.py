@@ -20,7 +20,7 @@ Several = Annotated[
     BeforeValidator(one_or_several, json_schema_input_type=Size | tuple[Size, ...]),
     Field(min_length=1),
 ]
-_IN_ROWS = {"sizes": "size"}
+AS_IN_ROWS = {"sizes": "size"}
 """What a file names otherwise than the key of a row."""
 
 
@@ -30,7 +30,7 @@ class Settings(Entry):
     @field_validator("*")
     @classmethod
     def _is_allowed(cls, value: Any, info: ValidationInfo) -> Any:
-        option = OPTIONS.get(_IN_ROWS.get(info.field_name or "", info.field_name or ""))
+        option = OPTIONS.get(AS_IN_ROWS.get(info.field_name or "", info.field_name or ""))
         if option is not None and value is not None:
             values = value if isinstance(value, tuple) else (value,)
             if faults := list(filter(None, map(option.fault, values))):
@@ -42,7 +42,9 @@ class Settings(Entry):
     @property
     def chosen(self) -> dict[str, Any]:
         """The options that are set, by name; of an axis all values."""
-        named = {_IN_ROWS.get(name, name): getattr(self, name) for name in type(self).model_fields}
+        named = {
+            AS_IN_ROWS.get(name, name): getattr(self, name) for name in type(self).model_fields
+        }
         return {
             name: OPTIONS[name].read(value)
             for name, value in named.items()

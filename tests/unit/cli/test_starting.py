@@ -68,6 +68,22 @@ def test_a_machine_in_files_is_fitted_and_takes_on_its_fit(
     assert any("or the adapter of a file that lies beside this one" in fault for fault in faults)
 
 
+@pytest.mark.usefixtures("simulated")
+def test_an_experiment_of_ones_own_begins_as_a_published_one(
+    hcasim_: Hcasim, in_empty_folder: Path
+) -> None:
+    assert hcasim_("new", "scenario", "mine", "--based-on", "liu2004/fig03").code == 0
+    (found,), (theirs,) = (
+        json.loads(hcasim_("run", name, "--json").output) for name in ("mine.toml", "liu2004/fig03")
+    )
+    assert found["scenario"] == "own/mine"
+    assert found["series"] == theirs["series"]
+    assert hcasim_("reproduce", "mine.toml").code == 0
+    assert hcasim_("new", "scenario", "next", "--based-on", "./mine.toml").code == 0
+    (fault,) = hcasim_("new", "scenario", "last", "--based-on", "liu2004/fig3").faults
+    assert "did you mean 'liu2004/fig03'?" in fault
+
+
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
