@@ -15,6 +15,7 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     ValidationError,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -38,6 +39,12 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+Quantity = Annotated[
+    Any, WithJsonSchema({"type": ["string", "integer", "number", "boolean"], "minLength": 1})
+]
+"""With its unit, if it has one; the parameter says what it may be."""
+
+
 class FittedValue(_Record):
     """One value of a fit, still as text.
 
@@ -56,11 +63,15 @@ class FittedValue(_Record):
             belong together.
     """
 
-    value: Any = None
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["value"]}, {"required": ["tied_to"]}]}
+    )
+
+    value: Quantity = None
     tied_to: str = ""
-    interval: tuple[Any, Any] | None = None
-    bounds: tuple[Any, Any] | None = None
-    start: Any = None
+    interval: tuple[Quantity, Quantity] | None = None
+    bounds: tuple[Quantity, Quantity] | None = None
+    start: Quantity = None
     multiple: Annotated[StrictInt, Field(ge=1)] = 1
     claims: tuple[str, ...] = ()
     verdict: str = ""
@@ -136,6 +147,18 @@ class Fit(_Record):
         curves: how well each is met, and whether it was fitted or held out.
         made: how a fit to traces was made.
     """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "required": ["id", "entries"],
+            "dependentRequired": {
+                "made": ["traces", "curves"],
+                "traces": ["made", "curves"],
+                "curves": ["made", "traces"],
+                "settings": ["made"],
+            },
+        }
+    )
 
     id: str
     title: str = ""

@@ -19,7 +19,7 @@ _LEAF = '"$comment": "leaf"'
 def file_schema(kind: str) -> dict[str, Any]:
     """Return the JSON Schema of the files of one kind.
 
-    What a file must hold is not in it, because it may be based on another.
+    It asks for whole sections of files that are not based on another, and not for what is in them.
 
     Parameters:
         kind: one of `hcasim.catalog.MODELS`.
@@ -30,7 +30,14 @@ def file_schema(kind: str) -> dict[str, Any]:
     found = CLASSES[kind].model_json_schema(schema_generator=_OfFiles)
     leaf = TypeAdapter[Any](Given | Chosen | Fitted).json_schema()
     defs = {**found.pop("$defs", {}), **leaf.pop("$defs"), "Leaf": leaf}
-    whole = {**found, "$defs": defs, "title": f"hcasim {kind}", "required": ["id", "title"]}
+    needed = [name for name, key in keys_of(CLASSES[kind]).items() if key.required]
+    whole = {
+        **found,
+        "$defs": defs,
+        "title": f"hcasim {kind}",
+        "required": ["id", "title"],
+        "anyOf": [{"required": ["based_on"]}, {"required": needed}],
+    }
     # While it makes a schema, pydantic follows references, and knows none to what comes later.
     linked: dict[str, Any] = json.loads(json.dumps(whole).replace(_LEAF, '"$ref": "#/$defs/Leaf"'))
     return linked

@@ -27,7 +27,9 @@ def command(what: str | None, as_json: bool) -> None:
     }
     found = {name: readers[name]() for name in ([what] if what else SECTIONS)}
     if as_json:
-        print_json(found)
+        from hcasim.schemas.documents import ListDocument
+
+        print_json({**ListDocument.head(), **found})
         return
     for number, (name, rows) in enumerate(found.items()):
         if number:

@@ -87,7 +87,10 @@ def command(
         written = [(str(_beside(output, name)), trace) for name, trace in traces]
     _write(written)
     if as_json:
-        print_json({"traces": [_to_dict(*one) for one in written or traces]})
+        from hcasim.schemas.documents import ImportDocument
+
+        found = [_to_dict(*one) for one in written or traces]
+        print_json({**ImportDocument.head(), "traces": found})
     elif not written:
         for place, (name, trace) in enumerate(traces):
             if place:

@@ -77,14 +77,12 @@ def _show_workload(workload: Workload, as_json: bool) -> None:
         if name in workload.options
     ]
     if as_json:
-        print_json(
-            {
-                "id": workload.name,
-                "kind": "workloads",
-                "title": workload.title,
-                "measures": list(workload.fields),
-                "options": {name: value for name, value, _ in rows},
-            }
+        _print_json(
+            "workloads",
+            id=workload.name,
+            title=workload.title,
+            measures=workload.fields,
+            options={name: value for name, value, _ in rows},
         )
         return
     print_table(
@@ -92,6 +90,12 @@ def _show_workload(workload: Workload, as_json: bool) -> None:
         ("option", "default", "meaning"),
         [(f"--{name.replace('_', '-')}", _plain(value), text) for name, value, text in rows],
     )
+
+
+def _print_json(kind: str, **parts: Any) -> None:
+    from hcasim.schemas.documents import ShowHead
+
+    print_json({**ShowHead.head(), "kind": kind, **parts})
 
 
 def _plain(value: bool | int | str) -> str:
@@ -105,6 +109,7 @@ def _show_model(
     from hcasim.catalog import find_kind, load, resolve
 
     kind = find_kind(identifier)
+    groups: dict[str, str] = {}
     if kind == "testbeds":
         name = identifier
         machine = resolve(name, adapter=adapter)
@@ -127,7 +132,8 @@ def _show_model(
             parameters = calibration.marked(machine)
         extra = {"adapter": machine.adapter.id, "host": machine.host.id, "stack": machine.stack.id}
         if len(machine.groups) > 1:
-            extra = {
+            extra = {}
+            groups = {
                 one.name: f"{one.count} x {one.host.id} with {one.adapter.id}, {one.stack.id}"
                 for one in machine.groups
             }
@@ -151,9 +157,10 @@ def _show_model(
         if not rows:
             raise Faults([f"--grep: found no {word!r} in {identifier}"])
     if as_json:
-        print_json({"id": identifier, "kind": kind, "title": title, **extra, "parameters": rows})
+        several = {"groups": groups} if groups else {}
+        _print_json(kind, id=identifier, title=title, **several, **extra, parameters=rows)
         return
-    parts = ", ".join(f"{name} {part}" for name, part in extra.items())
+    parts = ", ".join(f"{name} {part}" for name, part in {**groups, **extra}.items())
     print_table(
         f"{identifier}: {title}" + (f" ({parts})" if parts else ""),
         ("path", "value", "evidence", "source"),
@@ -206,7 +213,7 @@ def _show_scenario(identifier: str, as_json: bool) -> None:
         shown = scenario.model_dump(mode="json", exclude_none=True)
         for claim in shown["claims"]:
             claim["role"] = found[claim["id"]].role
-        print_json(shown)
+        _print_json("scenarios", **shown)
         return
     options: dict[str, Any] = scenario.options.model_dump(exclude_none=True)
     for name in AXES.keys() & scenario.options.chosen.keys():

@@ -9,7 +9,6 @@ from os import PathLike, fspath
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from hcasim import __version__
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import result
 from hcasim.papers.document import RunDocument
@@ -56,9 +55,7 @@ class Replay:
         """Return the curves for JSON, in the form of the schema `run`."""
         took = self.wall_seconds
         return RunDocument(
-            schema_="hcasim-run",
-            version=1,
-            hcasim=__version__,
+            **RunDocument.head(),
             scenario=self.scenario.id,
             title=self.scenario.title,
             testbed=self.scenario.testbed,

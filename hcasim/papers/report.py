@@ -10,7 +10,6 @@ from statistics import median
 from time import perf_counter
 from typing import Any, get_args
 
-from hcasim import __version__
 from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import QUANTITIES
@@ -96,9 +95,7 @@ class Report:
         """Return the report for JSON, in the form of the schema `reproduce`."""
         took = self.wall_seconds
         return ReproduceDocument(
-            schema_="hcasim-reproduce",
-            version=1,
-            hcasim=__version__,
+            **ReproduceDocument.head(),
             **({} if took is None else {"wall_seconds": round(took, 3)}),
             summary={**self.summary, "roles": self.roles},
             claims=[verdict.model_dump() for verdict in self.verdicts],

@@ -10,7 +10,6 @@ from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from hcasim import __version__
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import band_fields
@@ -104,9 +103,7 @@ class Benchmark:
             breakdown = {key: [{**point, **one} for point, one in named]}
         took = self.wall_seconds
         return BenchmarkDocument(
-            schema_="hcasim-bench",
-            version=1,
-            hcasim=__version__,
+            **BenchmarkDocument.head(),
             **self.curve.setup,
             rows=self.curve.rows,
             counters=self.counters,

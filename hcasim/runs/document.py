@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -12,9 +12,40 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     StrictStr,
+    WithJsonSchema,
 )
 
-Chosen: TypeAlias = dict[str, StrictBool | StrictInt | StrictStr]
+from hcasim import __version__
+from hcasim.workloads.options import AXES, OPTIONS, Option
+
+_VARY = (*AXES, "cq_mod")
+"""Options that may differ from point to point."""
+
+
+def _value(option: Option) -> dict[str, Any]:
+    if option.is_flag:
+        return {"type": "boolean"}
+    if option.is_name:
+        return {"type": "string"}
+    if option.words:
+        return {"enum": list(option.words)}
+    return {"type": "integer", "minimum": option.low, "maximum": option.high}
+
+
+Chosen = Annotated[
+    dict[str, StrictBool | StrictInt | StrictStr],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {
+                "mtu": {"type": "integer", "minimum": 1},
+                "switch": {"type": "boolean"},
+                **{name: _value(one) for name, one in OPTIONS.items()},
+            },
+            "additionalProperties": False,
+        }
+    ),
+]
 """Options by name."""
 Seconds = Annotated[
     float | None, Field(description="time that it took; it alone differs from run to run")
@@ -38,9 +69,48 @@ class Head(Form):
     version: Literal[1] = Field(description="of the form of the document")
     hcasim: str = Field(description="version of hcasim that made it")
 
+    @classmethod
+    def head(cls) -> dict[str, Any]:
+        """Return what a document of this form begins with."""
+        (name,) = get_args(cls.model_fields["schema_"].annotation)
+        return {"schema": name, "version": 1, "hcasim": __version__}
+
+
+def _in_force(schema: dict[str, Any]) -> None:
+    """Ask for every option that a workload understands, of all points or of each."""
+    from hcasim.workloads import WORKLOADS
+
+    understood = {one.name: one.options - {"explain"} for one in WORKLOADS.values()}
+
+    def of(workloads: list[str], then: dict[str, Any]) -> dict[str, Any]:
+        return {"if": {"properties": {"workload": {"enum": workloads}}}, "then": then}
+
+    fixed = (
+        of([name], {"properties": {"options": {"required": sorted(options - {*_VARY})}}})
+        for name, options in understood.items()
+    )
+    varying = (
+        of(
+            sorted(name for name, options in understood.items() if option in options),
+            {
+                "anyOf": [
+                    {"properties": {"options": {"required": [option]}}},
+                    {"properties": {"points": {"items": {"required": [option]}}}},
+                ]
+            },
+        )
+        for option in _VARY
+    )
+    schema["allOf"] = [*fixed, *varying]
+    schema["properties"]["workload"]["enum"] = sorted(understood)
+    schema["properties"]["options"]["required"] = ["mtu", "switch"]
+    schema["properties"]["points"]["minItems"] = 1
+
 
 class Setup(Form):
     """How a curve was measured: with `options`, and with those of `points`, one for each row."""
+
+    model_config = ConfigDict(json_schema_extra=_in_force)
 
     testbed: str = Field(description="id of the testbed")
     adapter: str = Field(description="id of the adapter in the first group of nodes")

@@ -11,12 +11,16 @@ from hcasim.ground.errors import CatalogError, nearest, one_of
 SCHEMAS = (
     "adapter",
     "bench",
+    "calibrate",
     "calibration",
     "context",
     "host",
+    "import",
+    "list",
     "reproduce",
     "run",
     "scenario",
+    "show",
     "stack",
     "switch",
     "testbed",
@@ -31,7 +35,8 @@ def schema(name: str) -> dict[str, Any]:
     Parameters:
         name: of a description "adapter", "host", "stack", "switch" or "testbed"; "scenario",
             "context" (the statements of a paper that nothing replays), "calibration", "trace" (of
-            one line); or of the JSON that commands print "bench", "run" or "reproduce".
+            one line); or of the JSON that a command prints "bench", "calibrate", "import", "list",
+            "reproduce", "run" or "show".
 
     Raises:
         CatalogError: an unknown name.

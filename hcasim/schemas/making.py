@@ -6,13 +6,15 @@ import json
 from typing import Annotated, Any
 
 import pydantic
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
+from hcasim.calibrate.document import CalibrateDocument
 from hcasim.catalog import Fit, file_schema
 from hcasim.papers.document import ReproduceDocument, RunDocument
 from hcasim.papers.loader import ContextFile
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.document import BenchmarkDocument
+from hcasim.schemas.documents import ImportDocument, ListDocument, ShowDocument
 from hcasim.traces.header import Header
 from hcasim.traces.schema import RECORDS, End, Failure, Point
 
@@ -24,15 +26,20 @@ _KINDS = {
     "switch": "switches",
     "testbed": "testbeds",
 }
-_CLASSES: dict[str, type[BaseModel]] = {
+_LINE = Annotated[Header | Point | Failure | End, Field(discriminator="record")]
+_FORMS: dict[str, Any] = {
     "bench": BenchmarkDocument,
+    "calibrate": CalibrateDocument,
     "calibration": Fit,
     "context": ContextFile,
+    "import": ImportDocument,
+    "list": ListDocument,
     "reproduce": ReproduceDocument,
     "run": RunDocument,
     "scenario": Scenario,
+    "show": ShowDocument,
+    "trace": _LINE,
 }
-_LINE = TypeAdapter[Any](Annotated[Header | Point | Failure | End, Field(discriminator="record")])
 
 
 def made(name: str) -> dict[str, Any]:
@@ -43,14 +50,14 @@ def made(name: str) -> dict[str, Any]:
     """
     if name in _KINDS:
         found = file_schema(_KINDS[name])
-    elif name == "trace":
-        found = _LINE.json_schema()
+    else:
+        found = TypeAdapter[Any](_FORMS[name]).json_schema()
+    if name in ("trace", "import"):
         for record in RECORDS.values():
             # A line says what it is, also where the class knows.
             part = found["$defs"][record.__name__]
-            part["required"] = ["record", *part["required"]]
-    else:
-        found = _CLASSES[name].model_json_schema()
+            always = ["record", "schema", "version"] if record is Header else ["record"]
+            part["required"] = [*always, *part["required"]]
     if name == "scenario":
         # Its place says it.
         del found["properties"]["id"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hcasim import __version__
+from hcasim.calibrate.document import CalibrateDocument
 from hcasim.calibrate.intervals.confidence import Confidence
 from hcasim.calibrate.intervals.estimate import Estimate, Residual
 from hcasim.calibrate.intervals.identifiability import Tie
@@ -118,7 +119,7 @@ class FitReport:
     def to_dict(self) -> dict[str, Any]:
         """Return the report for JSON."""
         return {
-            "hcasim": __version__,
+            **CalibrateDocument.head(),
             "id": self.fit.id,
             "parameters": [one.to_dict() for one in self.parameters],
             "observations": [one.to_dict() for one in self.residuals],

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
+import hcasim as hc
 from hcasim.calibrate import fit
 from hcasim.catalog import folders, load_fit
 from hcasim.catalog.fits import parse_fit
@@ -51,6 +53,8 @@ def test_the_fit_is_json_for_programs(hcasim_: Hcasim) -> None:
     assert data["id"] == "liu2004"
     assert len(data["parameters"]) == 6
     assert len(data["observations"]) == 6
+    assert data["ties"]
+    Draft202012Validator(hc.schema("calibrate")).validate(data)
 
 
 def test_the_file_is_a_fit_and_the_same_each_time(hcasim_: Hcasim, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import MODELS, list_ids, resolve
+from hcasim.cli.catalogue import SECTIONS
 from hcasim.papers.loader import list_scenarios
 from hcasim.workloads import WORKLOADS
 
@@ -21,7 +22,7 @@ def test_list_names_everything(hcasim_: Hcasim) -> None:
     assert [row["id"] for row in found["scenarios"]] == list_scenarios()
     assert [row["id"] for row in found["workloads"]] == list(WORKLOADS)
     assert [row["id"] for row in found["calibrations"]] == list_ids("calibrations")
-    assert all(row["title"] for rows in found.values() for row in rows)
+    assert all(row["title"] for name in SECTIONS for row in found[name])
 
 
 def test_list_does_not_wait_for_a_pipe_among_the_models(
@@ -101,7 +102,7 @@ def test_list_and_show_survive_a_broken_file_of_the_users(
     fit.parent.mkdir(parents=True)
     fit.write_text('id = "yours"\n')
     found = json.loads(hcasim_("list", "--json").output)
-    rows = {row["id"]: row for part in found.values() for row in part}
+    rows = {row["id"]: row for name in SECTIONS for row in found[name]}
     for name, fault in {
         "broken": "not valid TOML",
         "torn": "ports: found 1 without evidence",

@@ -10,6 +10,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog.starting import starting_file
+from hcasim.cli.catalogue import SECTIONS
 
 Hcasim = Callable[..., Any]
 
@@ -78,7 +79,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_command_and_python_find_them(hcasim_: Hcasim, own: Path) -> None:
     listed = json.loads(hcasim_("list", "--json").output)
-    rows = {row["id"]: row for part in listed.values() for row in part}
+    rows = {row["id"]: row for name in SECTIONS for row in listed[name]}
     assert {"fast", "lab", "mine/fig1"} <= rows.keys()
     assert not any("BROKEN" in row["title"] for row in rows.values())
     assert "from mt25208" in hcasim_("show", "lab").output

@@ -105,11 +105,3 @@ def test_what_reproduce_and_run_say_fits_their_schemas_and_tells_each_option() -
     assert faults("run", run) == []
     shared = {key: one for key, one in run["series"][0].items() if key != "rows"}
     assert shared == scenario["series"][0]
-
-
-@pytest.mark.parametrize("key", ["schema", "version", "hcasim", "options", "points", "rows"])
-def test_a_document_without_a_part_does_not_fit(key: str) -> None:
-    found = hc.bench("write_lat", "liu2004", size=8).to_dict()
-    assert faults("bench", found) == []
-    del found[key]
-    assert faults("bench", found)
