@@ -15,19 +15,30 @@ from hcasim.cli.command import (
     timing_option,
 )
 from hcasim.cli.figures import stem, write_figure
-from hcasim.cli.naming import SCENARIO
+from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
 from hcasim.cli.output import note, print_json, print_line, progress_bar, to_json
 from hcasim.cli.tables import plain_table, print_table
 
 if TYPE_CHECKING:
     from hcasim.papers.report import Report
 
-TITLE = "Published and simulated"
 _RIGHT = ("published", "simulated", "error")
 
 
 @click.command("reproduce", cls=Command)
 @click.argument("names", metavar="[PAPER|SCENARIO]...", type=SCENARIO, nargs=-1)
+@click.option(
+    "--testbed",
+    metavar="ID",
+    type=TESTBED,
+    help="Judge on another than the authors had: id or file.",
+)
+@click.option(
+    "--adapter",
+    metavar="ID",
+    type=ADAPTER,
+    help="Judge with one in all series instead of their own: id or file.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the statements of context.")
 @click.option(
     "-o",
@@ -42,6 +53,8 @@ _RIGHT = ("published", "simulated", "error")
 def command(
     ctx: click.Context,
     names: tuple[str, ...],
+    testbed: str | None,
+    adapter: str | None,
     as_json: bool,
     output: Path | None,
     no_cache: bool,
@@ -52,6 +65,8 @@ def command(
 
     Without a name, all papers. The exit code is 1 if a claim is missed and no deviation is
     documented for it. An interrupted or repeated run goes on with what was simulated before.
+    With --testbed or --adapter the same statements are judged on another machine than their
+    authors had, such as a variant of your own; all that is printed and written says so.
     """
     from hcasim.ground.writing import make_folder
     from hcasim.papers.report import COLUMNS, reproduce
@@ -59,12 +74,19 @@ def command(
     if output is not None:
         make_folder(output)
     with progress_bar("Simulating") as progress:
-        report = reproduce(names, jobs=jobs, progress=progress, cache=not no_cache)
+        report = reproduce(
+            names,
+            testbed=testbed,
+            adapter=adapter,
+            jobs=jobs,
+            progress=progress,
+            cache=not no_cache,
+        )
     report = report if timing else replace(report, wall_seconds=None)
     if as_json:
         print_json(report.to_dict())
     else:
-        print_table(TITLE, COLUMNS, report.rows(), right=_RIGHT, aside=("scenario", "role"))
+        print_table(report.title, COLUMNS, report.rows(), right=_RIGHT, aside=("scenario", "role"))
         click.echo()
         for line in report.closing_lines():
             print_line(line)
@@ -84,6 +106,6 @@ def _write(report: Report, folder: Path) -> None:
         name = stem(replay)
         write_figure(replay, folder / f"{name}.png", folder / f"{name}.svg")
     write_atomically(folder / "reproduce.json", to_json(report.to_dict()))
-    table = plain_table(TITLE, COLUMNS, report.rows(), right=_RIGHT)
+    table = plain_table(report.title, COLUMNS, report.rows(), right=_RIGHT)
     closing = "".join(f"{printable(line)}\n" for line in report.closing_lines())
     write_atomically(folder / "reproduce.txt", f"{table}\n{closing}")

@@ -67,6 +67,10 @@ class ReproduceDocument(Head):
     """What `hcasim reproduce --json` prints."""
 
     schema_: Literal["hcasim-reproduce"] = Field(alias="schema")
+    instead: dict[Literal["testbed", "adapter"], str] = Field(
+        default={},
+        description="id or file of what stood in for the authors' machine; not there if nothing",
+    )
     wall_seconds: Seconds = None
     summary: Summary
     claims: tuple[Verdict, ...]

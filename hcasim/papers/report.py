@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from html import escape
 from os import PathLike, fspath
 from statistics import median
 from time import perf_counter
 from typing import Any, get_args
 
+from hcasim.catalog import CatalogError
 from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import QUANTITIES
@@ -39,14 +40,23 @@ class Report:
         verdicts: one for each statement, by number.
         replays: the replayed scenarios, in the order asked for.
         wall_seconds: time that all of it took, or None to leave that out.
+        instead: id or file of the testbed and of the adapter that stood in for the authors', if
+            any; then the claims are judged on another machine than they were made about.
     """
 
     verdicts: tuple[Verdict, ...]
     replays: tuple[Replay, ...]
     wall_seconds: float | None
+    instead: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return brief(self, scenarios=len(self.replays), **self.summary)
+        return brief(self, scenarios=len(self.replays), **self.instead, **self.summary)
+
+    @property
+    def title(self) -> str:
+        """What the table shows, and on which machine if that is not the authors'."""
+        other = ", ".join(f"{part} {name}" for part, name in self.instead.items())
+        return f"Published and simulated{other and f', on another machine: {other}'}"
 
     @property
     def summary(self) -> dict[str, int]:
@@ -96,6 +106,7 @@ class Report:
         took = self.wall_seconds
         return ReproduceDocument(
             **ReproduceDocument.head(),
+            **({"instead": self.instead} if self.instead else {}),
             **({} if took is None else {"wall_seconds": round(took, 3)}),
             summary={**self.summary, "roles": self.roles},
             claims=[verdict.model_dump() for verdict in self.verdicts],
@@ -115,6 +126,9 @@ class Report:
     def closing_lines(self) -> list[str]:
         """Return the explanations of missed claims and a summary."""
         lines = [*_explanations(self.deviations)]
+        for part, name in self.instead.items():
+            what = "all series on testbed" if part == "testbed" else "all series with adapter"
+            lines.append(f"{what} {name}, not with what the authors had")
         counts = self.summary
         lines.append(
             f"{counts['pass']} pass, {counts['fail']} fail, {counts['deviation']} deviation "
@@ -131,21 +145,29 @@ class Report:
 
     def _repr_html_(self) -> str:
         closing = "<br>".join(escape(line) for line in self.closing_lines())
-        return f"{html_table(COLUMNS, self.rows())}<p>{closing}</p>"
+        return f"<p>{escape(self.title)}</p>{html_table(COLUMNS, self.rows())}<p>{closing}</p>"
 
 
 def reproduce(
     identifiers: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
     *,
+    testbed: str | PathLike[str] | None = None,
+    adapter: str | PathLike[str] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
     cache: bool = True,
 ) -> Report:
     """Replay papers or scenarios and compare them with their claims.
 
+    On another machine the claims are the same, and so are the series that they compare: with
+    `adapter`, two that differ by their adapters only become one. Roles follow from the evidence of
+    the values of that machine.
+
     Parameters:
         identifiers: papers such as "liu2004", or scenarios such as "liu2004/fig03" or the path of
             a file; all papers without them.
+        testbed: id or file of another one than the authors had, for all series.
+        adapter: id or file of one that all series have instead of their own.
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
         cache: take what earlier runs have simulated with this code, and keep what is new.
@@ -158,9 +180,22 @@ def reproduce(
     """
     started = perf_counter()
     named = [identifiers] if isinstance(identifiers, str | PathLike) else identifiers
-    wanted = [fspath(one) for one in named] or list_papers()
+    wanted = [fspath(one) for one in named]
+    given = {"testbed": testbed, "adapter": adapter}
+    instead = {part: fspath(name) for part, name in given.items() if name is not None}
+    if instead and not wanted:
+        fault = "found with all papers; allowed: with some that are named, or scenarios"
+        raise CatalogError(f"{part}: {fault}" for part in instead)
+    wanted = wanted or list_papers()
     asked = load_scenarios(wanted)
-    every = plan_papers(asked)
+    others = dict.fromkeys(name.partition(":")[0] for one in asked for name in _needed(one))
+    for scenario in asked:
+        others.pop(scenario.id, None)
+    # What claims compare is all on the same machine.
+    found = (*asked, *load_scenarios(others))
+    moved = [scenario.moved(testbed, adapter) for scenario in found]
+    asked = moved[: len(asked)]
+    every = plan_papers(moved)
     standing = standings(every)
     needed = {name for one in asked for name in _needed(one)}
     parts = [one.only(needed) for one in every]
@@ -177,7 +212,7 @@ def reproduce(
     ]
     verdicts.sort(key=lambda verdict: verdict.id)
     shown = tuple(one for one in replays if one.scenario in asked)
-    return Report(tuple(verdicts), shown, perf_counter() - started)
+    return Report(tuple(verdicts), shown, perf_counter() - started, instead)
 
 
 def _needed(scenario: Scenario) -> Iterator[str]:

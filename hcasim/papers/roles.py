@@ -79,7 +79,11 @@ def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
 
 def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
     """Return the claims that some value of some machine was fitted to or chosen from."""
-    machines = {(one.machine.id, one.machine.adapter.id) for plan in plans for one in plan.jobs}
+    machines = {
+        (plan.scenario.testbed_of(line.name), line.series.adapter)
+        for plan in plans
+        for line in plan.lines
+    }
     # As described: what a scenario's authors set has no provenance but that.
     parameters = {
         one for testbed, adapter in machines for one in resolve(testbed, adapter=adapter).parameters
