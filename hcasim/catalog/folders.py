@@ -126,9 +126,9 @@ def list_ids(kind: str) -> list[str]:
 
 
 def _folders(kind: str) -> Iterator[Path]:
-    if kind not in PLACES:
+    if kind not in KINDS:
         raise CatalogError(
-            [f"kind: found {kind!r}; allowed: {one_of(KINDS)}{nearest(str(kind), KINDS)}"]
+            [f"kind: found {kind!r}; allowed: {one_of(KINDS)}{nearest(kind, KINDS)}"]
         )
     for root in roots():
         yield root / PLACES[kind]

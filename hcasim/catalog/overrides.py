@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
 from hcasim.catalog.loader import Loaded, load
 from hcasim.catalog.provenance import Parameter, Value
+from hcasim.ground.arguments import refuse, settings_fault
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.plain import plain
 from hcasim.ground.units import UnitError
@@ -73,7 +74,11 @@ def as_texts(overrides: Mapping[str, Any] | None) -> dict[str, str]:
 
     Parameters:
         overrides: by path, as text or as values: 4, 4.0, numpy.int64(4), True or "4".
+
+    Raises:
+        CatalogError: they are no such thing.
     """
+    refuse(settings_fault(overrides))
     given = {path: plain(value) for path, value in (overrides or {}).items()}
     return {
         path: str(value).lower() if isinstance(value, bool) else str(value)

@@ -30,6 +30,7 @@ from hcasim.catalog.overrides import (
 )
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.testbed import Testbed
+from hcasim.ground.arguments import flag_fault, name_fault, refuse, settings_fault
 from hcasim.ground.errors import CatalogError, nearest
 from hcasim.ground.faults import told
 from hcasim.ground.plain import plain
@@ -62,6 +63,12 @@ def resolve(
     Raises:
         CatalogError: with every fault of the request and of the files it uses.
     """
+    refuse(
+        name_fault("testbed", testbed_id),
+        "" if adapter is None else name_fault("adapter", adapter),
+        settings_fault(overrides),
+        flag_fault("switch", switch),
+    )
     settings = as_texts(overrides)
     adapter = None if adapter is None else fspath(adapter)
     faults: list[str] = []

@@ -23,11 +23,11 @@ class CatalogError(Exception):
         return "\n".join(self.faults)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: object, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the closest known name, or nothing if none is close."""
     names = list(known)
     folded = {candidate.lower(): candidate for candidate in names}
-    matches = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
+    matches = difflib.get_close_matches(str(name).lower(), folded, n=1, cutoff=0.5)
     return f"; did you mean {folded[matches[0]]!r}?" if matches else ""
 
 

@@ -22,6 +22,7 @@ from hcasim.catalog import (
     read_toml,
 )
 from hcasim.catalog.folders import a_model, is_path, shipped
+from hcasim.ground.arguments import name_fault, refuse
 from hcasim.ground.errors import display
 from hcasim.ground.faults import told
 from hcasim.ground.paths import leads_to
@@ -45,6 +46,7 @@ class ContextFile(Entry):
 
 def list_scenarios(paper: str | None = None) -> list[str]:
     """Return the ids of all scenarios, or of one paper's, sorted."""
+    refuse("" if paper is None else name_fault("paper", paper, "the name of a paper"))
     return [
         name
         for name in list_ids("scenarios")

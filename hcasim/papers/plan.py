@@ -103,7 +103,7 @@ def plan_papers(first: Iterable[Scenario] = ()) -> list[Plan]:
 def plan(
     scenario: Scenario,
     *,
-    series: Iterable[str] | None = None,
+    series: str | Iterable[str] | None = None,
     sizes: str | Sequence[int] | None = None,
     x: str | Sequence[int] | None = None,
     overrides: Mapping[str, Any] | None = None,
@@ -118,7 +118,7 @@ def plan(
         CatalogError: every fault of the scenario and of the request.
     """
     settings = as_texts(overrides)
-    names = list(scenario.series) if series is None else list(series)
+    names = _chosen(scenario, series)
     faults = [
         f"series: {scenario.id} has no {name!r}; "
         f"allowed: {one_of(list(scenario.series))}{nearest(name, scenario.series)}"
@@ -137,6 +137,17 @@ def plan(
     if faults:
         raise CatalogError(dict.fromkeys(faults))
     return Plan(scenario, tuple(lines), settings)
+
+
+def _chosen(scenario: Scenario, series: object) -> list[str]:
+    if series is None:
+        return list(scenario.series)
+    names = [series] if isinstance(series, str) else series
+    names = list(names) if isinstance(names, Iterable) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        allowed = f"some of {one_of(list(scenario.series))}"
+        raise CatalogError([f"series: found {series!r}; allowed: {allowed}"])
+    return names
 
 
 def _not_measured(scenario: Scenario) -> Iterator[str]:

@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from hcasim.ground.arguments import flag_fault, name_fault, refuse, settings_fault
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import result
 from hcasim.papers.document import RunDocument
@@ -97,7 +98,7 @@ class Replay:
 def replay(
     scenario: str | PathLike[str] | Scenario,
     *,
-    series: Sequence[str] | None = None,
+    series: str | Sequence[str] | None = None,
     sizes: str | Sequence[int] | None = None,
     x: str | Sequence[int] | None = None,
     testbed: str | PathLike[str] | None = None,
@@ -111,7 +112,7 @@ def replay(
 
     Parameters:
         scenario: an id such as "liu2004/fig03", or the path of a file.
-        series: only these series.
+        series: only these series, or this one.
         sizes: other message sizes than the figure's, in bytes or as text such as "4..1M".
         x: other values of what the figure varies: message sizes, queue pairs or percentages of
             reuse, such as "1..512" for queue pairs.
@@ -129,6 +130,13 @@ def replay(
     Raises:
         CatalogError: every fault of the scenario and of the request.
     """
+    refuse(
+        "" if isinstance(scenario, Scenario) else name_fault("scenario", scenario),
+        "" if testbed is None else name_fault("testbed", testbed),
+        "" if adapter is None else name_fault("adapter", adapter),
+        settings_fault(overrides),
+        flag_fault("cache", cache),
+    )
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(fspath(scenario))
     scenario = scenario.moved(testbed, adapter)

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, get_args
 
 from hcasim.catalog import CatalogError
+from hcasim.ground.arguments import flag_fault, name_fault, refuse
 from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import QUANTITIES
@@ -179,10 +180,18 @@ def reproduce(
         CatalogError: every fault of the request and of the files.
     """
     started = perf_counter()
-    named = [identifiers] if isinstance(identifiers, str | PathLike) else identifiers
+    given: Any = identifiers
+    lone = isinstance(given, str | PathLike) or not isinstance(given, Iterable)
+    named = [given] if lone else list(given)
+    refuse(
+        *(name_fault("identifiers", one, "papers, scenarios, or paths of files") for one in named),
+        "" if testbed is None else name_fault("testbed", testbed),
+        "" if adapter is None else name_fault("adapter", adapter),
+        flag_fault("cache", cache),
+    )
     wanted = [fspath(one) for one in named]
-    given = {"testbed": testbed, "adapter": adapter}
-    instead = {part: fspath(name) for part, name in given.items() if name is not None}
+    parts = {"testbed": testbed, "adapter": adapter}
+    instead = {part: fspath(name) for part, name in parts.items() if name is not None}
     if instead and not wanted:
         fault = "found with all papers; allowed: with some that are named, or scenarios"
         raise CatalogError(f"{part}: {fault}" for part in instead)
@@ -198,8 +207,8 @@ def reproduce(
     every = plan_papers(moved)
     standing = standings(every)
     needed = {name for one in asked for name in _needed(one)}
-    parts = [one.only(needed) for one in every]
-    replays = run_plans([one for one in parts if one.lines], jobs, progress, cache)
+    read = [one.only(needed) for one in every]
+    replays = run_plans([one for one in read if one.lines], jobs, progress, cache)
     curves: dict[str, Curve] = {}
     for one in replays:
         curves |= {one.scenario.qualified(name): found for name, found in one.curves.items()}

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 ATOMIC_SIZE = 8
 
 
-def find_workload(name: str) -> Workload | None:
+def find_workload(name: object) -> Workload | None:
     """Return a workload by its name, or None."""
     from hcasim.workloads import WORKLOADS
 
-    return WORKLOADS.get(name)
+    return WORKLOADS.get(name) if isinstance(name, str) else None
 
 
-def unknown_workload(name: str) -> str:
+def unknown_workload(name: object) -> str:
     """Say that a workload is unknown and which are known."""
     from hcasim.workloads import WORKLOADS
 

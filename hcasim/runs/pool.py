@@ -18,6 +18,7 @@ from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from hcasim.ground.arguments import count_fault, refuse
 from hcasim.runs.point import Point
 
 if TYPE_CHECKING:
@@ -47,9 +48,11 @@ def run_points(
         The result of each point.
 
     Raises:
+        CatalogError: a number of processes that cannot be.
         KeyboardInterrupt: after the worker processes have ended.
         OutOfTime: if `time_limit` is over, after the worker processes have ended.
     """
+    refuse(count_fault("jobs", workers))
     # Imported before the workers start, which inherit it.
     import hcasim.workloads.registry  # noqa: F401
 

@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from hcasim.ground.arguments import name_fault, refuse
 from hcasim.ground.errors import CatalogError, display, one_of
 from hcasim.ground.faults import shown, told
 from hcasim.ground.html import html_table
@@ -77,7 +79,7 @@ def render(trace: Trace) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def read_trace(file: str | Path) -> Trace:
+def read_trace(file: str | PathLike[str]) -> Trace:
     """Read a trace.
 
     Parameters:
@@ -86,6 +88,7 @@ def read_trace(file: str | Path) -> Trace:
     Raises:
         CatalogError: a file that cannot be read, or every fault with its line.
     """
+    refuse(name_fault("file", file, "the path of a file"))
     file = Path(file)
     return parse_trace(read_file(file, MEASURED), display(file))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hcasim.calibrate.file.machine import machine_faults, setting_faults
 from hcasim.catalog import CatalogError, FittedValue, list_ids, nearest, one_of, read_toml, resolve
 from hcasim.catalog.fits import check_fit
 from hcasim.catalog.folders import is_known
+from hcasim.ground.arguments import name_fault, refuse
 from hcasim.ground.errors import display
 from hcasim.ground.paths import leads_to
 from hcasim.ground.reading import MEASURED, read_file
@@ -24,12 +26,13 @@ _OF_TRACES = ("interval", "bounds", "start", "verdict", "samples")
 """What each value of a fit to traces has."""
 
 
-def read_calibration(file: str | Path) -> Calibration:
+def read_calibration(file: str | PathLike[str]) -> Calibration:
     """Read a calibration file; a fit of the catalogue is one, too.
 
     Raises:
         CatalogError: every fault of the file.
     """
+    refuse(name_fault("file", file, "the path of a file"))
     file = Path(file)
     where = display(file)
     try:

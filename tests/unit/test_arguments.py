@@ -1,0 +1,81 @@
+"""Arguments of the Python interface that are nothing that they may be are refused in words."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hcasim as hc
+
+LIU, FIG = "liu2004", "liu2004/fig03"
+NEITHER = "allowed: an id, or the path of a file"
+WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
+    *(
+        (name, words, {"overrides": given}, f"overrides: found {given!r}; allowed: values by path")
+        for name, words in (("machine", (LIU,)), ("bench", ("write_lat", LIU)), ("run", (FIG,)))
+        for given in (["adapter.bus.lanes"], ("a", 1), "adapter.bus.lanes=4", 3, {3: 4})
+    ),
+    *(
+        (name, words, {part: 3}, f"{part}: found 3; {NEITHER}")
+        for name, words in (("machine", (LIU,)), ("run", (FIG,)), ("reproduce", (FIG,)))
+        for part in ("adapter", "testbed")
+        if (name, part) != ("machine", "testbed")
+    ),
+    ("machine", (None,), {}, f"testbed: found None; {NEITHER}"),
+    ("machine", (["liu2004"],), {}, f"testbed: found ['liu2004']; {NEITHER}"),
+    ("machine", (LIU,), {"switch": "no"}, "switch: found 'no'; allowed: True or False"),
+    ("machine", (LIU,), {"firmware_mode": ["mem"]}, "firmware_mode: found ['mem']; allowed: tavor"),
+    ("bench", (None, LIU), {}, "workload: found None; allowed: write_lat, "),
+    ("bench", (["write_lat"], LIU), {}, "workload: found ['write_lat']; allowed: write_lat, "),
+    ("bench", ("write_lat", None), {}, f"testbed: found None; {NEITHER}"),
+    ("bench", ("write_lat", LIU), {"adapter": 3}, f"adapter: found 3; {NEITHER}"),
+    ("bench", ("write_lat", LIU), {"size": []}, "size: found []; allowed: a size such as 8"),
+    ("bench", ("write_lat", LIU), {"size": [-1]}, "size: found -1; allowed: 1 B to 2 GiB"),
+    ("bench", ("write_lat", LIU), {"size": 8.5}, "size: found 8.5; allowed: a size such as 8"),
+    *(
+        (name, words, {"jobs": jobs}, f"jobs: found {jobs!r}; allowed: a whole number from 1, or")
+        for name, words in (("bench", ("write_lat", LIU)), ("run", (FIG,)), ("reproduce", (FIG,)))
+        for jobs in ("two", 0, -1, 1.5, True)
+    ),
+    *(("run", (given,), {}, f"scenario: found {given!r}; {NEITHER}") for given in ([], None, 3)),
+    *(
+        ("run", (FIG,), {"series": given}, f"series: found {given!r}; allowed: some of pcie or")
+        for given in (3, [], [3], [["pcie"]])
+    ),
+    ("run", (FIG,), {"sizes": []}, "sizes: found []; allowed: a size such as 8"),
+    ("run", (FIG,), {"testbed": []}, f"testbed: found []; {NEITHER}"),
+    ("run", (FIG,), {"cache": "no"}, "cache: found 'no'; allowed: True or False"),
+    ("reproduce", (None,), {}, "identifiers: found None; allowed: papers, scenarios, or paths"),
+    ("reproduce", ([FIG, 3],), {}, "identifiers: found 3; allowed: papers, scenarios, or paths"),
+    ("list_ids", ([],), {}, "kind: found []; allowed: adapters, "),
+    ("list_scenarios", (3,), {}, "paper: found 3; allowed: the name of a paper"),
+    ("load_trace", (None,), {}, "file: found None; allowed: the path of a file"),
+    ("calibration", (b"x",), {}, "file: found b'x'; allowed: the path of a file"),
+    ("schema", ([],), {}, "schema: found []; allowed: adapter, "),
+]
+
+
+@pytest.mark.usefixtures("simulated")
+@pytest.mark.parametrize(("name", "words", "options", "fault"), WRONG)
+def test_it_says_what_was_found_and_what_is_allowed(
+    name: str, words: tuple[Any, ...], options: dict[str, Any], fault: str
+) -> None:
+    with pytest.raises(hc.CatalogError) as caught:
+        getattr(hc, name)(*words, **options)
+    assert caught.value.faults[0].startswith(fault)
+
+
+@pytest.mark.usefixtures("simulated")
+def test_what_is_like_what_is_allowed_is_taken() -> None:
+    found = hc.run(FIG, series="pcie", x=np.array([8, 64]), jobs=np.int64(1), cache=np.True_)
+    assert list(found.curves) == ["pcie"]
+    assert hc.reproduce({FIG: 1}.keys(), jobs=1).replays[0].scenario.id == FIG
+    assert hc.machine(Path(LIU), switch=np.False_).id == LIU
+
+
+def test_all_wrong_arguments_are_said_at_once() -> None:
+    with pytest.raises(hc.CatalogError) as caught:
+        hc.machine(3, adapter=4, overrides=[5], switch=6)
+    starts = [fault.partition(":")[0] for fault in caught.value.faults]
+    assert starts == ["testbed", "adapter", "overrides", "switch"]
