@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from hcasim.ground.errors import one_of
 from hcasim.ground.faults import shown
@@ -55,7 +56,11 @@ class _Table:
 
     Attributes:
         ends: of the connection that print on this terminal, their lines mixed.
-        heads, rules: lines of the kind since the first title.
+        heads: lines of the kind since the first title.
+        rules: lines of dashes of all ends.
+        other: lines of a second end that the first has, too.
+        dashes: lines of dashes behind the head.
+        last: the last line of figures of a size that is new.
     """
 
     run: Run
@@ -68,8 +73,20 @@ class _Table:
     ends: int = 1
     heads: int = 0
     rules: int = 0
+    other: list[int] = field(default_factory=list)
+    dashes: list[int] = field(default_factory=list)
+    last: int = 0
     seen: Counter[tuple[int, int]] = field(default_factory=Counter)
     listings: list[Listing] = field(default_factory=list)
+
+    def needless(self) -> str:
+        """The lines without which one end is left, such as "7, 9 to 12"; none if it is cut."""
+        if not self.last or max(self.dashes, default=0) < self.last:
+            return ""
+        lines = sorted([*self.other, *(one for one in self.dashes if one < self.last)])
+        runs = groupby(enumerate(lines), lambda pair: pair[1] - pair[0])
+        ends = ([line for _, line in run] for _, run in runs)
+        return ", ".join(f"{a[0]} to {a[-1]}" if len(a) > 1 else f"{a[0]}" for a in ends)
 
 
 def read_perftest(source: Source, hints: Hints) -> Imported:
@@ -100,20 +117,24 @@ class _Reader:
         self.source, self.hints = source, hints
         self.found = Imported(source, "perftest")
         self.table: _Table | None = None
+        self.before: _Table | None = None
         self.command = ""
         self.trouble = ""
         self.accelerated = False
+        # Lines of dashes since the last table.
+        self.rules = 0
         self.untold = "without the title of its test"
 
     def take(self, number: int, line: str) -> None:
         """Read one line."""
         if _TROUBLE.search(line) and not self.trouble:
             self.trouble = line.strip()
-        if (match := TITLE.fullmatch(line)) and self._is_other_end(match[1]):
+        if (match := TITLE.fullmatch(line)) and self._is_other_end(number, match[1]):
             self.found.note(f"line {number}: the other end prints here, too")
         elif match:
             self._close()
-            self.table = _Table(Run(number), broken=True)
+            self.table = _Table(Run(number), broken=True, rules=self.rules)
+            self.rules = 0
             self.table.run.set_title(match[1].replace(" ", "_"))
             check_title(self.hints, self.table.run.workload)
             self.table.broken = False
@@ -140,14 +161,15 @@ class _Reader:
             self._list(number, match[1])
         elif self.table is None or not self.table.columns:
             if is_row(line):
+                self._refuse_mixed(line)
                 self.found.passed_over(number, line)
             self._take_settings(line)
         elif _RULE.fullmatch(line):
-            self._rule(self.table)
+            self._rule(self.table, number)
         else:
             self._take_row(self.table, number, line)
 
-    def _is_other_end(self, title: str) -> bool:
+    def _is_other_end(self, number: int, title: str) -> bool:
         """Whether a title is that of the server beside the client, both on one terminal."""
         table = self.table
         if table is None or table.columns or table.broken or self.trouble:
@@ -155,13 +177,27 @@ class _Reader:
         if table.run.title != title.replace("_", " ") or table.ends == 2:
             return False
         table.ends = 2
+        table.other.append(number)
         return True
+
+    def _refuse_mixed(self, line: str) -> None:
+        """Refuse figures of the table before, which go on behind the title of another end."""
+        table, before = self.table, self.before
+        if table is None or before is None or table.run.title != before.run.title:
+            return
+        if len(line.split()) == len(before.columns):
+            table.broken = True
+            raise Unreadable(
+                f"found figures of the table of line {before.line} behind the title of line "
+                f"{table.run.line}: two ends on one terminal; {_ONE_END}"
+            )
 
     def _take_settings(self, line: str) -> None:
         if match := _COMMAND.search(line):
             self.command = match[1].strip()
         table = self.table
         if table is None:
+            self.rules += bool(_RULE.fullmatch(line))
             return
         before = dict(table.run.settings)
         table.run.take_settings(line)
@@ -191,6 +227,7 @@ class _Reader:
             return
         if table is not None and table.columns == columns and table.heads < table.ends:
             table.heads += 1
+            table.other.append(number)
             return
         if table is None or table.columns:
             self._close()
@@ -215,12 +252,16 @@ class _Reader:
             raise Unreadable(f"samples: found {shown(unit)}; allowed: usec or cycles")
         self.table.listings.append(Listing(number, unit))
 
-    def _rule(self, table: _Table) -> None:
+    def _rule(self, table: _Table, number: int) -> None:
         if table.listings and table.listings[-1].open:
             table.listings[-1].open = False
             return
+        if table.closed:
+            self.rules += 1
+            return
         table.rules += 1
-        if not table.closed and (table.ends == 1 or table.rules >= _RULES * table.ends - 1):
+        table.dashes.append(number)
+        if table.ends == 1 or table.rules >= _RULES * table.ends:
             table.closed = True
             if table.rows:
                 # What went wrong in a run with results is not why the next one has none.
@@ -267,6 +308,10 @@ class _Reader:
                 cells[name] = figure(word, name)
         if table.seen[size, lane] == table.ends:
             raise Unreadable(f"found {size} bytes a second time in the same table")
+        if table.seen[size, lane]:
+            table.other.append(number)
+        else:
+            table.last = number
         table.seen[size, lane] += 1
         table.rows += 1
         self.found.add_adapter(number, table.run.device(self.hints), table.run.port(), self.command)
@@ -299,7 +344,7 @@ class _Reader:
 
     def _close(self) -> None:
         """End a table; one that is cut off is a fault unless the user knows."""
-        table = self.table
+        table = self.before = self.table
         self.table = None
         if table is None:
             return
@@ -316,8 +361,10 @@ class _Reader:
         elif self.found.faults and self.found.faults[-1].endswith(CUT):
             pass
         elif table.ends > 1:
+            lines = table.needless()
+            allowed = f"{_ONE_END}, or this file without lines {lines}" if lines else _ONE_END
             self.found.fault(
-                where, f"found two ends on one terminal, of which one is cut; {_ONE_END}"
+                where, f"found two ends on one terminal, of which one is cut; {allowed}"
             )
         elif not table.columns:
             self.found.fault(where, f"found no table behind the title: {CUT}")

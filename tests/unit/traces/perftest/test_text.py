@@ -1,7 +1,6 @@
 """perftest's text: versions and modes of which there is no sample, and what cannot be read."""
 
 from collections.abc import Callable
-from random import Random
 
 import pytest
 
@@ -379,35 +378,3 @@ def test_memory_of_an_accelerator_is_told_by_an_option(read: Read) -> None:
     assert point.options["accelerator"] == "ROCM"
     (point,) = read(outputs.PERFTEST_2024_BW).points
     assert "accelerator" not in point.options
-
-
-def mixed(one: str, other: str, draw: Random) -> str:
-    """Two outputs on one terminal: the lines of each in their order."""
-    ends = [one.splitlines(), other.splitlines()]
-    turns = [number for number, lines in enumerate(ends) for _ in lines]
-    # Neither has its table before the other has begun.
-    draw.shuffle(turns)
-    turns = [0, 0, 1, 1, *turns]
-    lines = [ends[turn].pop(0) for turn in turns if ends[turn]]
-    return "\n".join(lines) + "\n"
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_client_and_server_on_one_terminal_are_told_apart(read: Read, seed: int) -> None:
-    head = LAT.index("#bytes")
-    rule = LAT.index("\n", head) + 1
-    server = LAT[:rule] + LAT[LAT.rstrip().rindex("\n") + 1 :]
-    both = read(mixed(LAT, server, Random(seed)))
-    assert both.points == read(LAT).points
-
-
-def test_ends_on_one_terminal_that_differ_are_refused(faults: Faults) -> None:
-    other = LAT.replace("Mtu             : ", "Mtu             : 4")
-    assert other != LAT
-    (fault,) = faults(mixed(LAT, other, Random(1)))
-    assert "of two ends on one terminal; allowed: what one end prints" in fault
-
-
-def test_an_end_that_is_cut_among_the_lines_of_the_other_is_refused(faults: Faults) -> None:
-    (fault,) = faults(mixed(LAT, "\n".join(LAT.splitlines()[:6]), Random(2)))
-    assert "of which one is cut" in fault
