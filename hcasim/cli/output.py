@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from hcasim.ground.printable import STEERING, printable, printable_lines
+
 if TYPE_CHECKING:
     from hcasim.runs.pool import Progress
 
 
 def print_line(text: str, *, err: bool = False) -> None:
     """Print a line that may quote what others have named; one of messages may be lost."""
-    from hcasim.ground.printable import printable
-
     try:
         click.echo(printable(text), err=err)
     except OSError:
@@ -33,8 +33,6 @@ def print_line(text: str, *, err: bool = False) -> None:
 
 def print_lines(text: str) -> None:
     """Print lines of data that may quote what others have named."""
-    from hcasim.ground.printable import printable_lines
-
     click.echo(printable_lines(text), nl=not text.endswith("\n"))
 
 
@@ -52,8 +50,6 @@ def print_json(data: object) -> None:
 
 def to_json(data: object) -> str:
     """Return a JSON document as text."""
-    from hcasim.ground.printable import STEERING
-
     text = json.dumps(data, indent=2, ensure_ascii=False)
     # JSON leaves some of these as they are, but a terminal may obey them; all have four digits.
     return re.sub(f"(?!\n)[{STEERING}]", lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
@@ -61,8 +57,6 @@ def to_json(data: object) -> str:
 
 def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return rows as CSV, a line each; the columns are all keys, as they first appear."""
-    from hcasim.ground.printable import printable
-
     rows = [
         {key: printable(cell) if isinstance(cell, str) else cell for key, cell in row.items()}
         for row in rows

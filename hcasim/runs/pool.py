@@ -19,11 +19,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hcasim.ground.arguments import count_fault, refuse
+from hcasim.ground.room import look_for_room
 from hcasim.runs.point import Point
 
 if TYPE_CHECKING:
     from hcasim.runs.store import Store
     from hcasim.workloads import Result
+
+_THREADS = 32 * 2**20
+"""Bytes for the stacks of the three threads of a pool, which waits for ever if one is missing."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of points done and of all points."""
@@ -111,6 +115,7 @@ def time_limit(end: float | None) -> Iterator[None]:
 
 
 def _run_in_pool(points: list[Point], count: int, note: Callable[[Point, Result], None]) -> None:
+    look_for_room(_THREADS)
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(count, mp_context=_context(), initializer=_start_worker)
     end = _END.get()
