@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -140,11 +140,24 @@ def a_model(kind: str) -> str:
     return f"{'an' if noun[0] == 'a' else 'a'} {noun}"
 
 
-def unknown_id(kind: str, identifier: object) -> str:
-    """Say that an id is unknown, which ids are known and where they are looked for."""
-    known = list_ids(kind)
-    where = ", ".join(display(folder) for folder in _folders(kind) if folder.is_dir())
+def unknown_id(kind: str, identifier: object, known: Sequence[str] | None = None) -> str:
+    """Say that an id is unknown, which ids are known and where they are looked for.
+
+    Parameters:
+        kind: one of KINDS, or "models" for all of those.
+        identifier: what was asked for.
+        known: ids that would do, if they are not those of the kind.
+    """
+    place = PLACES.get(kind, Path(kind))
+    known = list_ids(kind) if known is None else known
+    folders = {root: root / place for root in roots()}
+    where = [display(folder) for folder in folders.values() if folder.is_dir()]
+    lacking = "".join(
+        f"; {VARIABLE} names {display(root)}, which has no folder {place}"
+        for root, folder in folders.items()
+        if root != shipped() and not folder.is_dir()
+    )
     return (
-        f"{where or display(shipped())}: found no {a_model(kind).split()[1]} {identifier!r}; "
-        f"allowed: {one_of(known)}{nearest(str(identifier), known)}"
+        f"{', '.join(where) or display(shipped())}: found no {a_model(kind).split()[1]} "
+        f"{identifier!r}; allowed: {one_of(known)}{nearest(identifier, known)}{lacking}"
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.description import Description
-from hcasim.catalog.folders import MODELS, a_model, adopt, find_file, is_path, list_ids
+from hcasim.catalog.folders import MODELS, a_model, adopt, find_file, is_path, list_ids, unknown_id
 from hcasim.catalog.host import Host
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.reader import Reader
@@ -159,9 +159,7 @@ def find_kind(name: str) -> str:
     if is_path(name):
         return _kind_of(find_file(name, MODELS[0]))
     known = [one for kind in MODELS for one in list_ids(kind)]
-    raise CatalogError(
-        [f"models: found no {name!r}; allowed: {one_of(known)}{nearest(name, known)}"]
-    )
+    raise CatalogError([unknown_id("models", name, known)])
 
 
 def _kind_of(file: Path, above: tuple[Path, ...] = ()) -> str:

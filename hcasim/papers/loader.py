@@ -21,7 +21,7 @@ from hcasim.catalog import (
     one_of,
     read_toml,
 )
-from hcasim.catalog.folders import a_model, is_path, shipped
+from hcasim.catalog.folders import a_model, is_path, shipped, unknown_id
 from hcasim.ground.arguments import name_fault, refuse
 from hcasim.ground.errors import display
 from hcasim.ground.faults import told
@@ -88,7 +88,7 @@ def load_scenario(name: str) -> Scenario:
     else:
         known = list_scenarios()
         if name not in known:
-            raise CatalogError([_unknown(name, known)])
+            raise CatalogError([unknown_id("scenarios", name, known)])
         path, identifier, folder = scenario_path(name), name, name.partition("/")[0]
         table = read_toml(path)
     scenario = _validated(Scenario, {**table, "id": identifier}, path)
@@ -143,7 +143,7 @@ def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
         elif identifier in known or is_path(identifier, "scenarios"):
             wanted[identifier] = None
         else:
-            faults.append(_unknown(identifier, [*papers, *known]))
+            faults.append(unknown_id("scenarios", identifier, [*papers, *known]))
     loaded: dict[str, Scenario] = {}
     names: dict[str, str] = {}
     for identifier in wanted:
@@ -220,16 +220,8 @@ def references(claim: Claim) -> Iterator[tuple[str, Measure, int | None]]:
 
 def _by_id(identifier: str) -> Scenario:
     if is_path(identifier, "scenarios"):
-        raise CatalogError([_unknown(identifier, list_scenarios())])
+        raise CatalogError([unknown_id("scenarios", identifier, list_scenarios())])
     return load_scenario(identifier)
-
-
-def _unknown(identifier: str, known: list[str]) -> str:
-    folder = display(data_path("scenarios"))
-    return (
-        f"{folder}: found no scenario {identifier!r}; "
-        f"allowed: {one_of(known)}{nearest(identifier, known)}"
-    )
 
 
 def _validated(model: type[M], table: object, path: Path) -> M:

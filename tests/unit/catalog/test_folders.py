@@ -10,6 +10,7 @@ import pytest
 
 from hcasim.catalog import CatalogError, data_path, find_kind, list_ids, load, resolve
 from hcasim.catalog.folders import VARIABLE, find_file, shipped
+from hcasim.papers.loader import load_scenarios
 
 Put = Callable[..., Path]
 
@@ -78,6 +79,32 @@ def test_a_folder_that_is_missing_is_a_fault_of_the_variable(
     with pytest.raises(CatalogError) as caught:
         list_ids("adapters")
     assert caught.value.faults == [f"HCASIM_PATH: found '{tmp_path / 'none'}', which is no folder"]
+
+
+def test_a_missing_id_names_the_folders_that_were_looked_into(
+    put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put("adapters", "mt25208", "a/models/adapters/fast.toml")
+    put("adapters", "mt25208", "b/models/adaptors/slow.toml")
+    search(monkeypatch, "a", "b")
+    ours = shipped() / "models"
+    with pytest.raises(CatalogError) as caught:
+        load("slow", "adapters")
+    (fault,) = caught.value.faults
+    assert fault.startswith(f"a/models/adapters, {ours / 'adapters'}: found no adapter 'slow'; ")
+    assert fault.endswith("; HCASIM_PATH names b, which has no folder models/adapters")
+    with pytest.raises(CatalogError) as caught:
+        load("slow")
+    (fault,) = caught.value.faults
+    assert fault.startswith(f"a/models, b/models, {ours}: found no model 'slow'; allowed: fast, ")
+    with pytest.raises(CatalogError) as caught:
+        load_scenarios(["liu2004/fig3"])
+    (fault,) = caught.value.faults
+    assert fault.startswith(f"{shipped() / 'scenarios'}: found no scenario 'liu2004/fig3'; ")
+    assert fault.endswith(
+        "; did you mean 'liu2004/fig03'?; HCASIM_PATH names a, which has no folder scenarios; "
+        "HCASIM_PATH names b, which has no folder scenarios"
+    )
 
 
 def test_a_path_may_stand_for_an_id(put: Put) -> None:
