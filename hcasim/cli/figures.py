@@ -10,7 +10,7 @@ from hcasim.cli.outputs import Output
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hcasim.papers.replay import Replay
+    from hcasim.papers.scenario import Scenario
 
 
 class Drawable(Protocol):
@@ -37,6 +37,6 @@ def write_figure(results: Drawable, *files: Path) -> None:
         write_atomically(file, render(figure, file.suffix.lower().removeprefix(".")))
 
 
-def stem(replay: Replay) -> str:
-    """Return the name of a scenario's files: liu2004-fig03."""
-    return replay.scenario.id.replace("/", "-")
+def in_folder(folder: Path, scenario: Scenario, ending: str) -> Path:
+    """Return a file of a scenario in a folder of results, such as liu2004-fig03.png."""
+    return folder / f"{scenario.id.replace('/', '-')}{ending}"

@@ -61,6 +61,18 @@ def output_faults(
         seen.append((name, output.file))
 
 
+def prepare_folder(folder: Path, files: Iterable[Path]) -> list[str]:
+    """Make the folder that --output names; say which of its files could not be written.
+
+    Raises:
+        CatalogError: it cannot be made.
+    """
+    from hcasim.ground.writing import make_folder
+
+    make_folder(folder)
+    return list(output_faults(Output("--output", file) for file in files))
+
+
 def _is_same(one: Path, other: Path) -> bool:
     try:
         # Also by another link.

@@ -10,18 +10,22 @@ import click
 
 from hcasim.cli.command import (
     Command,
+    Faults,
     jobs_option,
     no_cache_option,
     timing_option,
 )
-from hcasim.cli.figures import stem, write_figure
+from hcasim.cli.figures import in_folder, write_figure
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
 from hcasim.cli.output import note, print_json, print_line, progress_bar, to_json
+from hcasim.cli.outputs import prepare_folder
 from hcasim.cli.tables import plain_table, print_table
 
 if TYPE_CHECKING:
     from hcasim.papers.report import Report
 
+_FIGURES = (".png", ".svg")
+_REPORT = ("reproduce.json", "reproduce.txt")
 _RIGHT = ("published", "simulated", "error")
 
 
@@ -68,11 +72,14 @@ def command(
     With --testbed or --adapter the same statements are judged on another machine than their
     authors had, such as a variant of your own; all that is printed and written says so.
     """
-    from hcasim.ground.writing import make_folder
+    from hcasim.papers.loader import list_papers, load_scenarios
     from hcasim.papers.report import COLUMNS, reproduce
 
     if output is not None:
-        make_folder(output)
+        asked = load_scenarios(names or list_papers())
+        files = [in_folder(output, one, ending) for one in asked for ending in _FIGURES]
+        if faults := prepare_folder(output, [*files, *(output / name for name in _REPORT)]):
+            raise Faults(faults)
     with progress_bar("Simulating") as progress:
         report = reproduce(
             names,
@@ -103,9 +110,9 @@ def _write(report: Report, folder: Path) -> None:
     from hcasim.papers.report import COLUMNS
 
     for replay in report.replays:
-        name = stem(replay)
-        write_figure(replay, folder / f"{name}.png", folder / f"{name}.svg")
-    write_atomically(folder / "reproduce.json", to_json(report.to_dict()))
+        write_figure(replay, *(in_folder(folder, replay.scenario, one) for one in _FIGURES))
+    data, text = (folder / name for name in _REPORT)
+    write_atomically(data, to_json(report.to_dict()))
     table = plain_table(report.title, COLUMNS, report.rows(), right=_RIGHT)
     closing = "".join(f"{printable(line)}\n" for line in report.closing_lines())
-    write_atomically(folder / "reproduce.txt", f"{table}\n{closing}")
+    write_atomically(text, f"{table}\n{closing}")

@@ -17,14 +17,17 @@ from hcasim.cli.command import (
     settings_option,
     timing_option,
 )
-from hcasim.cli.figures import plot_output, stem, write_figure
+from hcasim.cli.figures import in_folder, plot_output, write_figure
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
 from hcasim.cli.output import note, print_json, print_lines, progress_bar, to_csv, to_json
-from hcasim.cli.outputs import output_faults
+from hcasim.cli.outputs import output_faults, prepare_folder
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
     from hcasim.papers.replay import Replay
+
+
+_ENDINGS = (".csv", ".json", ".png", ".svg")
 
 
 @click.command("run", cls=Command)
@@ -73,7 +76,6 @@ def command(
 
     With --testbed, --adapter or --set they are those of another machine than the authors had.
     """
-    from hcasim.ground.writing import make_folder
     from hcasim.papers.loader import load_scenarios
     from hcasim.papers.replay import replay_all
 
@@ -87,7 +89,9 @@ def command(
     if faults:
         raise Faults(faults)
     if output is not None:
-        make_folder(output)
+        files = [in_folder(output, one, ending) for one in loaded for ending in _ENDINGS]
+        if faults := prepare_folder(output, files):
+            raise Faults(faults)
     with progress_bar("Simulating") as progress:
         replays = replay_all(
             loaded, overrides=overrides, jobs=jobs, progress=progress, cache=not no_cache
@@ -141,7 +145,7 @@ def _print_tables(replays: list[Replay]) -> None:
 def _write(replay: Replay, folder: Path) -> None:
     from hcasim.ground.writing import write_atomically
 
-    name = stem(replay)
-    write_atomically(folder / f"{name}.csv", to_csv(_rows(replay)))
-    write_atomically(folder / f"{name}.json", to_json(replay.to_dict()))
-    write_figure(replay, folder / f"{name}.png", folder / f"{name}.svg")
+    table, data, *figures = (in_folder(folder, replay.scenario, one) for one in _ENDINGS)
+    write_atomically(table, to_csv(_rows(replay)))
+    write_atomically(data, to_json(replay.to_dict()))
+    write_figure(replay, *figures)

@@ -84,6 +84,35 @@ def test_a_file_in_the_place_of_the_folder_is_a_fault(hcasim_: Hcasim, tmp_path:
     assert file.read_text() == "kept"
 
 
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("run", ("liu2004-fig02.csv", "liu2004-fig02.svg")),
+        ("reproduce", ("liu2004-fig02.png", "reproduce.json", "reproduce.txt")),
+    ],
+)
+def test_a_folder_in_the_place_of_a_result_is_found_before_anything_is_simulated(
+    hcasim_: Hcasim,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    names: tuple[str, ...],
+) -> None:
+    for name in names:
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr("hcasim.papers.replay.run_points", None)
+    faults = hcasim_(command, "liu2004/fig02", "-o", str(tmp_path)).faults
+    said = "cannot be written: found a folder; the name of a file is needed"
+    assert faults == [f"--output {tmp_path / name}: {said}" for name in names]
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(names)
+
+
+@pytest.mark.parametrize("command", ["reproduce", "run"])
+def test_a_wrong_request_makes_no_folder(hcasim_: Hcasim, tmp_path: Path, command: str) -> None:
+    assert hcasim_(command, "liu2004/fig3", "-o", str(tmp_path / "out")).code == 2
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("command", ["reproduce", "run"])
 def test_an_unknown_scenario_is_answered_with_the_nearest(hcasim_: Hcasim, command: str) -> None:
     faults = hcasim_(command, "liu2004/fig3", "liu2005").faults
