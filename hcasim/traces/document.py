@@ -23,7 +23,7 @@ from hcasim.ground.plain import brief
 from hcasim.ground.reading import MEASURED, check_tree, read_file
 from hcasim.traces.header import Header, Record
 from hcasim.traces.schema import RECORDS, SCHEMA, VERSION, End, Failure, Point, to_dict
-from hcasim.traces.source import ENOUGH, binary, with_newlines
+from hcasim.traces.source import ENOUGH, POINTS, binary, too_many, with_newlines
 
 _FAULTS = 1000
 """Faults after which reading ends."""
@@ -130,6 +130,9 @@ def _records(where: str, text: str) -> tuple[dict[int, Record], list[str]]:
     faults: list[str] = []
     # Other ends of lines, as str.splitlines knows them, may stand in a name.
     lines = text.removesuffix("\n").split("\n") if text else []
+    # Beside the points there are a header and an end.
+    if len(lines) > POINTS + 2:
+        raise too_many(where)
     for number, line in enumerate(lines, start=1):
         twice: list[str] = []
         if len(faults) > _FAULTS:

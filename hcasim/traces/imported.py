@@ -10,7 +10,7 @@ from hcasim.traces.document import Trace
 from hcasim.traces.header import Device, Header, Port, Tool
 from hcasim.traces.printed import Unreadable
 from hcasim.traces.schema import End, Failure, Point
-from hcasim.traces.source import ENOUGH, Source
+from hcasim.traces.source import ENOUGH, POINTS, Source, too_many
 
 _MANY = 5
 _FAULTS = 1000
@@ -48,6 +48,16 @@ class Imported:
         self._adapters.append((line, device, port))
         if command:
             self._commands[command] = None
+
+    def add(self, point: Point) -> None:
+        """Keep a point.
+
+        Raises:
+            CatalogError: there are too many.
+        """
+        if len(self.points) == POINTS:
+            raise too_many(self.source.name)
+        self.points.append(point)
 
     def note(self, text: str) -> None:
         """Keep what a reader should know."""

@@ -24,6 +24,8 @@ _TAG = re.compile(
     r"\[(?:[\w.-]+@)?[0-9]+,[0-9]+\]<std(?:out|err)>: ?"
 )
 _LINES = 2_000_000
+POINTS = 50_000
+"""Most points of a file: a run of perftest or OSU prints some 30, one of NetPIPE 200."""
 _MANY = 20
 _SAID = 10
 """Faults of one file that are said if there are more than those."""
@@ -113,6 +115,12 @@ class Source:
         """Say what is wrong with a line, and that it was cut if nothing ends it."""
         told = self.fault(line, reason)
         return told if "--partial" in told or not self.is_open(line) else f"{told}: {CUT}"
+
+
+def too_many(name: str) -> CatalogError:
+    """Return an error that says that a file has too many points."""
+    found = f"found more than {POINTS:,} points"
+    return CatalogError([f"{name}: {found}; allowed: up to as many; divide it"])
 
 
 def few(name: str, faults: Sequence[str]) -> list[str]:

@@ -204,7 +204,7 @@ class _Reader:
         if table.adapter:
             device = device.model_copy(update={"name": table.adapter})
         self.found.add_adapter(number, device, Port())
-        self.found.points.append(Point(workload=table.workload, options=options, measured=measured))
+        self.found.add(Point(workload=table.workload, options=options, measured=measured))
         table.last_is_point = True
 
     @staticmethod

@@ -233,4 +233,4 @@ def _take(found: Imported, run: Run, results: Section, hints: Hints) -> None:
     if not measured:
         raise _Damaged(results["BW_average"].line, "BW_average: found 0, which says nothing")
     found.add_adapter(run.line, run.device(hints), run.port())
-    found.points.append(Point(workload=run.workload, options=options, measured=measured))
+    found.add(Point(workload=run.workload, options=options, measured=measured))

@@ -322,9 +322,7 @@ class _Reader:
         if not measured:
             self.found.note(f"line {number}: a bandwidth of 0 says nothing; passed over")
             return
-        self.found.points.append(
-            Point(workload=table.run.workload, options=options, measured=measured)
-        )
+        self.found.add(Point(workload=table.run.workload, options=options, measured=measured))
 
     def _measured(
         self, table: _Table, cells: dict[str, Figure], size: int, iters: int

@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from hcasim.catalog import CatalogError
-from hcasim.traces import Source, Trace, import_trace, merge, parse_trace, render, sniff
+from hcasim.traces import (
+    Source,
+    Trace,
+    document,
+    import_trace,
+    imported,
+    merge,
+    parse_trace,
+    render,
+    sniff,
+)
 from tests.unit.traces import outputs
 from tests.unit.traces.conftest import DATA
 
@@ -230,3 +240,24 @@ def test_more_lines_than_anybody_prints_are_refused_at_once(faults: Faults) -> N
     assert faults("x\n" * 2_000_001) == [
         "file: found more than 2,000,000 lines; allowed: up to as many"
     ]
+
+
+@pytest.mark.parametrize("kind", ["perftest", "perftest-json", "osu", "netpipe", "probe"])
+def test_more_points_than_anybody_measures_are_refused(
+    read: Read, faults: Faults, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = {
+        "perftest": PERFTEST,
+        "perftest-json": (DATA / "perftest" / "rxe_write_bw_64K.json").read_text(),
+        "osu": OSU,
+        "netpipe": NP_OUT,
+        "probe": render(read(PERFTEST)),
+    }[kind]
+    count = len(read(text).points)
+    monkeypatch.setattr(imported, "POINTS", count)
+    monkeypatch.setattr(document, "POINTS", count)
+    assert len(read(text).points) == count
+    monkeypatch.setattr(imported, "POINTS", count - 1)
+    monkeypatch.setattr(document, "POINTS", count - 1)
+    (fault,) = faults(text)
+    assert fault == "file: found more than 50,000 points; allowed: up to as many; divide it"
