@@ -125,15 +125,16 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
 
 def _run(words: list[str], prog_name: str) -> int:
     try:
-        with _termination_as_interruption():
+        with _one_interruption():
             code = app.main(args=words, prog_name=prog_name, standalone_mode=False)
             sys.stdout.flush()
     except click.ClickException as error:
         _show(error)
         return BAD_INPUT
     except (click.Abort, KeyboardInterrupt) as error:
-        # An impatient second Ctrl-C must not turn the end into a traceback.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Handlers go before the interpreter does; this stays.
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.SIG_IGN)
         # Click makes an abort of it.
         if isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated):
             note("Terminated.")
@@ -218,19 +219,24 @@ class _Terminated(KeyboardInterrupt):
 
 
 @contextlib.contextmanager
-def _termination_as_interruption() -> Iterator[None]:
-    # Whoever had it ignored, or answers it himself, goes before.
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
+def _one_interruption() -> Iterator[None]:
+    """Raise an exception at the first Ctrl-C or SIGTERM, and let no other disturb the end."""
+    raised = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: _Terminated}
 
     def end(number: int, frame: object) -> None:
-        # Once is enough; the next must not end the end.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise _Terminated
+        # At once: the next may come before anybody has caught the first. One that has come already
+        # would be complained of if it were to be ignored.
+        for one in ours:
+            signal.signal(one, _nothing)
+        raise raised[signal.Signals(number)]
 
+    # Whoever had it ignored, or answers it himself, goes before.
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: signal.getsignal(number) for number in usual}
+    ours = [number for number in usual if before[number] is usual[number]]
     try:
-        signal.signal(signal.SIGTERM, end)
+        for number in ours:
+            signal.signal(number, end)
     except ValueError:
         # Not in the main thread, which alone answers signals.
         yield
@@ -238,5 +244,10 @@ def _termination_as_interruption() -> Iterator[None]:
     try:
         yield
     finally:
-        if signal.getsignal(signal.SIGTERM) is end:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in ours:
+            if signal.getsignal(number) is end:
+                signal.signal(number, before[number])
+
+
+def _nothing(number: int, frame: object) -> None:
+    """Answer a signal that comes too late."""

@@ -47,10 +47,11 @@ def hcasim_(capfd: pytest.CaptureFixture[str]) -> Hcasim:
 
     def run(*words: str) -> Outcome:
         # An interrupted command ignores further ones; here the process lives on.
-        before = signal.getsignal(signal.SIGINT)
+        before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
         with pytest.raises(SystemExit) as caught:
             main(words)
-        signal.signal(signal.SIGINT, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
         printed = capfd.readouterr()
         assert isinstance(caught.value.code, int)
         return Outcome(caught.value.code, printed.out, printed.err)

@@ -1,7 +1,9 @@
 """The command answers at once, and ends without a traceback however it ends."""
 
 import logging
+import multiprocessing
 import os
+import queue
 import re
 import resource
 import signal
@@ -10,6 +12,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ import hcasim.workloads
 from hcasim import __version__
 from hcasim.catalog import CatalogError
 from hcasim.cli.app import COMMANDS, app
+from hcasim.runs import pool
 
 Hcasim = Callable[..., Any]
 
@@ -137,6 +141,35 @@ def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
     assert list((tmp_path / "out").iterdir()) == []
     with pytest.raises(ProcessLookupError):
         os.killpg(child.pid, 0)
+
+
+def test_another_ctrl_c_before_the_first_is_caught_still_ends_the_workers(
+    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hcasim.workloads, "run_point", lambda *words: time.sleep(60))
+    held_back = pool._interruption_held_back
+    held: list[bool] = []
+
+    def interrupted() -> AbstractContextManager[None]:
+        # The first time, workers are started; then they are to be ended.
+        if held:
+            signal.raise_signal(signal.SIGINT)
+        held.append(True)
+        return held_back()
+
+    class Interrupting(queue.SimpleQueue[Any]):
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(pool, "_interruption_held_back", interrupted)
+    monkeypatch.setattr(pool, "SimpleQueue", Interrupting)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        found = hcasim_("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (found.code, found.messages.strip()) == (130, "Interrupted.")
+    assert not multiprocessing.active_children()
 
 
 # A shell may have started the tests in the background, and then SIGINT is ignored.
