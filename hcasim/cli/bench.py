@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,21 +36,77 @@ Decorated = Callable[..., Any]
 
 
 class _Bench(Command):
-    """Benchmarks have most of perftest's letters; of the others it says what they are."""
+    """Benchmarks have most of perftest's letters; of its other options it says what they are."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        letters = [word for word in args if word[:2] in _PERFTEST]
+        if not {"-h", "--help"}.isdisjoint(args):
+            ctx.meta[_WORKLOAD] = next((word for word in args if not word.startswith("-")), "")
+        words = [*args]
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            lines = [error.format_message(), *(_PERFTEST[one[:2]] for one in letters)]
+            lines = [error.format_message(), *_counterparts(words)]
             raise click.UsageError("\n".join(lines), ctx) from None
 
 
+_WORKLOAD = "hcasim.workload"
+_POLLED = "has no counterpart: completions are polled"
+_CONNECTED = "has no counterpart: both ends are in the testbed, and connected"
+_INVALIDATE = "-I is NetPIPE's here (--invalidate); perftest's -I is --inline, without a number"
 _PERFTEST = {
-    "-I": "-I is NetPIPE's here (--invalidate); perftest's -I is --inline, without a number",
-    "-l": "perftest's -l has no counterpart: requests are posted one by one, not in lists",
+    ("-a", "--all"): "is --size 2..8M",
+    ("-b", "--bidirectional"): "is a benchmark of its own: write_bibw, send_bibw or read_bibw",
+    ("-c", "--connection"): "has no counterpart: connections are reliable (RC)",
+    ("-d", "--ib-dev"): "is --adapter",
+    ("-D", "--duration"): "is --iters, a number of iterations",
+    ("-e", "--events"): _POLLED,
+    ("-F", "--CPU-freq"): "has no counterpart: clocks do not vary",
+    ("-i", "--ib-port"): "is --ports, the number of ports in use",
+    ("-l", "--post_list"): "has no counterpart: requests are posted one by one, not in lists",
+    ("-m",): "is --mtu",
+    ("-o", "--outs"): "is --set adapter.requester.outstanding=N; -o is --output here",
+    ("-p", "--port"): _CONNECTED,
+    ("-Q",): "is --cq-mod",
+    ("-r", "--rx-depth"): "has no counterpart: receive requests never run out",
+    ("-R", "--rdma_cm"): _CONNECTED,
+    ("-x", "--gid-index"): _CONNECTED,
+    ("--inline_size",): "is --inline, without a number",
+    ("--report_gbits",): "has no counterpart: bandwidths are in 10^6 bytes per second",
 }
+"""Options of perftest that are not ours, and what does the same."""
+
+
+def _counterparts(words: Iterable[str]) -> list[str]:
+    """Say of words what they would be here, if they are options of perftest."""
+    known = {"-I": _INVALIDATE}
+    for names, told in _PERFTEST.items():
+        known |= {name: f"perftest's {name} {told}" for name in names}
+    written = (word.partition("=")[0] if word[:2] == "--" else word[:2] for word in words)
+    return list(dict.fromkeys(known[name] for name in written if name in known))
+
+
+class _OfWorkload(click.Option):
+    """An option whose default differs; help has that of the workload, if one is named."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        name = ctx.meta.get(_WORKLOAD)
+        if record is None or not name:
+            return record
+        from hcasim.workloads import WORKLOADS
+
+        workload, option = WORKLOADS.get(name.removeprefix("ib_")), OPTIONS[self.name or ""]
+        if workload is None or option.name not in workload.options:
+            return record
+        default = getattr(workload.defaults, option.name)
+        text = option.label(default) if option.is_size else str(default)
+        if workload.ladder and option.name == "size":
+            text = "NetPIPE's sizes"
+        return record[0], record[1].replace(_varying(option), f"default: {text}")
+
+
+def _varying(option: Option) -> str:
+    return f"default: {option.varies}, by workload"
 
 
 def benchmark_options(command: Decorated) -> Decorated:
@@ -60,6 +116,7 @@ def benchmark_options(command: Decorated) -> Decorated:
         long = f"--{name}/--no-{name}" if option.is_flag else f"--{name}"
         command = click.option(
             *filter(None, (option.short, long)),
+            cls=_OfWorkload if option.varies else click.Option,
             default=None,
             metavar=_metavar(option),
             help=f"{option.help}{_default(option)}.",
@@ -71,8 +128,8 @@ def _default(option: Option) -> str:
     if option.is_flag or option.is_name:
         return ""
     words = f"{one_of(option.words)}; " if option.words else ""
-    if option.usual is None:
-        return f" ({words}default: that of the workload)"
+    if option.varies:
+        return f" ({words}{_varying(option)})"
     default = option.label(option.usual) if option.is_size else option.usual
     return f" ({words}default: {default})"
 
@@ -194,7 +251,7 @@ def command(
         drawn.append(points)
         faults += blamed(more, known, given)
     if any(fault.startswith("invalidate: ") for fault in faults):
-        faults.append(_PERFTEST["-I"])
+        faults.append(_INVALIDATE)
     if as_json and form not in ("text", "json"):
         faults.append(f"--json: contradicts --format {form}; leave one out")
     form = "json" if as_json else form
@@ -208,6 +265,8 @@ def command(
     ]
     read = [("--calibration", calibration)] if calibration is not None else []
     faults += output_faults(outputs, read)
+    if output is not None and output.name.isdigit():
+        faults += _counterparts(["-o"])
     if trace is not None and uncertainty is not None:
         faults.append("--uncertainty: found with --trace, which records one run; leave one out")
     if faults:

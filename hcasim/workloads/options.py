@@ -32,7 +32,8 @@ class Option:
         words: those it may be, if it is a word.
         is_flag: whether it is on or off.
         is_name: whether it is a name that depends on the machine.
-        usual: its default; none if the workload says it.
+        varies: the defaults that it has, if the workload says which.
+        usual: its default; none if it varies.
     """
 
     help: str
@@ -47,6 +48,7 @@ class Option:
     words: tuple[str, ...] = ()
     is_flag: bool = False
     is_name: bool = False
+    varies: str = ""
     usual: Any = None
 
     @property
@@ -173,6 +175,7 @@ class Options:
             is_size=True,
             short="-s",
             title="Size",
+            varies="8 to 64K",
         ),
     ] = 8
     qps: Annotated[
@@ -197,7 +200,11 @@ class Options:
     window: Annotated[int, Option("Messages sent back to back before the receiver's reply")] = 64
     tx_depth: Annotated[
         int,
-        Option("Requests of each queue pair that are in flight, as perftest's -t says", short="-t"),
+        Option(
+            "Requests of each queue pair that are in flight, as perftest's -t says",
+            short="-t",
+            varies="4 to 128",
+        ),
     ] = 128
     cq_mod: Annotated[
         int,
@@ -233,7 +240,7 @@ class Options:
         Option("Page of the registered buffers", low=4096, high=2**30, is_size=True, is_power=True),
     ] = 4096
     buffers: Annotated[int, Option("Registered buffers that messages rotate through")] = 1
-    verb: Annotated[Verb, Option("How messages travel")] = "write"
+    verb: Annotated[Verb, Option("How messages travel", varies="write or send")] = "write"
     completion: Annotated[
         Notice, Option("What NetPIPE's receiver polls: the completion queue or its buffer's end")
     ] = "cq"
@@ -246,14 +253,13 @@ class Options:
     ] = False
     depth: Annotated[int, Option("Entries of each work queue")] = 128
     op: Annotated[AtomicOp, Option("Atomic operation")] = "fetch_add"
-    iters: Annotated[int, Option("Iterations that are timed", short="-n")] = 1000
-    warmup: Annotated[int, Option("Iterations before them", low=0)] = 100
+    iters: Annotated[
+        int, Option("Iterations that are timed", short="-n", varies="100 to 10000")
+    ] = 1000
+    warmup: Annotated[int, Option("Iterations before them", low=0, varies="3 to 1000")] = 100
     inline: Annotated[bool, Option("Send payload inside the work request")] = False
     exact: Annotated[bool, Option("Run every iteration instead of detecting a period")] = False
     explain: Annotated[bool, Option("Also say where the time goes or what binds")] = False
-
-
-_OF_A_WORKLOAD = ("size", "tx_depth", "verb", "iters", "warmup")
 
 
 def _table() -> dict[str, Option]:
@@ -263,7 +269,7 @@ def _table() -> dict[str, Option]:
             name=name,
             words=get_args(hint.__origin__) if get_origin(hint.__origin__) is Literal else (),
             is_flag=hint.__origin__ is bool,
-            usual=None if name in _OF_A_WORKLOAD else getattr(Options, name),
+            usual=None if hint.__metadata__[0].varies else getattr(Options, name),
         )
         for name, hint in Options.__annotations__.items()
     }

@@ -102,6 +102,13 @@ def test_programs_and_letters_of_perftest_are_understood(hcasim_: Hcasim) -> Non
         (("-I", "64"), "perftest's -I is --inline"),
         (("-I",), "perftest's -I is --inline"),
         (("-l", "64"), "perftest's -l has no counterpart"),
+        (("-a",), "perftest's -a is --size 2..8M"),
+        (("--all",), "perftest's --all is --size 2..8M"),
+        (("-b",), "perftest's -b is a benchmark of its own: write_bibw, "),
+        (("-d", "mlx5_0"), "perftest's -d is --adapter"),
+        (("--duration=10",), "perftest's --duration is --iters"),
+        (("-Q", "4"), "perftest's -Q is --cq-mod"),
+        (("-o", "4"), "perftest's -o is --set adapter.requester.outstanding=N; -o is --output"),
     ],
 )
 def test_letters_that_collide_say_so(hcasim_: Hcasim, words: tuple[str, ...], line: str) -> None:
@@ -116,14 +123,26 @@ def test_help_says_the_default_of_each_number(hcasim_: Hcasim) -> None:
     assert "receiver's reply (default: 64)" in text
     assert "or its buffer's end (cq or memory; default: cq)" in text
     assert "leaves whole (default: 8K)" in text
-    assert "Iterations that are timed (default: that of the workload)" in text
+    assert "Iterations that are timed (default: 100 to 10000, by workload)" in text
+    for name, size, iters in (
+        ("ib_write_bw", "64K", "5000"),
+        ("netpipe", "NetPIPE's sizes", "100"),
+    ):
+        text = re.sub(r"\s+", " ", hcasim_("bench", name, "-h").output)
+        assert f"4K,64K or 4..1M (default: {size})" in text
+        assert f"Iterations that are timed (default: {iters})" in text
 
 
 def test_an_option_has_one_default_unless_workloads_differ() -> None:
     for name, option in OPTIONS.items():
         knowing = [one for one in WORKLOADS.values() if name in one.options]
-        defaults = {getattr(one.defaults, name) for one in knowing}
-        assert defaults == {option.usual} if option.usual is not None else len(defaults) > 1, name
+        defaults = sorted({getattr(one.defaults, name) for one in knowing})
+        if option.usual is not None:
+            assert defaults == [option.usual], name
+            continue
+        ends = [option.label(one) if option.is_size else str(one) for one in defaults]
+        assert len(ends) > 1
+        assert option.varies in (f"{ends[0]} to {ends[-1]}", f"{ends[1]} or {ends[0]}"), name
 
 
 def test_a_workload_shows_its_defaults(hcasim_: Hcasim) -> None:
