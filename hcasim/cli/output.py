@@ -97,9 +97,17 @@ def progress_bar(label: str) -> Iterator[Progress | None]:
         TimeRemainingColumn,
     )
 
-    times = (TimeElapsedColumn(), TextColumn("to go"), TimeRemainingColumn())
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), *times)
     console = Console(stderr=True)
+    # Rich shortens what does not fit, and first the times; each has the width that it needs.
+    shown = (
+        (38, TextColumn(label)),
+        (60, BarColumn()),
+        (0, MofNCompleteColumn()),
+        (46, TimeElapsedColumn()),
+        (0, TextColumn("to go")),
+        (0, TimeRemainingColumn()),
+    )
+    columns = [column for width, column in shown if console.width >= width]
     # A point may take minutes: speed is that of the last hour.
     with Progress(*columns, console=console, transient=True, speed_estimate_period=3600) as bar:
         task = bar.add_task(label, total=None)

@@ -2,11 +2,12 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from hcasim.cli.output import to_csv, to_json
+from hcasim.cli.output import progress_bar, to_csv, to_json
 from tests.unit.cli.terminals import on_terminal, sent_to_terminal
 
 HOSTILE = (
@@ -33,6 +34,22 @@ def test_a_terminal_gets_a_drawn_table_that_fits(root: Path, columns: int) -> No
 def test_a_terminal_sees_progress_that_leaves_no_trace_in_the_data(root: Path) -> None:
     output = on_terminal(root, 80, "bench", "write_lat", "--testbed", "liu2004", "--size", "8")
     assert "Simulating" in output
+
+
+@pytest.mark.parametrize("columns", [30, 40, 50, 80])
+def test_the_time_to_go_is_whole_however_narrow_a_terminal_is(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress_bar("Simulating") as show:
+        assert show is not None
+        show(12, 34000)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    assert re.search(r"12/34000 +(\d:\d\d:\d\d )?to go -:--:--", shown)
+    assert "…" not in shown
+    assert ("━" in shown) == (columns == 80)
 
 
 @pytest.fixture
