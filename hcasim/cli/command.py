@@ -11,6 +11,7 @@ import click
 from hcasim.cli.naming import Setting
 from hcasim.cli.output import print_line
 from hcasim.cli.surroundings import warnings_as_notes
+from hcasim.cli.tables import WIDE
 
 
 class Faults(click.ClickException):
@@ -40,11 +41,30 @@ debug_option = click.option(
 )
 
 
-class Command(click.Command):
-    """A command whose bad input becomes a message instead of a traceback."""
+def _keep(ctx: click.Context, param: click.Parameter, wide: bool) -> None:
+    ctx.meta[WIDE] = wide
 
-    def __init__(self, *words: Any, **settings: Any) -> None:
+
+_wide_option = click.option(
+    "--wide",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep,
+    help="Print each table in one piece, however wide it is; a pipe always gets that.",
+)
+
+
+class Command(click.Command):
+    """A command whose bad input becomes a message instead of a traceback.
+
+    Parameters:
+        tables: whether it prints any.
+    """
+
+    def __init__(self, *words: Any, tables: bool = True, **settings: Any) -> None:
         super().__init__(*words, **settings)
+        if tables:
+            _wide_option(self)
         debug_option(self)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -22,7 +22,7 @@ _KINDS = {
 _NAME = re.compile(r"[A-Za-z0-9][\w-]{0,99}", re.ASCII)
 
 
-@click.command("new", cls=Command)
+@click.command("new", cls=Command, tables=False)
 @click.argument("kind", type=click.Choice(list(_KINDS)))
 @click.argument("name")
 @click.option(

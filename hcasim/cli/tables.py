@@ -11,6 +11,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+WIDE = "hcasim.wide"
+"""What `click.Context.meta` says: whether tables are printed in one piece on a terminal, too."""
 _STYLES = {"pass": "green", "fail": "bold red", "deviation": "yellow"}
 _PROSE = 20
 """A column of text whose cells are longer, and have blanks, may take several lines."""
@@ -30,8 +32,8 @@ def print_table(
 ) -> None:
     """Print a table: drawn on a terminal, aligned text elsewhere.
 
-    On a terminal prose is wrapped. Columns that still do not fit follow in further tables, in which
-    the first column comes again.
+    On a terminal, unless --wide was given, prose is wrapped, and columns that still do not fit
+    follow in further tables, in which the first column comes again.
 
     Parameters:
         title: a line above it.
@@ -43,7 +45,9 @@ def print_table(
     from hcasim.ground.printable import printable
 
     columns, right, aside = ([printable(one) for one in names] for names in (columns, right, aside))
-    if sys.stdout.isatty():
+    context = click.get_current_context(silent=True)
+    wide = context is not None and context.meta.get(WIDE, False)
+    if sys.stdout.isatty() and not wide:
         shown = [[printable(cell) for cell in row] for row in rows]
         _print_drawn(printable(title), columns, shown, right, aside)
     else:

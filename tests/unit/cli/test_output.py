@@ -3,7 +3,9 @@
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +31,14 @@ def test_a_terminal_gets_a_drawn_table_that_fits(root: Path, columns: int) -> No
     assert any("───" in line for line in lines)
     assert max(map(len, lines)) <= columns
     assert any("adapter.bus.dllp_tlps_per_update" in line for line in lines)
+
+
+def test_a_table_in_one_piece_is_that_of_a_pipe(root: Path, hcasim_: Callable[..., Any]) -> None:
+    words = ("show", "liu2004", "--grep", "lanes")
+    piped = hcasim_(*words).output
+    assert hcasim_(*words, "--wide").output == piped
+    assert on_terminal(root, 60, *words, "--wide").replace("\r", "") == piped
+    assert on_terminal(root, 60, *words).replace("\r", "") != piped
 
 
 def test_a_terminal_sees_progress_that_leaves_no_trace_in_the_data(root: Path) -> None:
