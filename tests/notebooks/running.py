@@ -9,6 +9,8 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
+from tests.notebooks.drawn import keep
+
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -40,6 +42,8 @@ def run(notebook: Any, checked: Mapping[str, str] | None = None) -> Any:
             [cell, nbformat.v4.new_code_cell(checked[cell.id])] if cell.id in checked else [cell]
         )
     ]
+    told = "from tests.notebooks.drawn import tell; tell()"
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(told))
     # The kernel is a process of its own and must find the package under test; figures are shown in
     # the notebook, whatever the tests draw on.
     environment = {name: one for name, one in os.environ.items() if name != "MPLBACKEND"} | {
@@ -62,6 +66,7 @@ def run(notebook: Any, checked: Mapping[str, str] | None = None) -> Any:
             number += 1
             cell.execution_count = number
             for output in cell.outputs:
+                keep(output)
                 if "execution_count" in output:
                     output.execution_count = number
     notebook.metadata["language_info"] = {"name": "python"}

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,16 @@ def shown(notebook: Any, kinds: tuple[str, ...]) -> list[Any]:
     return found
 
 
+def curves(notebook: Any) -> list[Any]:
+    """What is in the figures of each cell, whatever draws them."""
+    return [
+        (number, json.loads(output.metadata["drawn"]))
+        for number, cell in enumerate(notebook.cells)
+        for output in cell.get("outputs", [])
+        if "image/png" in output.get("data", {})
+    ]
+
+
 def pixels(image: str) -> Any:
     return matplotlib.image.imread(io.BytesIO(base64.b64decode(image)))
 
@@ -41,6 +52,8 @@ def test_a_notebook_is_for_readers(path: Path) -> None:
     assert not [cell.source for cell in cells if "assert" in cell.source]
     assert shown(read(path), ("image/png",))
     assert shown(read(path), ("text/html",))
+    for _, figure in curves(read(path)):
+        assert all(axes["lines"] or axes["bars"] for axes in figure["axes"])
     errors = [one for cell in cells for one in cell.outputs if one.output_type == "error"]
     assert errors == []
 
@@ -57,6 +70,7 @@ def test_a_notebook_shows_what_it_is_kept_with(path: Path) -> None:
     kept, new = read(path), run(read(path), checks(path))
     words = ("stream", "text/plain", "text/html")
     assert shown(new, words) == shown(kept, words), "run: make notebooks"
+    assert curves(new) == curves(kept), "run: make notebooks"
     figures = zip(shown(kept, ("image/png",)), shown(new, ("image/png",)), strict=True)
     for (cell, one), (_, other) in figures:
         # Another release of matplotlib may draw the same otherwise.
