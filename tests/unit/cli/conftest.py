@@ -108,7 +108,7 @@ def exact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of traces without noise."""
     folder = tmp_path_factory.mktemp("traces")
     for workload, sizes in SIZES.items():
-        few = {"iters": 10, "warmup": 2} if workload == "window_bw" else {}
+        few = {"iters": 10, "warmup": 2, "window": 8} if workload == "window_bw" else {}
         trace = to_trace(bench(workload, "liu2004", size=sizes, overrides=TRUTH, **few))
         (folder / f"{workload}.jsonl").write_text(render(trace))
     return folder

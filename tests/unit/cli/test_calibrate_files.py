@@ -1,0 +1,96 @@
+"""What calibrate writes of a fit to traces, and where."""
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.calibrate.file.reading import read_calibration
+from hcasim.calibrate.traces.request import Request
+from tests.unit.cli.fits import FREE, LINEAR
+
+Hcasim = Callable[..., Any]
+
+
+def refused(hcasim_: Hcasim, *words: str) -> list[str]:
+    faults: list[str] = hcasim_(*words).faults
+    return faults
+
+
+def test_nothing_is_kept_beside_a_pipe(hcasim_: Hcasim, words: list[str]) -> None:
+    os.mkfifo("pipe")
+    # Without a reader, a writer would wait.
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    found = hcasim_(*words, *FREE[:2], *LINEAR, "-o", "pipe")
+    assert found.code == 0
+    assert os.read(reader, 100).startswith(b"# Written by hcasim")
+    assert [path.name for path in Path().iterdir()] == ["pipe"]
+    # What a search leaves that did not end is kept where the user says.
+    short = [*words, *FREE[:2], *LINEAR, "--budget", "3", "-o", "pipe"]
+    assert hcasim_(*short).code == 2
+    assert [path.name for path in Path().iterdir()] == ["pipe"]
+    assert hcasim_(*short, "--resume", "kept").code == 2
+    assert sorted(path.name for path in Path().iterdir()) == ["kept", "pipe"]
+    os.close(reader)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_nothing_is_kept_for_a_device_that_is_full(hcasim_: Hcasim, words: list[str]) -> None:
+    Path("cal.toml").symlink_to("/dev/full")
+    found = hcasim_(*words, *FREE[:2], *LINEAR, "-o", "cal.toml")
+    assert found.code == 2
+    assert "Error: cal.toml: cannot be written: no space left on device" in found.messages
+    assert [path.name for path in Path().iterdir()] == ["cal.toml"]
+
+
+def test_what_a_link_leads_to_is_what_evaluations_are_kept_beside(
+    hcasim_: Hcasim, words: list[str]
+) -> None:
+    Path("folder").mkdir()
+    Path("cal.toml").symlink_to("folder/fit.toml")
+    assert hcasim_(*words, *FREE[:2], *LINEAR, "--budget", "3", "-o", "cal.toml").code == 2
+    assert [path.name for path in Path("folder").iterdir()] == ["fit.toml.evaluations"]
+    assert sorted(path.name for path in Path().iterdir()) == ["cal.toml", "folder"]
+    Path("cal.toml").unlink()
+    Path("cal.toml").symlink_to("nowhere/fit.toml")
+    (fault,) = refused(hcasim_, *words, *FREE[:2], "-o", "cal.toml")
+    assert fault.startswith("-o cal.toml: cannot be written: there is no folder ")
+
+
+def test_the_command_in_a_file_can_be_typed_again() -> None:
+    names = (Path("of a; b/it's $HOME.jsonl"), Path("plain.jsonl"))
+    free = ("adapter.send.latency=0 ns..2 us",)
+    command = Request(names, "liu2004", free, settings={"adapter.bus.lanes": "4 & 5"}).command
+    assert shlex.split(command)[:9] == [
+        *("hcasim", "calibrate", "it's $HOME.jsonl", "plain.jsonl", "--testbed", "liu2004"),
+        *("--set", "adapter.bus.lanes=4 & 5", "--free"),
+    ]
+    assert shlex.split(command)[9] == free[0]
+
+
+def test_a_command_with_a_strange_name_can_be_typed_again_too() -> None:
+    names = (Path("a\nb = 'c'\udcff.jsonl"),)
+    command = Request(names, "liu2004", ("adapter.send.latency",)).command
+    assert command.isprintable()
+    words = command.removeprefix("hcasim calibrate").partition("--testbed")[0]
+    told = subprocess.run(["bash", "-c", f"printf %s {words}"], capture_output=True)
+    assert told.stdout == os.fsencode(names[0].name)
+
+
+@pytest.mark.parametrize("name", ["a\nb = 1\x1b[2J.jsonl", "a\udcff.jsonl"])
+def test_the_name_of_a_trace_breaks_no_file(
+    name: str, hcasim_: Hcasim, exact: Path, in_empty_folder: Path
+) -> None:
+    trace = in_empty_folder / name
+    trace.write_bytes((exact / "read_lat.jsonl").read_bytes())
+    words = ("--testbed", "liu2004", "--free", "adapter.responder.latency", *LINEAR, "-j", "1")
+    found = hcasim_("calibrate", name, *words, "-o", "cal.toml", "--report", "r.html")
+    assert found.code == 0
+    shown = ascii(name)[1:-1]
+    assert [one.name for one in read_calibration(Path("cal.toml")).traces] == [shown]
+    assert Path("r.html").exists()
+    assert "\x1b" not in found.output + found.messages
