@@ -9,9 +9,6 @@ from pathlib import Path
 
 from tests.fuzz.targets import TARGETS, attempt
 
-SLOW = 5
-"""Seconds of the processor after which one attempt counts as a crash."""
-
 
 def main(seconds: float = 60, first: int | None = None) -> int:
     """Try each target for its share of the time, and say what crashed it with which seed."""
@@ -21,11 +18,9 @@ def main(seconds: float = 60, first: int | None = None) -> int:
     for name, target in TARGETS.items():
         end, seed, read = time.monotonic() + seconds / len(TARGETS), first, 0
         while time.monotonic() < end:
-            begun = time.process_time()
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     read += attempt(target, seed, Path(folder))
-                    assert time.process_time() - begun < SLOW, "it took long"
                 # Whatever comes is what is looked for.
                 except Exception:  # noqa: BLE001
                     crashed += 1

@@ -19,6 +19,7 @@ from hcasim.runs.options import each_point, find_faults, read_options
 from hcasim.runs.point import Point
 from hcasim.traces import FORMATS, Hints, Source, import_trace, parse_trace, render
 from hcasim.workloads import WORKLOADS, Options
+from tests.limits import promptly
 from tests.unit.calibrate.calibrations import contents
 from tests.unit.traces import outputs
 
@@ -46,7 +47,7 @@ class Target:
 
 
 def attempt(target: Target, seed: int, folder: Path) -> bool:
-    """Damage a sample and have it read.
+    """Damage a sample and have it read, promptly.
 
     Parameters:
         seed: of all that is left to chance.
@@ -59,7 +60,8 @@ def attempt(target: Target, seed: int, folder: Path) -> bool:
     name = dice.choice(sorted(target.samples))
     content = damaged(target.samples, name, dice)
     try:
-        target.read(name, content, dice, folder)
+        with promptly():
+            target.read(name, content, dice, folder)
         faults = []
     except CatalogError as error:
         faults = error.faults or [""]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import CatalogError
 from hcasim.traces import FORMATS, Hints, Source, Trace, import_trace, parse_trace, render
+from tests.limits import promptly
 from tests.unit.traces import outputs
 from tests.unit.traces.conftest import DATA
 
@@ -48,10 +49,11 @@ FORMS = st.sampled_from(["", *FORMATS])
 
 
 def survives(data: bytes, form: str, hints: Hints) -> Trace | None:
-    """Import; a trace that comes out is one that can be written and read."""
+    """Import promptly; a trace that comes out is one that can be written and read."""
     faults = ["none"]
     try:
-        trace = import_trace(Source("file", data), form, hints)
+        with promptly():
+            trace = import_trace(Source("file", data), form, hints)
     except CatalogError as error:
         faults = error.faults
         trace = None

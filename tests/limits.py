@@ -1,0 +1,24 @@
+"""How long a thing may take before it counts as a crash."""
+
+import contextlib
+import signal
+from collections.abc import Iterator
+
+SLOW = 5
+"""Seconds of the processor."""
+
+
+@contextlib.contextmanager
+def promptly(seconds: float = SLOW) -> Iterator[None]:
+    """Fail in the middle of what takes more time of the processor, or would never end."""
+
+    def fail(number: int, frame: object) -> None:
+        raise AssertionError(f"it took more than {seconds} s of the processor")
+
+    before = signal.signal(signal.SIGPROF, fail)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
