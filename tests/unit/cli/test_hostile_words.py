@@ -1,6 +1,7 @@
 """Whatever words a command gets, it ends as commands do: never with a traceback."""
 
 import io
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 from hcasim.cli import main
 from hcasim.cli.app import COMMANDS, app
+from tests.limits import promptly
+from tests.unit.cli.terminals import terminal_here
 
 USUAL = {
     "list": [],
@@ -109,6 +112,10 @@ TEXTS = (
     ),
 )
 REPEATED = 3
+STEERED = re.compile("[\x1b\x07\x9b\u202e\udcff]")
+STEERING = "[a]\x1b[31m\u202e[link=y]z[]"
+OURS = r"\x1b\[(?:[0123]?m|\?25[hl]|1A|2K)"
+"""Bold, dim, italic and plain; a cursor that is hidden, moves up and clears its line; no colour."""
 
 
 @st.composite
@@ -152,20 +159,71 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     print(f"{len(codes)} command lines, of which {codes.count(0)} did something")
 
 
-@given(words=lines())
+@given(words=lines(), on_terminal=st.booleans())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_words_end_in_a_traceback(
-    odd_folder: Path, invented: Any, ended: list[int], words: list[str]
+    odd_folder: Path, invented: Any, ended: list[int], words: list[str], on_terminal: bool
 ) -> None:
-    output, messages = io.StringIO(), io.StringIO()
-    with redirect_stdout(output), redirect_stderr(messages), pytest.raises(SystemExit) as caught:
-        main(words)
-    code = caught.value.code
-    said = messages.getvalue()
+    code, said, printed = (on_a_terminal if on_terminal else on_pipes)(words)
     # 1 is that of invented results which do not meet what was published.
     assert code in ((0, 1, 2) if words[0] == "reproduce" else (0, 2)), f"{words}: {said}"
     assert "Traceback" not in said
     assert "Error: " in said or code != 2
-    assert not set(output.getvalue() + said) & set("\x1b\x07\x9b\u202e\udcff")
+    assert not STEERED.search(printed)
     assert not [file for file in odd_folder.rglob("*") if file.name.startswith(".hcasim")]
     ended.append(code)
+
+
+def steering_lines() -> Iterator[list[str]]:
+    """Each command with each option that takes a word, which would steer a terminal."""
+    for name in COMMANDS:
+        command = app.get_command(click.Context(app), name)
+        assert command is not None
+        for option in command.params:
+            if isinstance(option, click.Option) and option.is_flag:
+                continue
+            spelling = option.opts[-1:] if isinstance(option, click.Option) else []
+            yield [name, *USUAL[name], *spelling, STEERING]
+    file = f"./{STEERING}.toml"
+    yield ["show", file]
+    yield ["import", f"{STEERING}.jsonl"]
+    yield ["bench", *USUAL["bench"], "-o", f"{STEERING}.json"]
+    yield ["bench", *USUAL["bench"], "--explain", "--adapter", file]
+
+
+def test_words_that_steer_a_terminal_are_shown(odd_folder: Path, invented: Any) -> None:
+    (odd_folder / f"{STEERING}.toml").write_text('id = "x"\nbased_on = "mt25208"\n')
+    (odd_folder / f"{STEERING}.jsonl").write_bytes((odd_folder / "trace.jsonl").read_bytes())
+    shown = done = 0
+    for words in steering_lines():
+        code, _, printed = on_a_terminal(words)
+        done += code == 0
+        assert code in ((0, 1, 2) if words[0] == "reproduce" else (0, 2)), words
+        assert not STEERED.search(printed), words
+        assert "Traceback" not in printed, words
+        shown += "[link=y]" in printed
+    assert shown > 50
+    assert done > 3
+
+
+def on_pipes(words: list[str]) -> tuple[object, str, str]:
+    """Run a command; give its exit code, its messages, and all that it printed."""
+    output, messages = io.StringIO(), io.StringIO()
+    with redirect_stdout(output), redirect_stderr(messages):
+        code = exit_code(words)
+    return code, messages.getvalue(), output.getvalue() + messages.getvalue()
+
+
+def on_a_terminal(words: list[str]) -> tuple[object, str, str]:
+    """Run a command on a terminal; the same, without what our own tables and bars tell it."""
+    with terminal_here() as chunks:
+        code = exit_code(words)
+    printed = re.sub(OURS, "", b"".join(chunks).decode())
+    return code, printed, printed
+
+
+def exit_code(words: list[str]) -> object:
+    """Run a command to its end, promptly."""
+    with promptly(), pytest.raises(SystemExit) as caught:
+        main(words)
+    return caught.value.code
