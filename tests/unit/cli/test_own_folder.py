@@ -77,23 +77,38 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return own
 
 
-def test_every_command_and_python_find_them(hcasim_: Hcasim, own: Path) -> None:
+def test_every_command_and_python_take_their_values(hcasim_: Hcasim, own: Path) -> None:
+    fast, figure = own / "models/adapters/fast.toml", own / "scenarios/mine/fig1.toml"
+    usual = 'doorbell.latency = { value = "100 ns"'
+    fast.write_text(fast.read_text().replace(f"# {usual}", usual.replace("100", "1100")))
+    figure.write_text(FIGURE.replace("3.9", "4.8"))
     listed = json.loads(hcasim_("list", "--json").output)
     rows = {row["id"]: row for name in SECTIONS for row in listed[name]}
     assert {"fast", "lab", "mine/fig1"} <= rows.keys()
     assert not any("BROKEN" in row["title"] for row in rows.values())
-    assert "from mt25208" in hcasim_("show", "lab").output
-    benched = hcasim_("bench", "write_lat", "--testbed", "lab", "-s", "8", "-n", "10", "--json")
-    assert json.loads(benched.output)["adapter"] == "fast"
-    assert "What I measured" in hcasim_("run", "mine/fig1", "-j", "1").output
-    judged = json.loads(hcasim_("reproduce", "mine", "--json", "-j", "1").output)
-    assert [one["id"] for one in judged["claims"]] == ["MINE-1"]
-    assert "adapters.fast.send.latency" in hcasim_("calibrate", "lab", "-j", "1").output
+    shown = hcasim_("show", "lab").output
+    assert "from mt25208" in shown
+    assert re.search(r"adapter.doorbell.latency +1.1 us", shown)
+    # What they have is what is theirs, and of their own a microsecond in each message.
+    theirs = hc.bench("write_lat", "liu2004", size=[8, 64], iters=10, warmup=2).curve.latency_us
+    slower = pytest.approx([one + 1 for one in theirs], rel=1e-9)
+    words = ("-s", "8,64", "-n", "10", "--warmup", "2", "-j", "1", "--json")
+    benched = json.loads(hcasim_("bench", "write_lat", "--testbed", "lab", *words).output)
+    assert benched["adapter"] == "fast"
+    assert [row["latency_us"] for row in benched["rows"]] == slower
+    (ran,) = json.loads(hcasim_("run", "mine/fig1", "-j", "1", "--json").output)
+    assert ran["title"] == "What I measured"
+    assert [row["latency_us"] for row in ran["series"][0]["rows"]] == slower
+    (judged,) = json.loads(hcasim_("reproduce", "mine", "--json", "-j", "1").output)["claims"]
+    assert (judged["id"], judged["status"]) == ("MINE-1", "pass")
+    assert judged["simulated"] == pytest.approx(theirs[0] + 1, rel=1e-9)
+    fitted = hcasim_("calibrate", "lab", "-j", "1").output
+    # What is fitted makes up for the rest.
+    makes_up = round(790 - 1000 * (theirs[0] + 1 - 4.8))
+    assert re.search(rf"adapters.fast.send.latency +{makes_up} ns", fitted)
     assert hc.machine("lab").adapter.id == "fast"
-    assert hc.bench("write_lat", "lab", size=8, iters=10).curve.latency_us[0] == pytest.approx(
-        json.loads(benched.output)["rows"][0]["latency_us"]
-    )
-    assert list(hc.run("mine/fig1", jobs=1).curves) == ["fast"]
+    assert hc.bench("write_lat", "lab", size=[8, 64], iters=10, warmup=2).curve.latency_us == slower
+    assert hc.run("mine/fig1", jobs=1).curves["fast"].latency_us == slower
     assert hc.reproduce("mine", jobs=1).summary["pass"] == 1
 
 
