@@ -1,5 +1,6 @@
 """The command answers at once, and ends without a traceback however it ends."""
 
+import contextlib
 import logging
 import multiprocessing
 import os
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -90,28 +91,35 @@ def test_a_reader_that_leaves_ends_the_command_quietly(root: Path) -> None:
     assert (done.stderr, done.returncode) == ("", 141)
 
 
-def slow(root: Path, *words: str) -> "subprocess.Popen[str]":
-    """Start a command that says when it simulates, in a group of its own."""
-    return subprocess.Popen(
+@contextlib.contextmanager
+def slow(root: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    """Start a command that says when it simulates, in a group of its own, which is ended."""
+    with subprocess.Popen(
         [sys.executable, "-c", SLOW, *words],
         cwd=root,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-    )
+    ) as child:
+        try:
+            yield child
+        finally:
+            # What failed is said first, and nothing is left that would be warned of instead.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, times: int) -> None:
     words = ("reproduce", "liu2004", "--no-cache", "-o", str(tmp_path / "out"))
-    child = slow(root, *words)
-    assert child.stdout is not None
-    assert child.stdout.readline().startswith("started")
-    for _ in range(times):
-        os.killpg(child.pid, signal.SIGINT)
-        time.sleep(0.05)
-    output, errors = child.communicate(timeout=30)
+    with slow(root, *words) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline().startswith("started")
+        for _ in range(times):
+            os.killpg(child.pid, signal.SIGINT)
+            time.sleep(0.05)
+        output, errors = child.communicate(timeout=30)
     assert (child.returncode, errors.strip()) == (130, "Interrupted.")
     assert output.replace("started", "").split() == []
     assert list((tmp_path / "out").iterdir()) == []
@@ -122,25 +130,25 @@ def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
     root: Path, tmp_path: Path, group: bool
 ) -> None:
     words = ("reproduce", "liu2004", "--no-cache", "-j", "2", "-o", str(tmp_path / "out"))
-    child = slow(root, *words)
-    assert child.stdout is not None
-    # Two workers may write at once.
-    seen = child.stdout.readline()
-    while seen.count("started") < 2:
-        line = child.stdout.readline()
-        assert line
-        seen += line
-    for _ in range(2):
-        if group:
-            os.killpg(child.pid, signal.SIGTERM)
-        else:
-            child.terminate()
-        time.sleep(0.01)
-    _, errors = child.communicate(timeout=30)
+    with slow(root, *words) as child:
+        assert child.stdout is not None
+        # Two workers may write at once.
+        seen = child.stdout.readline()
+        while seen.count("started") < 2:
+            line = child.stdout.readline()
+            assert line
+            seen += line
+        for _ in range(2):
+            if group:
+                os.killpg(child.pid, signal.SIGTERM)
+            else:
+                child.terminate()
+            time.sleep(0.01)
+        _, errors = child.communicate(timeout=30)
+        with pytest.raises(ProcessLookupError):
+            os.killpg(child.pid, 0)
     assert (child.returncode, errors.strip()) == (143, "Terminated.")
     assert list((tmp_path / "out").iterdir()) == []
-    with pytest.raises(ProcessLookupError):
-        os.killpg(child.pid, 0)
 
 
 def test_another_ctrl_c_before_the_first_is_caught_still_ends_the_workers(
