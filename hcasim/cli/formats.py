@@ -68,6 +68,12 @@ def _has_test(form: str, workload: Workload) -> bool:
     return form != "netpipe" or "throughput_Mbps" in measured
 
 
+def lost_clients(form: str, clients: Iterable[int]) -> Iterator[str]:
+    """Say that perftest measures one client: of more, its output would tell nobody."""
+    if form == "perftest" and max(clients, default=1) > 1:
+        yield "--clients: found more than 1 with format perftest; allowed: text, json, csv or osu"
+
+
 def print_benchmark(result: Benchmark, form: str) -> None:
     """Print a result.
 
@@ -228,8 +234,9 @@ def _share(resource: Mapping[str, Any], name: str) -> str:
 def _runs(result: Benchmark) -> Iterator[list[Mapping[str, Any]]]:
     """The rows that one run of such a tool prints: those that differ in size only."""
     runs: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    others = [axis.name for axis in result.axes if axis.name != "size"]
     for row in result.curve.rows:
-        apart = (row.get("qps"), row.get("reuse"), _moderation(result.options, row))
+        apart = (*(row[name] for name in others), _moderation(result.options, row))
         runs.setdefault(apart, []).append(row)
     yield from runs.values()
 

@@ -38,6 +38,12 @@ def test_a_tool_that_has_no_such_test_has_no_form_for_it(
     assert fault.startswith(f"format: {allowed}")
 
 
+def test_perftest_has_one_client(hcasim_: Hcasim) -> None:
+    words = ("--testbed", "fat-tree-64", "--clients", "1..2", "--format", "perftest")
+    (fault,) = hcasim_("bench", "write_bw", *words).faults
+    assert fault.startswith("--clients: found more than 1 with format perftest; allowed: text, ")
+
+
 @pytest.mark.parametrize(
     ("words", "fault"),
     [

@@ -348,3 +348,15 @@ def test_what_bench_prints_as_a_tool_is_read_without_being_told_the_workload(
         number = statistics.get("median", statistics.get("mean"))
         scale = 1000 if field == "latency_us" else 1
         assert abs(number / scale - row[field]) <= 0.0051 * 1.05
+
+
+@pytest.mark.parametrize(("workload", "axis"), [("write_bw", "clients"), ("all_to_all", "nodes")])
+def test_what_osu_s_form_says_of_nodes_is_read(
+    workload: str, axis: str, hcasim_: Hcasim, tmp_path: Path
+) -> None:
+    words = (workload, "--testbed", "liu2004", "--size", "64,4K", f"--{axis}", "2,3")
+    file = tmp_path / "printed"
+    file.write_text(hcasim_("bench", *words, "--iters", "20", "--format", "osu").output)
+    (trace,) = json.loads(hcasim_("import", str(file), "--json").output)["traces"]
+    found = [(one["options"][axis], one["options"]["size"]) for one in trace["points"]]
+    assert found == [(2, 64), (2, 4096), (3, 64), (3, 4096)]
