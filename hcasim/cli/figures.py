@@ -28,13 +28,14 @@ def plot_output(file: Path | None) -> Output:
 
 
 def write_figure(results: Drawable, *files: Path) -> None:
-    """Draw results and write them to files; each name's ending says the format."""
+    """Draw results and write them to files; a name's ending says the format, or it is PNG."""
     from hcasim.ground.writing import write_atomically
-    from hcasim.runs.drawing import render
+    from hcasim.runs.drawing import FORMATS, render
 
     figure = results.plot()
     for file in files:
-        write_atomically(file, render(figure, file.suffix.lower().removeprefix(".")))
+        ending = file.suffix.lower().removeprefix(".")
+        write_atomically(file, render(figure, ending if ending in FORMATS else FORMATS[0]))
 
 
 def in_folder(folder: Path, scenario: Scenario, ending: str) -> Path:

@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +163,25 @@ def test_what_only_netpipe_has_is_refused_elsewhere(
 
 
 @invented
+@pytest.mark.parametrize("name", ["figure", "figure.jpg"])
+@invented
+def test_a_pipe_whose_name_says_no_form_gets_a_png(
+    hcasim_: Hcasim, tmp_path: Path, name: str
+) -> None:
+    pipe = tmp_path / name
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as reader:
+        read = reader.submit(pipe.read_bytes)
+        try:
+            found = hcasim_("bench", *BEN, "-j", "1", "--size", "8", "--plot", str(pipe))
+        finally:
+            # Without a figure the reader would wait for ever.
+            with suppress(OSError):
+                os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        assert read.result().startswith(b"\x89PNG")
+    assert found.code == 0
+
+
 @pytest.mark.parametrize("option", ["-o", "--plot"])
 def test_a_full_disk_is_one_line_and_does_not_hide_the_results(
     hcasim_: Hcasim, tmp_path: Path, option: str
