@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hcasim.catalog.description import Count, Description, Latency, Section
+from hcasim.catalog.mpi import Mpi
 from hcasim.ground.units import SIZE
 
 _Reserved = Annotated[int, Field(ge=0, le=2**20)]
@@ -89,3 +90,4 @@ class Stack(Description):
     )
     registration: Registration
     driver: Driver | None = Field(default=None, description="of drivers whose source is known")
+    mpi: Mpi | None = Field(default=None, description="of stacks with an MPI library")

@@ -168,7 +168,7 @@ class DmaEngine:
     ) -> None:
         packet = arrival.packet
         self.scattered += packet.payload
-        watched = region.watches or self._probe.listeners
+        watched = region.listeners or self._probe.listeners
         landed = (lambda: self._landed(packet, region, address)) if watched else None
         self._storage(region).write(address, packet.payload, arrival.free, landed)
         then(arrival)

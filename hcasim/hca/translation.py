@@ -32,6 +32,7 @@ class Region:
         entry_offset: what the number of an MTT entry is more than that of its page.
         on_adapter: whether it lies in the adapter's own memory.
         words: values of the 64-bit words that atomic operations have touched, by address.
+        listeners: told the address and length of what the adapter has written.
     """
 
     key: int
@@ -43,17 +44,16 @@ class Region:
     entry_offset: int
     on_adapter: bool
     words: dict[int, int] = field(default_factory=dict)
-    watches: dict[int, Callable[[], None]] = field(default_factory=dict)
+    listeners: list[Callable[[int, int], None]] = field(default_factory=list)
 
     def covers(self, address: int, length: int) -> bool:
         """Whether the whole range lies within the region."""
         return self.address <= address and address + length <= self.address + self.length
 
     def written(self, address: int, length: int) -> None:
-        """Tell those who poll a byte of this range that it has changed."""
-        for watched in list(self.watches):
-            if address <= watched < address + length:
-                self.watches[watched]()
+        """Tell those who poll that this range has changed."""
+        for listener in tuple(self.listeners):
+            listener(address, length)
 
 
 class TranslationTables:

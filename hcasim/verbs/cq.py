@@ -19,6 +19,7 @@ class CQ:
         cqe: its entries.
 
     Attributes:
+        on_entry: called when there is one more completion.
         retire: what a queue pair does with a completion that was taken, by its number.
 
     Raises:
@@ -32,6 +33,7 @@ class CQ:
         address = context.node.allocate(cqe * context.adapter.description.cqe.size)
         self.queue = context.adapter.create_cq(cqe, address)
         self.retire: dict[int, Callable[[Completion], None]] = {}
+        self.on_entry: Callable[[], None] | None = None
         self._event: Event | None = None
         self.queue.on_entry = self._entry
 
@@ -39,6 +41,8 @@ class CQ:
         if self._event is not None:
             event, self._event = self._event, None
             event.succeed()
+        if self.on_entry is not None:
+            self.on_entry()
 
     def poll(self, num_entries: int = 1) -> Generator[Event, object, list[Completion]]:
         """Take up to ``num_entries`` completions; an empty list if there are none."""

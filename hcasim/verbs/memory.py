@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Literal
 
 from hcasim.cluster import PAGE
@@ -28,11 +28,13 @@ class PD:
         *,
         page_size: int = PAGE,
         memory: Literal["host", "adapter"] = "host",
+        address: int | None = None,
     ) -> MR:
-        """Register ``length`` bytes of fresh memory, in no time.
+        """Register ``length`` bytes of memory, in no time.
 
         Args:
             length: bytes.
+            address: the first of them, in host memory; fresh memory without it.
             page_size: bytes of a page, each of which takes one entry of the translation table.
             memory: where the bytes are; ``adapter`` is the DIMM on the adapter.
 
@@ -62,7 +64,7 @@ class PD:
                 address = adapter.memory.allocate(length, page_size)
             except MemoryError as error:
                 raise VerbsError("ENOMEM", str(error)) from None
-        else:
+        elif address is None:
             address = self.context.node.allocate(length, page_size)
         region = adapter.tables.register(
             self.handle, address, length, access, page_size, on_adapter=on_adapter
@@ -76,6 +78,7 @@ class PD:
         *,
         page_size: int = PAGE,
         memory: Literal["host", "adapter"] = "host",
+        address: int | None = None,
     ) -> Generator[Event, object, MR]:
         """Register memory as `reg_mr` does, in the time that the call takes the processor.
 
@@ -86,7 +89,7 @@ class PD:
         Raises:
             VerbsError: as for `reg_mr`, at once.
         """
-        mr = self.reg_mr(length, access, page_size=page_size, memory=memory)
+        mr = self.reg_mr(length, access, page_size=page_size, memory=memory, address=address)
         cost = self.context.stack.registration
         page = cost.table_entry + (cost.pin_page if memory == "host" else 0)
         yield self.context.core.work(cost.call + mr.pages * page)
@@ -147,6 +150,10 @@ class MR:
         """Store a 64-bit word by the processor."""
         self._region.words[address] = value % (1 << 64)
 
+    def listen(self, listener: Callable[[int, int], None]) -> None:
+        """Have the adapter's writes told, each by its address and length in bytes."""
+        self._region.listeners.append(listener)
+
     def watch(self, address: int) -> Watch:
         """A poll loop on the byte at ``address``."""
         return Watch(self.pd.context, self._region, address)
@@ -166,9 +173,11 @@ class Watch:
         self._region = region
         self._address = address
         self.count = 0
-        region.watches[address] = self._written
+        region.listeners.append(self._written)
 
-    def _written(self) -> None:
+    def _written(self, address: int, length: int) -> None:
+        if not address <= self._address < address + length:
+            return
         self.count += 1
         if self._event is not None and self.count >= self._target:
             event, self._event = self._event, None
@@ -184,4 +193,5 @@ class Watch:
 
     def close(self) -> None:
         """Look at the byte no more."""
-        self._region.watches.pop(self._address, None)
+        if self._written in self._region.listeners:
+            self._region.listeners.remove(self._written)

@@ -181,19 +181,30 @@ class QP:
         Raises:
             VerbsError: ``ENOMEM`` if the queue is full.
         """
-        if self._posted_receives - self._retired_receives >= self._max_recv_wr:
-            raise VerbsError(
-                "ENOMEM", f"the receive queue is full: {self._max_recv_wr} requests are outstanding"
-            )
+        wqe = self._receive(wr)
         context = self.context
-        self._posted_receives = posted = self._posted_receives + 1
         yield context.core.work(context.stack.post_recv)
-        sge = wr.sge or NOTHING
-        wqe = ReceiveWqe(wr.wr_id, posted, sge.addr, sge.length, sge.lkey, wr.signaled)
         adapter = context.adapter
         context.node.bus.mmio_write(
             DOORBELL_SIZE, adapter.doorbell.ring, adapter.responder.post_receive, self._qp, wqe
         )
+
+    def prepost_recv(self, wr: RecvWR) -> None:
+        """Post a request to the receive queue in no time, as while a program sets itself up.
+
+        Raises:
+            VerbsError: ``ENOMEM`` if the queue is full.
+        """
+        self.context.adapter.responder.post_receive(self._qp, self._receive(wr))
+
+    def _receive(self, wr: RecvWR) -> ReceiveWqe:
+        if self._posted_receives - self._retired_receives >= self._max_recv_wr:
+            raise VerbsError(
+                "ENOMEM", f"the receive queue is full: {self._max_recv_wr} requests are outstanding"
+            )
+        self._posted_receives = posted = self._posted_receives + 1
+        sge = wr.sge or NOTHING
+        return ReceiveWqe(wr.wr_id, posted, sge.addr, sge.length, sge.lkey, wr.signaled)
 
     def _retire(self, completion: Completion) -> None:
         """Free the queue entries that a polled completion stands for."""

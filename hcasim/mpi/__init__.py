@@ -1,0 +1,19 @@
+"""MPI over verbs: protocols, matching, registration cache, progress and collectives."""
+
+from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.comm import Comm
+from hcasim.mpi.errors import DeadlockError, MPIError
+from hcasim.mpi.job import Job
+from hcasim.mpi.request import ANY_SOURCE, ANY_TAG, Request, Status
+
+__all__ = [
+    "ANY_SOURCE",
+    "ANY_TAG",
+    "Buffer",
+    "Comm",
+    "DeadlockError",
+    "Job",
+    "MPIError",
+    "Request",
+    "Status",
+]

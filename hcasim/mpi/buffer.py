@@ -1,0 +1,36 @@
+"""What a message is sent from or received into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buffer:
+    """Memory of a process, with or without contents.
+
+    Attributes:
+        address: of the first byte.
+        size: bytes.
+        data: its bytes as a NumPy array of ``uint8`` that is written in place, or None if only
+            sizes matter.
+    """
+
+    address: int
+    size: int
+    data: Any = None
+
+    def part(self, offset: int, size: int) -> Buffer:
+        """The ``size`` bytes that begin ``offset`` bytes behind the first."""
+        data = None if self.data is None else self.data[offset : offset + size]
+        return Buffer(self.address + offset, size, data)
+
+    def take(self, size: int) -> Any:
+        """A copy of the first bytes, as they are now; None if only sizes matter."""
+        return None if self.data is None else self.data[:size].copy()
+
+    def put(self, data: Any) -> None:
+        """Store bytes at the beginning."""
+        if data is not None and self.data is not None:
+            self.data[: len(data)] = data

@@ -1,0 +1,272 @@
+"""The ways of a packet to another process: a ring of slots, a receive queue, shared memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from hcasim.engine import Event
+from hcasim.mpi.packet import Kind, Packet
+from hcasim.verbs import MR, SGE, Access, RecvWR, SendWR, WROpcode
+
+if TYPE_CHECKING:
+    from hcasim.catalog.mpi import Mpi
+    from hcasim.mpi.connection import Connection
+    from hcasim.mpi.lane import Lane
+
+Steps = Generator[Event, Any, None]
+_REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE
+ALIGNMENT = 4
+
+
+class Channel(ABC):
+    """One way to one peer, in one direction out and one in.
+
+    Attributes:
+        peer: the other end.
+        capacity: most bytes of data in one packet.
+        credits: packets that the peer can take.
+        owed: packets of the peer that have made room and of which it has not been told.
+        credit_return: owed credits of which an own packet tells.
+        coming: what the peer has sent and this process not noticed.
+    """
+
+    peer: Channel
+
+    def __init__(
+        self, connection: Connection, capacity: int, credits: int, credit_return: int
+    ) -> None:
+        self.connection = connection
+        self.process = connection.process
+        self.capacity = capacity
+        self.credits = credits
+        self.owed = 0
+        self.credit_return = credit_return
+        self.coming: deque[Packet] = deque()
+        self._sent = 0
+        self._completed = 0
+        self._taken = 0
+
+    @property
+    def ready(self) -> bool:
+        """Whether a packet can go now."""
+        return self.credits > 0
+
+    @abstractmethod
+    def post(self, packet: Packet) -> Steps:
+        """Copy a packet to where it is sent from, and send it."""
+
+    @abstractmethod
+    def notice(self) -> Steps:
+        """What it takes the processor to see that a packet has come in."""
+
+    @abstractmethod
+    def place(self, packet: Packet) -> int:
+        """Address of the data of a packet that has been noticed."""
+
+    def progress(self) -> Steps:
+        """Notice the next packet and deal with it."""
+        yield from self.notice()
+        packet = self.coming.popleft()
+        packet.slot = self._taken
+        self._taken += 1
+        yield from self.connection.receive(packet, self)
+
+    def release(self, packet: Packet) -> Steps:
+        """Make room for one more packet."""
+        self.owed += 1
+        yield from ()
+
+    def give(self, number: int) -> None:
+        """Take credits back from the peer."""
+        self.credits += number
+
+
+class Ring(Channel):
+    """Slots in the peer's memory, written by RDMA; the peer polls the flag at the end of each.
+
+    Packets lie against the end of their slot, so that one write carries both, and the flag lands
+    last. A slot is free when its write has completed and the peer has given it back.
+    Source: MVAPICH2, vapi_recv.c and vapi_send.c (2006).
+    """
+
+    def __init__(self, lane: Lane, library: Mpi) -> None:
+        ring = library.ring
+        assert ring is not None
+        super().__init__(
+            lane.connection,
+            ring.slot - ring.flag - library.header.size,
+            ring.slots,
+            ring.credit_return,
+        )
+        self._lane = lane
+        self._library = library
+        self._ring = ring
+        size = ring.slots * ring.slot
+        self._source: MR = self.process.pd.reg_mr(size)
+        self.memory: MR = self.process.pd.reg_mr(size, _REMOTE)
+        self.memory.listen(self._written)
+
+    @property
+    def ready(self) -> bool:
+        return self.credits > 0 and self._sent - self._completed < self._ring.slots
+
+    def post(self, packet: Packet) -> Steps:
+        ring, process = self._ring, self.process
+        wire = process.wire_size(packet)
+        wire += -wire % ALIGNMENT + ring.flag
+        start = self._sent % ring.slots * ring.slot + ring.slot - wire
+        self._sent += 1
+        self.credits -= 1
+        address = self._source.addr + start
+        if packet.size and packet.buffer is not None:
+            packet.data = packet.buffer.take(packet.size)
+            yield process.context.core.copy(packet.size, packet.buffer.address, address)
+        peer = self.peer
+        assert isinstance(peer, Ring)
+        peer.coming.append(packet)
+        yield from self._lane.post(
+            SendWR(
+                WROpcode.RDMA_WRITE,
+                SGE(address, wire, self._source.lkey),
+                remote_addr=peer.memory.addr + start,
+                rkey=peer.memory.rkey,
+                inline=wire <= ring.inline,
+            ),
+            self,
+            packet,
+        )
+
+    def completed(self, packet: Packet) -> None:
+        """The write of a packet has completed."""
+        self._completed += 1
+        self.process.unblock(self.connection)
+        self.connection.sent(packet)
+
+    def _written(self, address: int, length: int) -> None:
+        if (address + length - self.memory.addr) % self._ring.slot == 0:
+            self.process.arrive(self)
+
+    def notice(self) -> Steps:
+        yield self.process.context.core.work(self.process.ring_look)
+
+    def place(self, packet: Packet) -> int:
+        slot = packet.slot % self._ring.slots
+        return self.memory.addr + (slot + 1) * self._ring.slot - self._ring.flag - packet.size
+
+
+class Queue(Channel):
+    """Buffers in the peer's receive queue; the peer polls its completion queue.
+
+    Packets that only give credits back need none: the peer has receives to spare for them.
+    """
+
+    SPARE = 8
+
+    def __init__(self, lane: Lane, library: Mpi) -> None:
+        queue = library.queue
+        super().__init__(
+            lane.connection, queue.buffer - library.header.size, queue.receives, queue.credit_return
+        )
+        self._lane = lane
+        self._queue = queue
+        self._receives = queue.receives + self.SPARE
+        self._memory: MR = self.process.pd.reg_mr(self._receives * queue.buffer)
+        self._source: MR = self.process.pd.reg_mr(queue.receives * queue.buffer)
+
+    def open(self) -> None:
+        """Post the receives, before time begins for this connection."""
+        for number in range(self._receives):
+            self._lane.qp.prepost_recv(self._receive(number))
+
+    def _receive(self, number: int) -> RecvWR:
+        size = self._queue.buffer
+        address = self._memory.addr + number % self._receives * size
+        return RecvWR(SGE(address, size, self._memory.lkey))
+
+    @property
+    def ready(self) -> bool:
+        return self.credits > 0 and self._sent - self._completed < self._queue.receives
+
+    def post(self, packet: Packet) -> Steps:
+        queue, process = self._queue, self.process
+        wire = process.wire_size(packet)
+        address = self._source.addr + self._sent % queue.receives * queue.buffer
+        self._sent += 1
+        if packet.kind is not Kind.CREDIT:
+            self.credits -= 1
+        if packet.size and packet.buffer is not None:
+            packet.data = packet.buffer.take(packet.size)
+            yield process.context.core.copy(packet.size, packet.buffer.address, address)
+        self.peer.coming.append(packet)
+        yield from self._lane.post(
+            SendWR(
+                WROpcode.SEND,
+                SGE(address, wire, self._source.lkey),
+                inline=wire <= queue.inline,
+            ),
+            self,
+            packet,
+        )
+
+    def completed(self, packet: Packet) -> None:
+        """The send of a packet has completed."""
+        self._completed += 1
+        self.process.unblock(self.connection)
+        self.connection.sent(packet)
+
+    def notice(self) -> Steps:
+        """Its completion has been polled before."""
+        yield from ()
+
+    def place(self, packet: Packet) -> int:
+        number = packet.slot % self._receives
+        return self._memory.addr + number * self._queue.buffer
+
+    def release(self, packet: Packet) -> Steps:
+        yield from self._lane.qp.post_recv(self._receive(packet.slot))
+        if packet.kind is not Kind.CREDIT:
+            self.owed += 1
+
+
+class SharedMemory(Channel):
+    """A queue in memory that two processes of a node share: copied in by one, out by the other."""
+
+    def __init__(self, connection: Connection, library: Mpi) -> None:
+        shared = library.shared
+        assert shared is not None
+        room = max(1, shared.queue // shared.packet)
+        super().__init__(connection, shared.packet, room, 1)
+        self._packet = shared.packet
+        self._room = room
+        self.address = self.process.context.node.allocate(room * shared.packet)
+
+    def post(self, packet: Packet) -> Steps:
+        peer = self.peer
+        assert isinstance(peer, SharedMemory)
+        address = peer.address + self._sent % self._room * self._packet
+        self._sent += 1
+        if packet.kind is not Kind.CREDIT:
+            self.credits -= 1
+        if packet.size and packet.buffer is not None:
+            packet.data = packet.buffer.take(packet.size)
+            yield self.process.context.core.copy(packet.size, packet.buffer.address, address)
+        peer.coming.append(packet)
+        peer.process.arrive(peer)
+
+    def notice(self) -> Steps:
+        yield self.process.context.core.work(self.process.ring_look)
+
+    def place(self, packet: Packet) -> int:
+        slot = packet.slot % self._room
+        return self.address + slot * self._packet
+
+    def release(self, packet: Packet) -> Steps:
+        """The sender sees the free place itself."""
+        peer = self.peer
+        peer.credits += 1
+        peer.process.unblock(peer.connection)
+        yield from ()
+

@@ -1,0 +1,219 @@
+"""Everything between two processes: the ways of packets, their order, and what has to wait."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from hcasim.catalog.mpi import Mpi
+from hcasim.mpi.channel import Channel, SharedMemory, Steps
+from hcasim.mpi.lane import Lane
+from hcasim.mpi.packet import Kind, Packet
+from hcasim.mpi.rendezvous import Rendezvous, choose
+from hcasim.mpi.request import Send
+
+if TYPE_CHECKING:
+    from hcasim.mpi.process import Process
+
+_EAGER = (Kind.EAGER, Kind.DATA)
+
+
+class Connection:
+    """One end of what joins two processes.
+
+    Parameters:
+        process: whose end it is.
+        library: the MPI library of both.
+        shared: whether they are on one node and the library has a way through its memory.
+
+    Attributes:
+        peer: the other end.
+        channels: all ways of packets, in the order that both ends have.
+    """
+
+    peer: Connection
+
+    def __init__(self, process: Process, library: Mpi, shared: bool) -> None:
+        self.process = process
+        self.library = library
+        self.shared = shared
+        self.lanes: list[Lane] = []
+        self.channels: list[Channel]
+        if shared:
+            assert library.shared is not None
+            self.channels = [SharedMemory(self, library)]
+            self.eager_limit = library.shared.eager
+        else:
+            ports = min(library.rails.ports, process.context.adapter.description.ports)
+            self.lanes = [Lane(self, library, port) for port in range(ports)]
+            self.channels = [channel for lane in self.lanes for channel in lane.channels]
+            self.eager_limit = library.eager.limit
+        self._backlog: deque[tuple[Packet, int]] = deque()
+        self._sequence = 0
+        self._expected = 0
+        self._early: dict[int, tuple[Packet, Channel]] = {}
+        self._under_way = 0
+        self._announced: deque[Send] = deque()
+        self._turn = 0
+
+    def connect(self, peer: Connection) -> None:
+        """Join this end to the other."""
+        self.peer = peer
+        for mine, theirs in zip(self.lanes, peer.lanes, strict=True):
+            mine.connect(theirs)
+        for own, other in zip(self.channels, peer.channels, strict=True):
+            own.peer = other
+
+    # Out.
+
+    def start(self, send: Send, source: int) -> Steps:
+        """Begin to send a message from a rank of a communicator."""
+        size = send.buffer.size
+        if size <= self.eager_limit:
+            packet = Packet(
+                Kind.EAGER, source, send.tag, send.context, size, send.buffer, send=send
+            )
+            yield from self.send(packet, self.next_lane())
+            return
+        self._announced.append(send)
+        send.source = source
+        yield from self.announce()
+
+    def announce(self) -> Steps:
+        """Ask the receiver of the next message, as far as the library has several under way."""
+        while self._announced and self._under_way < self.library.rendezvous.outstanding:
+            self._under_way += 1
+            send = self._announced.popleft()
+            send.rendezvous = self.rendezvous(send.buffer.size)
+            yield from send.rendezvous.announce(self, send)
+
+    def rendezvous(self, size: int) -> Rendezvous:
+        """The protocol of a message of so many bytes."""
+        return choose(self.library, size, self.shared)
+
+    def over(self) -> None:
+        """A message that the receiver was asked for has gone."""
+        self._under_way -= 1
+        if self._announced:
+            self.process.ready.append(_Announcing(self))
+            self.process.wake()
+
+    def next_lane(self) -> int:
+        """The lane of a message that is not divided."""
+        if self.library.rails.small == "first" or self.shared:
+            return 0
+        self._turn += 1
+        return self._turn % len(self.lanes)
+
+    def send(self, packet: Packet, lane: int = 0) -> Steps:
+        """Send a packet, or keep it until there is room for it."""
+        if self._backlog:
+            self._backlog.append((packet, lane))
+            return
+        channel = self._choose(lane)
+        if channel is None:
+            self._backlog.append((packet, lane))
+            return
+        yield from self._post(packet, channel)
+
+    def _choose(self, lane: int) -> Channel | None:
+        channels = self.channels if self.shared else self.lanes[lane].channels
+        for channel in channels:
+            if channel.ready:
+                return channel
+        return None
+
+    def _post(self, packet: Packet, channel: Channel) -> Steps:
+        packet.sequence = self._sequence
+        self._sequence += 1
+        self._give_back(packet)
+        yield from channel.post(packet)
+        if packet.kind in _EAGER and packet.send is not None:
+            if self.shared or self.library.eager.done == "copied":
+                packet.send.completed()
+
+    def _give_back(self, packet: Packet) -> None:
+        packet.credits = tuple(channel.owed for channel in self.channels)
+        for channel in self.channels:
+            channel.owed = 0
+
+    @property
+    def blocked(self) -> bool:
+        """Whether packets wait for room."""
+        return bool(self._backlog)
+
+    def flush(self) -> Steps:
+        """Send what has waited for room, as far as there is some."""
+        while self._backlog:
+            packet, lane = self._backlog[0]
+            channel = self._choose(lane)
+            if channel is None:
+                return
+            self._backlog.popleft()
+            yield from self._post(packet, channel)
+
+    def sent(self, packet: Packet) -> None:
+        """The adapter has completed a packet."""
+        if packet.send is None:
+            return
+        if packet.kind is Kind.FIN and packet.recv is not None:
+            packet.send.completed()
+        elif packet.kind in _EAGER and self.library.eager.done == "sent":
+            packet.send.completed()
+
+    # In.
+
+    def receive(self, packet: Packet, channel: Channel) -> Steps:
+        """Deal with a packet, and with those that came before their turn."""
+        for own, number in zip(self.channels, packet.credits, strict=True):
+            if number:
+                own.give(number)
+        if packet.kind is Kind.CREDIT:
+            yield from channel.release(packet)
+        elif packet.sequence == self._expected:
+            yield from self._handle(packet, channel)
+            while self._expected in self._early:
+                yield from self._handle(*self._early.pop(self._expected))
+        else:
+            self._early[packet.sequence] = packet, channel
+        if self._backlog:
+            yield from self.flush()
+        if channel.owed > channel.credit_return:
+            yield from self._tell(channel)
+
+    def _handle(self, packet: Packet, channel: Channel) -> Steps:
+        self._expected += 1
+        process = self.process
+        yield process.context.core.work(self.library.calls.packet)
+        match packet.kind:
+            case Kind.EAGER | Kind.RTS:
+                yield from process.match(packet, channel)
+            case Kind.CTS:
+                assert packet.send is not None and packet.send.rendezvous is not None
+                yield from channel.release(packet)
+                yield from packet.send.rendezvous.cleared(self, packet)
+            case Kind.DATA:
+                yield from process.take_data(packet, channel)
+            case Kind.FIN:
+                yield from channel.release(packet)
+                if packet.recv is not None:
+                    packet.recv.fetched(packet)
+                elif packet.send is not None:
+                    packet.send.completed()
+
+    def _tell(self, channel: Channel) -> Steps:
+        """Give credits back by a packet of their own."""
+        packet = Packet(Kind.CREDIT)
+        way = self.lanes[0].queue
+        self._give_back(packet)
+        yield from way.post(packet)
+
+
+class _Announcing:
+    """A place was freed for one more message that has to be announced."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def progress(self) -> Steps:
+        yield from self._connection.announce()

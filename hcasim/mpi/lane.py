@@ -1,0 +1,77 @@
+"""A queue pair to another process, and the channels that use it."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hcasim.catalog.mpi import Mpi
+from hcasim.mpi.channel import Channel, Queue, Ring, Steps
+from hcasim.verbs import QP, SendWR
+
+if TYPE_CHECKING:
+    from hcasim.mpi.connection import Connection
+
+DEPTH = 200
+"""Entries of the send queue (MVAPICH2, vapi_param.c: rdma_default_max_wqe, 200 of them used)."""
+
+
+class Poster(Protocol):
+    """What is told when its work request has completed."""
+
+    def completed(self, what: Any, /) -> None:
+        """The adapter is done with it."""
+
+
+class Lane:
+    """One queue pair of a connection.
+
+    Parameters:
+        port: of the adapter, from 0.
+
+    Attributes:
+        channels: those that use it, the preferred one first.
+    """
+
+    def __init__(self, connection: Connection, library: Mpi, port: int) -> None:
+        process = connection.process
+        self.connection = connection
+        limits, stack = process.context.adapter.description.limits, process.context.stack
+        inline = max(library.queue.inline, library.ring.inline if library.ring else 0)
+        self._depth = min(DEPTH, limits.max_wr)
+        self.qp = QP(
+            process.pd,
+            process.cq,
+            process.cq,
+            max_send_wr=self._depth,
+            max_recv_wr=min(library.queue.receives + Queue.SPARE, limits.max_wr),
+            max_inline_data=min(inline, limits.max_inline, stack.max_inline),
+            port_num=port + 1,
+        )
+        self._posted: deque[tuple[Poster, Any]] = deque()
+        self.queue = Queue(self, library)
+        self.ring = Ring(self, library) if library.ring else None
+        self.channels: list[Channel] = [self.ring] if self.ring else []
+        self.channels.append(self.queue)
+        process.lanes[self.qp.qp_num] = self
+
+    def connect(self, peer: Lane) -> None:
+        """Join this end to the other."""
+        self.qp.connect(peer.qp)
+        self.queue.open()
+        for mine, theirs in zip(self.channels, peer.channels, strict=True):
+            mine.peer = theirs
+
+    def post(self, wr: SendWR, poster: Poster, what: Any) -> Steps:
+        """Post a request; wait for room in the send queue if there is none."""
+        while len(self._posted) >= self._depth:
+            yield from self.connection.process.drain()
+        self._posted.append((poster, what))
+        yield from self.qp.post_send(wr)
+
+    def completed(self) -> None:
+        """The oldest request has completed."""
+        poster, what = self._posted.popleft()
+        poster.completed(what)
+
+

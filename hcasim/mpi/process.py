@@ -1,0 +1,281 @@
+"""One process of a program: what it has of the adapter, and how it makes progress.
+
+Nothing goes on outside of MPI calls: what has come in is noticed, matched and answered only while
+the process is in a call that waits or looks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hcasim.cluster import Node
+from hcasim.engine import Event, Simulator
+from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.channel import Channel, Steps
+from hcasim.mpi.connection import Connection
+from hcasim.mpi.errors import MPIError
+from hcasim.mpi.lane import Lane
+from hcasim.mpi.matching import Matching
+from hcasim.mpi.packet import Kind, Packet
+from hcasim.mpi.registration import RegistrationCache
+from hcasim.mpi.request import Recv, Request, Send, Status
+from hcasim.verbs import CQ, PD, Context
+from hcasim.verbs import Status as Outcome
+
+if TYPE_CHECKING:
+    from hcasim.mpi.job import Job
+
+CQ_DEPTH = 6000
+"""Entries of the completion queue (MVAPICH2, vapi_param.c: RDMA_DEFAULT_MAX_CQ_SIZE)."""
+
+
+class Todo(Protocol):
+    """What waits for the process to be dealt with."""
+
+    def progress(self) -> Steps:
+        """Deal with it."""
+
+
+class Process:
+    """A process that runs on one core and calls MPI.
+
+    Parameters:
+        job: the program that it belongs to.
+        rank: in the whole program.
+        core: of the node.
+
+    Attributes:
+        ready: what has come in and has not been noticed, or has to be done next.
+        waiting: the request for which it waits, if it sleeps.
+    """
+
+    def __init__(self, sim: Simulator, job: Job, node: Node, rank: int, core: int) -> None:
+        self.sim = sim
+        self.job = job
+        self.node = node
+        self.rank = rank
+        self.context = Context(sim, node, core)
+        assert self.context.stack.mpi is not None
+        self.library = self.context.stack.mpi
+        self.pd = PD(self.context)
+        self.cq = CQ(self.context, CQ_DEPTH)
+        self.cq.on_entry = self.wake
+        self.lanes: dict[int, Lane] = {}
+        self.connections: dict[int, Connection] = {}
+        self.matching = Matching()
+        self.registrations = RegistrationCache(self.pd, self.library.registration)
+        self.ready: deque[Todo] = deque()
+        self.waiting: Request | str | None = None
+        self._unblocked: deque[Connection] = deque()
+        self._event: Event | None = None
+        self._scratch = Buffer(0, 0)
+        self._anonymous = Buffer(0, 0)
+        self._arrays: dict[int, Buffer] = {}
+
+    # Memory.
+
+    def allocate(self, size: int, data: Any = None) -> Buffer:
+        """Fresh memory, from the beginning of a page on."""
+        return Buffer(self.node.allocate(max(size, 1)), size, data)
+
+    def scratch(self, size: int) -> Buffer:
+        """Memory for what has no other place."""
+        if self._scratch.size < size:
+            self._scratch = self.allocate(max(size, 2 * self._scratch.size))
+        return self._scratch.part(0, size)
+
+    def anonymous(self, size: int) -> Buffer:
+        """The same memory for all messages without contents."""
+        if self._anonymous.size < size:
+            self._anonymous = self.allocate(max(size, 2 * self._anonymous.size))
+        return self._anonymous.part(0, size)
+
+    def placed(self, array: Any) -> Buffer:
+        """The memory of a NumPy array, the same whenever it is used; arrays are not freed."""
+        start = array.__array_interface__["data"][0]
+        found = self._arrays.get(start)
+        data = array.reshape(-1).view("uint8")
+        if found is None or found.size < data.nbytes:
+            found = self.allocate(data.nbytes, data)
+            self._arrays[start] = found
+        return Buffer(found.address, data.nbytes, data)
+
+    # Costs.
+
+    def wire_size(self, packet: Packet) -> int:
+        """Bytes of a packet, with its header."""
+        header = self.library.header
+        if packet.kind in (Kind.EAGER, Kind.DATA):
+            short = 0 < header.cached_limit >= packet.size
+            return packet.size + (header.cached if short else header.size)
+        return header.control
+
+    @property
+    def ring_look(self) -> int:
+        """Picoseconds until a packet in memory is noticed: half a round, and the look itself."""
+        stack = self.context.stack
+        ways = len(self.connections)
+        if self.library.queue.cq == "shared":
+            around = ways * stack.poll_memory + stack.poll_cq
+        else:
+            around = ways * (stack.poll_memory + stack.poll_cq)
+        return around // 2 + stack.poll_memory
+
+    # Progress.
+
+    def arrive(self, what: Todo) -> None:
+        """Something has come in."""
+        self.ready.append(what)
+        self.wake()
+
+    def unblock(self, connection: Connection) -> None:
+        """There may be room for what a connection could not send."""
+        if connection.blocked and connection not in self._unblocked:
+            self._unblocked.append(connection)
+            self.wake()
+
+    def wake(self) -> None:
+        """Go on if it sleeps."""
+        if self._event is not None:
+            event, self._event = self._event, None
+            event.succeed()
+
+    def wait(self, request: Request) -> Steps:
+        """Make progress until a request is done."""
+        while not request.done:
+            yield from self.advance(request)
+        yield from self.registrations.tidy()
+
+    def advance(self, waiting: Request | str) -> Steps:
+        """Deal with the next thing that has come in; sleep until there is one."""
+        if not (self.ready or self._unblocked or self.cq.queue.entries):
+            self._event = self.sim.event()
+            self.waiting = waiting
+            yield self._event
+            self.waiting = None
+        yield from self._turn()
+
+    def look(self) -> Steps:
+        """Look once whether something has come in, and deal with it."""
+        if self.ready or self._unblocked or self.cq.queue.entries:
+            yield from self._turn()
+            return
+        stack, ways = self.context.stack, len(self.connections)
+        rings = ways if self.library.ring is not None else 0
+        queues = 1 if self.library.queue.cq == "shared" else ways
+        yield self.context.core.work(rings * stack.poll_memory + queues * stack.poll_cq)
+
+    def _turn(self) -> Steps:
+        if self._unblocked:
+            yield from self._unblocked.popleft().flush()
+        elif self.ready:
+            yield from self.ready.popleft().progress()
+        elif self.cq.queue.entries:
+            yield from self.drain()
+
+    def drain(self) -> Steps:
+        """Take the next completion."""
+        if self.library.queue.cq == "per_peer" and len(self.connections) > 1:
+            # Half of the others are looked at before.
+            others = (len(self.connections) - 1) * self.context.stack.poll_cq // 2
+            yield self.context.core.work(others)
+        completion = yield from self.cq.wait()
+        if completion.status is not Outcome.SUCCESS:
+            raise MPIError("MPI_ERR_OTHER", f"rank {self.rank}: {completion}")
+        lane = self.lanes[completion.qpn]
+        if completion.is_receive:
+            self.ready.append(lane.queue)
+        else:
+            lane.completed()
+
+    # Messages.
+
+    def connection(self, rank: int) -> Connection:
+        """What joins this process to another."""
+        found = self.connections.get(rank)
+        return found if found is not None else self.job.connect(self, rank)
+
+    def isend(
+        self, buffer: Buffer, rank: int, source: int, dest: int, tag: int, context: int
+    ) -> Generator[Event, Any, Send]:
+        """Begin to send to a process.
+
+        Parameters:
+            rank: of the receiver in the whole program.
+            source: rank of this process in the communicator.
+            dest: rank of the receiver in it.
+        """
+        connection = self.connection(rank)
+        send = Send(self, buffer, dest, tag, context, connection)
+        yield self.context.core.work(self.library.calls.send)
+        yield from connection.start(send, source)
+        return send
+
+    def irecv(
+        self, buffer: Buffer, source: int, tag: int, context: int
+    ) -> Generator[Event, Any, Recv]:
+        """Begin to receive from a rank of a communicator."""
+        recv = Recv(self, buffer, source, tag, context, next(self.matching.serials))
+        yield self.context.core.work(self.library.calls.recv)
+        packet = self.matching.post(recv)
+        if packet is None:
+            return recv
+        if packet.kind is Kind.RTS:
+            yield from self._accept(recv, packet)
+        else:
+            self._check(recv, packet.size)
+            if packet.size:
+                place = self.scratch(packet.size).address
+                yield self.context.core.copy(packet.size, place, buffer.address)
+            self._fill(recv, packet)
+        return recv
+
+    def match(self, packet: Packet, channel: Channel) -> Steps:
+        """Find where a message goes."""
+        recv = self.matching.arrive(packet)
+        if packet.kind is Kind.RTS:
+            yield from channel.release(packet)
+            if recv is not None:
+                yield from self._accept(recv, packet)
+            return
+        if recv is not None:
+            self._check(recv, packet.size)
+        if packet.size:
+            to = self.scratch(packet.size) if recv is None else recv.buffer
+            yield self.context.core.copy(packet.size, channel.place(packet), to.address)
+        yield from channel.release(packet)
+        if recv is not None:
+            self._fill(recv, packet)
+
+    def _fill(self, recv: Recv, packet: Packet) -> None:
+        recv.buffer.put(packet.data)
+        recv.status = Status(packet.source, packet.tag, packet.size)
+        recv.finish()
+
+    def _accept(self, recv: Recv, packet: Packet) -> Steps:
+        send = packet.send
+        assert send is not None and send.rendezvous is not None
+        self._check(recv, send.buffer.size)
+        recv.status = Status(packet.source, packet.tag, send.buffer.size)
+        yield from send.rendezvous.accept(send.connection.peer, recv, packet)
+
+    def _check(self, recv: Recv, size: int) -> None:
+        if size > recv.buffer.size:
+            raise MPIError(
+                "MPI_ERR_TRUNCATE",
+                f"rank {self.rank}: a message of {size} bytes; the receive has {recv.buffer.size}",
+            )
+
+    def take_data(self, packet: Packet, channel: Channel) -> Steps:
+        """Copy a piece of a message to its place."""
+        recv = packet.recv
+        assert recv is not None
+        to = recv.buffer.part(packet.offset, packet.size)
+        yield self.context.core.copy(packet.size, channel.place(packet), to.address)
+        yield from channel.release(packet)
+        to.put(packet.data)
+        recv.missing -= packet.size
+        if not recv.missing:
+            recv.finish()

@@ -1,0 +1,121 @@
+"""The registration cache: memory stays registered after a message, for the next one."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Generator
+from typing import Any
+
+from hcasim.catalog.mpi import RegistrationCache as Description
+from hcasim.cluster import PAGE
+from hcasim.engine import Event
+from hcasim.mpi.buffer import Buffer
+from hcasim.verbs import MR, PD, Access
+
+_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
+
+
+class Registration:
+    """A registered range of pages.
+
+    Attributes:
+        users: messages that use it now.
+    """
+
+    __slots__ = ("first", "key", "mr", "pages", "users")
+
+    def __init__(self, key: tuple[int, int], mr: MR, first: int, pages: int) -> None:
+        self.key = key
+        self.mr = mr
+        self.first = first
+        self.pages = pages
+        self.users = 1
+
+
+class RegistrationCache:
+    """Registrations of one process, oldest use first.
+
+    Attributes:
+        hits: lookups that found a registration.
+        misses: others.
+    """
+
+    def __init__(self, pd: PD, description: Description) -> None:
+        self._pd = pd
+        self._description = description
+        self._known: OrderedDict[tuple[int, int], Registration] = OrderedDict()
+        self._by_start: dict[int, dict[int, Registration]] = {}
+        self._pages = 0
+        self._to_drop: list[Registration] = []
+        self.hits = 0
+        self.misses = 0
+
+    def acquire(self, buffer: Buffer) -> Generator[Event, Any, Registration]:
+        """Find or register the pages of a buffer."""
+        core, cost = self._pd.context.core, self._description
+        yield core.work(cost.lookup)
+        first = buffer.address // PAGE
+        pages = (buffer.address + max(buffer.size, 1) - 1) // PAGE - first + 1
+        found = self._find(buffer, first, pages)
+        if found is not None:
+            self.hits += 1
+            found.users += 1
+            self._known.move_to_end(found.key)
+            return found
+        self.misses += 1
+        yield from self._make_room(pages)
+        key = (buffer.address, buffer.size) if cost.match == "exact" else (first, pages)
+        mr = yield from self._pd.timed_reg_mr(pages * PAGE, _ACCESS, address=first * PAGE)
+        made = Registration(key, mr, first, pages)
+        self._known[key] = made
+        self._by_start.setdefault(first, {})[pages] = made
+        self._pages += pages
+        return made
+
+    def _find(self, buffer: Buffer, first: int, pages: int) -> Registration | None:
+        match self._description.match:
+            case "exact":
+                return self._known.get((buffer.address, buffer.size))
+            case "start":
+                fitting = self._by_start.get(first, {})
+                return next((one for own, one in fitting.items() if own >= pages), None)
+            case _:
+                end = first + pages
+                for one in self._known.values():
+                    if one.first <= first and end <= one.first + one.pages:
+                        return one
+                return None
+
+    def _make_room(self, pages: int) -> Generator[Event, Any, None]:
+        """Deregister what nobody uses, oldest use first, as far as limits ask for it."""
+        limits = self._description
+        for one in list(self._known.values()):
+            full = limits.entries and len(self._known) >= limits.entries
+            heavy = limits.pages and self._pages + pages > limits.pages
+            if not (full or heavy):
+                return
+            if not one.users:
+                yield from self._drop(one)
+
+    def _drop(self, one: Registration) -> Generator[Event, Any, None]:
+        del self._known[one.key]
+        same = self._by_start[one.first]
+        if same.get(one.pages) is one:
+            del same[one.pages]
+        if not same:
+            del self._by_start[one.first]
+        self._pages -= one.pages
+        yield from one.mr.timed_dereg()
+
+    def release(self, one: Registration) -> None:
+        """A message does not need it any more."""
+        one.users -= 1
+        if not self._description.lazy and not one.users:
+            self._to_drop.append(one)
+
+    def tidy(self) -> Generator[Event, Any, None]:
+        """Deregister what is not kept after use."""
+        while self._to_drop:
+            one = self._to_drop.pop()
+            if not one.users and self._known.get(one.key) is one:
+                yield from self._drop(one)

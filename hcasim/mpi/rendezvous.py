@@ -1,0 +1,190 @@
+"""Protocols for messages that the receiver is asked for before they are sent.
+
+Sources: MVAPICH2 of April 2006, vapi_rndv.c (RPUT and R3); MVAPICH 1.2RC1 (RGET); LAM/MPI,
+ssi_rpi_ib_long.c (the receiver reads).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from hcasim.catalog.mpi import Mpi
+from hcasim.mpi.channel import Steps
+from hcasim.mpi.packet import Kind, Packet
+from hcasim.mpi.request import Recv, Send
+from hcasim.verbs import SGE, SendWR, WROpcode
+
+if TYPE_CHECKING:
+    from hcasim.mpi.connection import Connection
+    from hcasim.mpi.lane import Lane
+
+
+class Rendezvous(ABC):
+    """A protocol, in the steps of both ends."""
+
+    def announce(self, connection: Connection, send: Send) -> Steps:
+        """Ask the receiver."""
+        packet = Packet(Kind.RTS, send.source, send.tag, send.context, send=send)
+        yield from connection.send(packet)
+
+    @abstractmethod
+    def accept(self, connection: Connection, recv: Recv, packet: Packet) -> Steps:
+        """The receiver knows where the announced message goes."""
+
+    def cleared(self, connection: Connection, packet: Packet) -> Steps:
+        """The sender may go on."""
+        raise AssertionError(f"{type(self).__name__} asks for no {packet}")
+        yield
+
+
+class _Unwatched:
+    """Whose completion says nothing that another will not say."""
+
+    def completed(self, what: Any) -> None:
+        pass
+
+
+_UNWATCHED = _Unwatched()
+
+
+def parts(connection: Connection, size: int) -> list[tuple[Lane, int, int]]:
+    """Lane, offset and bytes of each part of a message."""
+    lanes, threshold = connection.lanes, connection.library.rails.threshold
+    if len(lanes) == 1 or size <= threshold:
+        return [(lanes[connection.next_lane()], 0, size)]
+    share = size // len(lanes)
+    return [
+        (lane, n * share, share if n < len(lanes) - 1 else size - n * share)
+        for n, lane in enumerate(lanes)
+    ]
+
+
+def _chunks(library: Mpi, offset: int, size: int) -> Iterator[tuple[int, int]]:
+    chunk = library.rendezvous.chunk
+    for start in range(offset, offset + size, chunk):
+        yield start, min(chunk, offset + size - start)
+
+
+class Rput(Rendezvous):
+    """The receiver tells its address, the sender writes there and says when it is done."""
+
+    def accept(self, connection: Connection, recv: Recv, packet: Packet) -> Steps:
+        send = packet.send
+        assert send is not None
+        recv.registration = yield from recv.process.registrations.acquire(recv.buffer)
+        divided = len(connection.lanes) > 1
+        divided = divided and send.buffer.size > connection.library.rails.threshold
+        recv.missing = len(connection.lanes) if divided else 1
+        reply = Packet(Kind.CTS, send=send, recv=recv)
+        reply.target = recv.buffer.address, recv.registration.mr.rkey
+        yield from connection.send(reply)
+
+    def cleared(self, connection: Connection, packet: Packet) -> Steps:
+        send, (address, key) = packet.send, packet.target
+        assert send is not None
+        send.registration = yield from send.process.registrations.acquire(send.buffer)
+        own = send.registration.mr.lkey
+        pieces = parts(connection, send.buffer.size)
+        send.unfinished = len(pieces)
+        for lane, offset, size in pieces:
+            for start, length in _chunks(connection.library, offset, size):
+                wr = SendWR(
+                    WROpcode.RDMA_WRITE,
+                    SGE(send.buffer.address + start, length, own),
+                    remote_addr=address + start,
+                    rkey=key,
+                )
+                yield from lane.post(wr, _UNWATCHED, None)
+        data = send.buffer.take(send.buffer.size)
+        for lane, _, _ in pieces:
+            end = Packet(Kind.FIN, send=send, recv=packet.recv)
+            end.data = data
+            yield from connection.send(end, connection.lanes.index(lane))
+
+
+class Rget(Rendezvous):
+    """The sender tells its address, the receiver reads from there and says when it is done."""
+
+    def announce(self, connection: Connection, send: Send) -> Steps:
+        send.registration = yield from send.process.registrations.acquire(send.buffer)
+        packet = Packet(Kind.RTS, send.source, send.tag, send.context, send=send)
+        packet.target = send.buffer.address, send.registration.mr.rkey
+        yield from connection.send(packet)
+
+    def accept(self, connection: Connection, recv: Recv, packet: Packet) -> Steps:
+        send, (address, key) = packet.send, packet.target
+        assert send is not None
+        send.unfinished = 1
+        recv.registration = yield from recv.process.registrations.acquire(recv.buffer)
+        own = recv.registration.mr.lkey
+        pieces = [
+            (lane, start, length)
+            for lane, offset, size in parts(connection, send.buffer.size)
+            for start, length in _chunks(connection.library, offset, size)
+        ]
+        recv.missing = len(pieces)
+        reading = _Reading(connection, recv, send)
+        for lane, start, length in pieces:
+            wr = SendWR(
+                WROpcode.RDMA_READ,
+                SGE(recv.buffer.address + start, length, own),
+                remote_addr=address + start,
+                rkey=key,
+            )
+            yield from lane.post(wr, reading, None)
+
+
+class _Reading:
+    """A message that its receiver reads."""
+
+    def __init__(self, connection: Connection, recv: Recv, send: Send) -> None:
+        self._connection = connection
+        self._recv = recv
+        self._send = send
+
+    def completed(self, what: Any) -> None:
+        """One of the reads has completed."""
+        self._recv.missing -= 1
+        if not self._recv.missing:
+            self._connection.process.ready.append(self)
+
+    def progress(self) -> Steps:
+        """Tell the sender."""
+        self._recv.buffer.put(self._send.buffer.take(self._send.buffer.size))
+        self._recv.finish()
+        yield from self._connection.send(Packet(Kind.FIN, send=self._send))
+
+
+class R3(Rendezvous):
+    """The message is copied through the buffers of eager messages, piece by piece."""
+
+    def accept(self, connection: Connection, recv: Recv, packet: Packet) -> Steps:
+        assert packet.send is not None
+        recv.missing = packet.send.buffer.size
+        yield from connection.send(Packet(Kind.CTS, send=packet.send, recv=recv))
+
+    def cleared(self, connection: Connection, packet: Packet) -> Steps:
+        send = packet.send
+        assert send is not None
+        size = send.buffer.size
+        piece = min(channel.capacity for channel in connection.channels)
+        offsets = range(0, size, piece)
+        send.unfinished = len(offsets)
+        for offset in offsets:
+            length = min(piece, size - offset)
+            data = Packet(Kind.DATA, size=length, buffer=send.buffer.part(offset, length))
+            data.offset, data.send, data.recv = offset, send, packet.recv
+            yield from connection.send(data)
+
+
+_RPUT, _RGET, _R3 = Rput(), Rget(), R3()
+
+
+def choose(library: Mpi, size: int, shared: bool) -> Rendezvous:
+    """The protocol of a message of so many bytes."""
+    rules = library.rendezvous
+    if shared or rules.protocol == "r3" or size <= rules.r3_limit:
+        return _R3
+    return _RPUT if rules.protocol == "rput" else _RGET
