@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
+from hcasim.catalog.algorithms import parse_rules
 from hcasim.catalog.description import Latency, Section
 from hcasim.ground.units import SIZE
 
@@ -114,6 +115,27 @@ class Rails(Section):
     small: Literal["first", "round_robin"] = Field(description="the port of undivided messages")
 
 
+class Collectives(Section):
+    """Which algorithm each collective uses, by size and number of processes."""
+
+    bcast: str = Field(description="broadcast")
+    allgather: str = Field(description="each gathers what all have")
+    alltoall: str = Field(description="each sends each its own part")
+    reduce: str = Field(description="reduction to one process")
+    allreduce: str = Field(description="reduction to all processes")
+    reduce_scatter: str = Field(description="reduction of which each gets a part")
+    gather: str = Field(description="one gathers what all have")
+    scatter: str = Field(description="one sends each its own part")
+    barrier: str = Field(description="all wait for all")
+
+    @field_validator("*")
+    @classmethod
+    def _are_rules(cls, text: str, info: ValidationInfo) -> str:
+        assert info.field_name is not None
+        parse_rules(info.field_name, text)
+        return text
+
+
 class Mpi(Section):
     """An MPI library."""
 
@@ -126,3 +148,4 @@ class Mpi(Section):
     registration: RegistrationCache
     rails: Rails
     shared: Shared | None = Field(default=None, description="of libraries with a way in a node")
+    collectives: Collectives

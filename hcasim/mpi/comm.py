@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.collective_calls import CollectiveCalls, Memory
 from hcasim.mpi.errors import MPIError
 from hcasim.mpi.request import ANY_SOURCE, ANY_TAG, Recv, Request, Status
 
 if TYPE_CHECKING:
     from hcasim.mpi.process import Process
 
-Memory = Any
-"""A `Buffer`, a NumPy array whose contents are sent, or a number of bytes without contents."""
-_COLLECTIVE = 1 << 20
 MAX_TAG = 2**30
 
 
-class Comm:
+class Comm(CollectiveCalls):
     """A group of processes, as one of them sees it.
 
     Parameters:
@@ -34,6 +32,8 @@ class Comm:
         self.rank = self.members.index(process.rank)
         self.size = len(self.members)
         self._splits = 0
+        self._calls = 0
+        self.algorithms = process.job.algorithms
 
     def __repr__(self) -> str:
         return f"Comm(rank={self.rank}, size={self.size})"
@@ -72,11 +72,12 @@ class Comm:
         self._peer(dest, "dest")
         if not 0 <= tag <= MAX_TAG:
             raise MPIError("MPI_ERR_TAG", f"tag is {tag}; allowed: 0 to {MAX_TAG}")
-        return (yield from self._isend(self.buffer(memory), dest, tag, 2 * self.context))
+        return (yield from self.post(self.buffer(memory), dest, tag, 2 * self.context))
 
-    def _isend(
+    def post(
         self, buffer: Buffer, dest: int, tag: int, context: int
     ) -> Generator[Event, Any, Request]:
+        """Begin to send within a context of this communicator."""
         request = yield from self.process.isend(
             buffer, self.members[dest], self.rank, dest, tag, context
         )
@@ -163,3 +164,22 @@ class Comm:
             return None
         size = packet.size if packet.send is None else packet.send.buffer.size
         return Status(packet.source, packet.tag, size)
+
+    def split(self, color: int, key: int = 0) -> Generator[Event, Any, Comm | None]:
+        """Make a communicator of those with the same color, in the order of key and rank.
+
+        Returns:
+            It, or None if ``color`` is negative.
+        """
+        from numpy import array, empty
+
+        self._splits += 1
+        own = array([color, key], dtype="int64")
+        every = empty((self.size, 2), dtype="int64")
+        yield from self.allgather(own, every)
+        if color < 0:
+            return None
+        chosen = [rank for rank in range(self.size) if every[rank, 0] == color]
+        chosen.sort(key=lambda rank: (every[rank, 1], rank))
+        context = self.process.job.new_context(self.context, self._splits, color)
+        return Comm(self.process, [self.members[rank] for rank in chosen], context)

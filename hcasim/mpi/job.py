@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from itertools import count
 from typing import Any
 
@@ -24,6 +24,7 @@ class Job:
     Parameters:
         cluster: where they run.
         per_node: processes on each node, each on a core of its own.
+        algorithms: of collectives, by name, in place of what the stack's rules choose.
         placement: "block" fills a node before the next, "cyclic" deals processes out in turn.
 
     Attributes:
@@ -35,10 +36,16 @@ class Job:
     """
 
     def __init__(
-        self, sim: Simulator, cluster: Cluster, per_node: int = 1, placement: str = "block"
+        self,
+        sim: Simulator,
+        cluster: Cluster,
+        per_node: int = 1,
+        placement: str = "block",
+        algorithms: Mapping[str, str] | None = None,
     ) -> None:
         self.sim = sim
         self.cluster = cluster
+        self.algorithms = dict(algorithms or {})
         libraries = {node.group.stack.id: node.group.stack.mpi for node in cluster.nodes}
         if None in libraries.values() or len(libraries) > 1:
             found = ", ".join(libraries)

@@ -72,6 +72,7 @@ class Process:
         self._event: Event | None = None
         self._scratch = Buffer(0, 0)
         self._anonymous = Buffer(0, 0)
+        self._temporaries: dict[int, int] = {}
         self._arrays: dict[int, Buffer] = {}
 
     # Memory.
@@ -85,6 +86,13 @@ class Process:
         if self._scratch.size < size:
             self._scratch = self.allocate(max(size, 2 * self._scratch.size))
         return self._scratch.part(0, size)
+
+    def temporary(self, size: int, data: Any = None) -> Buffer:
+        """Memory of a collective call: the same that another call of this size has had."""
+        place = self._temporaries.get(size)
+        if place is None:
+            place = self._temporaries[size] = self.allocate(size).address
+        return Buffer(place, size, data)
 
     def anonymous(self, size: int) -> Buffer:
         """The same memory for all messages without contents."""

@@ -1,0 +1,207 @@
+"""The collective calls of a communicator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hcasim.catalog.algorithms import choose
+from hcasim.engine import Event
+from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.collectives import ALGORITHMS, Group
+from hcasim.mpi.errors import MPIError
+from hcasim.mpi.request import Request
+
+if TYPE_CHECKING:
+    from hcasim.mpi.process import Process
+
+Steps = Generator[Event, Any, None]
+Operation = Callable[[Any, Any], Any]
+Memory = Any
+"""A `Buffer`, a NumPy array whose contents are sent, or a number of bytes without contents."""
+
+
+class CollectiveCalls:
+    """Collectives; each process of the communicator has to call them in the same order.
+
+    Without ``algorithm`` the stack's rules choose it by size and number of processes.
+    Operations are NumPy functions of two arrays, such as ``numpy.add``, taken to be commutative.
+    """
+
+    process: Process
+    rank: int
+    size: int
+    context: int
+    algorithms: dict[str, str]
+    """Those to use in place of what the rules say, by collective."""
+    _calls: int
+
+    def buffer(self, memory: Memory) -> Buffer:
+        """What a message is sent from or received into."""
+        raise NotImplementedError
+
+    def post(
+        self, buffer: Buffer, dest: int, tag: int, context: int
+    ) -> Generator[Event, Any, Request]:
+        """Begin to send."""
+        raise NotImplementedError
+
+    def _begin(self, collective: str, size: int, algorithm: str) -> tuple[Group, Any]:
+        rules: str = getattr(self.process.library.collectives, collective)
+        name = algorithm or self.algorithms.get(collective) or ""
+        name = name or choose(collective, rules, size, self.size)
+        found = ALGORITHMS[collective].get(name)
+        if found is None:
+            raise MPIError(
+                "MPI_ERR_ARG", f"found {name!r}; allowed: {', '.join(ALGORITHMS[collective])}"
+            )
+        self._calls += 1
+        return Group(self, self._calls), found  # type: ignore[arg-type]
+
+    def _root(self, root: int) -> None:
+        if not 0 <= root < self.size:
+            raise MPIError("MPI_ERR_ROOT", f"root is {root}; allowed: 0 to {self.size - 1}")
+
+    def _fits(self, whole: Buffer, part: Buffer) -> None:
+        if whole.size != part.size * self.size:
+            raise MPIError(
+                "MPI_ERR_COUNT",
+                f"{whole.size} bytes for {self.size} processes of {part.size} bytes each",
+            )
+
+    def bcast(self, memory: Memory, root: int = 0, algorithm: str = "") -> Steps:
+        """Send what the root has to all."""
+        self._root(root)
+        buffer = self.buffer(memory)
+        group, run = self._begin("bcast", buffer.size, algorithm)
+        yield from run(group, buffer, root)
+
+    def barrier(self, algorithm: str = "") -> Steps:
+        """Wait until all have called it."""
+        group, run = self._begin("barrier", 0, algorithm)
+        yield from run(group)
+
+    def allgather(self, own: Memory, gathered: Memory, algorithm: str = "") -> Steps:
+        """Give all what each has, in the order of ranks."""
+        part, whole = self.buffer(own), self.buffer(gathered)
+        self._fits(whole, part)
+        group, run = self._begin("allgather", part.size, algorithm)
+        yield from run(group, part, whole)
+
+    def alltoall(self, outgoing: Memory, incoming: Memory, algorithm: str = "") -> Steps:
+        """Send a part to each and receive one from each, in the order of ranks."""
+        out, into = self.buffer(outgoing), self.buffer(incoming)
+        if out.size != into.size or out.size % self.size:
+            raise MPIError(
+                "MPI_ERR_COUNT", f"{out.size} and {into.size} bytes for {self.size} processes"
+            )
+        group, run = self._begin("alltoall", out.size // self.size, algorithm)
+        yield from run(group, out, into)
+
+    def alltoallv(
+        self,
+        outgoing: Memory,
+        send_counts: Sequence[int],
+        incoming: Memory,
+        recv_counts: Sequence[int],
+    ) -> Steps:
+        """Send each so many bytes and receive from each so many, one behind the other."""
+        out, into = self.buffer(outgoing), self.buffer(incoming)
+        self._calls += 1
+        group = Group(self, self._calls)  # type: ignore[arg-type]
+        if len(send_counts) != self.size or len(recv_counts) != self.size:
+            raise MPIError("MPI_ERR_COUNT", f"counts for {self.size} processes are needed")
+        sends, recvs = _starts(send_counts), _starts(recv_counts)
+        requests: list[Request] = []
+        for step in range(self.size):
+            peer = (self.rank + step) % self.size
+            part = into.part(recvs[peer], recv_counts[peer])
+            requests.append((yield from group.irecv(part, peer)))
+        for step in range(self.size):
+            peer = (self.rank + step) % self.size
+            part = out.part(sends[peer], send_counts[peer])
+            requests.append((yield from group.isend(part, peer)))
+        yield from group.waitall(requests)
+
+    def reduce(
+        self,
+        own: Memory,
+        result: Memory,
+        operation: Operation | None = None,
+        root: int = 0,
+        algorithm: str = "",
+    ) -> Steps:
+        """Combine what all have at the root."""
+        self._root(root)
+        operand = self.buffer(own)
+        group, run = self._begin("reduce", operand.size, algorithm)
+        at_root = self.rank == root
+        into = self.buffer(result) if at_root else group.temporary(operand.size, operand)
+        yield from group.copy(operand, into)
+        yield from run(group, into, _on_bytes(operation, own), root)
+
+    def allreduce(
+        self,
+        own: Memory,
+        result: Memory,
+        operation: Operation | None = None,
+        algorithm: str = "",
+    ) -> Steps:
+        """Combine what all have at all."""
+        operand, into = self.buffer(own), self.buffer(result)
+        group, run = self._begin("allreduce", operand.size, algorithm)
+        yield from group.copy(operand, into)
+        yield from run(group, into, _on_bytes(operation, own))
+
+    def reduce_scatter(
+        self,
+        own: Memory,
+        result: Memory,
+        operation: Operation | None = None,
+        algorithm: str = "",
+    ) -> Steps:
+        """Combine what all have, and give each an equal part of it."""
+        operands, into = self.buffer(own), self.buffer(result)
+        self._fits(operands, into)
+        group, run = self._begin("reduce_scatter", operands.size, algorithm)
+        yield from run(group, operands, into, _on_bytes(operation, own))
+
+    def gather(
+        self, own: Memory, gathered: Memory = None, root: int = 0, algorithm: str = ""
+    ) -> Steps:
+        """Give the root what each has, in the order of ranks."""
+        self._root(root)
+        part = self.buffer(own)
+        whole = self.buffer(gathered) if self.rank == root else None
+        if whole is not None:
+            self._fits(whole, part)
+        group, run = self._begin("gather", part.size, algorithm)
+        yield from run(group, part, whole, root)
+
+    def scatter(
+        self, parts: Memory, own: Memory, root: int = 0, algorithm: str = ""
+    ) -> Steps:
+        """Give each its part of what the root has, in the order of ranks."""
+        self._root(root)
+        part = self.buffer(own)
+        whole = self.buffer(parts) if self.rank == root else None
+        if whole is not None:
+            self._fits(whole, part)
+        group, run = self._begin("scatter", part.size, algorithm)
+        yield from run(group, whole, part, root)
+
+
+def _starts(counts: Sequence[int]) -> list[int]:
+    starts, at = [], 0
+    for number in counts:
+        starts.append(at)
+        at += number
+    return starts
+
+
+def _on_bytes(operation: Operation | None, like: Memory) -> Operation | None:
+    """An operation on elements, as one on the bytes that hold them."""
+    if operation is None or not hasattr(like, "dtype"):
+        return None
+    dtype = like.dtype
+    return lambda one, other: operation(one.view(dtype), other.view(dtype)).astype(dtype).view("uint8")

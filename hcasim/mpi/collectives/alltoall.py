@@ -1,0 +1,87 @@
+"""Algorithms of the all-to-all exchange.
+
+Source: MPICH 1.2.6, src/coll/intra_fns_new.c.
+"""
+
+from __future__ import annotations
+
+from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.collectives.group import Group, Steps
+from hcasim.mpi.request import Request
+
+
+def linear(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
+    """All receives, all sends, then wait for all."""
+    size = outgoing.size // group.size
+    requests: list[Request] = []
+    for step in range(group.size):
+        source = (group.rank + step) % group.size
+        requests.append((yield from group.irecv(incoming.part(source * size, size), source)))
+    for step in range(group.size):
+        dest = (group.rank + step) % group.size
+        requests.append((yield from group.isend(outgoing.part(dest * size, size), dest)))
+    yield from group.waitall(requests)
+
+
+def _own(group: Group, outgoing: Buffer, incoming: Buffer, size: int) -> Steps:
+    at = group.rank * size
+    yield from group.copy(outgoing.part(at, size), incoming.part(at, size))
+
+
+def pairwise_xor(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
+    """In step k with the rank that differs in the bits of k; others than powers of two shift."""
+    if group.size & (group.size - 1):
+        yield from pairwise_shift(group, outgoing, incoming)
+        return
+    size = outgoing.size // group.size
+    yield from _own(group, outgoing, incoming, size)
+    for step in range(1, group.size):
+        peer = group.rank ^ step
+        yield from group.exchange(
+            outgoing.part(peer * size, size), peer, incoming.part(peer * size, size), peer
+        )
+
+
+def pairwise_shift(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
+    """In step k to the k-th rank on the right and from the k-th on the left."""
+    size = outgoing.size // group.size
+    yield from _own(group, outgoing, incoming, size)
+    for step in range(1, group.size):
+        dest, source = (group.rank + step) % group.size, (group.rank - step) % group.size
+        yield from group.exchange(
+            outgoing.part(dest * size, size), dest, incoming.part(source * size, size), source
+        )
+
+
+def bruck(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
+    """Turn, pass on blocks by the bits of how far they go, turn back (Bruck 1997)."""
+    count, rank = group.size, group.rank
+    size = outgoing.size // count
+    work = group.temporary(outgoing.size, outgoing)
+    yield from group.copy(outgoing.part(rank * size, (count - rank) * size), work)
+    if rank:
+        yield from group.copy(
+            outgoing.part(0, rank * size), work.part((count - rank) * size, rank * size)
+        )
+    mask = 1
+    while mask < count:
+        moved = [block for block in range(count) if block & mask]
+        packed = group.temporary(len(moved) * size, outgoing)
+        arrived = group.temporary(len(moved) * size, outgoing)
+        for place, block in enumerate(moved):
+            yield from group.copy(work.part(block * size, size), packed.part(place * size, size))
+        yield from group.exchange(packed, (rank + mask) % count, arrived, (rank - mask) % count)
+        for place, block in enumerate(moved):
+            yield from group.copy(arrived.part(place * size, size), work.part(block * size, size))
+        mask <<= 1
+    for block in range(count):
+        source = (rank - block) % count
+        yield from group.copy(work.part(block * size, size), incoming.part(source * size, size))
+
+
+ALGORITHMS = {
+    "linear": linear,
+    "pairwise_xor": pairwise_xor,
+    "pairwise_shift": pairwise_shift,
+    "bruck": bruck,
+}

@@ -1,0 +1,90 @@
+"""What an algorithm of a collective uses: messages between the ranks of one call, and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from hcasim.engine import Event
+from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.request import Recv, Request
+
+if TYPE_CHECKING:
+    from hcasim.mpi.comm import Comm
+
+Steps = Generator[Event, Any, None]
+Reduction = Callable[[Any, Any], Any]
+
+
+class Group:
+    """One call of a collective in one process.
+
+    Its messages have a context of their own, so that they never meet those of the program, and the
+    number of the call as tag.
+
+    Attributes:
+        rank: of this process.
+        size: number of processes.
+    """
+
+    def __init__(self, comm: Comm, tag: int) -> None:
+        self._comm = comm
+        self._context = 2 * comm.context + 1
+        self._tag = tag
+        self.rank = comm.rank
+        self.size = comm.size
+
+    def isend(self, buffer: Buffer, dest: int) -> Generator[Event, Any, Request]:
+        """Begin to send."""
+        return (yield from self._comm.post(buffer, dest, self._tag, self._context))
+
+    def irecv(self, buffer: Buffer, source: int) -> Generator[Event, Any, Recv]:
+        """Begin to receive."""
+        return (
+            yield from self._comm.process.irecv(buffer, source, self._tag, self._context)
+        )
+
+    def send(self, buffer: Buffer, dest: int) -> Steps:
+        """Send."""
+        request = yield from self.isend(buffer, dest)
+        yield from request.wait()
+
+    def recv(self, buffer: Buffer, source: int) -> Steps:
+        """Receive."""
+        request = yield from self.irecv(buffer, source)
+        yield from request.wait()
+
+    def exchange(self, outgoing: Buffer, dest: int, incoming: Buffer, source: int) -> Steps:
+        """Send and receive at the same time."""
+        expected = yield from self.irecv(incoming, source)
+        sent = yield from self.isend(outgoing, dest)
+        yield from self._comm.waitall((expected, sent))
+
+    def waitall(self, requests: list[Request]) -> Steps:
+        """Wait for all of them."""
+        yield from self._comm.waitall(requests)
+
+    def copy(self, source: Buffer, to: Buffer) -> Steps:
+        """Copy within this process's memory."""
+        if source.size and source.address != to.address:
+            core = self._comm.process.context.core
+            yield core.copy(source.size, source.address, to.address)
+        to.put(source.take(source.size))
+
+    def combine(self, into: Buffer, other: Buffer, operation: Reduction | None) -> Steps:
+        """Combine two operands element by element into the first; the processor reads both."""
+        if not into.size:
+            return
+        core = self._comm.process.context.core
+        yield core.copy(into.size, other.address, into.address)
+        if into.data is not None and other.data is not None and operation is not None:
+            into.data[:] = operation(into.data, other.data)
+
+    def temporary(self, size: int, like: Buffer) -> Buffer:
+        """Memory of this call, with contents if ``like`` has some."""
+        data = None if like.data is None else like.data[:0].copy().repeat(0)
+        if data is not None:
+            from numpy import zeros
+
+            data = zeros(size, dtype="uint8")
+        return self._comm.process.temporary(size, data)

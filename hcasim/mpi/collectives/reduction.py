@@ -1,0 +1,186 @@
+"""Algorithms of reduce, allreduce and reduce_scatter.
+
+Operations are taken to be commutative. Sources: MPICH 1.2.6, src/coll/intra_fns_new.c; Rabenseifner,
+Optimization of Collective Reduction Operations (2004).
+"""
+
+from __future__ import annotations
+
+from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.collectives.group import Group, Reduction, Steps
+
+
+def binomial(group: Group, result: Buffer, operation: Reduction | None, root: int) -> Steps:
+    """Up a binomial tree; ``result`` holds each one's operand and at the root the result."""
+    relative = (group.rank - root) % group.size
+    other = group.temporary(result.size, result)
+    mask = 1
+    while mask < group.size:
+        if relative & mask:
+            yield from group.send(result, (group.rank - mask) % group.size)
+            return
+        if relative + mask < group.size:
+            yield from group.recv(other, (group.rank + mask) % group.size)
+            yield from group.combine(result, other, operation)
+        mask <<= 1
+
+
+def _fold(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
+    """Let the ranks beyond a power of two hand their operand to a neighbour."""
+    power = 1 << (group.size.bit_length() - 1)
+    rest = group.size - power
+    if group.rank < 2 * rest:
+        if group.rank % 2 == 0:
+            yield from group.send(result, group.rank + 1)
+        else:
+            other = group.temporary(result.size, result)
+            yield from group.recv(other, group.rank - 1)
+            yield from group.combine(result, other, operation)
+
+
+def _position(group: Group) -> int:
+    """Number among the power of two that go on, or -1."""
+    rest = group.size - (1 << (group.size.bit_length() - 1))
+    if group.rank < 2 * rest:
+        return group.rank // 2 if group.rank % 2 else -1
+    return group.rank - rest
+
+
+def _rank(group: Group, position: int) -> int:
+    rest = group.size - (1 << (group.size.bit_length() - 1))
+    return 2 * position + 1 if position < rest else position + rest
+
+
+def _unfold(group: Group, result: Buffer) -> Steps:
+    rest = group.size - (1 << (group.size.bit_length() - 1))
+    if group.rank < 2 * rest:
+        if group.rank % 2:
+            yield from group.send(result, group.rank - 1)
+        else:
+            yield from group.recv(result, group.rank + 1)
+
+
+def recursive_doubling(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
+    """Exchange and combine everything with ever farther ranks."""
+    yield from _fold(group, result, operation)
+    position = _position(group)
+    if position >= 0:
+        other = group.temporary(result.size, result)
+        mask, power = 1, 1 << (group.size.bit_length() - 1)
+        while mask < power:
+            peer = _rank(group, position ^ mask)
+            yield from group.exchange(result, peer, other, peer)
+            yield from group.combine(result, other, operation)
+            mask <<= 1
+    yield from _unfold(group, result)
+
+
+UNIT = 8
+"""Bytes that are never divided: the longest element."""
+
+
+def rabenseifner(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
+    """Reduce to parts by halving, then gather the parts by doubling."""
+    yield from _fold(group, result, operation)
+    position = _position(group)
+    if position >= 0:
+        power = 1 << (group.size.bit_length() - 1)
+        each = -(-result.size // power // UNIT) * UNIT if result.size else 0
+        ends = [min(result.size, n * each) for n in range(power + 1)]
+
+        def span(first: int, last: int) -> Buffer:
+            return result.part(ends[first], ends[last] - ends[first])
+
+        other = group.temporary(result.size, result)
+        low, high = 0, power
+        steps: list[tuple[int, int, int, int, int]] = []
+        mask = power // 2
+        while mask:
+            middle = (low + high) // 2
+            peer = _rank(group, position ^ mask)
+            keep, give = ((low, middle), (middle, high))
+            if position & mask:
+                keep, give = give, keep
+            kept = span(*keep)
+            into = other.part(ends[keep[0]], kept.size)
+            yield from group.exchange(span(*give), peer, into, peer)
+            yield from group.combine(kept, into, operation)
+            steps.append((peer, *keep, *give))
+            low, high = keep
+            mask //= 2
+        for peer, first, last, start, end in reversed(steps):
+            yield from group.exchange(span(first, last), peer, span(start, end), peer)
+    yield from _unfold(group, result)
+
+
+def ring(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
+    """Reduce parts around a ring, then pass the results around."""
+    count, rank = group.size, group.rank
+    each = -(-result.size // count // UNIT) * UNIT if result.size else 0
+    ends = [min(result.size, n * each) for n in range(count + 1)]
+    blocks = [result.part(a, b - a) for a, b in zip(ends, ends[1:], strict=False)]
+    other = group.temporary(each, result)
+    right, left = (rank + 1) % count, (rank - 1) % count
+    for step in range(count - 1):
+        outgoing, incoming = blocks[(rank - step) % count], blocks[(rank - step - 1) % count]
+        arrived = other.part(0, incoming.size)
+        yield from group.exchange(outgoing, right, arrived, left)
+        yield from group.combine(incoming, arrived, operation)
+    for step in range(count - 1):
+        outgoing, incoming = blocks[(rank + 1 - step) % count], blocks[(rank - step) % count]
+        yield from group.exchange(outgoing, right, incoming, left)
+
+
+def reduce_then_broadcast(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
+    """To rank 0 up a tree, and down again."""
+    from hcasim.mpi.collectives import broadcast
+
+    yield from binomial(group, result, operation, 0)
+    yield from broadcast.binomial(group, result, 0)
+
+
+def pairwise(
+    group: Group, operands: Buffer, own: Buffer, operation: Reduction | None
+) -> Steps:
+    """Each sends each its block and combines what it gets (reduce_scatter)."""
+    size = own.size
+    yield from group.copy(operands.part(group.rank * size, size), own)
+    other = group.temporary(size, own)
+    for step in range(1, group.size):
+        dest, source = (group.rank + step) % group.size, (group.rank - step) % group.size
+        yield from group.exchange(operands.part(dest * size, size), dest, other, source)
+        yield from group.combine(own, other, operation)
+
+
+def halving(group: Group, operands: Buffer, own: Buffer, operation: Reduction | None) -> Steps:
+    """Halve what is still to be reduced in each step; others than powers of two go pairwise."""
+    if group.size & (group.size - 1):
+        yield from pairwise(group, operands, own, operation)
+        return
+    size = own.size
+    work = group.temporary(operands.size, operands)
+    other = group.temporary(operands.size, operands)
+    yield from group.copy(operands, work)
+    low, high, mask = 0, group.size, group.size // 2
+    while mask:
+        middle, peer = (low + high) // 2, group.rank ^ mask
+        keep, give = ((low, middle), (middle, high))
+        if group.rank & mask:
+            keep, give = give, keep
+        length = (keep[1] - keep[0]) * size
+        into = other.part(keep[0] * size, length)
+        yield from group.exchange(work.part(give[0] * size, length), peer, into, peer)
+        yield from group.combine(work.part(keep[0] * size, length), into, operation)
+        low, high = keep
+        mask //= 2
+    yield from group.copy(work.part(group.rank * size, size), own)
+
+
+REDUCE = {"binomial": binomial}
+ALLREDUCE = {
+    "recursive_doubling": recursive_doubling,
+    "rabenseifner": rabenseifner,
+    "ring": ring,
+    "reduce_broadcast": reduce_then_broadcast,
+}
+REDUCE_SCATTER = {"pairwise": pairwise, "recursive_halving": halving}
