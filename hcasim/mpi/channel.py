@@ -171,13 +171,15 @@ class Queue(Channel):
             lane.connection, queue.buffer - library.header.size, queue.receives, queue.credit_return
         )
         self._lane = lane
+        self._opened = False
         self._queue = queue
         self._receives = queue.receives + self.SPARE
         self._memory: MR = self.process.pd.reg_mr(self._receives * queue.buffer)
         self._source: MR = self.process.pd.reg_mr(queue.receives * queue.buffer)
 
     def open(self) -> None:
-        """Post the receives, before time begins for this connection."""
+        """Post the receives in no time: they have been there since the program began."""
+        self._opened = True
         for number in range(self._receives):
             self._lane.qp.prepost_recv(self._receive(number))
 
@@ -200,7 +202,11 @@ class Queue(Channel):
         if packet.size and packet.buffer is not None:
             packet.data = packet.buffer.take(packet.size)
             yield process.context.core.copy(packet.size, packet.buffer.address, address)
-        self.peer.coming.append(packet)
+        peer = self.peer
+        assert isinstance(peer, Queue)
+        if not peer._opened:
+            peer.open()
+        peer.coming.append(packet)
         yield from self._lane.post(
             SendWR(
                 WROpcode.SEND,

@@ -58,7 +58,6 @@ class Lane:
     def connect(self, peer: Lane) -> None:
         """Join this end to the other."""
         self.qp.connect(peer.qp)
-        self.queue.open()
         for mine, theirs in zip(self.channels, peer.channels, strict=True):
             mine.peer = theirs
 
