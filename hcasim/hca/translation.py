@@ -50,6 +50,16 @@ class Region:
         """Whether the whole range lies within the region."""
         return self.address <= address and address + length <= self.address + self.length
 
+    def watch(self, watched: int, action: Callable[[], None]) -> Callable[[int, int], None]:
+        """Have something done whenever a byte is written; return the listener that does it."""
+
+        def listener(address: int, length: int) -> None:
+            if address <= watched < address + length:
+                action()
+
+        self.listeners.append(listener)
+        return listener
+
     def written(self, address: int, length: int) -> None:
         """Tell those who poll that this range has changed."""
         for listener in tuple(self.listeners):

@@ -4,7 +4,7 @@ from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.comm import Comm
 from hcasim.mpi.errors import DeadlockError, MPIError
 from hcasim.mpi.job import Job
-from hcasim.mpi.request import ANY_SOURCE, ANY_TAG, Request, Status
+from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, Request, Status
 
 __all__ = [
     "ANY_SOURCE",

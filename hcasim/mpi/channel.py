@@ -4,21 +4,37 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from hcasim.engine import Event
-from hcasim.mpi.packet import Kind, Packet
-from hcasim.verbs import MR, SGE, Access, RecvWR, SendWR, WROpcode
+from hcasim.catalog.mpi import Mpi
+from hcasim.mpi.message import Kind, Packet
+from hcasim.mpi.roles import Steps, Way, Worker
+from hcasim.verbs import MR, QP, SGE, Access, RecvWR, SendWR, WROpcode
 
-if TYPE_CHECKING:
-    from hcasim.catalog.mpi import Mpi
-    from hcasim.mpi.connection import Connection
-    from hcasim.mpi.lane import Lane
-
-Steps = Generator[Event, Any, None]
 _REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 ALIGNMENT = 4
+
+
+class Poster(Protocol):
+    """What is told when its work request has completed."""
+
+    def completed(self, what: Any, /) -> None:
+        """The adapter is done with it."""
+
+
+class Sender(Protocol):
+    """The queue pair of a channel."""
+
+    @property
+    def way(self) -> Way:
+        """The end of the connection that it belongs to."""
+
+    @property
+    def qp(self) -> QP:
+        """It."""
+
+    def post(self, wr: SendWR, poster: Poster, what: Any) -> Steps:
+        """Post a request; wait for room in the send queue if there is none."""
 
 
 class Channel(ABC):
@@ -35,11 +51,9 @@ class Channel(ABC):
 
     peer: Channel
 
-    def __init__(
-        self, connection: Connection, capacity: int, credits: int, credit_return: int
-    ) -> None:
-        self.connection = connection
-        self.process = connection.process
+    def __init__(self, way: Way, capacity: int, credits: int, credit_return: int) -> None:
+        self.way = way
+        self.process: Worker = way.process
         self.capacity = capacity
         self.credits = credits
         self.owed = 0
@@ -72,7 +86,7 @@ class Channel(ABC):
         packet = self.coming.popleft()
         packet.slot = self._taken
         self._taken += 1
-        yield from self.connection.receive(packet, self)
+        yield from self.way.receive(packet, self)
 
     def release(self, packet: Packet) -> Steps:
         """Make room for one more packet."""
@@ -92,11 +106,11 @@ class Ring(Channel):
     Source: MVAPICH2, vapi_recv.c and vapi_send.c (2006).
     """
 
-    def __init__(self, lane: Lane, library: Mpi) -> None:
+    def __init__(self, lane: Sender, library: Mpi) -> None:
         ring = library.ring
         assert ring is not None
         super().__init__(
-            lane.connection,
+            lane.way,
             ring.slot - ring.flag - library.header.size,
             ring.slots,
             ring.credit_return,
@@ -142,15 +156,15 @@ class Ring(Channel):
     def completed(self, packet: Packet) -> None:
         """The write of a packet has completed."""
         self._completed += 1
-        self.process.unblock(self.connection)
-        self.connection.sent(packet)
+        self.process.unblock(self.way)
+        self.way.sent(packet)
 
     def _written(self, address: int, length: int) -> None:
         if (address + length - self.memory.addr) % self._ring.slot == 0:
             self.process.arrive(self)
 
     def notice(self) -> Steps:
-        yield self.process.context.core.work(self.process.ring_look)
+        yield self.process.context.core.work(self.process.notice_ps)
 
     def place(self, packet: Packet) -> int:
         slot = packet.slot % self._ring.slots
@@ -165,10 +179,10 @@ class Queue(Channel):
 
     SPARE = 8
 
-    def __init__(self, lane: Lane, library: Mpi) -> None:
+    def __init__(self, lane: Sender, library: Mpi) -> None:
         queue = library.queue
         super().__init__(
-            lane.connection, queue.buffer - library.header.size, queue.receives, queue.credit_return
+            lane.way, queue.buffer - library.header.size, queue.receives, queue.credit_return
         )
         self._lane = lane
         self._opened = False
@@ -220,8 +234,8 @@ class Queue(Channel):
     def completed(self, packet: Packet) -> None:
         """The send of a packet has completed."""
         self._completed += 1
-        self.process.unblock(self.connection)
-        self.connection.sent(packet)
+        self.process.unblock(self.way)
+        self.way.sent(packet)
 
     def notice(self) -> Steps:
         """Its completion has been polled before."""
@@ -240,11 +254,11 @@ class Queue(Channel):
 class SharedMemory(Channel):
     """A queue in memory that two processes of a node share: copied in by one, out by the other."""
 
-    def __init__(self, connection: Connection, library: Mpi) -> None:
+    def __init__(self, way: Way, library: Mpi) -> None:
         shared = library.shared
         assert shared is not None
         room = max(1, shared.queue // shared.packet)
-        super().__init__(connection, shared.packet, room, 1)
+        super().__init__(way, shared.packet, room, 1)
         self._packet = shared.packet
         self._room = room
         self.address = self.process.context.node.allocate(room * shared.packet)
@@ -263,7 +277,7 @@ class SharedMemory(Channel):
         peer.process.arrive(peer)
 
     def notice(self) -> Steps:
-        yield self.process.context.core.work(self.process.ring_look)
+        yield self.process.context.core.work(self.process.notice_ps)
 
     def place(self, packet: Packet) -> int:
         slot = packet.slot % self._room
@@ -273,6 +287,5 @@ class SharedMemory(Channel):
         """The sender sees the free place itself."""
         peer = self.peer
         peer.credits += 1
-        peer.process.unblock(peer.connection)
+        peer.process.unblock(peer.way)
         yield from ()
-

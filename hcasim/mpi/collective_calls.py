@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any
 
 from hcasim.catalog.algorithms import choose
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives import ALGORITHMS, Group
 from hcasim.mpi.errors import MPIError
-from hcasim.mpi.request import Request
-
-if TYPE_CHECKING:
-    from hcasim.mpi.process import Process
+from hcasim.mpi.message import Request
+from hcasim.mpi.process import Process
 
 Steps = Generator[Event, Any, None]
 Operation = Callable[[Any, Any], Any]
@@ -32,7 +30,7 @@ class CollectiveCalls:
     rank: int
     size: int
     context: int
-    algorithms: dict[str, str]
+    algorithms: Mapping[str, str]
     """Those to use in place of what the rules say, by collective."""
     _calls: int
 
@@ -178,9 +176,7 @@ class CollectiveCalls:
         group, run = self._begin("gather", part.size, algorithm)
         yield from run(group, part, whole, root)
 
-    def scatter(
-        self, parts: Memory, own: Memory, root: int = 0, algorithm: str = ""
-    ) -> Steps:
+    def scatter(self, parts: Memory, own: Memory, root: int = 0, algorithm: str = "") -> Steps:
         """Give each its part of what the root has, in the order of ranks."""
         self._root(root)
         part = self.buffer(own)
@@ -204,4 +200,6 @@ def _on_bytes(operation: Operation | None, like: Memory) -> Operation | None:
     if operation is None or not hasattr(like, "dtype"):
         return None
     dtype = like.dtype
-    return lambda one, other: operation(one.view(dtype), other.view(dtype)).astype(dtype).view("uint8")
+    return lambda one, other: (
+        operation(one.view(dtype), other.view(dtype)).astype(dtype).view("uint8")
+    )

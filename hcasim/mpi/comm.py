@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any
 
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collective_calls import CollectiveCalls, Memory
 from hcasim.mpi.errors import MPIError
-from hcasim.mpi.request import ANY_SOURCE, ANY_TAG, Recv, Request, Status
-
-if TYPE_CHECKING:
-    from hcasim.mpi.process import Process
+from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, Recv, Request, Status
+from hcasim.mpi.process import Process
 
 MAX_TAG = 2**30
+
+
+class Program:
+    """What all communicators of a program have in common.
+
+    Parameters:
+        algorithms: of collectives, by name, in place of what the stack's rules choose.
+    """
+
+    def __init__(self, algorithms: Mapping[str, str]) -> None:
+        self.algorithms = algorithms
+        self._contexts = count(1)
+        self._split: dict[tuple[int, int, int], int] = {}
+
+    def new_context(self, parent: int, serial: int, color: int) -> int:
+        """Number of a communicator that is split off another, the same for all its members."""
+        key = parent, serial, color
+        if key not in self._split:
+            self._split[key] = next(self._contexts)
+        return self._split[key]
 
 
 class Comm(CollectiveCalls):
@@ -25,7 +44,9 @@ class Comm(CollectiveCalls):
         context: tells its messages from those of other communicators.
     """
 
-    def __init__(self, process: Process, members: Sequence[int], context: int) -> None:
+    def __init__(
+        self, process: Process, members: Sequence[int], context: int, program: Program
+    ) -> None:
         self.process = process
         self.members = tuple(members)
         self.context = context
@@ -33,7 +54,8 @@ class Comm(CollectiveCalls):
         self.size = len(self.members)
         self._splits = 0
         self._calls = 0
-        self.algorithms = process.job.algorithms
+        self._program = program
+        self.algorithms = program.algorithms
 
     def __repr__(self) -> str:
         return f"Comm(rank={self.rank}, size={self.size})"
@@ -65,9 +87,7 @@ class Comm(CollectiveCalls):
             return rank
         raise MPIError("MPI_ERR_RANK", f"{what} is {rank}; allowed: 0 to {self.size - 1}")
 
-    def isend(
-        self, memory: Memory, dest: int, tag: int = 0
-    ) -> Generator[Event, Any, Request]:
+    def isend(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, Any, Request]:
         """Begin to send; the buffer is the library's until the request is done."""
         self._peer(dest, "dest")
         if not 0 <= tag <= MAX_TAG:
@@ -88,9 +108,7 @@ class Comm(CollectiveCalls):
     ) -> Generator[Event, Any, Recv]:
         """Begin to receive; the buffer is the library's until the request is done."""
         self._peer(source, "source", any_allowed=True)
-        return (
-            yield from self.process.irecv(self.buffer(memory), source, tag, 2 * self.context)
-        )
+        return (yield from self.process.irecv(self.buffer(memory), source, tag, 2 * self.context))
 
     def send(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, Any, None]:
         """Send; return when the buffer may be used again."""
@@ -144,9 +162,7 @@ class Comm(CollectiveCalls):
         yield from self.process.look()
         return self._probe(source, tag)
 
-    def probe(
-        self, source: int = ANY_SOURCE, tag: int = ANY_TAG
-    ) -> Generator[Event, Any, Status]:
+    def probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Generator[Event, Any, Status]:
         """Wait until a message could be received, and say which."""
         self._peer(source, "source", any_allowed=True)
         while True:
@@ -181,5 +197,5 @@ class Comm(CollectiveCalls):
             return None
         chosen = [rank for rank in range(self.size) if every[rank, 0] == color]
         chosen.sort(key=lambda rank: (every[rank, 1], rank))
-        context = self.process.job.new_context(self.context, self._splits, color)
-        return Comm(self.process, [self.members[rank] for rank in chosen], context)
+        context = self._program.new_context(self.context, self._splits, color)
+        return Comm(self.process, [self.members[rank] for rank in chosen], context, self._program)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channel import Channel, SharedMemory, Steps
+from hcasim.mpi.channel import Channel, SharedMemory
 from hcasim.mpi.lane import Lane
-from hcasim.mpi.packet import Kind, Packet
+from hcasim.mpi.message import Kind, Packet, Send
 from hcasim.mpi.rendezvous import Rendezvous, choose
-from hcasim.mpi.request import Send
-
-if TYPE_CHECKING:
-    from hcasim.mpi.process import Process
+from hcasim.mpi.roles import Steps, Worker
+from hcasim.verbs import CQ
 
 _EAGER = (Kind.EAGER, Kind.DATA)
 
@@ -24,6 +21,7 @@ class Connection:
     Parameters:
         process: whose end it is.
         library: the MPI library of both.
+        cq: takes the completions of this end.
         shared: whether they are on one node and the library has a way through its memory.
 
     Attributes:
@@ -33,7 +31,7 @@ class Connection:
 
     peer: Connection
 
-    def __init__(self, process: Process, library: Mpi, shared: bool) -> None:
+    def __init__(self, process: Worker, library: Mpi, cq: CQ, shared: bool) -> None:
         self.process = process
         self.library = library
         self.shared = shared
@@ -45,7 +43,7 @@ class Connection:
             self.eager_limit = library.shared.eager
         else:
             ports = min(library.rails.ports, process.context.adapter.description.ports)
-            self.lanes = [Lane(self, library, port) for port in range(ports)]
+            self.lanes = [Lane(self, library, cq, port) for port in range(ports)]
             self.channels = [channel for lane in self.lanes for channel in lane.channels]
             self.eager_limit = library.eager.limit
         self._backlog: deque[tuple[Packet, int]] = deque()
@@ -128,9 +126,9 @@ class Connection:
         self._sequence += 1
         self._give_back(packet)
         yield from channel.post(packet)
-        if packet.kind in _EAGER and packet.send is not None:
-            if self.shared or self.library.eager.done == "copied":
-                packet.send.completed()
+        copied = self.shared or self.library.eager.done == "copied"
+        if copied and packet.send is not None and packet.kind in _EAGER:
+            packet.send.completed()
 
     def _give_back(self, packet: Packet) -> None:
         packet.credits = tuple(channel.owed for channel in self.channels)
@@ -156,15 +154,16 @@ class Connection:
         """The adapter has completed a packet."""
         if packet.send is None:
             return
-        if packet.kind is Kind.FIN and packet.recv is not None:
-            packet.send.completed()
-        elif packet.kind in _EAGER and self.library.eager.done == "sent":
+        if (packet.kind is Kind.FIN and packet.recv is not None) or (
+            packet.kind in _EAGER and self.library.eager.done == "sent"
+        ):
             packet.send.completed()
 
     # In.
 
     def receive(self, packet: Packet, channel: Channel) -> Steps:
         """Deal with a packet, and with those that came before their turn."""
+        packet.way = self
         for own, number in zip(self.channels, packet.credits, strict=True):
             if number:
                 own.give(number)
@@ -189,7 +188,8 @@ class Connection:
             case Kind.EAGER | Kind.RTS:
                 yield from process.match(packet, channel)
             case Kind.CTS:
-                assert packet.send is not None and packet.send.rendezvous is not None
+                assert packet.send is not None
+                assert packet.send.rendezvous is not None
                 yield from channel.release(packet)
                 yield from packet.send.rendezvous.cleared(self, packet)
             case Kind.DATA:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from itertools import count
 from typing import Any
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
-from hcasim.mpi.comm import Comm
+from hcasim.mpi.comm import Comm, Program
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.errors import DeadlockError, MPIError
 from hcasim.mpi.process import Process
 
-Program = Callable[[Comm], Generator[Event, Any, Any]]
+Main = Callable[[Comm], Generator[Event, Any, Any]]
 
 
 class Job:
@@ -45,52 +44,49 @@ class Job:
     ) -> None:
         self.sim = sim
         self.cluster = cluster
-        self.algorithms = dict(algorithms or {})
         libraries = {node.group.stack.id: node.group.stack.mpi for node in cluster.nodes}
         if None in libraries.values() or len(libraries) > 1:
             found = ", ".join(libraries)
-            raise MPIError("MPI_ERR_OTHER", f"found {found}; allowed: one stack with an MPI library")
+            raise MPIError(
+                "MPI_ERR_OTHER", f"found {found}; allowed: one stack with an MPI library"
+            )
         fewest = min(len(node.cores) for node in cluster.nodes)
         if per_node > fewest:
-            raise MPIError("MPI_ERR_OTHER", f"{per_node} processes on a node of {fewest} processors")
+            raise MPIError(
+                "MPI_ERR_OTHER", f"{per_node} processes on a node of {fewest} processors"
+            )
         places = [(node, core) for node in cluster.nodes for core in range(per_node)]
         if placement == "cyclic":
             places = [(node, core) for core in range(per_node) for node in cluster.nodes]
         self.processes = [
-            Process(sim, self, node, rank, core) for rank, (node, core) in enumerate(places)
+            Process(sim, node, rank, core, self.connect) for rank, (node, core) in enumerate(places)
         ]
-        self._contexts = count(1)
-        self._split: dict[tuple[int, int, int], int] = {}
         everyone = tuple(range(len(places)))
-        self.worlds = [Comm(process, everyone, 0) for process in self.processes]
+        program = Program(algorithms or {})
+        self.worlds = [Comm(process, everyone, 0, program) for process in self.processes]
 
     def connect(self, process: Process, rank: int) -> Connection:
         """Join a process to another one of the program, or to itself."""
         other = self.processes[rank]
         near = process.node is other.node and process.library.shared is not None
-        mine = Connection(process, process.library, near)
-        theirs = mine if other is process else Connection(other, other.library, near)
-        process.connections[rank] = mine
-        other.connections[process.rank] = theirs
+        mine = Connection(process, process.library, process.cq, near)
+        theirs = mine
+        if other is not process:
+            theirs = Connection(other, other.library, other.cq, near)
+        process.join(rank, mine)
+        other.join(process.rank, theirs)
         mine.connect(theirs)
         if theirs is not mine:
             theirs.connect(mine)
         return mine
 
-    def new_context(self, parent: int, serial: int, color: int) -> int:
-        """Number of a communicator that is split off another, the same for all its members."""
-        key = parent, serial, color
-        if key not in self._split:
-            self._split[key] = next(self._contexts)
-        return self._split[key]
-
-    def run(self, program: Program) -> list[Any]:
+    def run(self, main: Main) -> list[Any]:
         """Run a program in all processes to its end; return what each returns.
 
         Raises:
             DeadlockError: no process can go on.
         """
-        running = [self.sim.process(program(comm)) for comm in self.worlds]
+        running = [self.sim.process(main(comm)) for comm in self.worlds]
         done = self.sim.all_of(running)
         while not done.triggered:
             if self.sim.peek() == float("inf"):

@@ -3,46 +3,38 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channel import Channel, Queue, Ring, Steps
-from hcasim.verbs import QP, SendWR
-
-if TYPE_CHECKING:
-    from hcasim.mpi.connection import Connection
+from hcasim.mpi.channel import Channel, Poster, Queue, Ring
+from hcasim.mpi.roles import Steps, Way
+from hcasim.verbs import CQ, QP, SendWR
 
 DEPTH = 200
 """Entries of the send queue (MVAPICH2, vapi_param.c: rdma_default_max_wqe, 200 of them used)."""
-
-
-class Poster(Protocol):
-    """What is told when its work request has completed."""
-
-    def completed(self, what: Any, /) -> None:
-        """The adapter is done with it."""
 
 
 class Lane:
     """One queue pair of a connection.
 
     Parameters:
+        cq: takes its completions.
         port: of the adapter, from 0.
 
     Attributes:
         channels: those that use it, the preferred one first.
     """
 
-    def __init__(self, connection: Connection, library: Mpi, port: int) -> None:
-        process = connection.process
-        self.connection = connection
+    def __init__(self, way: Way, library: Mpi, cq: CQ, port: int) -> None:
+        process = way.process
+        self.way = way
         limits, stack = process.context.adapter.description.limits, process.context.stack
         inline = max(library.queue.inline, library.ring.inline if library.ring else 0)
         self._depth = min(DEPTH, limits.max_wr)
         self.qp = QP(
             process.pd,
-            process.cq,
-            process.cq,
+            cq,
+            cq,
             max_send_wr=self._depth,
             max_recv_wr=min(library.queue.receives + Queue.SPARE, limits.max_wr),
             max_inline_data=min(inline, limits.max_inline, stack.max_inline),
@@ -53,7 +45,6 @@ class Lane:
         self.ring = Ring(self, library) if library.ring else None
         self.channels: list[Channel] = [self.ring] if self.ring else []
         self.channels.append(self.queue)
-        process.lanes[self.qp.qp_num] = self
 
     def connect(self, peer: Lane) -> None:
         """Join this end to the other."""
@@ -64,7 +55,7 @@ class Lane:
     def post(self, wr: SendWR, poster: Poster, what: Any) -> Steps:
         """Post a request; wait for room in the send queue if there is none."""
         while len(self._posted) >= self._depth:
-            yield from self.connection.process.drain()
+            yield from self.way.process.drain()
         self._posted.append((poster, what))
         yield from self.qp.post_send(wr)
 
@@ -72,5 +63,3 @@ class Lane:
         """The oldest request has completed."""
         poster, what = self._posted.popleft()
         poster.completed(what)
-
-

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import deque
 from itertools import count
 
-from hcasim.mpi.packet import Packet
-from hcasim.mpi.request import ANY_SOURCE, ANY_TAG, Recv
+from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, Packet, Recv
 
 _Key = tuple[int, int, int]
 

@@ -7,53 +7,46 @@ the process is in a call that waits or looks.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Generator
+from typing import Any
 
 from hcasim.cluster import Node
 from hcasim.engine import Event, Simulator
 from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.channel import Channel, Steps
+from hcasim.mpi.channel import Channel
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.errors import MPIError
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.matching import Matching
-from hcasim.mpi.packet import Kind, Packet
+from hcasim.mpi.message import Kind, Packet, Recv, Request, Send, Status
 from hcasim.mpi.registration import RegistrationCache
-from hcasim.mpi.request import Recv, Request, Send, Status
+from hcasim.mpi.roles import Steps, Todo
 from hcasim.verbs import CQ, PD, Context
 from hcasim.verbs import Status as Outcome
-
-if TYPE_CHECKING:
-    from hcasim.mpi.job import Job
 
 CQ_DEPTH = 6000
 """Entries of the completion queue (MVAPICH2, vapi_param.c: RDMA_DEFAULT_MAX_CQ_SIZE)."""
 
 
-class Todo(Protocol):
-    """What waits for the process to be dealt with."""
-
-    def progress(self) -> Steps:
-        """Deal with it."""
+Connect = Callable[["Process", int], Connection]
 
 
 class Process:
-    """A process that runs on one core and calls MPI.
+    """A process of a program that runs on one core and calls MPI.
 
     Parameters:
-        job: the program that it belongs to.
         rank: in the whole program.
         core: of the node.
+        connect: joins it to another process of the program, by the rank of that one.
 
     Attributes:
         ready: what has come in and has not been noticed, or has to be done next.
         waiting: the request for which it waits, if it sleeps.
     """
 
-    def __init__(self, sim: Simulator, job: Job, node: Node, rank: int, core: int) -> None:
+    def __init__(self, sim: Simulator, node: Node, rank: int, core: int, connect: Connect) -> None:
         self.sim = sim
-        self.job = job
+        self._connect = connect
         self.node = node
         self.rank = rank
         self.context = Context(sim, node, core)
@@ -121,7 +114,7 @@ class Process:
         return header.control
 
     @property
-    def ring_look(self) -> int:
+    def notice_ps(self) -> int:
         """Picoseconds until a packet in memory is noticed: half a round, and the look itself."""
         stack = self.context.stack
         ways = len(self.connections)
@@ -200,10 +193,15 @@ class Process:
 
     # Messages.
 
+    def join(self, rank: int, connection: Connection) -> None:
+        """Use a connection to another process."""
+        self.connections[rank] = connection
+        self.lanes.update((lane.qp.qp_num, lane) for lane in connection.lanes)
+
     def connection(self, rank: int) -> Connection:
         """What joins this process to another."""
         found = self.connections.get(rank)
-        return found if found is not None else self.job.connect(self, rank)
+        return found if found is not None else self._connect(self, rank)
 
     def isend(
         self, buffer: Buffer, rank: int, source: int, dest: int, tag: int, context: int
@@ -264,10 +262,10 @@ class Process:
 
     def _accept(self, recv: Recv, packet: Packet) -> Steps:
         send = packet.send
-        assert send is not None and send.rendezvous is not None
+        assert send is not None
         self._check(recv, send.buffer.size)
         recv.status = Status(packet.source, packet.tag, send.buffer.size)
-        yield from send.rendezvous.accept(send.connection.peer, recv, packet)
+        yield from send.rendezvous.accept(packet.way, recv, packet)
 
     def _check(self, recv: Recv, size: int) -> None:
         if size > recv.buffer.size:

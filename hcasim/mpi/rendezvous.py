@@ -8,32 +8,39 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channel import Steps
-from hcasim.mpi.packet import Kind, Packet
-from hcasim.mpi.request import Recv, Send
+from hcasim.mpi.channel import Channel
+from hcasim.mpi.lane import Lane
+from hcasim.mpi.message import Kind, Packet, Recv, Send
+from hcasim.mpi.roles import Steps, Way
 from hcasim.verbs import SGE, SendWR, WROpcode
 
-if TYPE_CHECKING:
-    from hcasim.mpi.connection import Connection
-    from hcasim.mpi.lane import Lane
+
+class Lanes(Way, Protocol):
+    """A connection with its queue pairs."""
+
+    lanes: list[Lane]
+    channels: list[Channel]
+
+    def next_lane(self) -> int:
+        """The lane of a message that is not divided."""
 
 
 class Rendezvous(ABC):
     """A protocol, in the steps of both ends."""
 
-    def announce(self, connection: Connection, send: Send) -> Steps:
+    def announce(self, way: Lanes, send: Send) -> Steps:
         """Ask the receiver."""
         packet = Packet(Kind.RTS, send.source, send.tag, send.context, send=send)
-        yield from connection.send(packet)
+        yield from way.send(packet)
 
     @abstractmethod
-    def accept(self, connection: Connection, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, way: Lanes, recv: Recv, packet: Packet) -> Steps:
         """The receiver knows where the announced message goes."""
 
-    def cleared(self, connection: Connection, packet: Packet) -> Steps:
+    def cleared(self, way: Lanes, packet: Packet) -> Steps:
         """The sender may go on."""
         raise AssertionError(f"{type(self).__name__} asks for no {packet}")
         yield
@@ -49,11 +56,11 @@ class _Unwatched:
 _UNWATCHED = _Unwatched()
 
 
-def parts(connection: Connection, size: int) -> list[tuple[Lane, int, int]]:
+def parts(way: Lanes, size: int) -> list[tuple[Lane, int, int]]:
     """Lane, offset and bytes of each part of a message."""
-    lanes, threshold = connection.lanes, connection.library.rails.threshold
+    lanes, threshold = way.lanes, way.library.rails.threshold
     if len(lanes) == 1 or size <= threshold:
-        return [(lanes[connection.next_lane()], 0, size)]
+        return [(lanes[way.next_lane()], 0, size)]
     share = size // len(lanes)
     return [
         (lane, n * share, share if n < len(lanes) - 1 else size - n * share)
@@ -70,26 +77,26 @@ def _chunks(library: Mpi, offset: int, size: int) -> Iterator[tuple[int, int]]:
 class Rput(Rendezvous):
     """The receiver tells its address, the sender writes there and says when it is done."""
 
-    def accept(self, connection: Connection, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, way: Lanes, recv: Recv, packet: Packet) -> Steps:
         send = packet.send
         assert send is not None
         recv.registration = yield from recv.process.registrations.acquire(recv.buffer)
-        divided = len(connection.lanes) > 1
-        divided = divided and send.buffer.size > connection.library.rails.threshold
-        recv.missing = len(connection.lanes) if divided else 1
+        divided = len(way.lanes) > 1
+        divided = divided and send.buffer.size > way.library.rails.threshold
+        recv.missing = len(way.lanes) if divided else 1
         reply = Packet(Kind.CTS, send=send, recv=recv)
         reply.target = recv.buffer.address, recv.registration.mr.rkey
-        yield from connection.send(reply)
+        yield from way.send(reply)
 
-    def cleared(self, connection: Connection, packet: Packet) -> Steps:
+    def cleared(self, way: Lanes, packet: Packet) -> Steps:
         send, (address, key) = packet.send, packet.target
         assert send is not None
         send.registration = yield from send.process.registrations.acquire(send.buffer)
         own = send.registration.mr.lkey
-        pieces = parts(connection, send.buffer.size)
+        pieces = parts(way, send.buffer.size)
         send.unfinished = len(pieces)
         for lane, offset, size in pieces:
-            for start, length in _chunks(connection.library, offset, size):
+            for start, length in _chunks(way.library, offset, size):
                 wr = SendWR(
                     WROpcode.RDMA_WRITE,
                     SGE(send.buffer.address + start, length, own),
@@ -101,19 +108,19 @@ class Rput(Rendezvous):
         for lane, _, _ in pieces:
             end = Packet(Kind.FIN, send=send, recv=packet.recv)
             end.data = data
-            yield from connection.send(end, connection.lanes.index(lane))
+            yield from way.send(end, way.lanes.index(lane))
 
 
 class Rget(Rendezvous):
     """The sender tells its address, the receiver reads from there and says when it is done."""
 
-    def announce(self, connection: Connection, send: Send) -> Steps:
+    def announce(self, way: Lanes, send: Send) -> Steps:
         send.registration = yield from send.process.registrations.acquire(send.buffer)
         packet = Packet(Kind.RTS, send.source, send.tag, send.context, send=send)
         packet.target = send.buffer.address, send.registration.mr.rkey
-        yield from connection.send(packet)
+        yield from way.send(packet)
 
-    def accept(self, connection: Connection, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, way: Lanes, recv: Recv, packet: Packet) -> Steps:
         send, (address, key) = packet.send, packet.target
         assert send is not None
         send.unfinished = 1
@@ -121,11 +128,11 @@ class Rget(Rendezvous):
         own = recv.registration.mr.lkey
         pieces = [
             (lane, start, length)
-            for lane, offset, size in parts(connection, send.buffer.size)
-            for start, length in _chunks(connection.library, offset, size)
+            for lane, offset, size in parts(way, send.buffer.size)
+            for start, length in _chunks(way.library, offset, size)
         ]
         recv.missing = len(pieces)
-        reading = _Reading(connection, recv, send)
+        reading = _Reading(way, recv, send)
         for lane, start, length in pieces:
             wr = SendWR(
                 WROpcode.RDMA_READ,
@@ -139,8 +146,8 @@ class Rget(Rendezvous):
 class _Reading:
     """A message that its receiver reads."""
 
-    def __init__(self, connection: Connection, recv: Recv, send: Send) -> None:
-        self._connection = connection
+    def __init__(self, way: Lanes, recv: Recv, send: Send) -> None:
+        self._way = way
         self._recv = recv
         self._send = send
 
@@ -148,35 +155,35 @@ class _Reading:
         """One of the reads has completed."""
         self._recv.missing -= 1
         if not self._recv.missing:
-            self._connection.process.ready.append(self)
+            self._way.process.ready.append(self)
 
     def progress(self) -> Steps:
         """Tell the sender."""
         self._recv.buffer.put(self._send.buffer.take(self._send.buffer.size))
         self._recv.finish()
-        yield from self._connection.send(Packet(Kind.FIN, send=self._send))
+        yield from self._way.send(Packet(Kind.FIN, send=self._send))
 
 
 class R3(Rendezvous):
     """The message is copied through the buffers of eager messages, piece by piece."""
 
-    def accept(self, connection: Connection, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, way: Lanes, recv: Recv, packet: Packet) -> Steps:
         assert packet.send is not None
         recv.missing = packet.send.buffer.size
-        yield from connection.send(Packet(Kind.CTS, send=packet.send, recv=recv))
+        yield from way.send(Packet(Kind.CTS, send=packet.send, recv=recv))
 
-    def cleared(self, connection: Connection, packet: Packet) -> Steps:
+    def cleared(self, way: Lanes, packet: Packet) -> Steps:
         send = packet.send
         assert send is not None
         size = send.buffer.size
-        piece = min(channel.capacity for channel in connection.channels)
+        piece = min(channel.capacity for channel in way.channels)
         offsets = range(0, size, piece)
         send.unfinished = len(offsets)
         for offset in offsets:
             length = min(piece, size - offset)
             data = Packet(Kind.DATA, size=length, buffer=send.buffer.part(offset, length))
             data.offset, data.send, data.recv = offset, send, packet.recv
-            yield from connection.send(data)
+            yield from way.send(data)
 
 
 _RPUT, _RGET, _R3 = Rput(), Rget(), R3()

@@ -171,13 +171,10 @@ class Watch:
         self._event: Event | None = None
         self._target = 0
         self._region = region
-        self._address = address
         self.count = 0
-        region.listeners.append(self._written)
+        self._listener = region.watch(address, self._written)
 
-    def _written(self, address: int, length: int) -> None:
-        if not address <= self._address < address + length:
-            return
+    def _written(self) -> None:
         self.count += 1
         if self._event is not None and self.count >= self._target:
             event, self._event = self._event, None
@@ -193,5 +190,5 @@ class Watch:
 
     def close(self) -> None:
         """Look at the byte no more."""
-        if self._written in self._region.listeners:
-            self._region.listeners.remove(self._written)
+        if self._listener in self._region.listeners:
+            self._region.listeners.remove(self._listener)

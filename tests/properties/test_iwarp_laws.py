@@ -181,7 +181,7 @@ class Run:
         self.found = rig.run(*programs)[2:]
 
     def _watch(self, region: Any, address: int, index: int) -> None:
-        region.watches[address] = lambda: self.landed[index].append(int(self.rig.sim.now))
+        region.watch(address, lambda: self.landed[index].append(int(self.rig.sim.now)))
 
     def _post(self, side: int) -> Program:
         me, other = self.rig.peers[side], self.rig.peers[1 - side]

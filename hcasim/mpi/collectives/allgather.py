@@ -57,7 +57,9 @@ def bruck(group: Group, own: Buffer, gathered: Buffer) -> Steps:
         )
         known += more
     behind = count - group.rank
-    yield from group.copy(work.part(0, behind * size), gathered.part(group.rank * size, behind * size))
+    yield from group.copy(
+        work.part(0, behind * size), gathered.part(group.rank * size, behind * size)
+    )
     if group.rank:
         ahead = group.rank * size
         yield from group.copy(work.part(behind * size, ahead), gathered.part(0, ahead))

@@ -5,6 +5,8 @@ Source: MPICH 1.2.6, src/coll/intra_fns_new.c.
 
 from __future__ import annotations
 
+import itertools
+
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives.group import Group, Steps
 
@@ -29,7 +31,7 @@ def _blocks(buffer: Buffer, count: int) -> list[Buffer]:
     """Equal parts of a message; the last ones may be shorter or empty."""
     each = -(-buffer.size // count)
     starts = [min(buffer.size, n * each) for n in range(count + 1)]
-    return [buffer.part(a, b - a) for a, b in zip(starts, starts[1:], strict=False)]
+    return [buffer.part(a, b - a) for a, b in itertools.pairwise(starts)]
 
 
 def _span(buffer: Buffer, count: int, first: int, end: int) -> Buffer:

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, Protocol
 
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.request import Recv, Request
-
-if TYPE_CHECKING:
-    from hcasim.mpi.comm import Comm
+from hcasim.mpi.message import Recv, Request, Status
+from hcasim.mpi.process import Process
 
 Steps = Generator[Event, Any, None]
 Reduction = Callable[[Any, Any], Any]
+
+
+class Caller(Protocol):
+    """The communicator, as far as an algorithm needs it."""
+
+    rank: int
+    size: int
+    context: int
+    process: Process
+
+    def post(
+        self, buffer: Buffer, dest: int, tag: int, context: int
+    ) -> Generator[Event, Any, Request]:
+        """Begin to send within a context."""
+
+    def waitall(self, requests: Iterable[Request]) -> Generator[Event, Any, list[Status | None]]:
+        """Wait until all requests are done."""
 
 
 class Group:
@@ -27,7 +42,7 @@ class Group:
         size: number of processes.
     """
 
-    def __init__(self, comm: Comm, tag: int) -> None:
+    def __init__(self, comm: Caller, tag: int) -> None:
         self._comm = comm
         self._context = 2 * comm.context + 1
         self._tag = tag
@@ -40,9 +55,7 @@ class Group:
 
     def irecv(self, buffer: Buffer, source: int) -> Generator[Event, Any, Recv]:
         """Begin to receive."""
-        return (
-            yield from self._comm.process.irecv(buffer, source, self._tag, self._context)
-        )
+        return (yield from self._comm.process.irecv(buffer, source, self._tag, self._context))
 
     def send(self, buffer: Buffer, dest: int) -> Steps:
         """Send."""

@@ -1,10 +1,12 @@
 """Algorithms of reduce, allreduce and reduce_scatter.
 
-Operations are taken to be commutative. Sources: MPICH 1.2.6, src/coll/intra_fns_new.c; Rabenseifner,
-Optimization of Collective Reduction Operations (2004).
+Operations are taken to be commutative. Sources: MPICH 1.2.6, src/coll/intra_fns_new.c;
+Rabenseifner, Optimization of Collective Reduction Operations (2004).
 """
 
 from __future__ import annotations
+
+import itertools
 
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives.group import Group, Reduction, Steps
@@ -118,7 +120,7 @@ def ring(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
     count, rank = group.size, group.rank
     each = -(-result.size // count // UNIT) * UNIT if result.size else 0
     ends = [min(result.size, n * each) for n in range(count + 1)]
-    blocks = [result.part(a, b - a) for a, b in zip(ends, ends[1:], strict=False)]
+    blocks = [result.part(a, b - a) for a, b in itertools.pairwise(ends)]
     other = group.temporary(each, result)
     right, left = (rank + 1) % count, (rank - 1) % count
     for step in range(count - 1):
@@ -139,9 +141,7 @@ def reduce_then_broadcast(group: Group, result: Buffer, operation: Reduction | N
     yield from broadcast.binomial(group, result, 0)
 
 
-def pairwise(
-    group: Group, operands: Buffer, own: Buffer, operation: Reduction | None
-) -> Steps:
+def pairwise(group: Group, operands: Buffer, own: Buffer, operation: Reduction | None) -> Steps:
     """Each sends each its block and combines what it gets (reduce_scatter)."""
     size = own.size
     yield from group.copy(operands.part(group.rank * size, size), own)

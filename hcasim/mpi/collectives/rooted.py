@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives.group import Group, Steps
-from hcasim.mpi.request import Request
+from hcasim.mpi.message import Request
 
 
 def gather_binomial(group: Group, own: Buffer, gathered: Buffer | None, root: int) -> Steps:

@@ -1,23 +1,98 @@
-"""Requests: a message under way, as the process that sends or receives it sees it."""
+"""What processes tell each other: packets, and the messages that they belong to."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import Any
 
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
-
-if TYPE_CHECKING:
-    from hcasim.mpi.connection import Connection
-    from hcasim.mpi.packet import Packet
-    from hcasim.mpi.process import Process
-    from hcasim.mpi.rendezvous import Rendezvous
-    from hcasim.mpi.registration import Registration
+from hcasim.mpi.registration import Registration
+from hcasim.mpi.roles import Way, Worker
 
 ANY_SOURCE = -1
 ANY_TAG = -2
+
+
+class Kind(Enum):
+    """What a packet is for."""
+
+    EAGER = "eager"
+    RTS = "RTS"
+    CTS = "CTS"
+    DATA = "data"
+    FIN = "FIN"
+    CREDIT = "credit"
+
+
+class Packet:
+    """One packet between two processes.
+
+    Attributes:
+        source: rank of the sender in the communicator.
+        context: of the communicator.
+        size: bytes of the message that it carries.
+        data: them, if contents matter.
+        buffer: where the sender has them until they are copied.
+        offset: of them in the message.
+        way: the end of the connection by which it came in.
+        send: the request that it belongs to at the sender of the message.
+        recv: and at its receiver.
+        target: where the peer may write or read, and with which key.
+        credits: of each channel, given back with it.
+        sequence: its number among those to the peer that have to be dealt with in order.
+        slot: its number among those of its channel.
+    """
+
+    __slots__ = (
+        "buffer",
+        "context",
+        "credits",
+        "data",
+        "kind",
+        "offset",
+        "recv",
+        "send",
+        "sequence",
+        "size",
+        "slot",
+        "source",
+        "tag",
+        "target",
+        "way",
+    )
+
+    def __init__(
+        self,
+        kind: Kind,
+        source: int = 0,
+        tag: int = 0,
+        context: int = 0,
+        size: int = 0,
+        buffer: Buffer | None = None,
+        send: Send | None = None,
+        recv: Recv | None = None,
+    ) -> None:
+        self.kind = kind
+        self.source = source
+        self.tag = tag
+        self.context = context
+        self.size = size
+        self.buffer = buffer
+        self.data: Any = None
+        self.offset = 0
+        self.send = send
+        self.recv = recv
+        self.target: tuple[int, int] = (0, 0)
+        self.credits: tuple[int, ...] = ()
+        self.sequence = 0
+        self.slot = 0
+        self.way: Way | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.size} B"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +115,7 @@ class Request:
     __slots__ = ("buffer", "context", "done", "peer", "process", "registration", "status", "tag")
     what = "a message with"
 
-    def __init__(
-        self, process: Process, buffer: Buffer, peer: int, tag: int, context: int
-    ) -> None:
+    def __init__(self, process: Worker, buffer: Buffer, peer: int, tag: int, context: int) -> None:
         self.process = process
         self.buffer = buffer
         self.peer = peer
@@ -73,28 +146,28 @@ class Send(Request):
     """A message that is sent.
 
     Attributes:
-        connection: the way it takes.
+        way: the connection that it takes.
         source: rank of the sender in the communicator.
         rendezvous: how the receiver is asked for it, if it is not eager.
         unfinished: parts of it that have not gone.
     """
 
-    __slots__ = ("connection", "rendezvous", "source", "unfinished")
+    __slots__ = ("rendezvous", "source", "unfinished", "way")
     what = "its send to"
 
     def __init__(
         self,
-        process: Process,
+        process: Worker,
         buffer: Buffer,
         peer: int,
         tag: int,
         context: int,
-        connection: Connection,
+        way: Way,
     ) -> None:
         super().__init__(process, buffer, peer, tag, context)
-        self.connection = connection
+        self.way = way
         self.source = 0
-        self.rendezvous: Rendezvous | None = None
+        self.rendezvous: Any = None
         self.unfinished = 1
 
     def completed(self) -> None:
@@ -110,7 +183,7 @@ class Send(Request):
             self.registration = None
         self.done = True
         if self.rendezvous is not None:
-            self.connection.over()
+            self.way.over()
 
 
 class Recv(Request):
@@ -125,7 +198,7 @@ class Recv(Request):
     what = "a message from"
 
     def __init__(
-        self, process: Process, buffer: Buffer, peer: int, tag: int, context: int, serial: int
+        self, process: Worker, buffer: Buffer, peer: int, tag: int, context: int, serial: int
     ) -> None:
         super().__init__(process, buffer, peer, tag, context)
         self.serial = serial
