@@ -43,6 +43,7 @@ def gather(
     groups: Mapping[str, Nodes],
     network: Network,
     adapter: str | None,
+    stacks: Mapping[str, str],
     settings: Mapping[str, str],
     faults: list[str],
 ) -> dict[str, Part]:
@@ -53,6 +54,7 @@ def gather(
         groups: its nodes.
         network: how they are connected.
         adapter: an adapter instead of the usual one of each group.
+        stacks: of each group.
         settings: of which those are used that give an adapter the bus of another.
     """
     testbed, starts = bed.model, starts_of(groups)
@@ -66,7 +68,7 @@ def gather(
     wanted |= {f"{starts[name]}host": group.host for name, group in groups.items()}
     wanted |= {(f"{name}." if name else "") + "switch": m for name, m in models_of(network).items()}
     wanted |= {f"{start}link": name for name, start in starts.items()}
-    wanted |= {f"{starts[name]}stack": group.stack for name, group in groups.items()}
+    wanted |= {f"{starts[name]}stack": stack for name, stack in stacks.items()}
     parts: dict[str, Part] = {}
     for name, identifier in wanted.items():
         if kind_of(name) == "link":

@@ -45,6 +45,8 @@ def resolve(
     mtu: int | str | None = None,
     switch: bool = True,
     firmware_mode: str | None = None,
+    stack: str | PathLike[str] | None = None,
+    mpi: bool = False,
 ) -> Machine:
     """Put a machine together.
 
@@ -56,6 +58,8 @@ def resolve(
         mtu: bytes instead of the testbed's, as a number or as text such as "2K".
         switch: False connects two hosts back to back.
         firmware_mode: of the adapter instead of its usual one: "tavor", "mem" or "memfree".
+        stack: a stack's id or file instead of the testbed's, in every group of nodes.
+        mpi: whether MPI programs will run there, for which a testbed may have another stack.
 
     Returns:
         The machine, frozen.
@@ -71,6 +75,7 @@ def resolve(
     )
     settings = as_texts(overrides)
     adapter = None if adapter is None else fspath(adapter)
+    stack = None if stack is None else fspath(stack)
     faults: list[str] = []
     try:
         bed = load(fspath(testbed_id), "testbeds")
@@ -87,7 +92,10 @@ def resolve(
     # Back to back are two nodes of the only group, or one of each of the first two.
     groups = testbed.nodes if switch else dict(islice(testbed.nodes.items(), 2))
     network: Network = testbed.network if switch else BackToBack()
-    parts = gather(bed, groups, network, adapter, settings, faults)
+    stacks = {
+        name: stack or (mpi and group.mpi_stack) or group.stack for name, group in groups.items()
+    }
+    parts = gather(bed, groups, network, adapter, stacks, settings, faults)
     adapters = [part for name, part in parts.items() if kind_of(name) == "adapter"]
     if firmware_mode is not None:
         chosen = [_choose_firmware(part, firmware_mode) for part in adapters]

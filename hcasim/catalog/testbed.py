@@ -27,6 +27,9 @@ class Nodes(Section):
         min_length=1, description="adapters that were measured"
     )
     default_adapter: AdapterName = Field(default="", description="of them, if not the first")
+    mpi_stack: Annotated[str, Refers("stacks")] = Field(
+        default="", description="the stack of MPI programs, if another"
+    )
     ports: Annotated[int | None, Field(ge=1, le=256)] = Field(
         default=None, description="ports of each adapter that have a cable, if not all have"
     )

@@ -148,6 +148,7 @@ def prepare(
     overrides: Mapping[str, Any] | None = None,
     mtu: int | str | None = None,
     switch: bool = True,
+    stack: str | PathLike[str] | None = None,
     perturbation: int | str | None = None,
     **options: Any,
 ) -> list[Point]:
@@ -172,14 +173,16 @@ def prepare(
         "mtu": mtu,
         "switch": switch,
         "firmware_mode": firmware_mode,
+        "stack": stack,
     }
+    mpi = found is not None and found.mpi
     try:
-        machine = _machine(testbed, chosen)
+        machine = _machine(testbed, chosen, mpi)
     except CatalogError as error:
         faults += error.faults
         # The limits of the machine as it is tell more faults in the same run.
         with suppress(CatalogError):
-            machine = _machine(testbed, {"adapter": adapter})
+            machine = _machine(testbed, {"adapter": adapter}, mpi)
     if found is not None:
         faults += find_faults(found, machine, given)
     if faults or found is None or machine is None:
@@ -187,9 +190,11 @@ def prepare(
     return [Point(found.name, machine, one) for one in each_point(found, given)]
 
 
-def _machine(testbed: str | PathLike[str] | Machine, chosen: Mapping[str, Any]) -> Machine:
+def _machine(
+    testbed: str | PathLike[str] | Machine, chosen: Mapping[str, Any], mpi: bool
+) -> Machine:
     if not isinstance(testbed, Machine):
-        return resolve(testbed, **chosen)
+        return resolve(testbed, mpi=mpi, **chosen)
     beside = [name for name, value in chosen.items() if value not in (None, True, {})]
     fault = "found beside a machine, which has its own; allowed: as an argument of hcasim.machine"
     if beside:
@@ -206,6 +211,7 @@ def bench(
     overrides: Mapping[str, Any] | None = None,
     mtu: int | str | None = None,
     switch: bool = True,
+    stack: str | PathLike[str] | None = None,
     perturbation: int | str | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -223,6 +229,7 @@ def bench(
             or NumPy or as text.
         mtu: in bytes instead of the testbed's, as a number or as text such as "2K".
         switch: False connects two hosts back to back.
+        stack: id or file of a software stack instead of the testbed's, in every group of nodes.
         perturbation: for netpipe, also measure sizes by so many bytes below and above each; 3
             without `size`, 0 with it.
         jobs: processes to use; all processors without it.
@@ -246,6 +253,7 @@ def bench(
         overrides=overrides,
         mtu=mtu,
         switch=switch,
+        stack=stack,
         perturbation=perturbation,
         **options,
     )
