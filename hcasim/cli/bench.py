@@ -21,7 +21,7 @@ from hcasim.cli.command import (
 )
 from hcasim.cli.figures import plot_output, write_figure
 from hcasim.cli.formats import FORMATS, format_faults, lost_clients, print_benchmark
-from hcasim.cli.naming import ADAPTER, TESTBED, Workload
+from hcasim.cli.naming import ADAPTER, STACK, TESTBED, Workload
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.saving import lost_bands, save, saving_output
@@ -158,6 +158,12 @@ def _metavar(option: Option) -> str | None:
     metavar="ID",
     type=ADAPTER,
     help="In every node instead of its own: id or file.",
+)
+@click.option(
+    "--stack",
+    metavar="ID",
+    type=STACK,
+    help="Software in every node instead of its own: id or file.",
 )
 @click.option(
     "--firmware-mode",
@@ -335,6 +341,7 @@ def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], 
             overrides={**base, **read_settings(given["settings"], faults)},
             mtu=given["mtu"],
             switch=not given["no_switch"],
+            stack=given["stack"],
             perturbation=given["perturbation"],
             **{name: given[name] for name in OPTIONS},
         )

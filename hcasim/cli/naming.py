@@ -130,6 +130,7 @@ def _bases() -> list[str]:
 
 TESTBED = Named(_ids("testbeds"), path=True)
 ADAPTER = Named(_ids("adapters"), path=True)
+STACK = Named(_ids("stacks"), path=True)
 SCENARIO = Named(_scenarios, path=True)
 SHOWN = Named(_shown, path=True)
 FITTED = Named(_ids("calibrations"), path=True)

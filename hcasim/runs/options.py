@@ -166,6 +166,14 @@ def _pool_faults(settings: Options) -> Iterator[str]:
         )
 
 
+def mpi_stacks() -> list[str]:
+    """The ids of the stacks with an MPI library."""
+    from hcasim.catalog import Stack, list_ids, load
+
+    stacks = (load(one, "stacks").model for one in list_ids("stacks"))
+    return [one.id for one in stacks if isinstance(one, Stack) and one.mpi is not None]
+
+
 def _alike(workload: Workload) -> list[str]:
     """Other workloads that measure the same."""
     from hcasim.workloads import WORKLOADS
@@ -180,6 +188,11 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
         yield (
             f"{workload.name}: found with {adapter.id}, which has no atomic operations; "
             f"allowed: {one_of(_alike(workload))}"
+        )
+    if workload.mpi and group.stack.mpi is None:
+        yield (
+            f"{workload.name}: found with the stack {group.stack.id}, which has no MPI library; "
+            f"allowed: --stack with {one_of(mpi_stacks())}"
         )
     if settings.ports > adapter.ports:
         yield f"ports: found {settings.ports}; allowed: up to {adapter.ports}, as {adapter.id} has"

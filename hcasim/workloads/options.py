@@ -252,6 +252,10 @@ class Options:
         ),
     ] = False
     depth: Annotated[int, Option("Entries of each work queue")] = 128
+    algorithm: Annotated[
+        str,
+        Option("Of the collective, instead of what the stack's rules choose", is_name=True),
+    ] = ""
     op: Annotated[AtomicOp, Option("Atomic operation")] = "fetch_add"
     iters: Annotated[
         int, Option("Iterations that are timed", short="-n", varies="100 to 10000")

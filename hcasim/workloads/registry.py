@@ -20,6 +20,7 @@ from hcasim.workloads import (
     registration,
     scatter,
 )
+from hcasim.workloads.mpi import collectives, pairs
 from hcasim.workloads.options import Options, Verb
 from hcasim.workloads.perftest import flows
 from hcasim.workloads.perftest.stream import Stream
@@ -54,6 +55,7 @@ class Workload:
         queue_pairs: those that it makes on a node.
         ladder: whether it runs NetPIPE's message sizes unless the user names some.
         nodes: the numbers of those that take part.
+        mpi: whether it needs an MPI library.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Workload:
     queue_pairs: Round = _queue_pairs
     ladder: bool = False
     nodes: Callable[[Machine, Options], list[int]] = clients_and_server
+    mpi: bool = False
 
 
 def _windows(options: Options) -> int:
@@ -144,6 +147,32 @@ def _perftest(name: str, title: str, verb: Verb, iters: int, both_ways: bool = F
     )
 
 
+_PAIR = frozenset(_COMMON - {"explain"} | _ROLES)
+
+
+def _osu_pair(title: str, fields: tuple[str, ...], run: Run, **more: Any) -> Workload:
+    usual = {"mpi": True, "defaults": Options(size=65536, iters=100, warmup=10)}
+    understood = _PAIR if run is pairs.osu_latency else _PAIR | {"window"}
+    return _measure(title, fields, understood, run, **{**usual, **more})
+
+
+def _osu_collective(name: str, call: collectives.Call) -> Workload:
+    def run(sim: Simulator, machine: Machine, options: Options) -> Result:
+        return collectives.Collective(sim, machine, options, call).run()
+
+    return Workload(
+        f"osu_{name}",
+        f"MPI {name} of all processes, the mean over them",
+        ("latency_us",),
+        frozenset({"size", "iters", "warmup", "exact", "nodes", "processes", "algorithm"}),
+        Options(size=1024, iters=100, warmup=10),
+        run,
+        queue_pairs=lambda options: options.processes * options.processes * (options.nodes - 1),
+        nodes=first_nodes,
+        mpi=True,
+    )
+
+
 _ALL = (
     _latency("RDMA write ping-pong, memory polled", _INLINE, latency.write_lat),
     _latency("send/receive ping-pong, CQ polled", _INLINE, latency.send_lat),
@@ -207,6 +236,15 @@ _ALL = (
         queue_pairs=lambda options: 2 * options.qps * (options.nodes - 1),
         nodes=first_nodes,
     ),
+    _osu_pair(
+        "MPI ping-pong",
+        ("latency_us",),
+        pairs.osu_latency,
+        defaults=_LAT,
+    ),
+    _osu_pair("MPI windows one way, with a reply", _STREAM_FIELDS, pairs.osu_bw),
+    _osu_pair("MPI windows both ways", _STREAM_FIELDS, pairs.osu_bibw),
+    *(_osu_collective(name, call) for name, call in collectives.CALLS.items()),
     _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd),
     _stream("DMA writes by the adapter, bus alone", _BUS, bus.bw_wr),
     _stream("DMA reads and writes together, bus alone", _BUS, bus.bw_rdwr),

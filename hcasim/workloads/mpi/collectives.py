@@ -1,0 +1,130 @@
+"""Collectives as the OSU benchmarks measure them: each call timed by itself, then a barrier.
+
+Source: OSU benchmarks 3 to 7, osu_bcast.c and the like: the mean over calls and processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+
+from hcasim.catalog import Machine
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from hcasim.mpi import Comm, Job
+from hcasim.workloads.end import Steps
+from hcasim.workloads.laps import Laps
+from hcasim.workloads.options import Options
+from hcasim.workloads.result import Result
+from hcasim.workloads.roles import first_nodes
+
+SLACK = 1e-3
+ERROR = 2e-3
+Call = Callable[[Comm, int], Steps]
+
+
+def _bcast(comm: Comm, size: int) -> Steps:
+    yield from comm.bcast(size)
+
+
+def _allgather(comm: Comm, size: int) -> Steps:
+    yield from comm.allgather(size, size * comm.size)
+
+
+def _alltoall(comm: Comm, size: int) -> Steps:
+    yield from comm.alltoall(size * comm.size, size * comm.size)
+
+
+def _allreduce(comm: Comm, size: int) -> Steps:
+    yield from comm.allreduce(size, size)
+
+
+def _reduce(comm: Comm, size: int) -> Steps:
+    yield from comm.reduce(size, size)
+
+
+def _gather(comm: Comm, size: int) -> Steps:
+    yield from comm.gather(size, size * comm.size)
+
+
+def _scatter(comm: Comm, size: int) -> Steps:
+    yield from comm.scatter(size * comm.size, size)
+
+
+def _reduce_scatter(comm: Comm, size: int) -> Steps:
+    part = -(-size // comm.size)
+    yield from comm.reduce_scatter(part * comm.size, part)
+
+
+def _barrier(comm: Comm, size: int) -> Steps:
+    yield from comm.barrier()
+
+
+class Collective:
+    """All processes call the same collective again and again."""
+
+    def __init__(self, sim: Simulator, machine: Machine, options: Options, call: Call) -> None:
+        self.sim = sim
+        self.options = options
+        self.cluster = Cluster(sim, machine, first_nodes(machine, options))
+        name = call.__name__.lstrip("_")
+        chosen = {name: options.algorithm} if options.algorithm else {}
+        self.job = Job(sim, self.cluster, options.processes, algorithms=chosen)
+        self._call = call
+        self._sums: dict[int, list[int]] = {}
+        self._done = sim.event()
+        self.laps = Laps(
+            options.warmup,
+            options.iters,
+            options.exact,
+            cold=min(2, options.warmup + 1),
+            slack=SLACK,
+            error=ERROR,
+        )
+
+    def _loop(self, comm: Comm) -> Steps:
+        for index in count():
+            begin = self.sim.now
+            yield from self._call(comm, self.options.size)
+            self._note(index, self.sim.now - begin)
+            yield from comm.barrier()
+
+    def _note(self, index: int, duration: int) -> None:
+        """Take the mean over the processes once all have told."""
+        told = self._sums.setdefault(index, [])
+        told.append(duration)
+        if len(told) < len(self.job.worlds) or self._done.triggered:
+            return
+        self.laps.lap(round(sum(self._sums.pop(index)) / len(told)))
+        if self.laps.done:
+            self._done.succeed()
+
+    def run(self) -> Result:
+        """Measure."""
+        for comm in self.job.worlds:
+            self.sim.process(self._loop(comm))
+        self.sim.run(until=self._done)
+        row = {
+            "size": self.options.size,
+            "nodes": self.options.nodes,
+            "processes": self.options.processes,
+            "latency_us": self.laps.mean_ps() / 1e6,
+        }
+        return Result(row, self.cluster.counters())
+
+
+CALLS: dict[str, Call] = {
+    call.__name__.lstrip("_"): call
+    for call in (
+        _bcast,
+        _allgather,
+        _alltoall,
+        _allreduce,
+        _reduce,
+        _gather,
+        _scatter,
+        _reduce_scatter,
+        _barrier,
+    )
+}
+"""What each process calls, by the name of the collective; sizes are those of one process's part."""
