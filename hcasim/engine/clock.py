@@ -7,8 +7,8 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-from simpy.core import Environment
-from simpy.events import NORMAL
+from simpy.core import EmptySchedule, Environment
+from simpy.events import NORMAL, Event
 
 # SimPy queues tuples of time, priority, serial number and event. A call has its function and
 # arguments in place of the event: nothing can wait for it or cancel it, so it needs no object.
@@ -75,3 +75,12 @@ class Simulator(Environment):
         if queue:
             self.now = queue[0][0]
         super().step()
+
+    def reach(self, event: Event) -> bool:
+        """Run until an event has happened; return False if it never will."""
+        try:
+            while not event.processed:
+                self.step()
+        except EmptySchedule:
+            return False
+        return True

@@ -87,15 +87,12 @@ class Job:
             DeadlockError: no process can go on.
         """
         running = [self.sim.process(main(comm)) for comm in self.worlds]
-        done = self.sim.all_of(running)
-        while not done.triggered:
-            if self.sim.peek() == float("inf"):
-                raise DeadlockError(
-                    {
-                        process.rank: str(process.waiting)
-                        for process in self.processes
-                        if process.waiting is not None
-                    }
-                )
-            self.sim.step()
+        if not self.sim.reach(self.sim.all_of(running)):
+            raise DeadlockError(
+                {
+                    process.rank: str(process.waiting)
+                    for process in self.processes
+                    if process.waiting is not None
+                }
+            )
         return [one.value for one in running]

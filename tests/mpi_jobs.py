@@ -1,0 +1,39 @@
+"""MPI programs on small machines, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from hcasim.catalog import Machine, resolve
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from hcasim.mpi import Job
+
+STACK = "mvapich-0.9.5"
+
+
+@cache
+def machine(stack: str = STACK, **overrides: str) -> Machine:
+    """Four nodes of two processors with an MPI library."""
+    paths = {f"stack.mpi.{name.replace('__', '.')}": value for name, value in overrides.items()}
+    return resolve("liu2004", stack=stack, overrides=paths)
+
+
+def job(
+    nodes: int = 2,
+    per_node: int = 1,
+    on: Machine | None = None,
+    algorithms: Mapping[str, str] | None = None,
+    **overrides: str,
+) -> Job:
+    """Processes on the first nodes."""
+    sim = Simulator()
+    cluster = Cluster(sim, on or machine(**overrides), nodes)
+    return Job(sim, cluster, per_node, algorithms=algorithms)
+
+
+def run(main: Any, *args: Any, **kwargs: Any) -> list[Any]:
+    """Run a program to its end; return what each process returns."""
+    return job(*args, **kwargs).run(main)

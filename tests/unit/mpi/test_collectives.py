@@ -1,0 +1,160 @@
+"""Collectives deliver what NumPy says, by every algorithm."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hcasim.catalog.algorithms import NAMES, choose, parse_rules
+from hcasim.mpi import Comm
+from hcasim.mpi.collectives import ALGORITHMS
+from tests.mpi_jobs import run
+
+
+def expected(collective: str, every: Any, root: int) -> list[Any]:
+    """What each process has in the end; None where it does not matter."""
+    count, length = every.shape
+    parts = every.reshape(count, count, length // count)
+    alone = [None] * count
+    match collective:
+        case "bcast":
+            return [every[root]] * count
+        case "allgather":
+            return [every.reshape(-1)] * count
+        case "alltoall":
+            return [parts[:, rank].reshape(-1) for rank in range(count)]
+        case "reduce":
+            return [*alone[:root], every.sum(0), *alone[root + 1 :]]
+        case "allreduce":
+            return [every.sum(0)] * count
+        case "reduce_scatter":
+            return list(every.sum(0).reshape(count, -1))
+        case "gather":
+            return [*alone[:root], every.reshape(-1), *alone[root + 1 :]]
+        case _:
+            return list(parts[root])
+
+
+def call(comm: Comm, collective: str, own: Any, root: int, algorithm: str) -> Any:
+    """Call it; return what this process has then."""
+    count, kind = comm.size, own.dtype
+    lengths = {
+        "allgather": count,
+        "gather": count,
+        "reduce_scatter": 1 / count,
+        "scatter": 1 / count,
+    }
+    result = np.zeros(round(len(own) * lengths.get(collective, 1)), kind)
+    rooted: dict[str, Any] = {"root": root, "algorithm": algorithm}
+    match collective:
+        case "bcast":
+            result = own.copy()
+            yield from comm.bcast(result, **rooted)
+        case "reduce":
+            yield from comm.reduce(own, result, np.add, **rooted)
+        case "allreduce" | "reduce_scatter":
+            yield from getattr(comm, collective)(own, result, np.add, algorithm=algorithm)
+        case "gather" | "scatter":
+            yield from getattr(comm, collective)(own, result, **rooted)
+        case _:
+            yield from getattr(comm, collective)(own, result, algorithm=algorithm)
+    return result
+
+
+EVERY = [
+    (collective, algorithm)
+    for collective, known in ALGORITHMS.items()
+    for algorithm in known
+    if collective != "barrier"
+]
+
+
+@pytest.mark.parametrize(("collective", "algorithm"), EVERY)
+@pytest.mark.parametrize(("nodes", "per_node"), [(1, 1), (2, 1), (3, 1), (3, 2), (4, 2)])
+def test_each_algorithm_delivers_what_numpy_says(
+    collective: str, algorithm: str, nodes: int, per_node: int
+) -> None:
+    count = nodes * per_node
+    for length in (1, 700):
+        every = np.random.default_rng(length).integers(0, 1000, (count, count * length))
+        root = count - 1
+
+        def main(comm: Comm, every: Any = every, root: int = root) -> Any:
+            return (yield from call(comm, collective, every[comm.rank].copy(), root, algorithm))
+
+        for wanted, found in zip(
+            expected(collective, every, root), run(main, nodes, per_node), strict=True
+        ):
+            assert wanted is None or np.array_equal(wanted, found)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS["barrier"])
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_nobody_leaves_a_barrier_before_all_have_come(algorithm: str, count: int) -> None:
+    def main(comm: Comm) -> Any:
+        sim = comm.process.sim
+        yield sim.timeout(comm.rank * 10**8)
+        came = sim.now
+        yield from comm.barrier(algorithm)
+        return came, sim.now
+
+    times = run(main, count)
+    assert min(left for _, left in times) > max(came for came, _ in times)
+
+
+def test_parts_of_different_length_are_exchanged() -> None:
+    counts = np.array([[0, 3, 5], [2, 0, 9000], [1, 4, 7]])
+
+    def main(comm: Comm) -> Any:
+        mine, theirs = counts[comm.rank], counts[:, comm.rank]
+        out = np.repeat(np.arange(3, dtype="uint8") + 10 * comm.rank, mine)
+        into = np.zeros(theirs.sum(), "uint8")
+        yield from comm.alltoallv(out, list(map(int, mine)), into, list(map(int, theirs)))
+        return into
+
+    for rank, found in enumerate(run(main, 3)):
+        wanted = np.repeat(10 * np.arange(3, dtype="uint8") + rank, counts[:, rank])
+        assert np.array_equal(found, wanted)
+
+
+def test_a_communicator_is_split_by_color_and_ordered_by_key() -> None:
+    def main(comm: Comm) -> Any:
+        half = yield from comm.split(comm.rank % 2 if comm.rank != 5 else -1, -comm.rank)
+        if half is None:
+            return None
+        total = np.zeros(1, "int64")
+        yield from half.allreduce(np.array([comm.rank]), total, np.add)
+        return half.rank, half.size, int(total[0])
+
+    found = run(main, 3, 2)
+    assert found == [(2, 3, 6), (1, 2, 4), (1, 3, 6), (0, 2, 4), (0, 3, 6), None]
+
+
+def test_the_rules_name_every_algorithm_there_is() -> None:
+    assert {name: set(known) for name, known in ALGORITHMS.items()} == {
+        name: set(known) for name, known in NAMES.items()
+    }
+
+
+def test_rules_choose_by_size_number_of_processes_and_total() -> None:
+    rules = "binomial if size < 12K or processes < 8; scatter_ring_allgather"
+    assert choose("bcast", rules, 12287, 100) == choose("bcast", rules, 1 << 20, 7) == "binomial"
+    assert choose("bcast", rules, 12288, 8) == "scatter_ring_allgather"
+    rules = "recursive_doubling if total < 512K and power_of_two; bruck if total < 80K; ring"
+    assert choose("allgather", rules, 1024, 8) == "recursive_doubling"
+    assert choose("allgather", rules, 1024, 7) == "bruck"
+    assert choose("allgather", rules, 1 << 16, 8) == "ring"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("binomal", "found 'binomal'; allowed: .*did you mean 'binomial'"),
+        ("binomial if size < 8", "the last rule has a condition"),
+        ("binomial if length < 8; binomial", "found 'length < 8'; allowed: size, total"),
+        ("binomial if size < many; binomial", "found 'many'"),
+    ],
+)
+def test_a_rule_that_cannot_be_read_is_told(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        parse_rules("bcast", text)

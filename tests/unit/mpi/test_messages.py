@@ -1,0 +1,216 @@
+"""Messages between two processes and among a few."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hcasim.mpi import ANY_SOURCE, ANY_TAG, Comm, DeadlockError, MPIError, Status
+from tests.mpi_jobs import job, run
+
+EAGER, RENDEZVOUS = 1000, 100_000
+PROTOCOLS = [
+    {},
+    {"rendezvous__protocol": "rget"},
+    {"rendezvous__protocol": "r3"},
+    {"rendezvous__chunk": "4K"},
+    {"rails__ports": "2"},
+    {"rails__ports": "2", "rendezvous__protocol": "rget"},
+    {"rails__ports": "2", "rails__small": "round_robin"},
+    {"registration__lazy": "false", "registration__entries": "1"},
+    {"eager__done": "sent"},
+    {"rendezvous__outstanding": "1"},
+    {"queue__cq": "per_peer"},
+]
+
+
+def content(size: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).integers(0, 256, size, dtype="uint8")
+
+
+@pytest.mark.parametrize("options", PROTOCOLS, ids=lambda one: " ".join(map("=".join, one.items())))
+@pytest.mark.parametrize("size", [0, 1, 255, 256, EAGER, 6084, 6085, 8193, RENDEZVOUS])
+@pytest.mark.parametrize("place", [(2, 1), (1, 2)], ids=["two nodes", "one node"])
+def test_a_message_arrives_as_it_was_sent(
+    size: int, options: dict[str, str], place: tuple[int, int]
+) -> None:
+    sent = content(size)
+
+    def main(comm: Comm) -> Any:
+        if comm.rank == 0:
+            yield from comm.send(sent, 1, tag=7)
+            return None
+        into = np.zeros(size + 10, dtype="uint8")
+        status = yield from comm.recv(into, 0)
+        assert status == Status(0, 7, size)
+        return into[:size]
+
+    _, received = run(main, *place, **options)
+    assert np.array_equal(received, sent)
+
+
+@pytest.mark.parametrize("size", [8, RENDEZVOUS])
+@pytest.mark.parametrize("late", [False, True], ids=["awaited", "unexpected"])
+def test_messages_of_one_sender_do_not_overtake_each_other(size: int, late: bool) -> None:
+    def main(comm: Comm) -> Any:
+        if comm.rank == 0:
+            requests = []
+            for number in range(100):
+                length = size if number % 3 else RENDEZVOUS
+                requests.append((yield from comm.isend(np.full(length, number, "uint8"), 1)))
+            yield from comm.waitall(requests)
+            return None
+        if late:
+            yield comm.process.sim.timeout(10**9)
+        found = []
+        into = np.zeros(RENDEZVOUS, "uint8")
+        for _ in range(100):
+            yield from comm.recv(into, ANY_SOURCE, ANY_TAG)
+            found.append(int(into[0]))
+        return found
+
+    assert run(main)[1] == list(range(100))
+
+
+def test_a_receive_takes_the_message_with_its_tag_and_source() -> None:
+    def main(comm: Comm) -> Any:
+        if comm.rank < 2:
+            for tag in (1, 2):
+                yield from comm.send(np.array([10 * comm.rank + tag]), 2, tag)
+            return None
+        found, into = [], np.zeros(1, "int64")
+        for source, tag in ((1, 2), (0, 2), (0, 1), (1, 1)):
+            yield from comm.recv(into, source, tag)
+            found.append(int(into[0]))
+        return found
+
+    assert run(main, 3)[2] == [12, 2, 1, 11]
+
+
+def test_probe_tells_of_a_message_and_leaves_it() -> None:
+    def main(comm: Comm) -> Any:
+        if comm.rank == 0:
+            assert (yield from comm.iprobe()) is None
+            status = yield from comm.probe()
+            assert status == Status(1, 3, RENDEZVOUS)
+            return (yield from comm.recv(RENDEZVOUS))
+        yield from comm.send(RENDEZVOUS, 0, 3)
+        return None
+
+    assert run(main)[0] == Status(1, 3, RENDEZVOUS)
+
+
+def test_wait_any_returns_the_first_that_is_done() -> None:
+    def main(comm: Comm) -> Any:
+        if comm.rank == 0:
+            requests = []
+            for source in (1, 2):
+                requests.append((yield from comm.irecv(8, source)))
+            first = yield from comm.waitany(requests)
+            yield from comm.waitall(requests)
+            return first
+        yield comm.process.sim.timeout(10**9 if comm.rank == 1 else 0)
+        yield from comm.send(8, 0)
+        return None
+
+    assert run(main, 3)[0] == 1
+
+
+def test_nothing_goes_on_outside_of_calls() -> None:
+    """The receiver answers a long message only when it is in a call that makes progress."""
+    computing = 10**9
+
+    def main(comm: Comm) -> Any:
+        if comm.rank == 0:
+            yield from comm.send(RENDEZVOUS, 1)
+            return comm.process.sim.now
+        request = yield from comm.irecv(RENDEZVOUS, 0)
+        yield comm.process.sim.timeout(computing)
+        yield from request.wait()
+        return None
+
+    assert run(main)[0] > computing
+
+
+def test_test_makes_progress() -> None:
+    def main(comm: Comm) -> Any:
+        if comm.rank == 0:
+            yield from comm.send(RENDEZVOUS, 1)
+            return None
+        request = yield from comm.irecv(RENDEZVOUS, 0)
+        looks = 0
+        while not (yield from request.test()):
+            looks += 1
+        return looks
+
+    assert run(main)[1] > 10
+
+
+def test_processes_that_wait_for_each_other_are_named() -> None:
+    def main(comm: Comm) -> Any:
+        yield from comm.recv(8, (comm.rank + 1) % comm.size, 5)
+
+    with pytest.raises(DeadlockError) as caught:
+        run(main, 3)
+    assert set(caught.value.waiting) == {0, 1, 2}
+    assert "rank 0 waits for a message from rank 1 (tag 5, 8 B)" in str(caught.value)
+
+
+def test_a_process_that_ends_without_answering_leaves_another_waiting() -> None:
+    def main(comm: Comm) -> Any:
+        if comm.rank == 0:
+            yield from comm.send(RENDEZVOUS, 1)
+
+    with pytest.raises(DeadlockError, match="rank 0 waits for its send to rank 1"):
+        run(main)
+
+
+@pytest.mark.parametrize("size", [EAGER, RENDEZVOUS])
+def test_a_message_that_is_too_long_is_refused(size: int) -> None:
+    def main(comm: Comm) -> Any:
+        if comm.rank == 0:
+            yield from comm.send(size, 1)
+        else:
+            yield from comm.recv(size - 1, 0)
+
+    with pytest.raises(MPIError, match="MPI_ERR_TRUNCATE"):
+        run(main)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda comm: comm.send(8, 2), "MPI_ERR_RANK"),
+        (lambda comm: comm.send(8, -1), "MPI_ERR_RANK"),
+        (lambda comm: comm.recv(8, 9), "MPI_ERR_RANK"),
+        (lambda comm: comm.send(8, 1, -5), "MPI_ERR_TAG"),
+        (lambda comm: comm.send(-8, 1), "MPI_ERR_COUNT"),
+        (lambda comm: comm.send("text", 1), "MPI_ERR_BUFFER"),
+        (lambda comm: comm.bcast(8, 2), "MPI_ERR_ROOT"),
+        (lambda comm: comm.bcast(8, algorithm="magic"), "MPI_ERR_ARG"),
+        (lambda comm: comm.allgather(8, 8), "MPI_ERR_COUNT"),
+    ],
+)
+def test_a_wrong_call_is_refused_by_the_name_of_its_error(call: Any, name: str) -> None:
+    def main(comm: Comm) -> Any:
+        yield from call(comm)
+
+    with pytest.raises(MPIError) as caught:
+        run(main)
+    assert caught.value.name == name
+
+
+def test_a_process_sends_to_itself() -> None:
+    def main(comm: Comm) -> Any:
+        into = np.zeros(4)
+        request = yield from comm.irecv(into, comm.rank)
+        yield from comm.send(np.arange(4.0), comm.rank)
+        yield from request.wait()
+        return into
+
+    assert np.array_equal(run(main)[0], np.arange(4.0))
+
+
+def test_more_processes_than_processors_are_refused() -> None:
+    with pytest.raises(MPIError, match="3 processes on a node of 2 processors"):
+        job(2, 3)
