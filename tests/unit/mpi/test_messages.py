@@ -9,6 +9,7 @@ from hcasim.mpi import ANY_SOURCE, ANY_TAG, Comm, DeadlockError, MPIError, Statu
 from tests.mpi_jobs import job, run
 
 EAGER, RENDEZVOUS = 1000, 100_000
+TWO_PORTS = {"rails__ports": "2", "rails__small": "round_robin"}
 PROTOCOLS = [
     {},
     {"rendezvous__protocol": "rget"},
@@ -16,7 +17,7 @@ PROTOCOLS = [
     {"rendezvous__chunk": "4K"},
     {"rails__ports": "2"},
     {"rails__ports": "2", "rendezvous__protocol": "rget"},
-    {"rails__ports": "2", "rails__small": "round_robin"},
+    TWO_PORTS,
     {"registration__lazy": "false", "registration__entries": "1"},
     {"eager__done": "sent"},
     {"rendezvous__outstanding": "1"},
@@ -51,7 +52,14 @@ def test_a_message_arrives_as_it_was_sent(
 
 @pytest.mark.parametrize("size", [8, RENDEZVOUS])
 @pytest.mark.parametrize("late", [False, True], ids=["awaited", "unexpected"])
-def test_messages_of_one_sender_do_not_overtake_each_other(size: int, late: bool) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"ring__slots": "2", "ring__credit_return": "0"}, TWO_PORTS],
+    ids=["one port", "a short ring", "two ports"],
+)
+def test_messages_of_one_sender_do_not_overtake_each_other(
+    size: int, late: bool, options: dict[str, str]
+) -> None:
     def main(comm: Comm) -> Any:
         if comm.rank == 0:
             requests = []
@@ -69,7 +77,7 @@ def test_messages_of_one_sender_do_not_overtake_each_other(size: int, late: bool
             found.append(int(into[0]))
         return found
 
-    assert run(main)[1] == list(range(100))
+    assert run(main, **options)[1] == list(range(100))
 
 
 def test_a_receive_takes_the_message_with_its_tag_and_source() -> None:
@@ -214,3 +222,26 @@ def test_a_process_sends_to_itself() -> None:
 def test_more_processes_than_processors_are_refused() -> None:
     with pytest.raises(MPIError, match="3 processes on a node of 2 processors"):
         job(2, 3)
+
+
+def test_a_sender_never_fills_more_slots_than_there_are() -> None:
+    made = job(2, 1, ring__slots="4", queue__receives="3")
+    most = {}
+
+    def main(comm: Comm) -> Any:
+        if comm.rank == 0:
+            requests = []
+            for _ in range(50):
+                requests.append((yield from comm.isend(100, 1)))
+                for channel in comm.process.connections[1].channels:
+                    held = len(channel.peer.coming)
+                    name = type(channel).__name__
+                    most[name] = max(most.get(name, 0), held)
+            yield from comm.waitall(requests)
+        else:
+            yield comm.process.sim.timeout(10**8)
+            for _ in range(50):
+                yield from comm.recv(100, 0)
+
+    made.run(main)
+    assert most == {"Ring": 4, "Queue": 3}
