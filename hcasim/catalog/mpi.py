@@ -15,6 +15,13 @@ _Number = Annotated[int, Field(ge=0, le=2**20)]
 _Slots = Annotated[int, Field(ge=2, le=4096)]
 
 
+def _below(number: int, limit: int | None, what: str) -> int:
+    """Refuse to wait for more credits than there are."""
+    if limit is not None and number >= limit:
+        raise ValueError(f"found {number}; allowed: 0 to {limit - 1}, below {what}")
+    return number
+
+
 class Calls(Section):
     """The processor's time in the library, without copies, verbs and polling."""
 
@@ -43,6 +50,11 @@ class Ring(Section):
     credit_return: _Number = Field(description="freed slots of which an own packet tells")
     inline: _Bytes = Field(description="longest packet that goes inside the work request")
 
+    @field_validator("credit_return")
+    @classmethod
+    def _is_reached(cls, number: int, info: ValidationInfo) -> int:
+        return _below(number, info.data.get("slots"), "slots")
+
 
 class Queue(Section):
     """Buffers posted to the receive queue, noticed in a completion queue."""
@@ -57,6 +69,11 @@ class Queue(Section):
     )
     cq: Literal["shared", "per_peer"] = Field(description="completion queues to poll")
     inline: _Bytes = Field(description="longest packet that goes inside the work request")
+
+    @field_validator("credit_return")
+    @classmethod
+    def _is_reached(cls, number: int, info: ValidationInfo) -> int:
+        return _below(number, info.data.get("receives"), "receives")
 
 
 class Shared(Section):
@@ -149,3 +166,17 @@ class Mpi(Section):
     rails: Rails
     shared: Shared | None = Field(default=None, description="of libraries with a way in a node")
     collectives: Collectives
+
+    @field_validator("ring", "queue")
+    @classmethod
+    def _holds_eager_messages(cls, way: Ring | Queue | None, info: ValidationInfo) -> object:
+        header, eager = info.data.get("header"), info.data.get("eager")
+        if way is None or header is None or eager is None:
+            return way
+        room = way.slot - way.flag if isinstance(way, Ring) else way.buffer
+        needed = max(header.size + eager.limit, header.control)
+        if needed > room:
+            raise ValueError(
+                f"found room for {room} B; allowed: from {needed} B, for header and eager.limit"
+            )
+        return way

@@ -225,7 +225,8 @@ def test_more_processes_than_processors_are_refused() -> None:
 
 
 def test_a_sender_never_fills_more_slots_than_there_are() -> None:
-    made = job(2, 1, ring__slots="4", queue__receives="3")
+    short = {"ring__slots": "4", "ring__credit_return": "0"}
+    made = job(2, 1, **short, queue__receives="3", queue__credit_return="0")
     most = {}
 
     def main(comm: Comm) -> Any:
