@@ -214,10 +214,16 @@ def _line(
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
     settings = {**series.overrides, **overrides}
     bed, mtu, mode = scenario.testbed_of(name), scenario.options.mtu, series.firmware_mode
-    key = (bed, series.adapter, tuple(settings.items()), mtu, mode)
+    key = (bed, series.adapter, tuple(settings.items()), mtu, mode, series.stack, workload.mpi)
     if key not in machines:
         machines[key] = resolve(
-            bed, adapter=series.adapter, overrides=settings, mtu=mtu, firmware_mode=mode
+            bed,
+            adapter=series.adapter,
+            overrides=settings,
+            mtu=mtu,
+            firmware_mode=mode,
+            stack=series.stack,
+            mpi=workload.mpi,
         )
     machine = machines[key]
     given = {**scenario.options.chosen, **swept, **series.chosen}

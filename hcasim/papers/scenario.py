@@ -120,6 +120,7 @@ class Series(Settings):
             PCI-X bridge run on; without it, as the host was delivered.
         adapter: the adapter that was measured.
         firmware_mode: which of its interfaces the adapter's firmware offered.
+        stack: id of the software, if it is not the testbed's.
         others: as the options of benchmarks that are named so.
     """
 
@@ -131,6 +132,7 @@ class Series(Settings):
     chipset_flag: bool | None = None
     adapter: Text
     firmware_mode: FirmwareMode | None = None
+    stack: Text | None = None
     memory: str | None = None
     buffers: int | None = None
     qps: int | None = None

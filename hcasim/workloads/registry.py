@@ -156,13 +156,16 @@ def _osu_pair(title: str, fields: tuple[str, ...], run: Run, **more: Any) -> Wor
     return _measure(title, fields, understood, run, **{**usual, **more})
 
 
-def _osu_collective(name: str, call: collectives.Call) -> Workload:
-    def run(sim: Simulator, machine: Machine, options: Options) -> Result:
-        return collectives.Collective(sim, machine, options, call).run()
+def _collective(tool: str, name: str, call: collectives.Call) -> Workload:
+    apart = tool == "osu"
 
+    def run(sim: Simulator, machine: Machine, options: Options) -> Result:
+        return collectives.Collective(sim, machine, options, call, apart=apart).run()
+
+    how = "each call by itself" if apart else "calls one behind the other"
     return Workload(
-        f"osu_{name}",
-        f"MPI {name} of all processes, the mean over them",
+        f"{tool}_{name}",
+        f"MPI {name} of all processes, {how}",
         ("latency_us",),
         frozenset({"size", "iters", "warmup", "exact", "nodes", "processes", "algorithm"}),
         Options(size=1024, iters=100, warmup=10),
@@ -244,7 +247,11 @@ _ALL = (
     ),
     _osu_pair("MPI windows one way, with a reply", _STREAM_FIELDS, pairs.osu_bw),
     _osu_pair("MPI windows both ways", _STREAM_FIELDS, pairs.osu_bibw),
-    *(_osu_collective(name, call) for name, call in collectives.CALLS.items()),
+    *(
+        _collective(tool, name, call)
+        for tool in ("osu", "imb")
+        for name, call in collectives.CALLS.items()
+    ),
     _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd),
     _stream("DMA writes by the adapter, bus alone", _BUS, bus.bw_wr),
     _stream("DMA reads and writes together, bus alone", _BUS, bus.bw_rdwr),

@@ -1,6 +1,9 @@
-"""Collectives as the OSU benchmarks measure them: each call timed by itself, then a barrier.
+"""Collectives of all processes, as the OSU and the Intel (Pallas) benchmarks measure them.
 
-Source: OSU benchmarks 3 to 7, osu_bcast.c and the like: the mean over calls and processes.
+The OSU benchmarks time each call by itself and let a barrier follow. Those of Pallas and Intel time
+all calls together, one right behind the other; the root, where there is one, is each process in
+turn, so that calls overlap. Both report the mean over calls and processes.
+Sources: OSU benchmarks 3 to 7, osu_bcast.c and the like; IMB 2.3, IMB_bcast.c and the like.
 """
 
 from __future__ import annotations
@@ -20,50 +23,58 @@ from hcasim.workloads.roles import first_nodes
 
 SLACK = 1e-3
 ERROR = 2e-3
-Call = Callable[[Comm, int], Steps]
+Call = Callable[[Comm, int, int], Steps]
+"""What a process calls, with the bytes of one part and the root."""
 
 
-def _bcast(comm: Comm, size: int) -> Steps:
-    yield from comm.bcast(size)
+def _bcast(comm: Comm, size: int, root: int) -> Steps:
+    yield from comm.bcast(size, root)
 
 
-def _allgather(comm: Comm, size: int) -> Steps:
+def _allgather(comm: Comm, size: int, root: int) -> Steps:
     yield from comm.allgather(size, size * comm.size)
 
 
-def _alltoall(comm: Comm, size: int) -> Steps:
+def _alltoall(comm: Comm, size: int, root: int) -> Steps:
     yield from comm.alltoall(size * comm.size, size * comm.size)
 
 
-def _allreduce(comm: Comm, size: int) -> Steps:
+def _allreduce(comm: Comm, size: int, root: int) -> Steps:
     yield from comm.allreduce(size, size)
 
 
-def _reduce(comm: Comm, size: int) -> Steps:
-    yield from comm.reduce(size, size)
+def _reduce(comm: Comm, size: int, root: int) -> Steps:
+    yield from comm.reduce(size, size, root=root)
 
 
-def _gather(comm: Comm, size: int) -> Steps:
-    yield from comm.gather(size, size * comm.size)
+def _gather(comm: Comm, size: int, root: int) -> Steps:
+    yield from comm.gather(size, size * comm.size, root)
 
 
-def _scatter(comm: Comm, size: int) -> Steps:
-    yield from comm.scatter(size * comm.size, size)
+def _scatter(comm: Comm, size: int, root: int) -> Steps:
+    yield from comm.scatter(size * comm.size, size, root)
 
 
-def _reduce_scatter(comm: Comm, size: int) -> Steps:
+def _reduce_scatter(comm: Comm, size: int, root: int) -> Steps:
     part = -(-size // comm.size)
     yield from comm.reduce_scatter(part * comm.size, part)
 
 
-def _barrier(comm: Comm, size: int) -> Steps:
+def _barrier(comm: Comm, size: int, root: int) -> Steps:
     yield from comm.barrier()
 
 
 class Collective:
-    """All processes call the same collective again and again."""
+    """All processes call the same collective again and again.
 
-    def __init__(self, sim: Simulator, machine: Machine, options: Options, call: Call) -> None:
+    Parameters:
+        call: of each process.
+        apart: whether a barrier follows each call; without it the root goes around.
+    """
+
+    def __init__(
+        self, sim: Simulator, machine: Machine, options: Options, call: Call, *, apart: bool
+    ) -> None:
         self.sim = sim
         self.options = options
         self.cluster = Cluster(sim, machine, first_nodes(machine, options))
@@ -71,13 +82,16 @@ class Collective:
         chosen = {name: options.algorithm} if options.algorithm else {}
         self.job = Job(sim, self.cluster, options.processes, algorithms=chosen)
         self._call = call
+        self._apart = apart
+        turns = 1 if apart else len(self.job.worlds)
         self._sums: dict[int, list[int]] = {}
         self._done = sim.event()
         self.laps = Laps(
             options.warmup,
             options.iters,
             options.exact,
-            cold=min(2, options.warmup + 1),
+            cycle=turns,
+            cold=2 * turns,
             slack=SLACK,
             error=ERROR,
         )
@@ -85,9 +99,11 @@ class Collective:
     def _loop(self, comm: Comm) -> Steps:
         for index in count():
             begin = self.sim.now
-            yield from self._call(comm, self.options.size)
+            root = 0 if self._apart else index % comm.size
+            yield from self._call(comm, self.options.size, root)
             self._note(index, self.sim.now - begin)
-            yield from comm.barrier()
+            if self._apart:
+                yield from comm.barrier()
 
     def _note(self, index: int, duration: int) -> None:
         """Take the mean over the processes once all have told."""
@@ -127,4 +143,4 @@ CALLS: dict[str, Call] = {
         _barrier,
     )
 }
-"""What each process calls, by the name of the collective; sizes are those of one process's part."""
+"""What each process calls, by the name of the collective; sizes are those of one part."""
