@@ -80,13 +80,19 @@ def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
 def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
     """Return the claims that some value of some machine was fitted to or chosen from."""
     machines = {
-        (plan.scenario.testbed_of(line.name), line.series.adapter)
+        (
+            plan.scenario.testbed_of(line.name),
+            line.series.adapter,
+            line.jobs[0].machine.stack.id,
+        )
         for plan in plans
         for line in plan.lines
     }
     # As described: what a scenario's authors set has no provenance but that.
     parameters = {
-        one for testbed, adapter in machines for one in resolve(testbed, adapter=adapter).parameters
+        one
+        for testbed, adapter, stack in machines
+        for one in resolve(testbed, adapter=adapter, stack=stack).parameters
     }
     papers = {plan.scenario.paper for plan in plans}
     known = {*claims, *(one.id for paper in papers for one in load_context(paper))}

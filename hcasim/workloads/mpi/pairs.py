@@ -26,7 +26,7 @@ SLACK = 1e-4
 ERROR = 1e-3
 LONG = 2**15
 """Bytes from which on windows are cut: so many packets each that their pace is steady."""
-CUT = 2**22
+CUT = 2**19
 """Bytes of the shortest cut window."""
 PACE = 5e-3
 
