@@ -24,11 +24,20 @@ class CatalogError(Exception):
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` for the closest known name, or nothing if none is close."""
+    """Return `; did you mean 'x'?` for the closest known name, or nothing if none is close.
+
+    Of several that are equally close it is the first.
+    """
     names = list(known)
-    folded = {candidate.lower(): candidate for candidate in names}
-    matches = difflib.get_close_matches(str(name).lower(), folded, n=1, cutoff=0.5)
-    return f"; did you mean {folded[matches[0]]!r}?" if matches else ""
+    folded = {candidate.lower(): candidate for candidate in reversed(names)}
+    wanted = str(name).lower()
+    matches = difflib.get_close_matches(wanted, folded, n=5, cutoff=0.5)
+    if not matches:
+        return ""
+    order = {candidate: place for place, candidate in enumerate(map(str.lower, names))}
+    matches.sort(key=order.__getitem__)
+    closest = max(matches, key=lambda one: difflib.SequenceMatcher(None, one, wanted).ratio())
+    return f"; did you mean {folded[closest]!r}?"
 
 
 def one_of(allowed: Sequence[str]) -> str:

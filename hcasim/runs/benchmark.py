@@ -238,9 +238,9 @@ def bench(
             size (bytes), qps (queue pairs), reuse (percent), clients and nodes there may be
             several, as a list, an array, "8,64" or "4..1M". The others are window,
             tx_depth, cq_mod, ports, mode, threshold, processes, client, server, pattern, memory,
-            page_size, buffers, verb, completion, invalidate, depth, op, iters, warmup, inline,
-            exact and explain. Without `size` it is the workload's usual one, and for netpipe all
-            of NetPIPE's.
+            page_size, buffers, verb, completion, invalidate, depth, algorithm, op, iters, warmup,
+            inline, exact and explain. Without `size` it is the workload's usual one, and for
+            netpipe all of NetPIPE's.
 
     Raises:
         CatalogError: every fault of the request.

@@ -29,13 +29,13 @@ STATEMENTS = {
 
 FITTED = {
     "benjegerdes2004": {7, 10, 14, 15, 20},
-    "liu2004": {4, 5, 6, 38, 39, 41, 42, 44, 45, 56, 57, 65, 72},
+    "liu2004": {4, 5, 6, 12, 38, 39, 41, 42, 44, 45, 56, 57, 65, 72, 81, 82, 89},
     "rashti2007": {8, 9, 12, 13, 15},
     "sur2005": {1, 2, 13, 19, 20, 21, *range(22, 32)},
 }
 """The claims that values were fitted to or chosen from, and those about the same numbers."""
 
-DERIVED = {"liu2004": {3, 8, 58, 68}, "sur2005": {32}}
+DERIVED = {"liu2004": {3, 8, 58, 68, 80}, "sur2005": {32}}
 """The claims that follow from those by arithmetic."""
 
 REASONS = ("a unit: ", "an input", "a nominal rate: ", "background: ", "later: ")

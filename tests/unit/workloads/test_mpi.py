@@ -1,0 +1,57 @@
+"""Benchmarks of MPI libraries measure what they say, short as they are cut."""
+
+from typing import Any
+
+import pytest
+
+import hcasim as hc
+
+
+def measured(workload: str, field: str, **options: Any) -> float:
+    found = hc.bench(workload, "liu2004", jobs=1, **options)
+    return float(found.curve.rows[0][field])
+
+
+@pytest.mark.parametrize("size", ["4", "4K", "20K"])
+def test_latency_is_that_of_every_iteration(size: str) -> None:
+    exact = measured("osu_latency", "latency_us", size=size, iters=100, warmup=250, exact=True)
+    short = measured("osu_latency", "latency_us", size=size, iters=100, warmup=250)
+    assert short == pytest.approx(exact, rel=1e-3)
+
+
+@pytest.mark.parametrize("workload", ["osu_bw", "osu_bibw"])
+@pytest.mark.parametrize(("size", "window"), [("1K", 64), ("64K", 64), ("256K", 16)])
+def test_windows_that_are_cut_carry_what_whole_ones_do(
+    workload: str, size: str, window: int
+) -> None:
+    options = {"size": size, "window": window, "iters": 4, "warmup": 2}
+    exact = measured(workload, "bandwidth_MBps", exact=True, **options)
+    short = measured(workload, "bandwidth_MBps", **options)
+    assert short == pytest.approx(exact, rel=0.01)
+
+
+def test_a_collective_takes_what_its_algorithm_takes() -> None:
+    """Of a short allgather a ring of eight processes takes seven steps, doubling three."""
+    options = {"size": 64, "nodes": 4}
+    linear = measured("osu_gather", "latency_us", algorithm="linear", **options)
+    tree = measured("osu_gather", "latency_us", algorithm="binomial", **options)
+    assert linear != tree
+    ring = measured("osu_allgather", "latency_us", algorithm="ring", **options)
+    doubling = measured("osu_allgather", "latency_us", algorithm="recursive_doubling", **options)
+    assert ring > 1.2 * doubling
+
+
+def test_calls_one_behind_the_other_overlap() -> None:
+    apart = measured("osu_bcast", "latency_us", size=4, nodes=4)
+    behind = measured("imb_bcast", "latency_us", size=4, nodes=4)
+    assert behind < 1.5 * apart
+
+
+def test_an_algorithm_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(hc.CatalogError, match="magic"):
+        measured("osu_bcast", "latency_us", size=4, algorithm="magic")
+
+
+def test_a_stack_without_a_library_is_refused_and_those_with_one_are_named() -> None:
+    with pytest.raises(hc.CatalogError, match=r"no MPI library; allowed: --stack with mvapich-"):
+        measured("osu_latency", "latency_us", stack="vapi")
