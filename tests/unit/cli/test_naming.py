@@ -37,7 +37,7 @@ def test_commands_ids_and_workloads_complete(complete: Complete) -> None:
     assert complete("bench", "write_lat", "--testbed", "li") == ["liu2004"]
     assert complete("bench", "write_lat", *LIU, "--adapter", "mt23") == ["mt23108"]
     assert complete("show", "opteron-") == ["opteron-8131"]
-    assert complete("run", "liu2004/fig1") == ["liu2004/fig10", "liu2004/fig11"]
+    assert complete("run", "liu2004/fig0") == [f"liu2004/fig0{number}" for number in range(2, 10)]
     assert complete("reproduce", "rash")[0] == "rashti2007"
     assert complete("calibrate", "li") == ["liu2004"]
     assert complete("calibrate", "x.jsonl", "--testbed", "li") == ["liu2004"]
