@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hcasim.catalog import Machine
+from hcasim.catalog.algorithms import NAMES as COLLECTIVES
 from hcasim.engine import Simulator
 from hcasim.workloads import (
     bus,
@@ -20,7 +21,6 @@ from hcasim.workloads import (
     registration,
     scatter,
 )
-from hcasim.workloads.mpi import collectives, pairs
 from hcasim.workloads.options import Options, Verb
 from hcasim.workloads.perftest import flows
 from hcasim.workloads.perftest.stream import Stream
@@ -150,17 +150,25 @@ def _perftest(name: str, title: str, verb: Verb, iters: int, both_ways: bool = F
 _PAIR = frozenset(_COMMON - {"explain"} | _ROLES)
 
 
-def _osu_pair(title: str, fields: tuple[str, ...], run: Run, **more: Any) -> Workload:
+def _osu_pair(name: str, title: str, fields: tuple[str, ...], **more: Any) -> Workload:
+    def run(sim: Simulator, machine: Machine, options: Options) -> Result:
+        # Here and below: MPI takes long to import, and few runs need it.
+        from hcasim.workloads.mpi import pairs
+
+        return pairs.PAIRS[name](sim, machine, options)
+
     usual = {"mpi": True, "defaults": Options(size=65536, iters=100, warmup=10)}
-    understood = _PAIR if run is pairs.osu_latency else _PAIR | {"window"}
-    return _measure(title, fields, understood, run, **{**usual, **more})
+    understood = _PAIR if name == "osu_latency" else _PAIR | {"window"}
+    return Workload(name, title, fields, understood, run=run, **{**usual, **more})
 
 
-def _collective(tool: str, name: str, call: collectives.Call) -> Workload:
+def _collective(tool: str, name: str) -> Workload:
     apart = tool == "osu"
 
     def run(sim: Simulator, machine: Machine, options: Options) -> Result:
-        return collectives.Collective(sim, machine, options, call, apart=apart).run()
+        from hcasim.workloads.mpi.collectives import CALLS, Collective
+
+        return Collective(sim, machine, options, CALLS[name], apart=apart).run()
 
     how = "each call by itself" if apart else "calls one behind the other"
     return Workload(
@@ -239,19 +247,10 @@ _ALL = (
         queue_pairs=lambda options: 2 * options.qps * (options.nodes - 1),
         nodes=first_nodes,
     ),
-    _osu_pair(
-        "MPI ping-pong",
-        ("latency_us",),
-        pairs.osu_latency,
-        defaults=_LAT,
-    ),
-    _osu_pair("MPI windows one way, with a reply", _STREAM_FIELDS, pairs.osu_bw),
-    _osu_pair("MPI windows both ways", _STREAM_FIELDS, pairs.osu_bibw),
-    *(
-        _collective(tool, name, call)
-        for tool in ("osu", "imb")
-        for name, call in collectives.CALLS.items()
-    ),
+    _osu_pair("osu_latency", "MPI ping-pong", ("latency_us",), defaults=_LAT),
+    _osu_pair("osu_bw", "MPI windows one way, with a reply", _STREAM_FIELDS),
+    _osu_pair("osu_bibw", "MPI windows both ways", _STREAM_FIELDS),
+    *(_collective(tool, name) for tool in ("osu", "imb") for name in COLLECTIVES),
     _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd),
     _stream("DMA writes by the adapter, bus alone", _BUS, bus.bw_wr),
     _stream("DMA reads and writes together, bus alone", _BUS, bus.bw_rdwr),

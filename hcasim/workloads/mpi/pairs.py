@@ -212,3 +212,7 @@ def osu_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
 def osu_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Bandwidth of windows both ways."""
     return _bandwidth(TwoWay(sim, machine, options), 2)
+
+
+PAIRS = {run.__name__: run for run in (osu_latency, osu_bw, osu_bibw)}
+"""The benchmarks of this file by name."""
