@@ -39,7 +39,7 @@ Count = Annotated[int, Field(ge=1, le=2**24)]
 class Section(BaseModel):
     """A group of parameters that belong to one block of hardware."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Description(Section):

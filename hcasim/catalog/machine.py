@@ -21,7 +21,7 @@ _WORDS = {"id", "title", "notes", "references"}
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class NodeGroup(_Frozen):
