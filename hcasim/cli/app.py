@@ -6,10 +6,11 @@ import contextlib
 import errno
 import importlib
 import io
+import os
 import re
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -41,11 +42,11 @@ COMMANDS = {
 BAD_INPUT = 2
 NOT_WRITTEN = 2
 UNEXPECTED = 70
-NO_MEMORY = 71
+NO_ROOM = 71
 INTERRUPTED = 130
 TERMINATED = 143
 BROKEN_PIPE = 141
-_NO_ROOM = (
+_DISK_FULL = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
     # What is open for reading only, and a pipe that does not wait for its reader.
     *(errno.EBADF, errno.EAGAIN),
@@ -105,8 +106,8 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
     """Run the command line and exit.
 
     The exit code is 0, 1 if a claim is missed, 2 after bad input or on a full disk, 70 after an
-    error that nobody expected, 71 if memory ran out, 130 after Ctrl-C, 143 after SIGTERM, or 141
-    if the reader of the output left early.
+    error that nobody expected, 71 if memory or open files ran out, 130 after Ctrl-C, 143 after
+    SIGTERM, or 141 if the reader of the output left early.
 
     Parameters:
         args: the words after the program's name; those of this process without it.
@@ -144,11 +145,17 @@ def _run(words: list[str], prog_name: str) -> int:
     except BrokenPipeError:
         abandon(sys.stdout)
         return BROKEN_PIPE
-    except SystemExit:
+    except SystemExit as error:
         # Click itself ends with 1 here, which would mean a missed claim, and wraps the output.
-        if not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
+        if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
+            return BROKEN_PIPE
+        if not error.code:
             raise
-        return BROKEN_PIPE
+        # It completes what it was not asked for.
+        name = f"_{prog_name.replace('-', '_').upper()}_COMPLETE"
+        found = os.environ.get(name)
+        note(f"Error: {name}: found {found!r}; allowed: bash_source, zsh_source or fish_source")
+        return BAD_INPUT
     except Exception as error:  # noqa: BLE001
         # Left to the interpreter, it would look like a missed claim.
         return _unexpected(error, "--debug" in words)
@@ -173,10 +180,14 @@ def _unexpected(error: Exception, debug: bool) -> int:
 
         for line in "".join(traceback.format_exception(error)).splitlines():
             note(line)
-    if _is_of_memory(error):
+    if _is_of(error, _is_of_memory):
         note("Error: memory ran out; allowed: smaller or fewer points, or fewer at once (-j 1)")
-        return NO_MEMORY
-    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return NO_ROOM
+    if _is_of(error, _is_of_files):
+        most = os.sysconf("SC_OPEN_MAX")
+        note(f"Error: too many files would be open; allowed: {most}; `ulimit -n` allows more")
+        return NO_ROOM
+    if isinstance(error, OSError) and error.errno in _DISK_FULL:
         abandon(sys.stdout)
         note(f"Error: standard output: cannot be written: {error.strerror}")
         return NOT_WRITTEN
@@ -197,18 +208,28 @@ def _has_folder() -> bool:
     return True
 
 
-def _is_of_memory(error: BaseException | None) -> bool:
-    """Whether what went wrong, or what it came from, is that memory ran out."""
+def _is_of(error: BaseException | None, is_it: Callable[[BaseException], bool]) -> bool:
+    """Whether what went wrong, or what it came from, is something."""
     while error is not None:
-        # A library that finds no room is an import that fails; a worker that does may be ended.
-        if isinstance(error, MemoryError) or type(error).__name__ == "BrokenProcessPool":
-            return True
-        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-            return True
-        if isinstance(error, ImportError) and _NO_SPACE.search(str(error)):
+        if is_it(error):
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    # A library that finds no room is an import that fails; a worker that does may be ended.
+    if isinstance(error, MemoryError) or type(error).__name__ == "BrokenProcessPool":
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    return isinstance(error, ImportError) and bool(_NO_SPACE.search(str(error)))
+
+
+def _is_of_files(error: BaseException) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    return isinstance(error, ImportError) and "Too many open files" in str(error)
 
 
 _NO_SPACE = re.compile("cannot allocate memory|failed to map segment", re.IGNORECASE)

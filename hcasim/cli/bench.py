@@ -20,7 +20,7 @@ from hcasim.cli.command import (
     timing_option,
 )
 from hcasim.cli.figures import plot_output, write_figure
-from hcasim.cli.formats import FORMATS, format_faults, lost_clients, print_benchmark
+from hcasim.cli.formats import FORMATS, format_faults, print_benchmark, untold
 from hcasim.cli.naming import ADAPTER, STACK, TESTBED, Workload
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.outputs import Output, output_faults
@@ -262,7 +262,7 @@ def command(
         faults.append(f"--json: contradicts --format {form}; leave one out")
     form = "json" if as_json else form
     faults += format_faults(form, given["workload"], given["explain"])
-    faults += lost_clients(form, (point.options.clients for point in prepared))
+    faults += untold(form, prepared)
     if trace is not None and len(prepared) > 1:
         faults.append(_one_point_only(prepared))
     outputs = [

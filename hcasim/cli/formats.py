@@ -11,10 +11,13 @@ from hcasim.cli.output import print_json, print_lines, to_csv
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from hcasim.runs.benchmark import Benchmark
+    from hcasim.runs.point import Point
     from hcasim.workloads import Options, Workload
+
+    Row = Mapping[str, Any]
 
 FORMATS = ("text", "json", "csv", "perftest", "osu", "netpipe")
 BANDED = ("text", "json", "csv")
@@ -31,6 +34,8 @@ _PERFTEST_TITLES = {
     "read_bw": "RDMA_Read BW Test",
     "read_bibw": "RDMA_Read Bidirectional BW Test",
 }
+_TOLD = {"size", "qps", "tx_depth", "cq_mod", "op", "iters", "inline"}
+"""The options that perftest's output says."""
 _BUS_ALONE = ("bw_rd", "bw_wr", "bw_rdwr", "lat_rd", "lat_wrrd")
 _RULE = "-" * 87
 _MIB = 2**20
@@ -68,10 +73,20 @@ def _has_test(form: str, workload: Workload) -> bool:
     return form != "netpipe" or "throughput_Mbps" in measured
 
 
-def lost_clients(form: str, clients: Iterable[int]) -> Iterator[str]:
-    """Say that perftest measures one client: of more, its output would tell nobody."""
-    if form == "perftest" and max(clients, default=1) > 1:
-        yield "--clients: found more than 1 with format perftest; allowed: text, json, csv or osu"
+def untold(form: str, points: Iterable[Point]) -> Iterator[str]:
+    """Say which options perftest's output does not: it would be that of another experiment."""
+    from hcasim.runs.options import changed
+    from hcasim.workloads import WORKLOADS
+
+    if form != "perftest":
+        return
+    found = (changed(WORKLOADS[one.workload], one.options) for one in points)
+    for name in sorted({name for one in found for name in one} - _TOLD):
+        option = name.replace("_", "-")
+        yield (
+            f"--{option}: found with format perftest, which does not say it; "
+            "allowed: text, json, csv or osu"
+        )
 
 
 def print_benchmark(result: Benchmark, form: str) -> None:
@@ -86,10 +101,11 @@ def print_benchmark(result: Benchmark, form: str) -> None:
     elif form == "csv":
         print_lines(to_csv(result.curve.rows))
     elif form in ("perftest", "osu"):
-        lines = _perftest if form == "perftest" else _osu
-        print_lines("\n".join(line for rows in _runs(result) for line in lines(result, rows)))
+        of_run = _perftest if form == "perftest" else _osu
+        print_lines("\n".join(line for run in _runs(result) for line in of_run(result, *run)))
     elif form == "netpipe":
-        print_lines("\n".join(terminal_lines(result.curve.rows, result.options.iters)))
+        lines = terminal_lines(result.curve.rows, result.options.iters)
+        print_lines("\n".join((*settings(result.changed, ("size", "iters")), *lines)))
     else:
         _print_text(result)
 
@@ -231,23 +247,26 @@ def _share(resource: Mapping[str, Any], name: str) -> str:
     return f"{100 * resource[name]:.1f} %" if name in resource else ""
 
 
-def _runs(result: Benchmark) -> Iterator[list[Mapping[str, Any]]]:
-    """The rows that one run of such a tool prints: those that differ in size only."""
-    runs: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+def _runs(result: Benchmark) -> Iterator[tuple[list[Row], list[Row]]]:
+    """The rows that one run of such a tool prints, those that differ in size only; and of each the
+    options that are not the defaults."""
+    runs: dict[tuple[Any, ...], tuple[list[Row], list[Row]]] = {}
     others = [axis.name for axis in result.axes if axis.name != "size"]
-    for row in result.curve.rows:
+    for row, options in zip(result.curve.rows, result.changed, strict=True):
         apart = (*(row[name] for name in others), _moderation(result.options, row))
-        runs.setdefault(apart, []).append(row)
+        rows, changed = runs.setdefault(apart, ([], []))
+        rows.append(row)
+        changed.append(options)
     yield from runs.values()
 
 
-def _moderation(options: Options, row: Mapping[str, Any]) -> int:
+def _moderation(options: Options, row: Row) -> int:
     from hcasim.workloads.perftest.side import moderation
 
     return moderation(replace(options, size=row.get("size", options.size)))
 
 
-def _perftest(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
+def _perftest(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[str]:
     """The layout of linux-rdma/perftest, whose bandwidths are in 2^20 bytes per second.
 
     The simulator has one value where a measurement has many: it stands in all columns.
@@ -268,6 +287,8 @@ def _perftest(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]
     if not latency:
         yield f" CQ Moderation   : {_moderation(options, rows[0])}"
     yield f" Mtu             : {machine.mtu}[B]"
+    if options.inline:
+        yield f" Max inline data : {max(row['size'] for row in rows)}[B]"
     yield f" Link type       : {_LINK[machine.link.kind]}"
     yield _RULE
     yield (_LATENCY_HEAD if latency else _BANDWIDTH_HEAD)
@@ -315,7 +336,19 @@ def terminal_lines(rows: Iterable[Mapping[str, Any]], iters: int) -> Iterator[st
         )
 
 
-def _osu(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
+def settings(changed: Iterable[Row], said: Collection[str]) -> Iterator[str]:
+    """A comment for each option that `import` is to know.
+
+    Parameters:
+        changed: those of each point that are not the defaults.
+        said: those that the form says itself.
+    """
+    for name, value in {name: one[name] for one in changed for name in one}.items():
+        if name not in said:
+            yield f"# [ {name}: {'yes' if value is True else value} ]"
+
+
+def _osu(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[str]:
     """The layout of the OSU micro-benchmarks, whose bandwidths are in 10^6 bytes per second."""
     from hcasim import __version__
 
@@ -323,8 +356,8 @@ def _osu(result: Benchmark, rows: list[Mapping[str, Any]]) -> Iterator[str]:
     field = "latency_us" if latency else "bandwidth_MBps"
     title = "Latency (us)" if latency else "Bandwidth (MB/s)"
     yield f"# hcasim {result.workload} ({result.machine.adapter.id}) v{__version__}"
-    for axis in result.axes[1:]:
-        yield f"# [ {axis.name}: {rows[0][axis.name]} ]"
+    axes = {axis.name: rows[0][axis.name] for axis in result.axes}
+    yield from settings([axes, *changed], ("size",))
     yield f"{'# Size':<10}{title:>18}"
     for row in rows:
         yield f"{row['size']:<10}{row[field]:>18.2f}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hcasim.cli.formats import BANDED
+from hcasim.cli.formats import BANDED, settings
 from hcasim.cli.output import to_csv, to_json
 from hcasim.cli.outputs import Output
 
@@ -57,7 +57,8 @@ def save(result: Benchmark, file: Path) -> None:
 
     ending = file.suffix.lower()
     if ending == NP_OUT:
-        write_atomically(file, np_out(result.curve.rows))
+        comments = (f"{one}\n" for one in settings(result.changed, ("size",)))
+        write_atomically(file, "".join((*comments, np_out(result.curve.rows))))
     elif ending == TRACE:
         write_atomically(file, render(to_trace(result)))
     elif ending == ".csv":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ _PROSE = 20
 """A column of text whose cells are longer, and have blanks, may take several lines."""
 _LINE = 12
 """Characters that each line of such a cell has at least."""
+_PART = re.compile(r"[^./_-]*(?:[./_-]|$)")
+"""What of a path or an id stays on one line, if it can."""
 _GAP = 2
 """What separates two columns of a drawn table."""
 
@@ -149,5 +152,19 @@ def _draw(
             overflow="fold",
         )
     for row in zip(*(column[1:] for column in cells), strict=True):
-        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+        parts = (_in_parts(cell, width) for cell, width in zip(row, widths, strict=True))
+        styles = (_STYLES.get(cell, "") for cell in row)
+        table.add_row(*(Text(part, style=style) for part, style in zip(parts, styles, strict=True)))
     console.print(table)
+
+
+def _in_parts(cell: str, width: int) -> str:
+    """Divide words that are longer than a line behind a dot and the like, if there is one."""
+    for word in {word for word in cell.split() if len(word) > width}:
+        lines = [""]
+        for part in _PART.findall(word):
+            if lines[-1] and len(lines[-1] + part) > width:
+                lines.append("")
+            lines[-1] += part
+        cell = cell.replace(word, "\n".join(lines))
+    return cell

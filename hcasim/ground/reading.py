@@ -16,6 +16,8 @@ WRITTEN = 4 * MIB
 MEASURED = 32 * MIB
 """Bytes of a file that a tool writes: an output, a trace, points that were simulated."""
 DEEPEST = 16
+_TOO_DEEP = f"found tables and lists more than {DEEPEST} deep in each other"
+_TOO_LARGE = "found a whole number of more than 64 bits"
 """Levels of tables and lists in each other."""
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -83,7 +85,7 @@ def check_tree(tree: object) -> None:
     values: list[object] = [tree]
     for _ in range(DEEPEST + 1):
         if any(isinstance(one, int) and not -(2**63) <= one < 2**63 for one in values):
-            raise ValueError("found a whole number of more than 64 bits")
+            raise ValueError(_TOO_LARGE)
         inside = [one for one in values if isinstance(one, dict | list)]
         values = [
             one
@@ -91,7 +93,14 @@ def check_tree(tree: object) -> None:
             for one in (outer.values() if isinstance(outer, dict) else outer)
         ]
     if inside:
-        raise ValueError(f"found tables and lists more than {DEEPEST} deep in each other")
+        raise ValueError(_TOO_DEEP)
+
+
+def tree_fault(error: Exception) -> str:
+    """Return what is wrong with a file, of an error of Python's readers or of `check_tree`."""
+    if isinstance(error, RecursionError):
+        return _TOO_DEEP
+    return _TOO_LARGE if "set_int_max_str_digits" in str(error) else str(error)
 
 
 def _refuse_other(where: str, mode: int, else_allowed: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.printable import printable
-from hcasim.ground.reading import DEEPEST, NoSuchFile, check_tree, read_file
+from hcasim.ground.reading import DEEPEST, NoSuchFile, check_tree, read_file, tree_fault
 
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
 _LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*){{{4 * DEEPEST}}}")
@@ -40,7 +40,7 @@ def read_toml(file: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise CatalogError([f"{display(file)}: not UTF-8 text at byte {error.start}"]) from None
     except (ValueError, RecursionError) as error:
-        raise CatalogError([f"{display(file)}: not valid TOML: {error}"]) from None
+        raise CatalogError([f"{display(file)}: not valid TOML: {tree_fault(error)}"]) from None
 
 
 def no_such_file(file: Path) -> str:

@@ -8,7 +8,7 @@ from html import escape
 from os import PathLike, fspath
 from statistics import median
 from time import perf_counter
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from hcasim.catalog import CatalogError
 from hcasim.ground.arguments import flag_fault, name_fault, refuse
@@ -22,8 +22,11 @@ from hcasim.papers.replay import Replay, run_plans
 from hcasim.papers.roles import Role, standings
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.verdict import Verdict, from_context, judge
-from hcasim.runs.curve import Curve
+from hcasim.runs.curve import Curve, frame
 from hcasim.runs.pool import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROLES = get_args(Role)
 NUMBERS = ("value", "ratio", "percent", "difference")
@@ -119,6 +122,11 @@ class Report:
                 for one in self.replays
             ],
         ).to_dict()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the claims as a table, with a row for each and what stood in for the authors'
+        machine; needs pandas."""
+        return frame([{**verdict.model_dump(), **self.instead} for verdict in self.verdicts])
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the claims as texts in the order of COLUMNS, without statements of context."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, measured_with, side_by_side
 from hcasim.runs.ladder import add_ladder
 from hcasim.runs.options import (
+    changed,
     each_point,
     find_faults,
     find_workload,
@@ -25,7 +26,7 @@ from hcasim.runs.options import (
 )
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, run_points
-from hcasim.workloads.options import AXES, Option, Options, varying
+from hcasim.workloads.options import AXES, OPTIONS, Option, Options, varying
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +90,17 @@ class Benchmark:
         measured = workload.fields if workload is not None else self.curve.fields
         known = [part for name in measured for part in (name, *band_fields(name))]
         return tuple(name for name in known if self.curve.rows and name in self.curve.rows[0])
+
+    @property
+    def changed(self) -> tuple[dict[str, Any], ...]:
+        """The options that are not the workload's defaults, point by point."""
+        workload = find_workload(self.workload)
+        assert workload is not None
+        # Settings say how completions are moderated, not what was asked for.
+        same = {"cq_mod": self.options.cq_mod}
+        every = ({**self.curve.settings, **own, **same} for own in self.curve.points)
+        known = ({name: one[name] for name in OPTIONS if name in one} for one in every)
+        return tuple(changed(workload, replace(self.options, **one)) for one in known)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `bench`."""

@@ -128,6 +128,11 @@ class Curve:
 
 def table(curves: list[Curve]) -> pd.DataFrame:
     """Return curves as one table with a row per series and point; needs pandas."""
+    return frame([record for curve in curves for record in curve.records])
+
+
+def frame(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return rows as a table; needs pandas."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -135,7 +140,7 @@ def table(curves: list[Curve]) -> pd.DataFrame:
             "to_pandas() needs pandas; install it with: pip install pandas"
         ) from error
 
-    return pd.DataFrame([record for curve in curves for record in curve.records])
+    return pd.DataFrame(records)
 
 
 def measured_with(jobs: Sequence[Point]) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:

@@ -51,6 +51,20 @@ def build_options(workload: Workload, given: Mapping[str, Any]) -> Options:
     return replace(options, warmup=max(options.warmup, workload.round(options)))
 
 
+def changed(workload: Workload, options: Options) -> dict[str, Any]:
+    """Return the settings with which `build_options` makes options again; exact and explain, which
+    change no result, are not among them."""
+    usual = vars(workload.defaults)
+    found = {
+        name: value
+        for name, value in vars(options).items()
+        if name in workload.options - {"exact", "explain", "warmup"} and value != usual[name]
+    }
+    if "warmup" in workload.options and options.warmup != build_options(workload, found).warmup:
+        found["warmup"] = options.warmup
+    return found
+
+
 def read_options(given: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
     """Read options that may be text, as far as they are given and can be read.
 

@@ -36,17 +36,10 @@ def to_trace(result: Benchmark) -> Trace:
     """Return a simulated benchmark as a trace; each point has one sample, which is exact."""
     workload = find_workload(result.workload)
     assert workload is not None
-    usual = vars(workload.defaults)
-    # The other options are the same at all points.
-    common = {
-        name: value
-        for name, value in vars(result.options).items()
-        if name in workload.options and name not in ("exact", "explain") and value != usual[name]
-    }
     points = []
-    for row in result.curve.rows:
+    for row, changed in zip(result.curve.rows, result.changed, strict=True):
         swept = {name: row[name] for name in AXES if name in row}
-        options: dict[str, Any] = common | {
+        options: dict[str, Any] = changed | {
             name: value for name, value in swept.items() if name in workload.options
         }
         measured = tuple(

@@ -20,7 +20,7 @@ from hcasim.ground.errors import CatalogError, display, one_of
 from hcasim.ground.faults import shown, told
 from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
-from hcasim.ground.reading import MEASURED, check_tree, read_file
+from hcasim.ground.reading import MEASURED, check_tree, read_file, tree_fault
 from hcasim.traces.header import Header, Record
 from hcasim.traces.schema import RECORDS, SCHEMA, VERSION, End, Failure, Point, to_dict
 from hcasim.traces.source import ENOUGH, POINTS, binary, too_many, with_newlines
@@ -142,7 +142,8 @@ def _records(where: str, text: str) -> tuple[dict[int, Record], list[str]]:
             table = json.loads(line, object_pairs_hook=partial(_object, twice=twice))
             check_tree(table)
         except (ValueError, RecursionError) as error:
-            faults.append(f"{where}:{number}: found no JSON: {getattr(error, 'msg', error)}")
+            reason = getattr(error, "msg", tree_fault(error))
+            faults.append(f"{where}:{number}: found no JSON: {reason}")
             if 1 < number == len(lines) and not text.endswith("\n"):
                 faults[-1] = (
                     f"{where}:{number}: found a line that was cut short; "

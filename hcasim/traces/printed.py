@@ -16,6 +16,7 @@ from hcasim.traces.source import CUT
 
 _FIGURE = re.compile(r"[0-9]+(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)
 _COUNT = re.compile(r"[0-9]{1,15}", re.ASCII)
+_SETTING = re.compile(r"# \[ ([a-z_]{1,40}): (\S{1,200}) \]")
 _LONGEST = 40
 
 UNIT_FACTORS: dict[str, tuple[str, Decimal]] = {
@@ -111,6 +112,15 @@ def count(text: str, what: str, least: int = 0) -> int:
         kind = "a whole number" if least == 0 else f"a whole number from {least}"
         raise Unreadable(f"{what}: found {shown(text)}; allowed: {kind}")
     return int(text)
+
+
+def simulated_setting(line: str) -> dict[str, bool | int | str]:
+    """Return the option that a comment of `hcasim bench` says, such as "# [ verb: read ]"."""
+    match = _SETTING.fullmatch(line)
+    if not match:
+        return {}
+    value = match[2]
+    return {match[1]: True if value == "yes" else int(value) if _COUNT.fullmatch(value) else value}
 
 
 def is_row(line: str) -> bool:

@@ -29,6 +29,7 @@ from hcasim.traces.printed import (
     figure,
     is_cut,
     same_decimals,
+    simulated_setting,
 )
 from hcasim.traces.source import OPEN, Source
 
@@ -104,8 +105,10 @@ def _forms_of(words: Sequence[str]) -> set[Form]:
 def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints) -> None:
     source = found.source
     rows: list[tuple[int, list[Figure]]] = []
+    options: dict[str, bool | int | str] = {}
     for number, line in lines:
         if line.lstrip().startswith("#"):
+            options |= simulated_setting(line)
             continue
         above = rows[-1][1] if rows else None
         try:
@@ -146,7 +149,7 @@ def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints
             )
         workload = "netpipe"
         found.note("np.out does not say what was measured, nor over what; read as a ping-pong")
-    add(found, read, form, workload, {}, hints, halves=workload == "netpipe_bi")
+    add(found, read, form, workload, options, hints, halves=workload == "netpipe_bi")
 
 
 def _numbers(line: str) -> list[Figure]:

@@ -112,6 +112,6 @@ def add(
         if row.times is not None:
             own["iters"] = row.times
         measured = tuple(one.measured() for one in quantities)
-        found.add(Point(workload=workload, options=own | options, measured=measured))
+        found.add(Point(workload=workload, options=options | own, measured=measured))
         found.add_adapter(row.line, hints.adapter, Port())
     found.whole()

@@ -23,12 +23,12 @@ from hcasim.traces.printed import (
     figure,
     is_cut,
     same_decimals,
+    simulated_setting,
 )
 from hcasim.traces.schema import Failure, Point
 from hcasim.traces.source import CUT, OPEN, Source
 
 _PAIRS = re.compile(r"\s*(?:#\s*)?\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
-_AXIS = re.compile(r"# \[ (\w+): ([0-9]{1,9}) \]")
 _SETUP = re.compile(r"\s*#\s*(Window creation|Synchronization|Rank 0 Memory on|Send Buffer on)\b.*")
 
 
@@ -91,8 +91,8 @@ class _Reader:
             self.broken = True
             self._head(number, line)
             self.broken = False
-        elif self.table and self.table.adapter and (match := _AXIS.fullmatch(line)):
-            self.table.options[match[1]] = int(match[2])
+        elif self.table and self.table.adapter and (setting := simulated_setting(line)):
+            self.table.options |= setting
         elif match := _PAIRS.match(line):
             self._pairs(match[1], match[2])
         elif re.match(r"\s*#.*\b(pairs|window size)\b", line):
@@ -177,7 +177,7 @@ class _Reader:
             raise Unreadable(f"found size {size} a second time in the same table")
         table.seen.add(size)
         columns = dict(zip(table.columns, words[1:], strict=True))
-        options: dict[str, bool | int | str] = {"size": size, **table.options}
+        options: dict[str, bool | int | str] = {**table.options, "size": size}
         if "iterations" in columns:
             options["iters"] = count(columns.pop("iterations"), "Iterations", 1)
         columns.pop("transmit", None)

@@ -255,7 +255,11 @@ def test_figures_are_drawn_whatever_display_the_environment_names(
 
 def limited(root: Path, megabytes: int, *words: str) -> "subprocess.CompletedProcess[str]":
     """Run a command in a process with so much address space."""
-    size = megabytes * 2**20
+    return with_limit(root, resource.RLIMIT_AS, megabytes * 2**20, *words)
+
+
+def with_limit(root: Path, kind: int, most: int, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command in a process that has a limit."""
     return subprocess.run(
         [sys.executable, "-m", "hcasim", *words],
         cwd=root,
@@ -263,7 +267,7 @@ def limited(root: Path, megabytes: int, *words: str) -> "subprocess.CompletedPro
         text=True,
         check=False,
         timeout=60,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size)),
+        preexec_fn=lambda: resource.setrlimit(kind, (most, most)),
     )
 
 
@@ -307,6 +311,16 @@ def test_a_command_with_too_little_address_space_says_so_and_writes_nothing(
 ) -> None:
     assert_memory_ran_out(limited(in_empty_folder, megabytes, *words))
     assert list(in_empty_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("files", [5, 8, 12])
+def test_a_command_that_may_open_too_few_files_says_so(root: Path, files: int) -> None:
+    words = ("run", "liu2004/fig03", "--no-cache", "-j", "2")
+    done = with_limit(root, resource.RLIMIT_NOFILE, files, *words)
+    assert (done.returncode, done.stdout) == (71, "")
+    (line,) = done.stderr.splitlines()
+    allowed = f"allowed: {files}; `ulimit -n` allows more"
+    assert line == f"Error: too many files would be open; {allowed}"
 
 
 def test_what_nobody_expected_is_a_line_and_a_code_of_its_own(

@@ -78,6 +78,17 @@ def test_each_shell_gets_a_script(
     assert f"_HCASIM_COMPLETE={shell}_complete" in found.output
 
 
+@pytest.mark.parametrize("asked", ["bogus", "tcsh_source", "bash_nothing"])
+def test_what_no_shell_asks_for_is_bad_input_and_no_missed_claim(
+    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    monkeypatch.setenv("_HCASIM_COMPLETE", asked)
+    (fault,) = hcasim_().faults
+    assert fault == (
+        f"_HCASIM_COMPLETE: found {asked!r}; allowed: bash_source, zsh_source or fish_source"
+    )
+
+
 def test_a_missing_testbed_is_answered_with_those_there_are(hcasim_: Hcasim) -> None:
     for words in (("bench", "write_lat"), ("calibrate", "x.jsonl")):
         found = hcasim_(*words)

@@ -87,6 +87,15 @@ def test_what_is_aside_is_the_first_to_go(draw: Draw) -> None:
     assert heads[1][0] == ["claim", "error"]
 
 
+def test_a_path_that_is_longer_than_its_column_is_divided_at_its_dots(draw: Draw) -> None:
+    path, word = "adapter.send.latency", "x" * 18
+    lines = draw(40, "", ("path", "value"), [(path, word)])
+    assert [line.split() for line in lines[2:]] == [["adapter.send.", word], ["latency"]]
+    long = "adapter.requester.context_cache.entries"
+    words = [line.strip() for line in draw(24, "", ("path",), [(long,)])[2:]]
+    assert words == ["adapter.requester.", "context_cache.entries"]
+
+
 def test_a_name_longer_than_the_terminal_is_folded(draw: Draw) -> None:
     lines = draw(30, "", ("path", "value"), [("x" * 70, "1")])
     assert max(map(len, lines)) <= 30

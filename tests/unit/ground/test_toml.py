@@ -79,3 +79,21 @@ def test_prose_with_points_and_keys_with_parts_are_read(tmp_path: Path) -> None:
     file = tmp_path / "file.toml"
     file.write_text(f'a.b."c.d".e = "{"Word. And another. " * 50}{"1.2" * 60}"\n')
     assert set(read_toml(file)["a"]["b"]["c.d"]) == {"e"}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("[" * 5000 + "]" * 5000, "found tables and lists more than 16 deep in each other"),
+        ("{a=" * 5000 + "1" + "}" * 5000, "found tables and lists more than 16 deep in each other"),
+        ("1" * 100_000, "found a whole number of more than 64 bits"),
+    ],
+)
+def test_what_python_cannot_hold_is_told_as_what_is_too_deep_or_large(
+    tmp_path: Path, text: str, fault: str
+) -> None:
+    file = tmp_path / "odd.toml"
+    file.write_text(f"a = {text}\n")
+    with pytest.raises(CatalogError) as caught:
+        read_toml(file)
+    assert caught.value.faults == [f"{file}: not valid TOML: {fault}"]

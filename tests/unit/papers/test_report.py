@@ -39,6 +39,18 @@ def test_a_paper_brings_all_its_statements_in_order() -> None:
     assert len(report.replays) == 16
 
 
+def test_a_report_is_a_table_with_a_row_for_each_claim() -> None:
+    report = reproduce(["liu2004/fig05"], adapter="mt25218")
+    table = report.to_pandas()
+    claims = report.to_dict()["claims"]
+    assert table["id"].tolist() == [one["id"] for one in claims]
+    assert list(table) == [*claims[0], "adapter"]
+    assert set(table["adapter"]) == {"mt25218"}
+    assert table["simulated"].dropna().tolist() == [
+        one["simulated"] for one in claims if one["simulated"] is not None
+    ]
+
+
 def test_without_a_name_all_papers_are_reproduced() -> None:
     summaries = [reproduce([paper]).summary for paper in list_papers()]
     assert len(summaries) > 1

@@ -18,6 +18,23 @@ def test_a_packed_trace_says_so() -> None:
         parse_trace(gzip.compress(outputs.PROBE.encode()), "file")
 
 
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ("[" * 5000 + "]" * 5000, "found tables and lists more than 16 deep in each other"),
+        ("1" * 100_000, "found a whole number of more than 64 bits"),
+    ],
+)
+def test_what_python_cannot_hold_is_told_as_what_is_too_deep_or_large(
+    value: str, fault: str
+) -> None:
+    text = outputs.PROBE + f'{{"record": {value}}}\n'
+    line = text.count("\n")
+    with pytest.raises(CatalogError) as caught:
+        parse_trace(text.encode(), "file")
+    assert f"file:{line}: found no JSON: {fault}" in caught.value.faults
+
+
 def test_a_trace_of_a_probe_is_read_again_in_its_usual_form(read: Read) -> None:
     trace = read(outputs.PROBE)
     assert trace.header.source.startswith("file ")

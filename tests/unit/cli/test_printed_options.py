@@ -1,0 +1,117 @@
+"""What bench prints as another tool is the same experiment when it is read back, or is refused."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.runs.options import build_options
+from hcasim.workloads import WORKLOADS
+
+Hcasim = Callable[..., Any]
+OTHER = {
+    "size": "8,32",
+    "qps": "3",
+    "reuse": "50",
+    "window": "7",
+    "tx_depth": "9",
+    "cq_mod": "4",
+    "ports": "2 --mode binding",
+    "mode": "striping",
+    "threshold": "4K",
+    "processes": "2",
+    "clients": "3",
+    "client": "compute[1]",
+    "server": "compute[2]",
+    "nodes": "3",
+    "pattern": "random",
+    "page_size": "8K",
+    "buffers": "5",
+    "verb": "write",
+    "completion": "memory --verb write",
+    "op": "cmp_swap",
+    "iters": "30",
+    "warmup": "2001",
+}
+"""A value of each option that is no workload's default, with what it needs beside it."""
+GROUPS = {"client", "server", "clients", "nodes"}
+"""Those that need more than two nodes, or several groups of them."""
+EQUAL = ("exact", "explain")
+UNTOLD = {
+    "write_lat": {"pattern", "page_size", "client", "server", "warmup"},
+    "atomic_lat": {"pattern", "page_size", "client", "server", "warmup"},
+    "send_bw": {"page_size", "client", "server", "clients"},
+}
+"""What perftest's text does not say."""
+CASES = [
+    (form, workload, option)
+    for form, workload in (
+        ("osu", "write_lat"),
+        ("osu", "window_bw"),
+        ("osu", "write_bw"),
+        ("osu", "all_to_all"),
+        ("perftest", "write_lat"),
+        ("perftest", "atomic_lat"),
+        ("perftest", "send_bw"),
+        ("netpipe", "netpipe"),
+        ("np.out", "netpipe"),
+    )
+    for option in sorted(WORKLOADS[workload].options - set(EQUAL))
+    if (workload, option) != ("atomic_lat", "size")
+]
+
+
+@pytest.mark.parametrize(("form", "workload", "option"), CASES)
+def test_each_option_comes_back_or_the_form_is_refused(
+    form: str,
+    workload: str,
+    option: str,
+    hcasim_: Hcasim,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+) -> None:
+    if workload != "netpipe":
+        # NetPIPE's numbers are only read if they fit together.
+        request.getfixturevalue("invented")
+    value = OTHER.get(option)
+    if (workload, option) == ("window_bw", "verb"):
+        value = "read"
+    name = option.replace("_", "-")
+    words = [f"--{name}", *value.split()] if value else [f"--{name}"]
+    if option != "size" and workload != "atomic_lat":
+        words += ["--size", "8,32"]
+    if option != "iters":
+        words += ["--iters", "20"]
+    file = tmp_path / "np.out"
+    testbed = "fat-tree-64" if option in GROUPS else "liu2004"
+    words = ["bench", workload, "--testbed", testbed, "-j", "1", *words]
+    if form == "np.out":
+        ran = hcasim_(*words, "-o", str(file))
+    else:
+        ran = hcasim_(*words, "--format", form)
+        file.write_text(ran.output)
+    if form == "perftest" and option in UNTOLD[workload]:
+        (fault,) = ran.faults
+        assert fault.startswith(f"--{name}: found with format perftest, which does not say it; ")
+        return
+    assert ran.code == 0, ran.messages
+    (trace,) = json.loads(hcasim_("import", str(file), "--json").output)["traces"]
+    (told,) = [hcasim_(*words, "--json")]
+    asked = json.loads(told.output)
+    known = WORKLOADS[workload]
+    every = [asked["options"] | one for one in asked["points"] or [{}] * len(asked["rows"])]
+    assert len(trace["points"]) == len(every)
+    for point, options in zip(trace["points"], every, strict=True):
+        given = {one: v for one, v in point["options"].items() if one in known.options}
+        read = vars(build_options(known, given))
+        # These say what comes of them: a queue is not deeper than there are iterations.
+        read["tx_depth"] = min(read["tx_depth"], read["iters"])
+        for one in known.options - set(EQUAL) - {"cq_mod"}:
+            expected = options[one]
+            if one == "tx_depth":
+                expected = min(expected, options["iters"])
+            assert (one, read[one]) == (one, expected)
+        if option == "cq_mod":
+            assert point["options"]["cq_mod"] == 4
