@@ -158,7 +158,7 @@ def _osu_pair(name: str, title: str, fields: tuple[str, ...], **more: Any) -> Wo
         return pairs.PAIRS[name](sim, machine, options)
 
     usual = {"mpi": True, "defaults": Options(size=65536, iters=100, warmup=10)}
-    understood = _PAIR if name == "osu_latency" else _PAIR | {"window"}
+    understood = _PAIR if name in ("osu_latency", "imb_pingpong") else _PAIR | {"window"}
     return Workload(name, title, fields, understood, run=run, **{**usual, **more})
 
 
@@ -179,6 +179,25 @@ def _collective(tool: str, name: str) -> Workload:
         Options(size=1024, iters=100, warmup=10),
         run,
         queue_pairs=lambda options: options.processes * options.processes * (options.nodes - 1),
+        nodes=first_nodes,
+        mpi=True,
+    )
+
+
+def _exchange(name: str, title: str) -> Workload:
+    def run(sim: Simulator, machine: Machine, options: Options) -> Result:
+        from hcasim.workloads.mpi.collectives import exchange
+
+        return exchange(sim, machine, options, name)
+
+    return Workload(
+        f"imb_{name}",
+        title,
+        ("latency_us", "bandwidth_MBps"),
+        frozenset({"size", "iters", "warmup", "exact", "nodes", "processes"}),
+        Options(size=1024, iters=100, warmup=10),
+        run,
+        queue_pairs=lambda options: 2 * options.processes,
         nodes=first_nodes,
         mpi=True,
     )
@@ -250,6 +269,10 @@ _ALL = (
     _osu_pair("osu_latency", "MPI ping-pong", ("latency_us",), defaults=_LAT),
     _osu_pair("osu_bw", "MPI windows one way, with a reply", _STREAM_FIELDS),
     _osu_pair("osu_bibw", "MPI windows both ways", _STREAM_FIELDS),
+    _osu_pair("imb_pingpong", "MPI ping-pong", ("latency_us", "bandwidth_MBps"), defaults=_LAT),
+    _exchange("pingping", "MPI messages of two processes to each other at once"),
+    _exchange("sendrecv", "MPI messages around a ring of all processes"),
+    _exchange("exchange", "MPI messages with both neighbours, both ways"),
     *(_collective(tool, name) for tool in ("osu", "imb") for name in COLLECTIVES),
     _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd),
     _stream("DMA writes by the adapter, bus alone", _BUS, bus.bw_wr),

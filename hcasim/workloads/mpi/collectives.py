@@ -64,6 +64,31 @@ def _barrier(comm: Comm, size: int, root: int) -> Steps:
     yield from comm.barrier()
 
 
+def _sendrecv(comm: Comm, size: int, root: int) -> Steps:
+    """To the right and from the left, at once (IMB_sendrecv.c)."""
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    yield from comm.sendrecv(size, right, size, left)
+
+
+def _exchange(comm: Comm, size: int, root: int) -> Steps:
+    """With both neighbours, both ways (IMB_exchange.c)."""
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    first = yield from comm.isend(size, right)
+    second = yield from comm.isend(size, left)
+    yield from comm.recv(size, left)
+    yield from comm.recv(size, right)
+    yield from comm.waitall((first, second))
+
+
+def _pingping(comm: Comm, size: int, root: int) -> Steps:
+    """Each to its neighbour at the same time (IMB_pingping.c); without one it does nothing."""
+    peer = comm.rank ^ 1
+    if peer < comm.size:
+        request = yield from comm.isend(size, peer)
+        yield from comm.recv(size, peer)
+        yield from request.wait()
+
+
 class Collective:
     """All processes call the same collective again and again.
 
@@ -144,3 +169,17 @@ CALLS: dict[str, Call] = {
     )
 }
 """What each process calls, by the name of the collective; sizes are those of one part."""
+EXCHANGES: dict[str, tuple[Call, int]] = {
+    "pingping": (_pingping, 1),
+    "sendrecv": (_sendrecv, 2),
+    "exchange": (_exchange, 4),
+}
+"""IMB's tests of neighbours, each with the messages of which it reports the bandwidth."""
+
+
+def exchange(sim: Simulator, machine: Machine, options: Options, name: str) -> Result:
+    """Messages between neighbours, all processes at once."""
+    call, messages = EXCHANGES[name]
+    found = Collective(sim, machine, options, call, apart=False).run()
+    bandwidth = messages * options.size / found.row["latency_us"]
+    return Result({**found.row, "bandwidth_MBps": bandwidth}, found.counters)

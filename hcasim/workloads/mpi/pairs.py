@@ -192,6 +192,14 @@ def osu_latency(sim: Simulator, machine: Machine, options: Options) -> Result:
     return Result(row, pair.cluster.counters())
 
 
+def imb_pingpong(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Half a round trip, and the bandwidth of that (IMB 2.3, IMB_pingpong.c)."""
+    found = osu_latency(sim, machine, options)
+    return Result(
+        {**found.row, "bandwidth_MBps": options.size / found.row["latency_us"]}, found.counters
+    )
+
+
 def _bandwidth(pair: Windows, ways: int) -> Result:
     pair.run()
     options, window_s = pair.options, pair.laps.mean_ps() / 1e12
@@ -214,5 +222,5 @@ def osu_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
     return _bandwidth(TwoWay(sim, machine, options), 2)
 
 
-PAIRS = {run.__name__: run for run in (osu_latency, osu_bw, osu_bibw)}
+PAIRS = {run.__name__: run for run in (osu_latency, imb_pingpong, osu_bw, osu_bibw)}
 """The benchmarks of this file by name."""

@@ -55,3 +55,18 @@ def test_an_algorithm_that_does_not_exist_is_refused() -> None:
 def test_a_stack_without_a_library_is_refused_and_those_with_one_are_named() -> None:
     with pytest.raises(hc.CatalogError, match=r"no MPI library; allowed: --stack with mvapich-"):
         measured("osu_latency", "latency_us", stack="vapi")
+
+
+@pytest.mark.parametrize(("name", "messages"), [("pingping", 1), ("sendrecv", 2), ("exchange", 4)])
+def test_neighbours_move_as_many_messages_as_their_bandwidth_says(name: str, messages: int) -> None:
+    found = hc.bench(f"imb_{name}", "liu2004", size="16K", jobs=1).curve.rows[0]
+    assert found["bandwidth_MBps"] * found["latency_us"] == pytest.approx(messages * 16384)
+    # No more than the links of a node carry: 1 GB/s each way.
+    assert found["bandwidth_MBps"] < (1000 if messages == 1 else 2000)
+
+
+def test_imb_ping_pong_takes_what_that_of_osu_takes() -> None:
+    ours, theirs = (
+        measured(name, "latency_us", size=64) for name in ("osu_latency", "imb_pingpong")
+    )
+    assert ours == theirs
