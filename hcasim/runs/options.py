@@ -120,6 +120,7 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
     settings = build_options(workload, largest)
     faults += _port_faults(settings, given)
     faults += _pool_faults(settings)
+    faults += _pair_faults(workload, settings)
     faults += _verb_faults(workload, settings)
     if machine is not None:
         try:
@@ -178,6 +179,14 @@ def _pool_faults(settings: Options) -> Iterator[str]:
         yield (
             f"size: found {settings.size} with invalidate; "
             f"allowed: up to {POOL}, the bytes of the pool"
+        )
+
+
+def _pair_faults(workload: Workload, settings: Options) -> Iterator[str]:
+    if workload.mpi and "nodes" not in workload.options and settings.processes > 2:
+        yield (
+            f"processes: found {settings.processes} with {workload.name}, which has 2; "
+            "allowed: 1 on each of two nodes, or 2 on one"
         )
 
 

@@ -147,7 +147,7 @@ def _perftest(name: str, title: str, verb: Verb, iters: int, both_ways: bool = F
     )
 
 
-_PAIR = frozenset(_COMMON - {"explain"} | _ROLES)
+_PAIR = frozenset(_COMMON - {"explain"} | _ROLES | {"processes"})
 
 
 def _osu_pair(name: str, title: str, fields: tuple[str, ...], **more: Any) -> Workload:

@@ -18,6 +18,8 @@ from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
 
+TOGETHER = 2
+"""Processes of a pair."""
 REPLY = 4
 """Bytes of the reply to a window (osu_bw.c)."""
 FILLED = 2**18
@@ -32,7 +34,7 @@ PACE = 5e-3
 
 
 class Pair(ABC):
-    """Two processes on two nodes, the first of which takes the time.
+    """Two processes, each on a node or both on one; the first takes the time.
 
     Attributes:
         laps: the durations that it takes.
@@ -41,8 +43,9 @@ class Pair(ABC):
     def __init__(self, sim: Simulator, machine: Machine, options: Options) -> None:
         self.sim = sim
         self.options = options
-        self.cluster = Cluster(sim, machine, clients_and_server(machine, options))
-        self.job = Job(sim, self.cluster)
+        nodes = clients_and_server(machine, options)[: TOGETHER // options.processes]
+        self.cluster = Cluster(sim, machine, nodes)
+        self.job = Job(sim, self.cluster, options.processes)
         library = self.job.processes[0].library
         slots = library.queue.receives if library.ring is None else library.ring.slots
         cold = max(2, min(slots, FILLED // max(1, options.size)))

@@ -53,7 +53,9 @@ def test_an_algorithm_that_does_not_exist_is_refused() -> None:
 
 
 def test_a_stack_without_a_library_is_refused_and_those_with_one_are_named() -> None:
-    with pytest.raises(hc.CatalogError, match=r"no MPI library; allowed: --stack with mvapich-"):
+    with pytest.raises(
+        hc.CatalogError, match=r"no MPI library; allowed: --stack with mpich2-nes, mvapich-"
+    ):
         measured("osu_latency", "latency_us", stack="vapi")
 
 
@@ -70,3 +72,32 @@ def test_imb_ping_pong_takes_what_that_of_osu_takes() -> None:
         measured(name, "latency_us", size=64) for name in ("osu_latency", "imb_pingpong")
     )
     assert ours == theirs
+
+
+def test_both_processes_of_a_pair_may_be_on_one_node() -> None:
+    """Then nothing goes through the adapter."""
+    apart, together = (
+        hc.bench("osu_latency", "rashti2007", size=4, processes=number, jobs=1) for number in (1, 2)
+    )
+    assert together.curve.latency_us[0] < 0.2 * apart.curve.latency_us[0]
+
+
+def test_a_pair_has_no_third_process() -> None:
+    with pytest.raises(hc.CatalogError, match="osu_bw, which has 2; allowed: 1 on each"):
+        measured("osu_bw", "bandwidth_MBps", processes=4, overrides={"host.cpus": 4})
+
+
+def test_one_rendezvous_at_a_time_costs_bandwidth_at_the_change_of_protocol() -> None:
+    def bandwidth(outstanding: int) -> float:
+        found = hc.bench(
+            "osu_bw",
+            "rashti2007",
+            size="128K",
+            iters=4,
+            warmup=2,
+            jobs=1,
+            overrides={"stack.mpi.rendezvous.outstanding": outstanding},
+        )
+        return float(found.curve.bandwidth_MBps[0])
+
+    assert bandwidth(1) < 0.85 * bandwidth(8)
