@@ -22,6 +22,16 @@ class Poster(Protocol):
         """The adapter is done with it."""
 
 
+class Unwatched:
+    """Whose completion says nothing that another will not say."""
+
+    def completed(self, what: Any) -> None:
+        """Nothing follows."""
+
+
+UNWATCHED = Unwatched()
+
+
 class Sender(Protocol):
     """The queue pair of a channel."""
 
@@ -45,11 +55,13 @@ class Channel(ABC):
         capacity: most bytes of data in one packet.
         credits: packets that the peer can take.
         owed: packets of the peer that have made room and of which it has not been told.
-        credit_return: owed credits of which an own packet tells.
+        credit_return: owed credits of which the peer is told without a packet to go with.
+        piggybacks: whether packets give credits back.
         coming: what the peer has sent and this process not noticed.
     """
 
     peer: Channel
+    piggybacks = True
 
     def __init__(self, way: Way, capacity: int, credits: int, credit_return: int) -> None:
         self.way = way
@@ -174,10 +186,13 @@ class Ring(Channel):
 class Queue(Channel):
     """Buffers in the peer's receive queue; the peer polls its completion queue.
 
-    Packets that only give credits back need none: the peer has receives to spare for them.
+    Packets that only give credits back need none: the peer has receives to spare for them. Or the
+    number of receives that are posted anew is written into the sender's memory.
+    Source: LAM/MPI, ssi_rpi_ib_long.c.
     """
 
     SPARE = 8
+    COUNT = 4
 
     def __init__(self, lane: Sender, library: Mpi) -> None:
         queue = library.queue
@@ -190,6 +205,11 @@ class Queue(Channel):
         self._receives = queue.receives + self.SPARE
         self._memory: MR = self.process.pd.reg_mr(self._receives * queue.buffer)
         self._source: MR = self.process.pd.reg_mr(queue.receives * queue.buffer)
+        self.piggybacks = queue.credits_by == "packet"
+        self._told: deque[int] = deque()
+        if not self.piggybacks:
+            self._count: MR = self.process.pd.reg_mr(self.COUNT, _REMOTE)
+            self._count.listen(self._counted)
 
     def open(self) -> None:
         """Post the receives in no time: they have been there since the program began."""
@@ -230,6 +250,26 @@ class Queue(Channel):
             self,
             packet,
         )
+
+    def write_credits(self) -> Steps:
+        """Write into the sender's memory how many receives have been posted anew."""
+        peer = self.peer
+        assert isinstance(peer, Queue)
+        peer._told.append(self.owed)
+        self.owed = 0
+        own, other = self._count, peer._count
+        wr = SendWR(
+            WROpcode.RDMA_WRITE,
+            SGE(own.addr, self.COUNT, own.lkey),
+            remote_addr=other.addr,
+            rkey=other.rkey,
+        )
+        yield from self._lane.post(wr, UNWATCHED, None)
+
+    def _counted(self, address: int, length: int) -> None:
+        # Only a sender without room looks there.
+        self.give(self._told.popleft())
+        self.process.unblock(self.way)
 
     def completed(self, packet: Packet) -> None:
         """The send of a packet has completed."""

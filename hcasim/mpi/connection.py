@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channel import Channel, SharedMemory
+from hcasim.mpi.channel import Channel, Queue, SharedMemory
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import Kind, Packet, Send
 from hcasim.mpi.rendezvous import Rendezvous, choose
@@ -131,9 +131,10 @@ class Connection:
             packet.send.completed()
 
     def _give_back(self, packet: Packet) -> None:
-        packet.credits = tuple(channel.owed for channel in self.channels)
+        packet.credits = tuple(one.owed if one.piggybacks else 0 for one in self.channels)
         for channel in self.channels:
-            channel.owed = 0
+            if channel.piggybacks:
+                channel.owed = 0
 
     @property
     def blocked(self) -> bool:
@@ -202,7 +203,10 @@ class Connection:
                     packet.send.completed()
 
     def _tell(self, channel: Channel) -> Steps:
-        """Give credits back by a packet of their own."""
+        """Give credits back by a packet of their own, or write them to the peer."""
+        if isinstance(channel, Queue) and not channel.piggybacks:
+            yield from channel.write_credits()
+            return
         packet = Packet(Kind.CREDIT)
         way = self.lanes[0].queue
         self._give_back(packet)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channel import Channel
+from hcasim.mpi.channel import UNWATCHED, Channel
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import Kind, Packet, Recv, Send
 from hcasim.mpi.roles import Steps, Way
@@ -44,16 +44,6 @@ class Rendezvous(ABC):
         """The sender may go on."""
         raise AssertionError(f"{type(self).__name__} asks for no {packet}")
         yield
-
-
-class _Unwatched:
-    """Whose completion says nothing that another will not say."""
-
-    def completed(self, what: Any) -> None:
-        pass
-
-
-_UNWATCHED = _Unwatched()
 
 
 def parts(way: Lanes, size: int) -> list[tuple[Lane, int, int]]:
@@ -103,7 +93,7 @@ class Rput(Rendezvous):
                     remote_addr=address + start,
                     rkey=key,
                 )
-                yield from lane.post(wr, _UNWATCHED, None)
+                yield from lane.post(wr, UNWATCHED, None)
         data = send.buffer.take(send.buffer.size)
         for lane, _, _ in pieces:
             end = Packet(Kind.FIN, send=send, recv=packet.recv)

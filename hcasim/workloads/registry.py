@@ -162,6 +162,12 @@ def _osu_pair(name: str, title: str, fields: tuple[str, ...], **more: Any) -> Wo
     return Workload(name, title, fields, understood, run=run, **{**usual, **more})
 
 
+def _netpipe_mpi(sim: Simulator, machine: Machine, options: Options) -> Result:
+    from hcasim.workloads.mpi.netpipe import netpipe_mpi
+
+    return netpipe_mpi(sim, machine, options)
+
+
 def _collective(tool: str, name: str) -> Workload:
     apart = tool == "osu"
 
@@ -267,6 +273,17 @@ _ALL = (
         nodes=first_nodes,
     ),
     _osu_pair("osu_latency", "MPI ping-pong", ("latency_us",), defaults=_LAT),
+    Workload(
+        "netpipe_mpi",
+        "NetPIPE ping-pong over MPI and its ladder of sizes",
+        ("latency_us", "bandwidth_MBps", "throughput_Mbps"),
+        _PAIR | {"buffers", "invalidate"},
+        Options(size=65536, iters=100, warmup=3, verb="send"),
+        _netpipe_mpi,
+        round=pool.rotation,
+        ladder=True,
+        mpi=True,
+    ),
     _osu_pair("osu_bw", "MPI windows one way, with a reply", _STREAM_FIELDS),
     _osu_pair("osu_bibw", "MPI windows both ways", _STREAM_FIELDS),
     _osu_pair("imb_pingpong", "MPI ping-pong", ("latency_us", "bandwidth_MBps"), defaults=_LAT),

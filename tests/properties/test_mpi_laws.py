@@ -22,9 +22,21 @@ PROTOCOLS = st.sampled_from(
         {"rendezvous__protocol": "r3"},
         {"rails__ports": "2", "rails__small": "round_robin"},
         {"ring__slots": "2", "ring__credit_return": "0"},
-        {"queue__receives": "2", "queue__credit_return": "0", "ring__slots": "2"},
+        {
+            "queue__receives": "2",
+            "queue__credit_return": "0",
+            "ring__slots": "2",
+            "ring__credit_return": "0",
+        },
         {"rendezvous__outstanding": "1", "registration__entries": "2"},
         {"eager__done": "sent"},
+        {
+            "queue__credits_by": "write",
+            "queue__receives": "2",
+            "queue__credit_return": "0",
+            "ring__slots": "2",
+            "ring__credit_return": "0",
+        },
     ]
 )
 PLACES = st.sampled_from([(2, 1), (1, 2), (3, 1), (2, 2), (4, 1), (4, 2)])

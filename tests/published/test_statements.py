@@ -28,7 +28,7 @@ STATEMENTS = {
 """The ids of a paper's statements begin so, and are numbered from 1 to that."""
 
 FITTED = {
-    "benjegerdes2004": {7, 10, 14, 15, 20},
+    "benjegerdes2004": {7, 10, 13, 14, 15, 17, 19, 20},
     "liu2004": {4, 5, 6, 12, 38, 39, 41, 42, 44, 45, 56, 57, 65, 72, 81, 82, 89},
     "rashti2007": {8, 9, 12, 13, 14, 15, 20, 22},
     "sur2005": {1, 2, 13, 19, 20, 21, *range(22, 32)},

@@ -12,6 +12,7 @@ from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.mpi import Comm, Job, Request
+from hcasim.mpi.channel import Queue
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
@@ -38,6 +39,7 @@ class Pair(ABC):
 
     Attributes:
         laps: the durations that it takes.
+        slots: buffers of a connection that packets go through in turn.
     """
 
     def __init__(self, sim: Simulator, machine: Machine, options: Options) -> None:
@@ -47,7 +49,9 @@ class Pair(ABC):
         self.cluster = Cluster(sim, machine, nodes)
         self.job = Job(sim, self.cluster, options.processes)
         library = self.job.processes[0].library
-        slots = library.queue.receives if library.ring is None else library.ring.slots
+        ring, queue = library.ring, library.queue
+        slots = queue.receives if ring is None else ring.slots
+        self.slots = queue.receives + Queue.SPARE if ring is None else slots
         cold = max(2, min(slots, FILLED // max(1, options.size)))
         self.laps = self.timing(cold)
 

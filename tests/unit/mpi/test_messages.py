@@ -6,10 +6,20 @@ import numpy as np
 import pytest
 
 from hcasim.mpi import ANY_SOURCE, ANY_TAG, Comm, DeadlockError, MPIError, Status
-from tests.mpi_jobs import job, run
+from hcasim.mpi.channel import Channel
+from hcasim.mpi.connection import Connection
+from hcasim.mpi.message import Kind, Packet
+from tests.mpi_jobs import job, machine, run
 
 EAGER, RENDEZVOUS = 1000, 100_000
 TWO_PORTS = {"rails__ports": "2", "rails__small": "round_robin"}
+WRITTEN = {
+    "ring__slots": "2",
+    "ring__credit_return": "0",
+    "queue__credits_by": "write",
+    "queue__receives": "4",
+    "queue__credit_return": "1",
+}
 PROTOCOLS = [
     {},
     {"rendezvous__protocol": "rget"},
@@ -22,6 +32,7 @@ PROTOCOLS = [
     {"eager__done": "sent"},
     {"rendezvous__outstanding": "1"},
     {"queue__cq": "per_peer"},
+    WRITTEN,
 ]
 
 
@@ -54,8 +65,8 @@ def test_a_message_arrives_as_it_was_sent(
 @pytest.mark.parametrize("late", [False, True], ids=["awaited", "unexpected"])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"ring__slots": "2", "ring__credit_return": "0"}, TWO_PORTS],
-    ids=["one port", "a short ring", "two ports"],
+    [{}, {"ring__slots": "2", "ring__credit_return": "0"}, TWO_PORTS, WRITTEN],
+    ids=["one port", "a short ring", "two ports", "written credits"],
 )
 def test_messages_of_one_sender_do_not_overtake_each_other(
     size: int, late: bool, options: dict[str, str]
@@ -246,3 +257,27 @@ def test_a_sender_never_fills_more_slots_than_there_are() -> None:
 
     made.run(main)
     assert most == {"Ring": 4, "Queue": 3}
+
+
+def test_credits_that_are_written_take_no_packets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream one way goes on with four receives, and nothing is sent back but writes."""
+    came: list[Kind] = []
+    receive = Connection.receive
+
+    def noted(self: Connection, packet: Packet, channel: Channel) -> Any:
+        came.append(packet.kind)
+        assert not any(packet.credits)
+        return receive(self, packet, channel)
+
+    monkeypatch.setattr(Connection, "receive", noted)
+    library = machine("lam-7.1", queue__receives="4", queue__credit_return="1")
+
+    def main(comm: Comm) -> Any:
+        for _ in range(100):
+            if comm.rank == 0:
+                yield from comm.send(100, 1)
+            else:
+                yield from comm.recv(100, 0)
+
+    job(2, 1, library).run(main)
+    assert came == [Kind.EAGER] * 100

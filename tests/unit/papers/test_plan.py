@@ -75,7 +75,7 @@ def test_a_series_may_rotate_through_buffers(edit: Callable[[str, str], None]) -
 
 def test_a_series_of_netpipe_says_how_messages_travel_and_are_noticed() -> None:
     lines = {line.name: line for line in plan(load_scenario("benjegerdes2004/fig04")).lines}
-    options = {name: line.jobs[0].options for name, line in lines.items()}
+    options = {name: lines[name].jobs[0].options for name in ("cq", "memory", "write")}
     assert {name: (one.verb, one.completion) for name, one in options.items()} == {
         "cq": ("send", "cq"),
         "memory": ("send", "memory"),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import hcasim as hc
+from hcasim.workloads import Options, run_point
 
 
 def measured(workload: str, field: str, **options: Any) -> float:
@@ -17,6 +18,30 @@ def test_latency_is_that_of_every_iteration(size: str) -> None:
     exact = measured("osu_latency", "latency_us", size=size, iters=100, warmup=250, exact=True)
     short = measured("osu_latency", "latency_us", size=size, iters=100, warmup=250)
     assert short == pytest.approx(exact, rel=1e-3)
+
+
+@pytest.mark.parametrize("stack", ["mvapich-0.9.2", "lam-7.1"])
+@pytest.mark.parametrize(("size", "invalidate"), [("1K", False), ("40K", False), ("200K", True)])
+def test_netpipe_is_that_of_every_iteration(size: str, invalidate: bool, stack: str) -> None:
+    options: dict[str, Any] = {"stack": stack, "size": size, "iters": 20}
+    exact = measured("netpipe_mpi", "latency_us", exact=True, invalidate=invalidate, **options)
+    short = measured("netpipe_mpi", "latency_us", invalidate=invalidate, **options)
+    assert short == pytest.approx(exact, rel=1e-2)
+
+
+def test_rotation_costs_registrations_where_they_are_not_kept() -> None:
+    """Two pools hold 90 messages of 200 KB: who keeps fewer registrations pays for each."""
+
+    def latency(entries: str) -> float:
+        machine = hc.machine(
+            "benjegerdes2004",
+            overrides={"stack.mpi.registration.entries": entries},
+            stack="mvapich-0.9.2",
+        )
+        options = Options(size=200 * 1024, iters=2, warmup=3, verb="send", invalidate=True)
+        return float(run_point("netpipe_mpi", machine, options).row["latency_us"])
+
+    assert latency("40") > 1.3 * latency("190")
 
 
 @pytest.mark.parametrize("workload", ["osu_bw", "osu_bibw"])

@@ -1,0 +1,96 @@
+"""Ping-pong as NetPIPE does it over MPI, with MPI_Send and MPI_Recv.
+
+One buffer serves sending and receiving. With -I the messages rotate through two pools instead, one
+for sending and one for receiving; what the library does with so much memory is its own affair.
+Times are those of later turns through the pools: NetPIPE reports the shortest of several trials.
+Source: NetPIPE 3.6, src/mpi.c and src/netpipe.c.
+"""
+
+from __future__ import annotations
+
+from hcasim.catalog import Machine
+from hcasim.engine import Simulator
+from hcasim.mpi import Comm
+from hcasim.mpi.buffer import Buffer
+from hcasim.workloads.end import Steps
+from hcasim.workloads.laps import Laps
+from hcasim.workloads.mpi.pairs import ERROR, SLACK, Pair
+from hcasim.workloads.netpipe import MEGABIT
+from hcasim.workloads.options import Options
+from hcasim.workloads.pool import ALIGNMENT, POOL, rotation, spacing
+from hcasim.workloads.result import Result
+
+
+class Rotation(Pair):
+    """Ping-pong whose messages have their places in turn."""
+
+    def timing(self, cold: int) -> Laps:
+        options = self.options
+        turns = rotation(options)
+        # Of the packets of a long message two go each way in a round trip.
+        eager = options.size <= self.job.processes[0].library.eager.limit
+        cold = self.slots if eager else -(-self.slots // 2)
+        # The second turn finds what the first has left.
+        return Laps(
+            max(options.warmup, turns + cold),
+            options.iters,
+            options.exact,
+            cold=max(cold, turns),
+            slack=SLACK,
+            error=ERROR,
+        )
+
+    def _places(self, comm: Comm) -> list[tuple[Buffer, Buffer]]:
+        """Where each message is sent from and where it is received, in the order of use."""
+        size, turns, process = self.options.size, rotation(self.options), comm.process
+        if not self.options.invalidate:
+            pairs = []
+            for _ in range(turns):
+                one = process.allocate(size)
+                pairs.append((one, one))
+            return pairs
+        sending, receiving = (process.allocate(POOL + ALIGNMENT).address for _ in range(2))
+        step = spacing(size)
+        return [
+            tuple(
+                Buffer(start + ALIGNMENT - start % ALIGNMENT + turn * step, size)
+                for start in (sending, receiving)
+            )
+            for turn in range(turns)
+        ]
+
+    def first(self, comm: Comm) -> Steps:
+        places = self._places(comm)
+        message = 0
+        while not self.laps.done:
+            source, target = places[message % len(places)]
+            message += 1
+            begin = self.sim.now
+            yield from comm.send(source, 1)
+            yield from comm.recv(target, 1)
+            self.laps.lap(self.sim.now - begin)
+
+    def second(self, comm: Comm) -> Steps:
+        places = self._places(comm)
+        message = 0
+        while True:
+            source, target = places[message % len(places)]
+            message += 1
+            yield from comm.recv(target, 0)
+            yield from comm.send(source, 0)
+
+
+def netpipe_mpi(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Half a round trip, and the bandwidth that it stands for."""
+    pair = Rotation(sim, machine, options)
+    pair.run()
+    latency_us = pair.laps.mean_ps() / 2 / 1e6
+    row = {
+        "size": options.size,
+        "latency_us": latency_us,
+        "bandwidth_MBps": options.size / latency_us,
+        "throughput_Mbps": options.size * 8 / MEGABIT / (latency_us / 1e6),
+        "buffers": rotation(options),
+        "invalidate": options.invalidate,
+    }
+    return Result(row, pair.cluster.counters())
