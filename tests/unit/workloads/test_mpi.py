@@ -20,8 +20,15 @@ def test_latency_is_that_of_every_iteration(size: str) -> None:
     assert short == pytest.approx(exact, rel=1e-3)
 
 
-@pytest.mark.parametrize("stack", ["mvapich-0.9.2", "lam-7.1"])
-@pytest.mark.parametrize(("size", "invalidate"), [("1K", False), ("40K", False), ("200K", True)])
+@pytest.mark.parametrize(
+    ("stack", "size", "invalidate"),
+    [
+        ("mvapich-0.9.2", "1K", False),
+        ("mvapich-0.9.2", "200K", True),
+        ("lam-7.1", "1K", False),
+        ("lam-7.1", "40K", False),
+    ],
+)
 def test_netpipe_is_that_of_every_iteration(size: str, invalidate: bool, stack: str) -> None:
     options: dict[str, Any] = {"stack": stack, "size": size, "iters": 20}
     exact = measured("netpipe_mpi", "latency_us", exact=True, invalidate=invalidate, **options)
@@ -79,7 +86,8 @@ def test_an_algorithm_that_does_not_exist_is_refused() -> None:
 
 def test_a_stack_without_a_library_is_refused_and_those_with_one_are_named() -> None:
     with pytest.raises(
-        hc.CatalogError, match=r"no MPI library; allowed: --stack with mpich2-nes, mvapich-"
+        hc.CatalogError,
+        match=r"no MPI library; allowed: --stack with lam-7.1, mpich2-nes, mvapich-",
     ):
         measured("osu_latency", "latency_us", stack="vapi")
 
