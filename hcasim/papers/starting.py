@@ -98,12 +98,14 @@ def _seen(name: str, folder: Path) -> str:
 
 
 def _usual(scenario: Scenario) -> Mapping[str, Any]:
-    """What holds for the first series without being set."""
-    line = plan(scenario).lines[0]
-    workload = find_workload(line.jobs[0].workload)
+    """What holds for the first series without being set, as far as all understand it."""
+    lines = plan(scenario).lines
+    workloads = [find_workload(one.jobs[0].workload) for one in lines]
+    line, workload = lines[0], workloads[0]
     assert workload is not None
     found = build_options(workload, {})
-    usual = {name: getattr(found, name) for name in OPTIONS if name in workload.options}
+    understood = workload.options.intersection(*(one.options for one in workloads if one))
+    usual = {name: getattr(found, name) for name in OPTIONS if name in understood}
     # It depends on how many queue pairs and buffers there are.
     usual.pop("warmup", None)
     machine = line.jobs[0].machine

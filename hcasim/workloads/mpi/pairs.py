@@ -30,7 +30,8 @@ ERROR = 1e-3
 LONG = 2**15
 """Bytes from which on windows are cut: so many packets each that their pace is steady."""
 CUT = 2**19
-"""Bytes of the shortest cut window."""
+FEWEST = 4
+"""The shortest cut window has twice so many bytes or messages, whichever is longer."""
 PACE = 5e-3
 
 
@@ -109,7 +110,7 @@ class Windows(Pair):
     def timing(self, cold: int) -> Laps:
         options = self.options
         self._lengths: list[int] = []
-        cut = max(2, CUT // max(1, options.size))
+        cut = max(FEWEST, CUT // max(1, options.size))
         if options.size >= LONG and 4 * cut < options.window and not options.exact:
             self._lengths = [2 * cut, 3 * cut, 4 * cut]
         windows = -(-cold // options.window) + 1

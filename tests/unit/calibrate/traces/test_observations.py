@@ -53,7 +53,7 @@ def test_no_more_iterations_are_run_than_usual(gathered: Gather) -> None:
 @pytest.mark.parametrize(
     ("left", "note"),
     [
-        (point("osu_latency", size=8), "left out 1 point of osu_latency: this workload is not"),
+        (point("osu_put_bw", size=8), "left out 1 point of osu_put_bw: this workload is not"),
         (
             point("write_lat", size=8, completion="event"),
             "left out 1 point of write_lat: completion 'event' is not simulated",
