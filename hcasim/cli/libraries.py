@@ -48,5 +48,6 @@ class RoomFirst(MetaPathFinder):
                 # Unlike others, this routine takes a buffer for the smallest of matrices, too.
                 importlib.import_module(_USED[name]).cholesky([[1.0]])
 
+            # The loader is of this one import; to derive one from its class would be no safer.
             spec.loader.exec_module = load_and_use  # type: ignore[method-assign]
         return spec

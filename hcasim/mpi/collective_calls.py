@@ -9,44 +9,39 @@ from hcasim.catalog.algorithms import choose
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives import ALGORITHMS, Group
+from hcasim.mpi.collectives.alltoall import all_at_once
 from hcasim.mpi.errors import MPIError
-from hcasim.mpi.message import Request
+from hcasim.mpi.messages import Memory, Messages
 from hcasim.mpi.process import Process
 
 Steps = Generator[Event, Any, None]
 Operation = Callable[[Any, Any], Any]
-Memory = Any
-"""A `Buffer`, a NumPy array whose contents are sent, or a number of bytes without contents."""
 
 
-class CollectiveCalls:
+class CollectiveCalls(Messages):
     """Collectives; each process of the communicator has to call them in the same order.
 
     Without ``algorithm`` the stack's rules choose it by size and number of processes.
     Operations are NumPy functions of two arrays, such as ``numpy.add``, taken to be commutative.
+
+    Parameters:
+        algorithms: by collective, those to use in place of what the rules say.
     """
 
-    process: Process
-    rank: int
-    size: int
-    context: int
-    algorithms: Mapping[str, str]
-    """Those to use in place of what the rules say, by collective."""
-    _calls: int
-
-    def buffer(self, memory: Memory) -> Buffer:
-        """What a message is sent from or received into."""
-        raise NotImplementedError
-
-    def post(
-        self, buffer: Buffer, dest: int, tag: int, context: int
-    ) -> Generator[Event, Any, Request]:
-        """Begin to send."""
-        raise NotImplementedError
+    def __init__(
+        self,
+        process: Process,
+        members: Sequence[int],
+        context: int,
+        algorithms: Mapping[str, str],
+    ) -> None:
+        super().__init__(process, members, context)
+        self._algorithms = algorithms
+        self._calls = 0
 
     def _begin(self, collective: str, size: int, algorithm: str) -> tuple[Group, Any]:
         rules: str = getattr(self.process.library.collectives, collective)
-        name = algorithm or self.algorithms.get(collective) or ""
+        name = algorithm or self._algorithms.get(collective) or ""
         name = name or choose(collective, rules, size, self.size)
         found = ALGORITHMS[collective].get(name)
         if found is None:
@@ -54,7 +49,7 @@ class CollectiveCalls:
                 "MPI_ERR_ARG", f"found {name!r}; allowed: {', '.join(ALGORITHMS[collective])}"
             )
         self._calls += 1
-        return Group(self, self._calls), found  # type: ignore[arg-type]
+        return Group(self, self._calls), found
 
     def _root(self, root: int) -> None:
         if not 0 <= root < self.size:
@@ -106,20 +101,15 @@ class CollectiveCalls:
         """Send each so many bytes and receive from each so many, one behind the other."""
         out, into = self.buffer(outgoing), self.buffer(incoming)
         self._calls += 1
-        group = Group(self, self._calls)  # type: ignore[arg-type]
+        group = Group(self, self._calls)
         if len(send_counts) != self.size or len(recv_counts) != self.size:
             raise MPIError("MPI_ERR_COUNT", f"counts for {self.size} processes are needed")
         sends, recvs = _starts(send_counts), _starts(recv_counts)
-        requests: list[Request] = []
-        for step in range(self.size):
-            peer = (self.rank + step) % self.size
-            part = into.part(recvs[peer], recv_counts[peer])
-            requests.append((yield from group.irecv(part, peer)))
-        for step in range(self.size):
-            peer = (self.rank + step) % self.size
-            part = out.part(sends[peer], send_counts[peer])
-            requests.append((yield from group.isend(part, peer)))
-        yield from group.waitall(requests)
+        yield from all_at_once(
+            group,
+            [out.part(*one) for one in zip(sends, send_counts, strict=True)],
+            [into.part(*one) for one in zip(recvs, recv_counts, strict=True)],
+        )
 
     def reduce(
         self,

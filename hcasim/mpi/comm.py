@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 from hcasim.engine import Event
-from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.collective_calls import CollectiveCalls, Memory
-from hcasim.mpi.errors import MPIError
-from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, Recv, Request, Status
+from hcasim.mpi.collective_calls import CollectiveCalls
 from hcasim.mpi.process import Process
-
-MAX_TAG = 2**30
 
 
 class Program:
@@ -47,139 +42,9 @@ class Comm(CollectiveCalls):
     def __init__(
         self, process: Process, members: Sequence[int], context: int, program: Program
     ) -> None:
-        self.process = process
-        self.members = tuple(members)
-        self.context = context
-        self.rank = self.members.index(process.rank)
-        self.size = len(self.members)
+        super().__init__(process, members, context, program.algorithms)
         self._splits = 0
-        self._calls = 0
         self._program = program
-        self.algorithms = program.algorithms
-
-    def __repr__(self) -> str:
-        return f"Comm(rank={self.rank}, size={self.size})"
-
-    # Memory.
-
-    def buffer(self, memory: Memory) -> Buffer:
-        """What a message is sent from or received into.
-
-        Raises:
-            MPIError: ``MPI_ERR_BUFFER`` for what is no memory.
-        """
-        if isinstance(memory, Buffer):
-            return memory
-        if isinstance(memory, int):
-            if memory < 0:
-                raise MPIError("MPI_ERR_COUNT", f"a message of {memory} bytes")
-            return self.process.anonymous(memory)
-        if memory is None:
-            return self.process.anonymous(0)
-        if hasattr(memory, "__array_interface__"):
-            return self.process.placed(memory)
-        raise MPIError("MPI_ERR_BUFFER", f"found {memory!r}; allowed: an array, a Buffer, bytes")
-
-    # Messages.
-
-    def _peer(self, rank: int, what: str, any_allowed: bool = False) -> int:
-        if 0 <= rank < self.size or (any_allowed and rank == ANY_SOURCE):
-            return rank
-        raise MPIError("MPI_ERR_RANK", f"{what} is {rank}; allowed: 0 to {self.size - 1}")
-
-    def isend(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, Any, Request]:
-        """Begin to send; the buffer is the library's until the request is done."""
-        self._peer(dest, "dest")
-        if not 0 <= tag <= MAX_TAG:
-            raise MPIError("MPI_ERR_TAG", f"tag is {tag}; allowed: 0 to {MAX_TAG}")
-        return (yield from self.post(self.buffer(memory), dest, tag, 2 * self.context))
-
-    def post(
-        self, buffer: Buffer, dest: int, tag: int, context: int
-    ) -> Generator[Event, Any, Request]:
-        """Begin to send within a context of this communicator."""
-        request = yield from self.process.isend(
-            buffer, self.members[dest], self.rank, dest, tag, context
-        )
-        return request
-
-    def irecv(
-        self, memory: Memory, source: int = ANY_SOURCE, tag: int = ANY_TAG
-    ) -> Generator[Event, Any, Recv]:
-        """Begin to receive; the buffer is the library's until the request is done."""
-        self._peer(source, "source", any_allowed=True)
-        return (yield from self.process.irecv(self.buffer(memory), source, tag, 2 * self.context))
-
-    def send(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, Any, None]:
-        """Send; return when the buffer may be used again."""
-        request = yield from self.isend(memory, dest, tag)
-        yield from request.wait()
-
-    def recv(
-        self, memory: Memory, source: int = ANY_SOURCE, tag: int = ANY_TAG
-    ) -> Generator[Event, Any, Status]:
-        """Receive a message."""
-        request = yield from self.irecv(memory, source, tag)
-        status = yield from request.wait()
-        assert status is not None
-        return status
-
-    def sendrecv(
-        self,
-        memory: Memory,
-        dest: int,
-        into: Memory,
-        source: int = ANY_SOURCE,
-        sendtag: int = 0,
-        recvtag: int = ANY_TAG,
-    ) -> Generator[Event, Any, Status]:
-        """Send and receive at the same time."""
-        incoming = yield from self.irecv(into, source, recvtag)
-        outgoing = yield from self.isend(memory, dest, sendtag)
-        yield from self.waitall([incoming, outgoing])
-        assert incoming.status is not None
-        return incoming.status
-
-    def waitall(self, requests: Iterable[Request]) -> Generator[Event, Any, list[Status | None]]:
-        """Wait until all requests are done."""
-        requests = list(requests)
-        for request in requests:
-            yield from self.process.wait(request)
-        return [request.status for request in requests]
-
-    def waitany(self, requests: Sequence[Request]) -> Generator[Event, Any, int]:
-        """Wait until one of the requests is done; return its place among them."""
-        while True:
-            for place, request in enumerate(requests):
-                if request.done:
-                    return place
-            yield from self.process.advance(requests[0])
-
-    def iprobe(
-        self, source: int = ANY_SOURCE, tag: int = ANY_TAG
-    ) -> Generator[Event, Any, Status | None]:
-        """Look once whether a message could be received."""
-        yield from self.process.look()
-        return self._probe(source, tag)
-
-    def probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Generator[Event, Any, Status]:
-        """Wait until a message could be received, and say which."""
-        self._peer(source, "source", any_allowed=True)
-        while True:
-            found = self._probe(source, tag)
-            if found is not None:
-                return found
-            yield from self.process.advance(self._wanted(source, tag))
-
-    def _wanted(self, source: int, tag: int) -> Recv:
-        return Recv(self.process, Buffer(0, 0), source, tag, 2 * self.context, 0)
-
-    def _probe(self, source: int, tag: int) -> Status | None:
-        packet = self.process.matching.probe(self._wanted(source, tag))
-        if packet is None:
-            return None
-        size = packet.size if packet.send is None else packet.send.buffer.size
-        return Status(packet.source, packet.tag, size)
 
     def split(self, color: int, key: int = 0) -> Generator[Event, Any, Comm | None]:
         """Make a communicator of those with the same color, in the order of key and rank.

@@ -136,6 +136,13 @@ class Request:
             yield from self.process.look()
         return self.done
 
+    def finish(self) -> None:
+        """The buffer may be used again."""
+        if self.registration is not None:
+            self.process.registrations.release(self.registration)
+            self.registration = None
+        self.done = True
+
     def __str__(self) -> str:
         peer = "any rank" if self.peer == ANY_SOURCE else f"rank {self.peer}"
         tag = "any tag" if self.tag == ANY_TAG else f"tag {self.tag}"
@@ -177,11 +184,7 @@ class Send(Request):
             self.finish()
 
     def finish(self) -> None:
-        """The buffer may be used again."""
-        if self.registration is not None:
-            self.process.registrations.release(self.registration)
-            self.registration = None
-        self.done = True
+        super().finish()
         if self.rendezvous is not None:
             self.way.over()
 
@@ -218,10 +221,3 @@ class Recv(Request):
         if not self.missing:
             self.buffer.put(packet.data)
             self.finish()
-
-    def finish(self) -> None:
-        """All of it is there."""
-        if self.registration is not None:
-            self.process.registrations.release(self.registration)
-            self.registration = None
-        self.done = True

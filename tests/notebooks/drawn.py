@@ -19,7 +19,8 @@ def drawn(figure: Figure) -> dict[str, Any]:
 
 def tell() -> None:
     """Make IPython say it of each figure that it shows."""
-    # What is registered with its formatters goes when figures are first shown.
+    # What is registered with its formatters goes when figures are first shown; only a method of
+    # the class stays, and matplotlib declares none.
     Figure._repr_json_ = drawn  # type: ignore[attr-defined]
 
 

@@ -13,13 +13,23 @@ from hcasim.mpi.message import Request
 def linear(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
     """All receives, all sends, then wait for all."""
     size = outgoing.size // group.size
+    starts = [rank * size for rank in range(group.size)]
+    yield from all_at_once(
+        group,
+        [outgoing.part(start, size) for start in starts],
+        [incoming.part(start, size) for start in starts],
+    )
+
+
+def all_at_once(group: Group, outgoing: list[Buffer], incoming: list[Buffer]) -> Steps:
+    """Exchange one part with each, whatever their sizes."""
     requests: list[Request] = []
     for step in range(group.size):
         source = (group.rank + step) % group.size
-        requests.append((yield from group.irecv(incoming.part(source * size, size), source)))
+        requests.append((yield from group.irecv(incoming[source], source)))
     for step in range(group.size):
         dest = (group.rank + step) % group.size
-        requests.append((yield from group.isend(outgoing.part(dest * size, size), dest)))
+        requests.append((yield from group.isend(outgoing[dest], dest)))
     yield from group.waitall(requests)
 
 

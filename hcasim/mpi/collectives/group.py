@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
-from typing import Any, Protocol
+from collections.abc import Callable, Generator
+from typing import Any
 
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.message import Recv, Request, Status
-from hcasim.mpi.process import Process
+from hcasim.mpi.message import Recv, Request
+from hcasim.mpi.messages import Messages
 
 Steps = Generator[Event, Any, None]
 Reduction = Callable[[Any, Any], Any]
-
-
-class Caller(Protocol):
-    """The communicator, as far as an algorithm needs it."""
-
-    rank: int
-    size: int
-    context: int
-    process: Process
-
-    def post(
-        self, buffer: Buffer, dest: int, tag: int, context: int
-    ) -> Generator[Event, Any, Request]:
-        """Begin to send within a context."""
-
-    def waitall(self, requests: Iterable[Request]) -> Generator[Event, Any, list[Status | None]]:
-        """Wait until all requests are done."""
 
 
 class Group:
@@ -42,7 +25,7 @@ class Group:
         size: number of processes.
     """
 
-    def __init__(self, comm: Caller, tag: int) -> None:
+    def __init__(self, comm: Messages, tag: int) -> None:
         self._comm = comm
         self._context = 2 * comm.context + 1
         self._tag = tag
