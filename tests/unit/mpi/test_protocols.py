@@ -1,0 +1,71 @@
+"""What the parameters of a library change in how messages travel."""
+
+from typing import Any
+
+import pytest
+
+import hcasim as hc
+from hcasim.mpi import Comm
+from hcasim.mpi.message import Kind, Packet
+from tests.mpi_jobs import job
+
+LONG = 100_000
+
+
+def stream(count: int, **options: str) -> Any:
+    """Send long messages without waiting in between; return the job when it has ended."""
+    made = job(2, 1, **options)
+
+    def main(comm: Comm) -> Any:
+        begin = comm.isend if comm.rank == 0 else comm.irecv
+        requests = []
+        for _ in range(count):
+            requests.append((yield from begin(LONG, 1 - comm.rank)))
+        yield from comm.waitall(requests)
+
+    made.run(main)
+    return made
+
+
+def test_a_library_that_announces_one_message_at_a_time_takes_longer() -> None:
+    alone = stream(8, rendezvous__outstanding="1").sim.now
+    together = stream(8).sim.now
+    assert alone > 1.05 * together
+
+
+@pytest.mark.parametrize("protocol", ["rput", "rget"])
+def test_a_divided_message_uses_all_ports_alike(protocol: str) -> None:
+    made = stream(4, rails__ports="2", rendezvous__protocol=protocol)
+    one, other = (
+        sum(
+            ps
+            for name, ps in made.cluster.busy_ps().items()
+            if name.endswith(f"hca.port{port}.link")
+        )
+        for port in (1, 2)
+    )
+    assert one > 0
+    assert one == pytest.approx(other, rel=0.05)
+
+
+def test_short_messages_that_are_like_the_one_before_have_a_short_header() -> None:
+    process = job(2).processes[0]
+    header = process.library.header
+    for size, carried in ((255, header.cached), (256, header.size)):
+        assert process.wire_size(Packet(Kind.EAGER, size=size)) == size + carried
+
+
+def test_the_root_goes_around_where_calls_follow_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bcast, roots = Comm.bcast, set()
+
+    def noted(self: Comm, memory: Any, root: int = 0, algorithm: str = "") -> Any:
+        roots.add(root)
+        return bcast(self, memory, root, algorithm)
+
+    monkeypatch.setattr(Comm, "bcast", noted)
+    hc.bench("osu_bcast", "liu2004", size=4, iters=8, jobs=1)
+    assert roots == {0}
+    hc.bench("imb_bcast", "liu2004", size=4, iters=8, jobs=1)
+    assert roots == {0, 1, 2, 3}
