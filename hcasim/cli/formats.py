@@ -352,12 +352,16 @@ def _osu(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[str
     """The layout of the OSU micro-benchmarks, whose bandwidths are in 10^6 bytes per second."""
     from hcasim import __version__
 
-    latency = "latency_us" in result.curve.fields
-    field = "latency_us" if latency else "bandwidth_MBps"
-    title = "Latency (us)" if latency else "Bandwidth (MB/s)"
+    if result.workload == "osu_mbw_mr":
+        columns = {"MB/s": ("bandwidth_MBps", 1.0), "Messages/s": ("rate_Mps", 1e6)}
+    elif "latency_us" in result.curve.fields:
+        columns = {"Latency (us)": ("latency_us", 1.0)}
+    else:
+        columns = {"Bandwidth (MB/s)": ("bandwidth_MBps", 1.0)}
     yield f"# hcasim {result.workload} ({result.machine.adapter.id}) v{__version__}"
     axes = {axis.name: rows[0][axis.name] for axis in result.axes}
     yield from settings([axes, *changed], ("size",))
-    yield f"{'# Size':<10}{title:>18}"
+    yield "".join((f"{'# Size':<10}", *(f"{title:>18}" for title in columns)))
     for row in rows:
-        yield f"{row['size']:<10}{row[field]:>18.2f}"
+        cells = (f"{scale * row[field]:>18.2f}" for field, scale in columns.values())
+        yield "".join((f"{row['size']:<10}", *cells))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from hcasim.catalog import Machine
-from hcasim.catalog.algorithms import NAMES as COLLECTIVES
 from hcasim.engine import Simulator
 from hcasim.workloads import (
     bus,
@@ -21,54 +19,24 @@ from hcasim.workloads import (
     registration,
     scatter,
 )
+from hcasim.workloads.mpi.benchmarks import MPI
 from hcasim.workloads.options import Options, Verb
 from hcasim.workloads.perftest import flows
 from hcasim.workloads.perftest.stream import Stream
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import clients_and_server, first_nodes
+from hcasim.workloads.roles import first_nodes
 from hcasim.workloads.windows import bandwidth
+from hcasim.workloads.workload import (
+    COMMON,
+    ROLES,
+    STREAM_FIELDS,
+    Run,
+    Workload,
+    once,
+    queue_pairs_of,
+)
 
-Run = Callable[[Simulator, Machine, Options], Result]
-Round = Callable[[Options], int]
 Listen = Callable[[Simulator], None]
-
-
-def _once(options: Options) -> int:
-    return 1
-
-
-def _queue_pairs(options: Options) -> int:
-    return options.qps
-
-
-@dataclass(frozen=True)
-class Workload:
-    """A benchmark.
-
-    Attributes:
-        name: as users know it from perftest or pcie-bench.
-        title: one line for a list.
-        fields: columns of numbers that it measures.
-        options: names of the options that mean something to it.
-        defaults: options unless the user says otherwise.
-        round: iterations after which everything that is used in turn has been used once.
-        queue_pairs: those that it makes on a node.
-        ladder: whether it runs NetPIPE's message sizes unless the user names some.
-        nodes: the numbers of those that take part.
-        mpi: whether it needs an MPI library.
-    """
-
-    name: str
-    title: str
-    fields: tuple[str, ...]
-    options: frozenset[str]
-    defaults: Options
-    run: Run
-    round: Round = _once
-    queue_pairs: Round = _queue_pairs
-    ladder: bool = False
-    nodes: Callable[[Machine, Options], list[int]] = clients_and_server
-    mpi: bool = False
 
 
 def _windows(options: Options) -> int:
@@ -91,21 +59,18 @@ def _lanes_each_way(options: Options) -> int:
     return _lanes(options)
 
 
-_COMMON = {"size", "iters", "warmup", "exact", "explain"}
-_BUFFERS = _COMMON | {"page_size"}
-_ROLES = {"client", "server"}
-_MANY = frozenset(_BUFFERS | {"qps"} | _ROLES)
+_BUFFERS = COMMON | {"page_size"}
+_MANY = frozenset(_BUFFERS | {"qps"} | ROLES)
 _LATENCY = _MANY | {"pattern"}
 _INLINE = _LATENCY | {"inline"}
 _PORTS = frozenset({"ports", "mode", "threshold", "processes"})
 _WINDOWED = _MANY | _PORTS | {"window", "reuse", "buffers", "inline", "verb"}
-_ALONE = frozenset(_COMMON - {"explain"})
+_ALONE = frozenset(COMMON - {"explain"})
 _BUS = _ALONE | {"window"}
-_NETPIPE = frozenset(_BUFFERS | _ROLES | {"buffers", "completion", "invalidate", "verb"})
+_NETPIPE = frozenset(_BUFFERS | ROLES | {"buffers", "completion", "invalidate", "verb"})
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
 _FEW = Options(iters=100, warmup=10)
-_STREAM_FIELDS = ("bandwidth_MBps", "rate_Mps")
 
 
 def _measure(
@@ -116,12 +81,12 @@ def _measure(
 
 
 def _latency(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
-    usual = {"defaults": _LAT, "round": _queue_pairs}
+    usual = {"defaults": _LAT, "round": queue_pairs_of}
     return _measure(title, ("latency_us",), options, run, **{**usual, **more})
 
 
 def _stream(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
-    return _measure(title, _STREAM_FIELDS, options, run, **{"defaults": _BW, **more})
+    return _measure(title, STREAM_FIELDS, options, run, **{"defaults": _BW, **more})
 
 
 _FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod"}
@@ -139,73 +104,11 @@ def _perftest(name: str, title: str, verb: Verb, iters: int, both_ways: bool = F
     return Workload(
         name,
         title,
-        _STREAM_FIELDS,
+        STREAM_FIELDS,
         understood,
         usual,
         run,
         queue_pairs=lambda options: options.clients * options.qps,
-    )
-
-
-_PAIR = frozenset(_COMMON - {"explain"} | _ROLES | {"processes"})
-
-
-def _osu_pair(name: str, title: str, fields: tuple[str, ...], **more: Any) -> Workload:
-    def run(sim: Simulator, machine: Machine, options: Options) -> Result:
-        # Here and below: MPI takes long to import, and few runs need it.
-        from hcasim.workloads.mpi import pairs
-
-        return pairs.PAIRS[name](sim, machine, options)
-
-    usual = {"mpi": True, "defaults": Options(size=65536, iters=100, warmup=10)}
-    understood = _PAIR if name in ("osu_latency", "imb_pingpong") else _PAIR | {"window"}
-    return Workload(name, title, fields, understood, run=run, **{**usual, **more})
-
-
-def _netpipe_mpi(sim: Simulator, machine: Machine, options: Options) -> Result:
-    from hcasim.workloads.mpi.netpipe import netpipe_mpi
-
-    return netpipe_mpi(sim, machine, options)
-
-
-def _collective(tool: str, name: str) -> Workload:
-    apart = tool == "osu"
-
-    def run(sim: Simulator, machine: Machine, options: Options) -> Result:
-        from hcasim.workloads.mpi.collectives import CALLS, Collective
-
-        return Collective(sim, machine, options, CALLS[name], apart=apart).run()
-
-    how = "each call by itself" if apart else "calls one behind the other"
-    return Workload(
-        f"{tool}_{name}",
-        f"MPI {name} of all processes, {how}",
-        ("latency_us",),
-        frozenset({"size", "iters", "warmup", "exact", "nodes", "processes", "algorithm"}),
-        Options(size=1024, iters=100, warmup=10),
-        run,
-        queue_pairs=lambda options: options.processes * options.processes * (options.nodes - 1),
-        nodes=first_nodes,
-        mpi=True,
-    )
-
-
-def _exchange(name: str, title: str) -> Workload:
-    def run(sim: Simulator, machine: Machine, options: Options) -> Result:
-        from hcasim.workloads.mpi.collectives import exchange
-
-        return exchange(sim, machine, options, name)
-
-    return Workload(
-        f"imb_{name}",
-        title,
-        ("latency_us", "bandwidth_MBps"),
-        frozenset({"size", "iters", "warmup", "exact", "nodes", "processes"}),
-        Options(size=1024, iters=100, warmup=10),
-        run,
-        queue_pairs=lambda options: 2 * options.processes,
-        nodes=first_nodes,
-        mpi=True,
     )
 
 
@@ -219,14 +122,14 @@ _ALL = (
         _MANY | {"inline"},
         qp_lat.qp_lat,
         defaults=_FEW,
-        round=_once,
+        round=once,
     ),
     _latency(
         "a buffer on each queue pair, all completions",
         _MANY | {"inline"},
         scatter.scatter,
         defaults=_FEW,
-        round=_once,
+        round=once,
     ),
     _latency(
         "RDMA write within one port, there and back",
@@ -266,31 +169,13 @@ _ALL = (
     ),
     _stream(
         "RDMA writes of each node to each other",
-        frozenset(_FULL_QUEUES - _ROLES | {"nodes"}),
+        frozenset(_FULL_QUEUES - ROLES | {"nodes"}),
         flows.all_to_all,
         defaults=Options(size=65536, iters=100, tx_depth=4),
         queue_pairs=lambda options: 2 * options.qps * (options.nodes - 1),
         nodes=first_nodes,
     ),
-    _osu_pair("osu_latency", "MPI ping-pong", ("latency_us",), defaults=_LAT),
-    Workload(
-        "netpipe_mpi",
-        "NetPIPE ping-pong over MPI and its ladder of sizes",
-        ("latency_us", "bandwidth_MBps", "throughput_Mbps"),
-        _PAIR | {"buffers", "invalidate"},
-        Options(size=65536, iters=100, warmup=3, verb="send"),
-        _netpipe_mpi,
-        round=pool.rotation,
-        ladder=True,
-        mpi=True,
-    ),
-    _osu_pair("osu_bw", "MPI windows one way, with a reply", _STREAM_FIELDS),
-    _osu_pair("osu_bibw", "MPI windows both ways", _STREAM_FIELDS),
-    _osu_pair("imb_pingpong", "MPI ping-pong", ("latency_us", "bandwidth_MBps"), defaults=_LAT),
-    _exchange("pingping", "MPI messages of two processes to each other at once"),
-    _exchange("sendrecv", "MPI messages around a ring of all processes"),
-    _exchange("exchange", "MPI messages with both neighbours, both ways"),
-    *(_collective(tool, name) for tool in ("osu", "imb") for name in COLLECTIVES),
+    *MPI,
     _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd),
     _stream("DMA writes by the adapter, bus alone", _BUS, bus.bw_wr),
     _stream("DMA reads and writes together, bus alone", _BUS, bus.bw_rdwr),
@@ -305,7 +190,7 @@ _ALL = (
     ),
     _stream(
         "copies by processors of one node",
-        frozenset(_COMMON | {"buffers", "processes"}),
+        frozenset(COMMON | {"buffers", "processes"}),
         copying.copy_bw,
     ),
     Workload(
@@ -317,6 +202,7 @@ _ALL = (
         footprint.measure,
     ),
 )
+__all__ = ["WORKLOADS", "Listen", "Workload", "run_point"]
 WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in _ALL}
 
 

@@ -47,6 +47,21 @@ def first_nodes(machine: Machine, options: Options) -> list[int]:
     return list(range(options.nodes))
 
 
+def paired_nodes(machine: Machine, options: Options) -> list[int]:
+    """Return the first nodes, whose processes form pairs: the first half of them with the second.
+
+    Raises:
+        ValueError: the machine has fewer, or one process is left over.
+    """
+    if options.nodes * options.processes % 2:
+        each = "1 process" if options.processes == 1 else f"{options.processes} processes"
+        raise ValueError(
+            f"nodes: found {options.nodes} with {each} on each; "
+            "allowed: an even number of processes in all"
+        )
+    return first_nodes(machine, options)
+
+
 def _named(machine: Machine, role: str, text: str) -> range:
     """The nodes of the group that an option names or that is called as the role, if any."""
     if not text and role not in (group.name for group in machine.groups):

@@ -177,6 +177,13 @@ EXCHANGES: dict[str, tuple[Call, int]] = {
 """IMB's tests of neighbours, each with the messages of which it reports the bandwidth."""
 
 
+def collective(
+    sim: Simulator, machine: Machine, options: Options, name: str, apart: bool
+) -> Result:
+    """A collective of all processes; with ``apart`` a barrier follows each call."""
+    return Collective(sim, machine, options, CALLS[name], apart=apart).run()
+
+
 def exchange(sim: Simulator, machine: Machine, options: Options, name: str) -> Result:
     """Messages between neighbours, all processes at once."""
     call, messages = EXCHANGES[name]

@@ -14,21 +14,21 @@ from hcasim.mpi import Comm
 from hcasim.mpi.buffer import Buffer
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.mpi.pairs import ERROR, SLACK, Pair
+from hcasim.workloads.mpi.group import ERROR, SLACK, Group, measure, one_pair
 from hcasim.workloads.netpipe import MEGABIT
 from hcasim.workloads.options import Options
 from hcasim.workloads.pool import ALIGNMENT, POOL, rotation, spacing
 from hcasim.workloads.result import Result
 
 
-class Rotation(Pair):
+class Rotation(Group):
     """Ping-pong whose messages have their places in turn."""
 
     def timing(self, cold: int) -> Laps:
         options = self.options
         turns = rotation(options)
         # Of the packets of a long message two go each way in a round trip.
-        eager = options.size <= self.job.processes[0].library.eager.limit
+        eager = options.size <= self.one.process.library.eager.limit
         cold = self.slots if eager else -(-self.slots // 2)
         # The second turn finds what the first has left.
         return Laps(
@@ -56,31 +56,32 @@ class Rotation(Pair):
 
         return list(zip(pool(), pool(), strict=True))
 
-    def first(self, comm: Comm) -> Steps:
-        places = self._places(comm)
-        message = 0
-        while not self.laps.done:
-            source, target = places[message % len(places)]
-            message += 1
-            begin = self.sim.now
-            yield from comm.send(source, 1)
-            yield from comm.recv(target, 1)
-            self.laps.lap(self.sim.now - begin)
-
-    def second(self, comm: Comm) -> Steps:
+    def first(self) -> Steps:
+        comm, peer = self.one, self.peers[0].rank
         places = self._places(comm)
         message = 0
         while True:
             source, target = places[message % len(places)]
             message += 1
-            yield from comm.recv(target, 0)
-            yield from comm.send(source, 0)
+            begin = self.sim.now
+            yield from comm.send(source, peer)
+            yield from comm.recv(target, peer)
+            self.lap(self.sim.now - begin)
+
+    def second(self, comm: Comm) -> Steps:
+        places, peer = self._places(comm), self.one.rank
+        message = 0
+        while True:
+            source, target = places[message % len(places)]
+            message += 1
+            yield from comm.recv(target, peer)
+            yield from comm.send(source, peer)
 
 
 def netpipe_mpi(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Half a round trip, and the bandwidth that it stands for."""
-    pair = Rotation(sim, machine, options)
-    pair.run()
+    pair = one_pair(Rotation, sim, machine, options)
+    measure([pair])
     latency_us = pair.laps.mean_ps() / 2 / 1e6
     row = {
         "size": options.size,
@@ -90,4 +91,4 @@ def netpipe_mpi(sim: Simulator, machine: Machine, options: Options) -> Result:
         "buffers": rotation(options),
         "invalidate": options.invalidate,
     }
-    return Result(row, pair.cluster.counters())
+    return Result(row, pair.job.cluster.counters())

@@ -360,3 +360,22 @@ def test_what_osu_s_form_says_of_nodes_is_read(
     (trace,) = json.loads(hcasim_("import", str(file), "--json").output)["traces"]
     found = [(one["options"][axis], one["options"]["size"]) for one in trace["points"]]
     assert found == [(2, 64), (2, 4096), (3, 64), (3, 4096)]
+
+
+def test_what_osu_s_form_says_of_several_pairs_is_read(hcasim_: Hcasim, tmp_path: Path) -> None:
+    """osu_mbw_mr prints bandwidth and message rate, which have to fit together."""
+    words = ("osu_mbw_mr", "--testbed", "rashti2007", "--size", "8,1K", "--processes", "2")
+    words = (*words, "--window", "8", "--iters", "4", "--warmup", "1")
+    file = tmp_path / "printed"
+    file.write_text(hcasim_("bench", *words, "--format", "osu").output)
+    assert file.read_text().splitlines()[-3].split() == ["#", "Size", "MB/s", "Messages/s"]
+    (trace,) = json.loads(hcasim_("import", str(file), "--json").output)["traces"]
+    rows = json.loads(hcasim_("bench", *words, "--json").output)["rows"]
+    for point, row in zip(trace["points"], rows, strict=True):
+        assert point["options"] == {"size": row["size"], "processes": 2, "window": 8} | {
+            "iters": 4,
+            "warmup": 1,
+        }
+        rate = point["measured"][1]
+        assert (rate["quantity"], rate["unit"]) == ("rate", "M/s")
+        assert rate["statistics"]["mean"] == pytest.approx(row["rate_Mps"], rel=1e-4)

@@ -1,0 +1,135 @@
+"""The benchmarks of MPI libraries by name; what they run is imported when they run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from hcasim.catalog import Machine
+from hcasim.catalog.algorithms import NAMES as COLLECTIVES
+from hcasim.engine import Simulator
+from hcasim.workloads import pool
+from hcasim.workloads.options import Options
+from hcasim.workloads.result import Result
+from hcasim.workloads.roles import first_nodes, paired_nodes
+from hcasim.workloads.workload import COMMON, ROLES, STREAM_FIELDS, Round, Run, Workload
+
+_LAT = Options(iters=10_000, warmup=1000)
+_BW = Options(size=65536, iters=100, warmup=10)
+_PAIR = frozenset(COMMON - {"explain"} | ROLES | {"processes"})
+_ALL = frozenset(COMMON - {"explain"} | {"nodes", "processes"})
+
+
+def _later(module: str, function: str, *args: Any) -> Run:
+    """What a module of `hcasim.workloads.mpi` runs: MPI takes long to import, few runs need it."""
+
+    def run(sim: Simulator, machine: Machine, options: Options) -> Result:
+        found = getattr(import_module(f"hcasim.workloads.mpi.{module}"), function)
+        result: Result = found(sim, machine, options, *args)
+        return result
+
+    return run
+
+
+def _pair(
+    name: str, title: str, fields: tuple[str, ...], options: frozenset[str] = _PAIR, **more: Any
+) -> Workload:
+    """Two processes, each on a node or both on one."""
+    module = "pairs" if "latency_us" in fields else "windows"
+    return Workload(name, title, fields, options, run=_later(module, name), mpi=True, **more)
+
+
+def _pairs(name: str, title: str, fields: tuple[str, ...], **more: Any) -> Workload:
+    """All processes of some nodes, two by two."""
+    return _pair(
+        name,
+        title,
+        fields,
+        queue_pairs=lambda options: options.processes,
+        nodes=paired_nodes,
+        **more,
+    )
+
+
+def _together(
+    name: str, title: str, fields: tuple[str, ...], options: frozenset[str], run: Run, lanes: Round
+) -> Workload:
+    """All processes of some nodes."""
+    usual = Options(size=1024, iters=100, warmup=10)
+    return Workload(
+        name, title, fields, options, usual, run, queue_pairs=lanes, nodes=first_nodes, mpi=True
+    )
+
+
+def _collective(tool: str, name: str) -> Workload:
+    how = "each call by itself" if tool == "osu" else "calls one behind the other"
+    return _together(
+        f"{tool}_{name}",
+        f"MPI {name} of all processes, {how}",
+        ("latency_us",),
+        _ALL | {"algorithm"},
+        _later("collectives", "collective", name, tool == "osu"),
+        lambda options: options.processes * options.processes * (options.nodes - 1),
+    )
+
+
+def _exchange(name: str, title: str) -> Workload:
+    return _together(
+        f"imb_{name}",
+        title,
+        ("latency_us", "bandwidth_MBps"),
+        _ALL,
+        _later("collectives", "exchange", name),
+        lambda options: 2 * options.processes,
+    )
+
+
+MPI = (
+    _pair("osu_latency", "MPI ping-pong", ("latency_us",), defaults=_LAT),
+    _pairs(
+        "osu_multi_lat",
+        "MPI ping-pong of several pairs at once, the mean",
+        ("latency_us",),
+        options=_ALL,
+        defaults=replace(_LAT, nodes=2),
+    ),
+    Workload(
+        "netpipe_mpi",
+        "NetPIPE ping-pong over MPI and its ladder of sizes",
+        ("latency_us", "bandwidth_MBps", "throughput_Mbps"),
+        _PAIR | {"buffers", "invalidate"},
+        Options(size=65536, iters=100, warmup=3, verb="send"),
+        _later("netpipe", "netpipe_mpi"),
+        round=pool.rotation,
+        ladder=True,
+        mpi=True,
+    ),
+    _pair(
+        "osu_bw",
+        "MPI windows one way, with a reply",
+        STREAM_FIELDS,
+        _PAIR | {"window"},
+        defaults=_BW,
+    ),
+    _pair("osu_bibw", "MPI windows both ways", STREAM_FIELDS, _PAIR | {"window"}, defaults=_BW),
+    _pairs(
+        "osu_mbw_mr",
+        "MPI windows one way of several pairs, together",
+        STREAM_FIELDS,
+        options=_ALL | {"window"},
+        defaults=replace(_BW, nodes=2),
+    ),
+    _pairs(
+        "multi_bibw",
+        "MPI windows both ways of several pairs, together",
+        STREAM_FIELDS,
+        options=_ALL | {"window"},
+        defaults=replace(_BW, nodes=2),
+    ),
+    _pair("imb_pingpong", "MPI ping-pong", ("latency_us", "bandwidth_MBps"), defaults=_LAT),
+    _exchange("pingping", "MPI messages of two processes to each other at once"),
+    _exchange("sendrecv", "MPI messages around a ring of all processes"),
+    _exchange("exchange", "MPI messages with both neighbours, both ways"),
+    *(_collective(tool, name) for tool in ("osu", "imb") for name in COLLECTIVES),
+)

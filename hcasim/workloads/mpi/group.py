@@ -1,0 +1,111 @@
+"""Processes that exchange messages again and again, one of which takes the time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TypeVar
+
+from hcasim.catalog import Machine
+from hcasim.cluster import Cluster
+from hcasim.engine import Event, Simulator
+from hcasim.mpi import Comm, Job
+from hcasim.mpi.channel import Queue
+from hcasim.workloads.end import Steps
+from hcasim.workloads.laps import Laps
+from hcasim.workloads.options import Options
+from hcasim.workloads.roles import clients_and_server, paired_nodes
+
+TOGETHER = 2
+"""Processes of a pair."""
+FILLED = 2**18
+"""Bytes after which buffers, caches and credits of a connection have all been in use."""
+SLACK = 1e-4
+ERROR = 1e-3
+
+
+class Group(ABC):
+    """A process that takes the time, and its peers.
+
+    Parameters:
+        one: the process, with the communicator of all.
+        peers: the others, each with its own.
+
+    Attributes:
+        laps: the durations that it takes.
+        known: happens when they say enough.
+        slots: buffers of a connection that packets go through in turn.
+    """
+
+    def __init__(self, job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> None:
+        self.job = job
+        self.sim = job.sim
+        self.options = options
+        self.one = one
+        self.peers = peers
+        self.known: Event = job.sim.event()
+        library = one.process.library
+        ring, queue = library.ring, library.queue
+        self.slots = queue.receives + Queue.SPARE if ring is None else ring.slots
+        slots = queue.receives if ring is None else ring.slots
+        self.laps = self.timing(max(2, min(slots, FILLED // max(1, options.size))))
+
+    def timing(self, cold: int) -> Laps:
+        """How iterations are timed.
+
+        Parameters:
+            cold: messages until all buffers of a connection have been in use.
+        """
+        options = self.options
+        return Laps(
+            options.warmup, options.iters, options.exact, cold=cold, slack=SLACK, error=ERROR
+        )
+
+    def lap(self, duration_ps: int) -> None:
+        """Note the duration of an iteration, unless enough is known."""
+        if not self.laps.done:
+            self.laps.lap(duration_ps)
+            self.tell()
+
+    def tell(self) -> None:
+        """Say if enough is known."""
+        if self.laps.done and not self.known.triggered:
+            self.known.succeed()
+
+    @abstractmethod
+    def first(self) -> Steps:
+        """The process that takes the time, for ever."""
+
+    @abstractmethod
+    def second(self, comm: Comm) -> Steps:
+        """One of the others, for ever."""
+
+
+OneOf = TypeVar("OneOf", bound=Group)
+
+
+def one_pair(kind: type[OneOf], sim: Simulator, machine: Machine, options: Options) -> OneOf:
+    """Two processes, each on a node or both on one."""
+    nodes = clients_and_server(machine, options)[: TOGETHER // options.processes]
+    job = Job(sim, Cluster(sim, machine, nodes), options.processes)
+    return kind(job, options, job.worlds[0], job.worlds[1:])
+
+
+def several_pairs(
+    kind: type[OneOf], sim: Simulator, machine: Machine, options: Options
+) -> list[OneOf]:
+    """Pairs of processes: the first half of all, each with that of its number in the second."""
+    job = Job(sim, Cluster(sim, machine, paired_nodes(machine, options)), options.processes)
+    half = len(job.worlds) // 2
+    pairs = zip(job.worlds[:half], job.worlds[half:], strict=True)
+    return [kind(job, options, one, (other,)) for one, other in pairs]
+
+
+def measure(groups: Sequence[Group]) -> None:
+    """Run groups of one program until the times of all are known."""
+    sim = groups[0].sim
+    for group in groups:
+        for comm in group.peers:
+            sim.process(group.second(comm))
+        sim.process(group.first())
+    sim.run(until=sim.all_of([group.known for group in groups]))

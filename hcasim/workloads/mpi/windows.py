@@ -1,0 +1,174 @@
+"""Bandwidth of windows of messages, as the OSU benchmarks measure it.
+
+Source: OSU benchmarks 2.1 (2005), osu_bw.c and osu_bibw.c, in the tree of MVAPICH2; 3.1,
+osu_mbw_mr.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+from hcasim.catalog import Machine
+from hcasim.engine import Simulator
+from hcasim.mpi import Comm, Request
+from hcasim.workloads.end import Steps
+from hcasim.workloads.laps import Laps
+from hcasim.workloads.mpi.group import ERROR, SLACK, Group, measure, one_pair, several_pairs
+from hcasim.workloads.options import Options
+from hcasim.workloads.result import Result
+
+REPLY = 4
+"""Bytes of the reply to a window (osu_bw.c)."""
+LONG = 2**15
+"""Bytes from which on windows are cut: so many packets each that their pace is steady."""
+CUT = 2**19
+FEWEST = 4
+"""The shortest cut window has twice so many bytes or messages, whichever is longer."""
+PACE = 5e-3
+
+
+class Windows(Group):
+    """Windows of messages without blocking; who receives answers each window.
+
+    Of long messages windows are cut: once each further message of a window takes as long as the
+    one before, the rest of it is known.
+    """
+
+    replies = True
+
+    @property
+    def targets(self) -> Sequence[Comm]:
+        """The peers that are sent to."""
+        return self.peers
+
+    @property
+    def sources(self) -> Sequence[Comm]:
+        """The peers that send."""
+        return ()
+
+    @property
+    def ways(self) -> int:
+        """Windows that are under way at the same time."""
+        return len(self.targets) + len(self.sources)
+
+    def timing(self, cold: int) -> Laps:
+        options = self.options
+        self._lengths: list[int] = []
+        self._whole_from: int | None = None
+        most = max(len(self.targets), len(self.sources))
+        cut = max(1, max(FEWEST, CUT // max(1, options.size)) // most)
+        if options.size >= LONG and 4 * cut < options.window and not options.exact:
+            self._lengths = [2 * cut, 3 * cut, 4 * cut]
+        windows = -(-cold // options.window) + 1
+        return Laps(
+            options.warmup, options.iters, options.exact, cold=windows, slack=SLACK, error=ERROR
+        )
+
+    def _is_whole(self, index: int) -> bool:
+        return not self._lengths or (self._whole_from is not None and index >= self._whole_from)
+
+    def _length(self, index: int) -> int:
+        """Messages of a window; the first one of all is not timed."""
+        if self._is_whole(index):
+            return self.options.window
+        return self._lengths[max(0, index - 1) % len(self._lengths)]
+
+    def first(self) -> Steps:
+        to, of = ([one.rank for one in some] for some in (self.targets, self.sources))
+        durations: list[int] = []
+        for index in count():
+            begin = self.sim.now
+            yield from self._window(self.one, self._length(index), to, of)
+            if self._is_whole(index):
+                self.lap(self.sim.now - begin)
+            elif index and not self.laps.done:
+                durations.append(self.sim.now - begin)
+                self._extend(durations, index)
+
+    def _extend(self, durations: list[int], index: int) -> None:
+        """Work out a whole window from three cut ones, if further messages take equally long."""
+        if len(durations) % 3:
+            return
+        short, middle, long = durations[-3:]
+        step = self._lengths[1] - self._lengths[0]
+        one, other = (middle - short) / step, (long - middle) / step
+        if abs(one - other) <= PACE * other:
+            rest = self.options.window - self._lengths[2]
+            self.laps.settle(round(long + rest * (long - short) / (2 * step)))
+            self.tell()
+        elif len(durations) >= 6 and self._whole_from is None:
+            # It is not steady enough: run whole windows. The peers have begun the next one.
+            self._whole_from = index + 2
+
+    def second(self, comm: Comm) -> Steps:
+        hub = [self.one.rank]
+        to = hub if comm in self.sources else []
+        of = hub if comm in self.targets else []
+        for index in count():
+            yield from self._window(comm, self._length(index), to, of)
+
+    def _window(self, comm: Comm, length: int, to: list[int], of: list[int]) -> Steps:
+        """One window of a process to some ranks and of some."""
+        size = self.options.size
+        received: list[Request] = []
+        sent: list[Request] = []
+        for _ in range(length):
+            for rank in of:
+                received.append((yield from comm.irecv(size, rank)))
+        for _ in range(length):
+            for rank in to:
+                sent.append((yield from comm.isend(size, rank)))
+        yield from comm.waitall(sent)
+        yield from comm.waitall(received)
+        if self.replies:
+            for rank in of:
+                yield from comm.send(REPLY, rank)
+            for rank in to:
+                yield from comm.recv(REPLY, rank)
+
+
+class TwoWay(Windows):
+    """Windows both ways at once, without a reply."""
+
+    replies = False
+
+    @property
+    def sources(self) -> Sequence[Comm]:
+        return self.peers
+
+
+def bandwidth(groups: Sequence[Windows]) -> Result:
+    """What all groups carry together."""
+    measure(groups)
+    job, options = groups[0].job, groups[0].options
+    messages = sum(one.ways * options.window / (one.laps.mean_ps() / 1e12) for one in groups)
+    row = {
+        "size": options.size,
+        "bandwidth_MBps": messages * options.size / 1e6,
+        "rate_Mps": messages / 1e6,
+    }
+    return Result(row, job.cluster.counters())
+
+
+def osu_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Bandwidth of windows one way."""
+    return bandwidth([one_pair(Windows, sim, machine, options)])
+
+
+def osu_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Bandwidth of windows both ways."""
+    return bandwidth([one_pair(TwoWay, sim, machine, options)])
+
+
+def osu_mbw_mr(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Bandwidth and message rate of windows one way, of all pairs together.
+
+    OSU divides by the mean of the pairs' times: the same if they are equally fast.
+    """
+    return bandwidth(several_pairs(Windows, sim, machine, options))
+
+
+def multi_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Bandwidth of windows both ways, of all pairs together (rashti2007 section 4.4)."""
+    return bandwidth(several_pairs(TwoWay, sim, machine, options))

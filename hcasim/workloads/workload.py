@@ -1,0 +1,58 @@
+"""What a benchmark is to those that offer it: its options, results and the nodes that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hcasim.catalog import Machine
+from hcasim.engine import Simulator
+from hcasim.workloads.options import Options
+from hcasim.workloads.result import Result
+from hcasim.workloads.roles import clients_and_server
+
+Run = Callable[[Simulator, Machine, Options], Result]
+Round = Callable[[Options], int]
+COMMON = frozenset({"size", "iters", "warmup", "exact", "explain"})
+ROLES = frozenset({"client", "server"})
+STREAM_FIELDS = ("bandwidth_MBps", "rate_Mps")
+
+
+def once(options: Options) -> int:
+    """One, whatever the options."""
+    return 1
+
+
+def queue_pairs_of(options: Options) -> int:
+    """The queue pairs that the options say."""
+    return options.qps
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A benchmark.
+
+    Attributes:
+        name: as users know it from perftest or pcie-bench.
+        title: one line for a list.
+        fields: columns of numbers that it measures.
+        options: names of the options that mean something to it.
+        defaults: options unless the user says otherwise.
+        round: iterations after which everything that is used in turn has been used once.
+        queue_pairs: those that it makes on a node.
+        ladder: whether it runs NetPIPE's message sizes unless the user names some.
+        nodes: the numbers of those that take part.
+        mpi: whether it needs an MPI library.
+    """
+
+    name: str
+    title: str
+    fields: tuple[str, ...]
+    options: frozenset[str]
+    defaults: Options
+    run: Run
+    round: Round = once
+    queue_pairs: Round = queue_pairs_of
+    ladder: bool = False
+    nodes: Callable[[Machine, Options], list[int]] = clients_and_server
+    mpi: bool = False
