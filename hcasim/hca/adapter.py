@@ -186,7 +186,7 @@ class HostChannelAdapter:
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that each serial resource was in use so far, by name."""
         server = self.send_engine.server
-        memory = self.memory.controller
+        memory = self.memory
         found = {server.name: server.busy_ps, memory.name: memory.busy_ps}
         found |= {self.icm.name: self.icm.busy_ps} | self.bus.busy_ps()
         for port in self.ports:

@@ -53,7 +53,9 @@ class Icm:
 
     def table(self, description: Cache) -> Table:
         """The table behind a cache, in the memory that it is described to be in."""
-        return Table(self, self._host if self._adapter.in_host(description) else self._local)
+        if self._adapter.in_host(description):
+            return Table(self, self._host)
+        return LocalTable(self, self._local)
 
     def leave(self, storage: Storage, address: int, size: int) -> None:
         """Take a changed line that has left its cache, to write it back."""
@@ -71,9 +73,10 @@ class Icm:
 
     def arrived(self, then: Callable[..., None], args: tuple[object, ...]) -> None:
         """What was fetched is here; the caches have it after the latency."""
-        self.sim.call_after(self.latency, self._fetched, then, args)
+        self.sim.call_after(self.latency, self.fetched, then, args)
 
-    def _fetched(self, then: Callable[..., None], args: tuple[object, ...]) -> None:
+    def fetched(self, then: Callable[..., None], args: tuple[object, ...]) -> None:
+        """What was fetched is in the caches."""
         if self._in_flight == self.slots.capacity:
             self._full_ps += self.sim.now - self._full_since
         self._in_flight -= 1
@@ -117,3 +120,20 @@ class Table:
     def write_back(self, address: int, size: int) -> None:
         """Write ``size`` bytes of the table when no fetch is waiting; nobody waits for it."""
         self._icm.leave(self._storage, address, size)
+
+
+class LocalTable(Table):
+    """A table in the adapter's own memory, which says at once when a fetch will be here."""
+
+    def __init__(self, icm: Icm, memory: LocalMemory) -> None:
+        super().__init__(icm, memory)
+        self._memory = memory
+
+    def _read(
+        self, address: int, size: int, then: Callable[..., None], args: tuple[object, ...]
+    ) -> None:
+        icm = self._icm
+        icm.begin()
+        here = self._memory.begin_read(size)
+        self.read_ps += here - icm.sim.now
+        icm.sim.call_at(here + icm.latency, icm.fetched, then, args)

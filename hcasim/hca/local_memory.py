@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 from hcasim.bus import Storage
 from hcasim.catalog.adapter import LocalMemory as Description
-from hcasim.engine import Arbiter, Rate, Simulator
-
-READ, WRITE = range(2)
+from hcasim.engine import Rate, Simulator
 
 
 class LocalMemory(Storage):
     """A DIMM behind a controller that moves one burst at a time and lets reads go first.
+
+    When a read is done is known as soon as it is asked for, because nothing goes before it. Writes
+    take the gaps, and cost no event unless somebody waits for their end.
 
     Args:
         description: latency in ps, bandwidth in B/s.
@@ -21,12 +23,34 @@ class LocalMemory(Storage):
 
     def __init__(self, sim: Simulator, name: str, description: Description, size: int) -> None:
         self.sim = sim
-        self.controller = Arbiter(sim, name, [2])
+        self.name = name
         self.reads = self.read_bytes = self.writes = self.write_bytes = 0
         self._latency = description.latency
         self._size = size
         self._used = 0
         self._rate = Rate.from_bandwidth(description.bandwidth)
+        self._free_at = 0
+        self._busy_ps = 0
+        self._buffered: deque[tuple[int, int, Callable[[], None] | None]] = deque()
+        self._armed = False
+
+    @property
+    def busy_ps(self) -> int:
+        """Time in ps of all bursts that have begun so far."""
+        self._store(self.sim.now)
+        return self._busy_ps
+
+    def begin_read(self, size: int) -> int:
+        """Read ``size`` bytes; return the time in ps at which the last one is here."""
+        self.reads += 1
+        self.read_bytes += size
+        now = self.sim.now
+        if self._buffered:
+            self._store(now)
+        duration = self._rate.time(size)
+        self._busy_ps += duration
+        self._free_at = end = (self._free_at if self._free_at > now else now) + duration
+        return end + self._latency
 
     def read(
         self,
@@ -37,11 +61,7 @@ class LocalMemory(Storage):
         on_issued: Callable[[], None] | None = None,
     ) -> None:
         """Read ``size`` bytes; call ``on_data(*args)`` when the last one is here."""
-        self.reads += 1
-        self.read_bytes += size
-        self.controller.request(
-            READ, self._rate.time(size), self.sim.call_after, self._latency, on_data, *args
-        )
+        self.sim.call_at(self.begin_read(size), on_data, *args)
         if on_issued is not None:
             on_issued()
 
@@ -58,13 +78,37 @@ class LocalMemory(Storage):
         """
         self.writes += 1
         self.write_bytes += size
-        # Stored from a buffer, so that a read asked for at the same time goes first.
-        self.sim.call_after(0, self._store, size, on_sent)
+        self._buffered.append((self.sim.now, self._rate.time(size), on_sent))
+        if on_sent is not None and not self._armed:
+            self._arm()
         if on_visible is not None:
             self.sim.call_after(0, on_visible)
 
-    def _store(self, size: int, on_sent: Callable[[], None] | None) -> None:
-        self.controller.request(WRITE, self._rate.time(size), on_sent or _nobody)
+    def _store(self, before: int) -> None:
+        """Begin the writes for which there was a gap before a time."""
+        buffered = self._buffered
+        while buffered:
+            asked, duration, on_sent = buffered[0]
+            start = self._free_at if self._free_at > asked else asked
+            if start >= before:
+                return
+            buffered.popleft()
+            self._busy_ps += duration
+            self._free_at = end = start + duration
+            if on_sent is not None:
+                self.sim.call_at(end, on_sent)
+
+    def _arm(self) -> None:
+        """Look again when the first write can begin, unless reads go before it until then."""
+        self._armed = True
+        now = self.sim.now
+        self.sim.call_at(self._free_at if self._free_at > now else now, self._gap)
+
+    def _gap(self) -> None:
+        self._armed = False
+        self._store(self.sim.now + 1)
+        if any(on_sent is not None for _, _, on_sent in self._buffered):
+            self._arm()
 
     def allocate(self, length: int, page_size: int) -> int:
         """Address of ``length`` fresh bytes, aligned to a page of ``page_size`` bytes.
@@ -88,7 +132,3 @@ class LocalMemory(Storage):
             "local_memory_writes": self.writes,
             "local_memory_write_bytes": self.write_bytes,
         }
-
-
-def _nobody() -> None:
-    """Nobody keeps the data of this write."""

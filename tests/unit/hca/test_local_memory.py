@@ -90,7 +90,7 @@ def test_the_controller_is_busy_for_every_byte_and_counts_it() -> None:
         "local_memory_writes": 3,
         "local_memory_write_bytes": 2 * 4168,
     }
-    assert dimm.controller.busy_ps == 3 * 4168 * 1000
+    assert dimm.busy_ps == 3 * 4168 * 1000
 
 
 def test_buffers_begin_with_a_page_and_do_not_overlap() -> None:
