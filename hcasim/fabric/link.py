@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
@@ -60,7 +61,7 @@ class Transmitter:
         self._credit_update = physics.update
         self.credit_block = physics.block
         self._queues: list[deque[_Entry]] = [deque() for _ in range(sources)]
-        self._waiting = 0
+        self._active: list[int] = []
         self._urgent = urgent
         self._next = urgent
         self._free_at = 0
@@ -94,8 +95,10 @@ class Transmitter:
             on_start: called with the packet and the time in ps at which its last byte leaves, once
                 that is known.
         """
-        self._queues[source].append((ready_at, packet, on_start))
-        self._waiting += 1
+        queue = self._queues[source]
+        if not queue:
+            insort(self._active, source)
+        queue.append((ready_at, packet, on_start))
         if not self._blocked:
             self._wake(ready_at if ready_at > self._free_at else self._free_at)
 
@@ -122,23 +125,35 @@ class Transmitter:
         if woken_at != self._wake_at:
             return
         self._wake_at = None
-        entry = self._queues[self._choose(woken_at)].popleft()
-        self._waiting -= 1
+        active = self._active
+        place = 0 if len(active) == 1 else self._choose(woken_at)
+        source = active[place]
+        if source >= self._urgent:
+            self._next = source + 1
+        queue = self._queues[source]
+        entry = queue.popleft()
+        if not queue:
+            del active[place]
         self._blocked = True
         assert self.credits is not None
         self.credits.acquire(blocks(entry[1].size, self.credit_block), self._transmit, entry)
 
     def _choose(self, now: int) -> int:
-        """The source whose turn it is; one of them has a packet that is ready."""
-        queues, urgent, count = self._queues, self._urgent, len(self._queues)
-        for source in range(urgent):
-            if queues[source] and queues[source][0][0] <= now:
-                return source
-        source = self._next
-        while not queues[source] or queues[source][0][0] > now:
-            source = source + 1 if source + 1 < count else urgent
-        self._next = source + 1 if source + 1 < count else urgent
-        return source
+        """Place among the sources that wait of the one whose turn it is; one is ready."""
+        queues, active, urgent = self._queues, self._active, self._urgent
+        place = 0
+        while active[place] < urgent:
+            if queues[active[place]][0][0] <= now:
+                return place
+            place += 1
+        first, count = place, len(active)
+        place = bisect_left(active, self._next)
+        while True:
+            if place == count:
+                place = first
+            if queues[active[place]][0][0] <= now:
+                return place
+            place += 1
 
     def _transmit(self, entry: _Entry) -> None:
         _, packet, on_start = entry
@@ -161,8 +176,9 @@ class Transmitter:
         receiver = self.receiver
         assert receiver is not None
         receiver.receive(packet, start + self._propagation, end + self._tail)
-        if self._waiting:
-            ready = min(queue[0][0] for queue in self._queues if queue)
+        if self._active:
+            queues = self._queues
+            ready = min([queues[source][0][0] for source in self._active])
             self._wake(ready if ready > end else end)
 
     @property
