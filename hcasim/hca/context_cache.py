@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from hcasim.catalog import Cache
-from hcasim.engine import CreditPool, SetAssociativeCache, Simulator
+from hcasim.engine import SetAssociativeCache, Simulator
 from hcasim.hca.icm import Table
 
 
@@ -39,7 +40,8 @@ class ContextCache:
         self._line = description.line
         self._per_line = description.line // description.entry
         self._cache = SetAssociativeCache(description.lines, description.ways, description.policy)
-        self._fetches = CreditPool(sim, f"{name}.fetches", description.outstanding)
+        self._free = description.outstanding
+        self._queued: deque[int] = deque()
         self._waiting: dict[int, list[tuple[int, Callable[..., None], tuple[Any, ...]]]] = {}
         self._blocked_ps = 0
         self._blocked_since = 0
@@ -71,18 +73,24 @@ class ContextCache:
             if not self._waiting:
                 self._blocked_since = self.sim.now
             self._waiting[line] = [(self.sim.now, action, args)]
-            self._fetches.acquire(
-                1, self._table.fetch, line * self._line, self._line, self._fetched, line
-            )
+            if self._free:
+                self._free -= 1
+                self._table.fetch(line, self)
+            else:
+                self._queued.append(line)
         else:
             waiting.append((self.sim.now, action, args))
 
-    def _fetched(self, line: int) -> None:
+    def arrived(self, line: int) -> None:
+        """A line is here: whoever waits for it goes on."""
         victim = self._cache.fill(line)
         if victim is not None and self._written:
             self.write_backs += 1
-            self._table.write_back(victim * self._line, self._line)
-        self._fetches.release(1)
+            self._table.write_back(victim)
+        if self._queued:
+            self._table.fetch(self._queued.popleft(), self)
+        else:
+            self._free += 1
         now = self.sim.now
         waiting = self._waiting.pop(line)
         if not self._waiting:

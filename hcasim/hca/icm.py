@@ -7,12 +7,19 @@ reached over the same bus as descriptors and data (sur2005 section 2.3).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from typing import Protocol
 
 from hcasim.bus import Storage
 from hcasim.catalog import Adapter, Cache
-from hcasim.engine import CreditPool, Simulator
+from hcasim.engine import Simulator
 from hcasim.hca.local_memory import LocalMemory
+
+
+class Waiting(Protocol):
+    """A cache that has asked for a line of its table."""
+
+    def arrived(self, line: int) -> None:
+        """The line is here."""
 
 
 class Icm:
@@ -26,6 +33,9 @@ class Icm:
         adapter: where each table is, and how many fetches may be in flight.
         host: host memory, over the bus.
         local: the adapter's own memory.
+
+    Attributes:
+        latency: of the path, in ps.
     """
 
     def __init__(
@@ -33,11 +43,12 @@ class Icm:
     ) -> None:
         self.sim = sim
         self.name = f"{name}.icm"
-        self.slots = CreditPool(sim, self.name, adapter.icm.outstanding)
+        self.latency = adapter.icm.latency
+        self._outstanding = self._free = adapter.icm.outstanding
+        self._queued: deque[tuple[Table, int, Waiting]] = deque()
         self._in_flight = 0
         self._full_ps = 0
         self._full_since = 0
-        self.latency = adapter.icm.latency
         self._room = adapter.icm.victims
         self._adapter = adapter
         self._victims: deque[tuple[Storage, int, int]] = deque()
@@ -47,15 +58,15 @@ class Icm:
     @property
     def busy_ps(self) -> int:
         """Time in ps during which no further fetch could have been started, up to now."""
-        if self._in_flight < self.slots.capacity:
+        if self._in_flight < self._outstanding:
             return self._full_ps
         return self._full_ps + self.sim.now - self._full_since
 
     def table(self, description: Cache) -> Table:
         """The table behind a cache, in the memory that it is described to be in."""
         if self._adapter.in_host(description):
-            return Table(self, self._host)
-        return LocalTable(self, self._local)
+            return Table(self, self._host, description.line)
+        return LocalTable(self, self._local, description.line)
 
     def leave(self, storage: Storage, address: int, size: int) -> None:
         """Take a changed line that has left its cache, to write it back."""
@@ -63,26 +74,34 @@ class Icm:
         if len(self._victims) > self._room:
             self._write_back()
 
-    def begin(self) -> None:
-        """Start a fetch: write back what would not fit beside its victim."""
+    def fetch(self, table: Table, line: int, cache: Waiting) -> None:
+        """Fetch a line for a cache as soon as a fetch can be started."""
+        if self._free:
+            self._free -= 1
+            self._begin(table, line, cache)
+        else:
+            self._queued.append((table, line, cache))
+
+    def _begin(self, table: Table, line: int, cache: Waiting) -> None:
         self._in_flight += 1
-        if self._in_flight == self.slots.capacity:
+        if self._in_flight == self._outstanding:
             self._full_since = self.sim.now
+        # What would not fit beside the victim of this fetch goes first.
         while len(self._victims) >= self._room:
             self._write_back()
+        table.read(line, cache)
 
-    def arrived(self, then: Callable[..., None], args: tuple[object, ...]) -> None:
-        """What was fetched is here; the caches have it after the latency."""
-        self.sim.call_after(self.latency, self.fetched, then, args)
-
-    def fetched(self, then: Callable[..., None], args: tuple[object, ...]) -> None:
-        """What was fetched is in the caches."""
-        if self._in_flight == self.slots.capacity:
+    def fetched(self, line: int, cache: Waiting) -> None:
+        """What was fetched has come through the path."""
+        if self._in_flight == self._outstanding:
             self._full_ps += self.sim.now - self._full_since
         self._in_flight -= 1
-        then(*args)
-        self.slots.release(1)
-        if self.slots.available == self.slots.capacity:
+        cache.arrived(line)
+        if self._queued:
+            self._begin(*self._queued.popleft())
+            return
+        self._free += 1
+        if self._free == self._outstanding:
             while self._victims:
                 self._write_back()
 
@@ -94,46 +113,48 @@ class Icm:
 class Table:
     """One table of the ICM, in the memory that holds it.
 
+    Args:
+        line: bytes of one fetch.
+
     Attributes:
         read_ps: time that the memory took for all fetches so far, in ps.
     """
 
-    def __init__(self, icm: Icm, storage: Storage) -> None:
+    def __init__(self, icm: Icm, storage: Storage, line: int) -> None:
         self._icm = icm
         self._storage = storage
+        self._line = line
         self.read_ps = 0
 
-    def fetch(self, address: int, size: int, then: Callable[..., None], *args: object) -> None:
-        """Read ``size`` bytes of the table, then call ``then(*args)``."""
-        self._icm.slots.acquire(1, self._read, address, size, then, args)
+    def fetch(self, line: int, cache: Waiting) -> None:
+        """Fetch a line for a cache."""
+        self._icm.fetch(self, line, cache)
 
-    def _read(
-        self, address: int, size: int, then: Callable[..., None], args: tuple[object, ...]
-    ) -> None:
-        self._icm.begin()
-        self._storage.read(address, size, self._arrived, self._icm.sim.now, then, args)
+    def read(self, line: int, cache: Waiting) -> None:
+        """Read a line now."""
+        size = self._line
+        self._storage.read(line * size, size, self._arrived, self._icm.sim.now, line, cache)
 
-    def _arrived(self, began: int, then: Callable[..., None], args: tuple[object, ...]) -> None:
-        self.read_ps += self._icm.sim.now - began
-        self._icm.arrived(then, args)
+    def _arrived(self, began: int, line: int, cache: Waiting) -> None:
+        icm = self._icm
+        self.read_ps += icm.sim.now - began
+        icm.sim.call_after(icm.latency, icm.fetched, line, cache)
 
-    def write_back(self, address: int, size: int) -> None:
-        """Write ``size`` bytes of the table when no fetch is waiting; nobody waits for it."""
-        self._icm.leave(self._storage, address, size)
+    def write_back(self, line: int) -> None:
+        """Write a line when no fetch is waiting; nobody waits for it."""
+        self._icm.leave(self._storage, line * self._line, self._line)
 
 
 class LocalTable(Table):
-    """A table in the adapter's own memory, which says at once when a fetch will be here."""
+    """A table in the adapter's own memory, which says at once when a line will be here."""
 
-    def __init__(self, icm: Icm, memory: LocalMemory) -> None:
-        super().__init__(icm, memory)
+    def __init__(self, icm: Icm, memory: LocalMemory, line: int) -> None:
+        super().__init__(icm, memory, line)
         self._memory = memory
 
-    def _read(
-        self, address: int, size: int, then: Callable[..., None], args: tuple[object, ...]
-    ) -> None:
+    def read(self, line: int, cache: Waiting) -> None:
+        """Read a line now."""
         icm = self._icm
-        icm.begin()
-        here = self._memory.begin_read(size)
+        here = self._memory.begin_read(self._line)
         self.read_ps += here - icm.sim.now
-        icm.sim.call_at(here + icm.latency, icm.fetched, then, args)
+        icm.sim.call_at(here + icm.latency, icm.fetched, line, cache)

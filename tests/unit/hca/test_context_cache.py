@@ -1,6 +1,5 @@
 """Contexts come from the tables once, and everybody who needs one waits for the same fetch."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,23 +16,23 @@ class Memory:
 
     def __init__(self, sim: Simulator) -> None:
         self.sim = sim
-        self.fetched: list[tuple[int, int, int]] = []
-        self.written: list[tuple[int, int]] = []
+        self.fetched: list[tuple[int, int]] = []
+        self.written: list[int] = []
         self.under_way = self.most = self.read_ps = 0
 
-    def fetch(self, address: int, size: int, then: Callable[..., None], *args: object) -> None:
-        self.fetched.append((int(self.sim.now), address, size))
+    def fetch(self, line: int, into: ContextCache) -> None:
+        self.fetched.append((int(self.sim.now), line))
         self.under_way += 1
         self.most = max(self.most, self.under_way)
-        self.sim.call_after(FETCH, self._done, then, args)
+        self.sim.call_after(FETCH, self._done, line, into)
 
-    def _done(self, then: Callable[..., None], args: tuple[object, ...]) -> None:
+    def _done(self, line: int, into: ContextCache) -> None:
         self.under_way -= 1
         self.read_ps += FETCH
-        then(*args)
+        into.arrived(line)
 
-    def write_back(self, address: int, size: int) -> None:
-        self.written.append((address, size))
+    def write_back(self, line: int) -> None:
+        self.written.append(line)
 
 
 def cache(*, written: bool = False, **change: Any) -> tuple[Simulator, ContextCache, Memory]:
@@ -69,7 +68,7 @@ def test_what_is_missing_twice_is_fetched_once() -> None:
     sim.call_at(200_000, contexts.access, 1, lambda: order.append(("second", sim.now)))
     sim.run()
     assert order == [("first", FETCH), ("second", FETCH)]
-    assert memory.fetched == [(0, 256, 256)]
+    assert memory.fetched == [(0, 1)]
     assert contexts.wait_ps == FETCH + (FETCH - 200_000)
 
 
@@ -147,7 +146,7 @@ def test_a_line_brings_the_neighbours_of_what_was_missing() -> None:
     sim.run()
     assert done == [11, 15]
     # Entries 8 to 15 are the second line of 64 B of the table.
-    assert memory.fetched == [(0, 64, 64)]
+    assert memory.fetched == [(0, 1)]
     assert all(contexts.held(key) for key in range(8, 16))
     assert not contexts.held(7)
     assert not contexts.held(16)
@@ -167,7 +166,7 @@ def test_a_changed_line_is_written_back_when_it_has_to_leave() -> None:
     for key in range(6):
         contexts.access(key, int)
         sim.run()
-    assert memory.written == [(0, 256), (256, 256)]
+    assert memory.written == [0, 1]
     assert contexts.counters()["sqpc_writeback_bytes"] == 2 * 256
 
 
@@ -186,9 +185,9 @@ def test_a_line_that_left_and_comes_again_is_fetched_and_written_again() -> None
         for key in (3, 4):
             contexts.access(key, int)
             sim.run()
-    assert [address for _, address, _ in memory.fetched] == [3 * 256, 4 * 256] * 5
+    assert [line for _, line in memory.fetched] == [3, 4] * 5
     # The last one is still there.
-    assert memory.written == ([(3 * 256, 256), (4 * 256, 256)] * 5)[:-1]
+    assert memory.written == ([3, 4] * 5)[:-1]
 
 
 def test_those_who_waited_go_on_in_the_order_in_which_they_asked() -> None:
