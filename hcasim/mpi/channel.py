@@ -7,6 +7,7 @@ from collections import deque
 from typing import Any, Protocol
 
 from hcasim.catalog.mpi import Mpi
+from hcasim.engine import Probe
 from hcasim.mpi.message import Kind, Packet
 from hcasim.mpi.roles import Steps, Way, Worker
 from hcasim.verbs import MR, QP, SGE, Access, RecvWR, SendWR, WROpcode
@@ -47,6 +48,15 @@ class Sender(Protocol):
         """Post a request; wait for room in the send queue if there is none."""
 
 
+def tell_post(probe: Probe, operation: int, what: Packet | str) -> None:
+    """Tell that an operation has begun to carry a packet, or what a word says."""
+    if isinstance(what, Packet):
+        what.operation = operation
+        probe.event(f"post {what.kind.value}", operation, what)
+    else:
+        probe.event(f"post {what}", operation)
+
+
 class Channel(ABC):
     """One way to one peer, in one direction out and one in.
 
@@ -66,6 +76,7 @@ class Channel(ABC):
     def __init__(self, way: Way, capacity: int, credits: int, credit_return: int) -> None:
         self.way = way
         self.process: Worker = way.process
+        self.probe: Probe = way.process.context.probe
         self.capacity = capacity
         self.credits = credits
         self.owed = 0
@@ -97,6 +108,8 @@ class Channel(ABC):
         yield from self.notice()
         packet = self.coming.popleft()
         packet.slot = self._taken
+        if self.probe.listeners:
+            self.probe.event("poll memory", packet.operation, packet)
         self._taken += 1
         yield from self.way.receive(packet, self)
 
@@ -150,6 +163,8 @@ class Ring(Channel):
         if packet.size and packet.buffer is not None:
             packet.data = packet.buffer.take(packet.size)
             yield process.context.core.copy(packet.size, packet.buffer.address, address)
+            if self.probe.listeners:
+                self.probe.event("copy in", 0, packet)
         peer = self.peer
         assert isinstance(peer, Ring)
         peer.coming.append(packet)
@@ -236,6 +251,8 @@ class Queue(Channel):
         if packet.size and packet.buffer is not None:
             packet.data = packet.buffer.take(packet.size)
             yield process.context.core.copy(packet.size, packet.buffer.address, address)
+            if self.probe.listeners:
+                self.probe.event("copy in", 0, packet)
         peer = self.peer
         assert isinstance(peer, Queue)
         if not peer._opened:
@@ -264,7 +281,7 @@ class Queue(Channel):
             remote_addr=other.addr,
             rkey=other.rkey,
         )
-        yield from self._lane.post(wr, UNWATCHED, None)
+        yield from self._lane.post(wr, UNWATCHED, "credits")
 
     def _counted(self, address: int, length: int) -> None:
         # Only a sender without room looks there.
@@ -287,6 +304,8 @@ class Queue(Channel):
 
     def release(self, packet: Packet) -> Steps:
         yield from self._lane.qp.post_recv(self._receive(packet.slot))
+        if self.probe.listeners:
+            self.probe.event("repost receive", 0, packet)
         if packet.kind is not Kind.CREDIT:
             self.owed += 1
 
@@ -313,6 +332,10 @@ class SharedMemory(Channel):
         if packet.size and packet.buffer is not None:
             packet.data = packet.buffer.take(packet.size)
             yield self.process.context.core.copy(packet.size, packet.buffer.address, address)
+            if self.probe.listeners:
+                self.probe.event("copy in", 0, packet)
+        if self.probe.listeners:
+            tell_post(self.probe, next(self.process.context.sim.operations), packet)
         peer.coming.append(packet)
         peer.process.arrive(peer)
 

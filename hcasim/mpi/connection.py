@@ -13,6 +13,7 @@ from hcasim.mpi.roles import Steps, Worker
 from hcasim.verbs import CQ
 
 _EAGER = (Kind.EAGER, Kind.DATA)
+_MATCHED = (Kind.EAGER, Kind.RTS)
 
 
 class Connection:
@@ -185,6 +186,9 @@ class Connection:
         self._expected += 1
         process = self.process
         yield process.context.core.work(self.library.calls.packet)
+        if process.context.probe.listeners:
+            step = "matching" if packet.kind in _MATCHED else f"handle {packet.kind.value}"
+            process.context.probe.event(step, 0, packet)
         match packet.kind:
             case Kind.EAGER | Kind.RTS:
                 yield from process.match(packet, channel)

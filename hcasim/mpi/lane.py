@@ -6,7 +6,9 @@ from collections import deque
 from typing import Any
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channel import Channel, Poster, Queue, Ring
+from hcasim.engine import Probe
+from hcasim.mpi.channel import Channel, Poster, Queue, Ring, tell_post
+from hcasim.mpi.message import Packet
 from hcasim.mpi.roles import Steps, Way
 from hcasim.verbs import CQ, QP, SendWR
 
@@ -30,6 +32,7 @@ class Lane:
         self.way = way
         limits, stack = process.context.adapter.description.limits, process.context.stack
         inline = max(library.queue.inline, library.ring.inline if library.ring else 0)
+        self._probe: Probe = process.context.probe
         self._depth = min(DEPTH, limits.max_wr)
         self.qp = QP(
             process.pd,
@@ -57,7 +60,15 @@ class Lane:
         while len(self._posted) >= self._depth:
             yield from self.way.process.drain()
         self._posted.append((poster, what))
-        yield from self.qp.post_send(wr)
+        operation = yield from self.qp.post_send(wr)
+        if self._probe.listeners:
+            tell_post(self._probe, operation, what)
+
+    @property
+    def oldest(self) -> int:
+        """Number of the operation of the oldest packet that has not completed, or 0."""
+        what = self._posted[0][1]
+        return what.operation if isinstance(what, Packet) else 0
 
     def completed(self) -> None:
         """The oldest request has completed."""

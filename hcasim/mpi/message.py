@@ -44,6 +44,7 @@ class Packet:
         credits: of each channel, given back with it.
         sequence: its number among those to the peer that have to be dealt with in order.
         slot: its number among those of its channel.
+        operation: number under which probes tell of its way, if somebody listens.
     """
 
     __slots__ = (
@@ -53,6 +54,7 @@ class Packet:
         "data",
         "kind",
         "offset",
+        "operation",
         "recv",
         "send",
         "sequence",
@@ -89,6 +91,7 @@ class Packet:
         self.credits: tuple[int, ...] = ()
         self.sequence = 0
         self.slot = 0
+        self.operation = 0
         self.way: Way | None = None
 
     def __str__(self) -> str:

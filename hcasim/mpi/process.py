@@ -52,6 +52,7 @@ class Process:
         self.context = Context(sim, node, core)
         assert self.context.stack.mpi is not None
         self.library = self.context.stack.mpi
+        self.probe = self.context.probe
         self.pd = PD(self.context)
         self.cq = CQ(self.context, CQ_DEPTH)
         self.cq.on_entry = self.wake
@@ -156,6 +157,8 @@ class Process:
             self.waiting = waiting
             yield self._event
             self.waiting = None
+            if self.probe.listeners:
+                self.probe.event("wait", 0, waiting)
         yield from self._turn()
 
     def look(self) -> Steps:
@@ -167,6 +170,8 @@ class Process:
         rings = ways if self.library.ring is not None else 0
         queues = 1 if self.library.queue.cq == "shared" else ways
         yield self.context.core.work(rings * stack.poll_memory + queues * stack.poll_cq)
+        if self.probe.listeners:
+            self.probe.event("poll", 0)
 
     def _turn(self) -> Steps:
         if self._unblocked:
@@ -186,6 +191,8 @@ class Process:
         if completion.status is not Outcome.SUCCESS:
             raise MPIError("MPI_ERR_OTHER", f"rank {self.rank}: {completion}")
         lane = self.lanes[completion.qpn]
+        if self.probe.listeners:
+            self.probe.event("poll CQ", completion.operation or lane.oldest, completion)
         if completion.is_receive:
             self.ready.append(lane.queue)
         else:
@@ -216,6 +223,8 @@ class Process:
         connection = self.connection(rank)
         send = Send(self, buffer, dest, tag, context, connection)
         yield self.context.core.work(self.library.calls.send)
+        if self.probe.listeners:
+            self.probe.event("call send", 0, send)
         yield from connection.start(send, source)
         return send
 
@@ -225,6 +234,8 @@ class Process:
         """Begin to receive from a rank of a communicator."""
         recv = Recv(self, buffer, source, tag, context, next(self.matching.serials))
         yield self.context.core.work(self.library.calls.recv)
+        if self.probe.listeners:
+            self.probe.event("call recv", 0, recv)
         packet = self.matching.post(recv)
         if packet is None:
             return recv
@@ -235,6 +246,8 @@ class Process:
             if packet.size:
                 place = self.scratch(packet.size).address
                 yield self.context.core.copy(packet.size, place, buffer.address)
+                if self.probe.listeners:
+                    self.probe.event("copy out", 0, packet)
             self._fill(recv, packet)
         return recv
 
@@ -251,6 +264,8 @@ class Process:
         if packet.size:
             to = self.scratch(packet.size) if recv is None else recv.buffer
             yield self.context.core.copy(packet.size, channel.place(packet), to.address)
+            if self.probe.listeners:
+                self.probe.event("copy out", 0, packet)
         yield from channel.release(packet)
         if recv is not None:
             self._fill(recv, packet)
@@ -280,6 +295,8 @@ class Process:
         assert recv is not None
         to = recv.buffer.part(packet.offset, packet.size)
         yield self.context.core.copy(packet.size, channel.place(packet), to.address)
+        if self.probe.listeners:
+            self.probe.event("copy out", 0, packet)
         yield from channel.release(packet)
         to.put(packet.data)
         recv.missing -= packet.size

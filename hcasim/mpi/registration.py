@@ -42,6 +42,7 @@ class RegistrationCache:
 
     def __init__(self, pd: PD, description: Description) -> None:
         self._pd = pd
+        self._probe = pd.context.probe
         self._description = description
         self._known: OrderedDict[tuple[int, int], Registration] = OrderedDict()
         self._by_start: dict[int, dict[int, Registration]] = {}
@@ -57,6 +58,8 @@ class RegistrationCache:
         first = buffer.address // PAGE
         pages = (buffer.address + max(buffer.size, 1) - 1) // PAGE - first + 1
         found = self._find(buffer, first, pages)
+        if self._probe.listeners:
+            self._probe.event("registration miss" if found is None else "registration hit", 0)
         if found is not None:
             self.hits += 1
             found.users += 1
@@ -66,6 +69,8 @@ class RegistrationCache:
         yield from self._make_room(pages)
         key = (buffer.address, buffer.size) if cost.match == "exact" else (first, pages)
         mr = yield from self._pd.timed_reg_mr(pages * PAGE, _ACCESS, address=first * PAGE)
+        if self._probe.listeners:
+            self._probe.event("registration", 0)
         made = Registration(key, mr, first, pages)
         self._known[key] = made
         self._by_start.setdefault(first, {})[pages] = made
@@ -106,6 +111,8 @@ class RegistrationCache:
             del self._by_start[one.first]
         self._pages -= one.pages
         yield from one.mr.timed_dereg()
+        if self._probe.listeners:
+            self._probe.event("deregistration", 0)
 
     def release(self, one: Registration) -> None:
         """A message does not need it any more."""

@@ -93,7 +93,7 @@ class Rput(Rendezvous):
                     remote_addr=address + start,
                     rkey=key,
                 )
-                yield from lane.post(wr, UNWATCHED, None)
+                yield from lane.post(wr, UNWATCHED, "data")
         data = send.buffer.take(send.buffer.size)
         for lane, _, _ in pieces:
             end = Packet(Kind.FIN, send=send, recv=packet.recv)
@@ -130,7 +130,7 @@ class Rget(Rendezvous):
                 remote_addr=address + start,
                 rkey=key,
             )
-            yield from lane.post(wr, reading, None)
+            yield from lane.post(wr, reading, "data")
 
 
 class _Reading:

@@ -65,6 +65,7 @@ class Group:
         if source.size and source.address != to.address:
             core = self._comm.process.context.core
             yield core.copy(source.size, source.address, to.address)
+            self._tell("copy")
         to.put(source.take(source.size))
 
     def combine(self, into: Buffer, other: Buffer, operation: Reduction | None) -> Steps:
@@ -73,8 +74,14 @@ class Group:
             return
         core = self._comm.process.context.core
         yield core.copy(into.size, other.address, into.address)
+        self._tell("combine")
         if into.data is not None and other.data is not None and operation is not None:
             into.data[:] = operation(into.data, other.data)
+
+    def _tell(self, step: str) -> None:
+        probe = self._comm.process.probe
+        if probe.listeners:
+            probe.event(step, 0)
 
     def temporary(self, size: int, like: Buffer) -> Buffer:
         """Memory of this call, with contents if ``like`` has some."""
