@@ -165,6 +165,12 @@ def _print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
         if _share_of(breakdown, breakdown.get("binds", "")) >= TELLING:
             click.echo()
             _print_resources(point, breakdown)
+    elif "steps" in breakdown:
+        one = "" if breakdown["typical"] else ", one message of many that differ"
+        _print_steps(f"Where the time{of} goes{one}", breakdown)
+        if _share_of(breakdown, breakdown["binds"]) >= TELLING:
+            click.echo()
+            _print_resources(point, breakdown)
     elif "components" in breakdown:
         columns = ("Component", "KiB", "Pinned", "Mapped")
         rows = [
@@ -195,6 +201,40 @@ def _print_stages(heading: str, breakdown: Mapping[str, Any]) -> None:
     rows = [(name, f"{us:.3f}", f"{100 * us / total:.1f} %") for name, us in stages]
     rows.append(("total", f"{total:.3f}", "100.0 %"))
     print_table(heading, columns, rows, right=columns[1:])
+
+
+def _print_steps(heading: str, breakdown: Mapping[str, Any]) -> None:
+    """Print the steps of a message, and the stages of those that go through the adapters."""
+    total, steps = breakdown["total_us"], breakdown["steps"]
+    columns = ("Rank", "Step", "us", "Share")
+    rows = [
+        (_who(one), _step(one), f"{one['us']:.3f}", f"{100 * one['us'] / total:.1f} %")
+        for one in steps
+    ]
+    rows.append(("", "total", f"{total:.3f}", "100.0 %"))
+    print_table(heading, columns, rows, right=columns[2:])
+    ways = [one for one in steps if one.get("stages")]
+    if not ways:
+        return
+    names = dict.fromkeys(stage["stage"] for one in ways for stage in one["stages"])
+    told = [(name, *(_of_stage(one, name) for one in ways)) for name in names]
+    click.echo()
+    headings = [f"{one['step']} (us)" for one in ways]
+    print_table("What adapters and links do of it", ("Stage", *headings), told, right=headings)
+
+
+def _who(step: Mapping[str, Any]) -> str:
+    return f"{step['rank']} > {step['to']}" if "to" in step else str(step["rank"])
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    count = step.get("count", 1)
+    return f"{step['step']}, {count} times" if count > 1 else step["step"]
+
+
+def _of_stage(step: Mapping[str, Any], name: str) -> str:
+    found = [stage["us"] for stage in step["stages"] if stage["stage"] == name]
+    return f"{sum(found):.3f}" if found else ""
 
 
 _BUS_TITLES = {

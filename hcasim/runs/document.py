@@ -133,6 +133,19 @@ class Stage(Form):
     us: float = Field(description="how long it takes, in microseconds")
 
 
+class Step(Form):
+    """A step of messages: the work of a process, or the way of an operation between two."""
+
+    rank: int = Field(description="whose processor works, or who posted the operation")
+    to: int | None = Field(default=None, description="who waits for the operation")
+    step: str
+    us: float = Field(description="how long it takes, in microseconds")
+    count: int = Field(default=1, description="how many of this name there are")
+    stages: tuple[Stage, ...] = Field(
+        default=(), description="of an operation, in adapters and fabric, one by one"
+    )
+
+
 class Resource(Form):
     """A part of the machine that work passes through or waits for."""
 
@@ -166,7 +179,10 @@ class Breakdown(Form):
     """Where the time goes and what binds; of several points one each in `sizes` or `points`."""
 
     stages: tuple[Stage, ...] = Field(default=(), description="of one operation, one by one")
-    total_us: float = Field(default=0, description="what the stages add up to, in microseconds")
+    steps: tuple[Step, ...] = Field(default=(), description="of one message of MPI, one by one")
+    total_us: float = Field(
+        default=0, description="what the stages or steps add up to, in microseconds"
+    )
     typical: bool = Field(default=True, description="whether all operations last as long")
     binds: str = Field(default="", description="the resource that limits")
     resources: tuple[Resource, ...] = ()

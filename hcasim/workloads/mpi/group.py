@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
@@ -12,7 +12,9 @@ from hcasim.engine import Event, Simulator
 from hcasim.mpi import Comm, Job
 from hcasim.mpi.channel import Queue
 from hcasim.workloads.end import Steps
+from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
+from hcasim.workloads.mpi.path import CriticalPath
 from hcasim.workloads.options import Options
 from hcasim.workloads.roles import clients_and_server, paired_nodes
 
@@ -22,6 +24,8 @@ FILLED = 2**18
 """Bytes after which buffers, caches and credits of a connection have all been in use."""
 SLACK = 1e-4
 ERROR = 1e-3
+TYPICAL = 1e-2
+"""Relative difference from the mean up to which a message is like the others."""
 
 
 class Group(ABC):
@@ -34,6 +38,7 @@ class Group(ABC):
     Attributes:
         laps: the durations that it takes.
         known: happens when they say enough.
+        received_ps: when a peer had its last message, of those that say so.
         slots: buffers of a connection that packets go through in turn.
     """
 
@@ -44,6 +49,8 @@ class Group(ABC):
         self.one = one
         self.peers = peers
         self.known: Event = job.sim.event()
+        self.received_ps = 0
+        self._again: Event | None = None
         library = one.process.library
         ring, queue = library.ring, library.queue
         self.slots = queue.receives + Queue.SPARE if ring is None else ring.slots
@@ -66,11 +73,19 @@ class Group(ABC):
         if not self.laps.done:
             self.laps.lap(duration_ps)
             self.tell()
+        elif self._again is not None:
+            again, self._again = self._again, None
+            again.succeed()
 
     def tell(self) -> None:
         """Say if enough is known."""
         if self.laps.done and not self.known.triggered:
             self.known.succeed()
+
+    def iterate(self) -> None:
+        """Run to the end of an iteration."""
+        self._again = self.sim.event()
+        self.sim.run(until=self._again)
 
     @abstractmethod
     def first(self) -> Steps:
@@ -109,3 +124,31 @@ def measure(groups: Sequence[Group]) -> None:
             sim.process(group.second(comm))
         sim.process(group.first())
     sim.run(until=sim.all_of([group.known for group in groups]))
+
+
+def explain_message(group: Group) -> dict[str, Any]:
+    """Where the time goes of a message to the peer, if that was asked for."""
+    if not group.options.explain:
+        return {}
+    path = CriticalPath(group.sim, group.job.processes)
+    # What was under way before this one is not known.
+    group.iterate()
+    begin, use = group.sim.now, Utilisation(group.job.cluster)
+    group.iterate()
+    steps = path.back(group.peers[0].rank, group.received_ps, begin)
+    took_ps = group.received_ps - begin
+    return use.report() | {
+        "steps": [step.to_dict() for step in steps],
+        "total_us": took_ps / 1e6,
+        "typical": abs(took_ps - group.laps.mean_ps() / 2) <= TYPICAL * took_ps,
+    }
+
+
+def explain_resources(groups: Sequence[Group]) -> dict[str, Any]:
+    """What binds while all go on for as long as an iteration takes, if that was asked for."""
+    one = groups[0]
+    if not one.options.explain:
+        return {}
+    use = Utilisation(one.job.cluster)
+    one.sim.run(until=one.sim.now + round(one.laps.mean_ps()))
+    return use.report()

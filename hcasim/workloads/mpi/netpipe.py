@@ -14,7 +14,7 @@ from hcasim.mpi import Comm
 from hcasim.mpi.buffer import Buffer
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.mpi.group import ERROR, SLACK, Group, measure, one_pair
+from hcasim.workloads.mpi.group import ERROR, SLACK, Group, explain_message, measure, one_pair
 from hcasim.workloads.netpipe import MEGABIT
 from hcasim.workloads.options import Options
 from hcasim.workloads.pool import ALIGNMENT, POOL, rotation, spacing
@@ -75,6 +75,7 @@ class Rotation(Group):
             source, target = places[message % len(places)]
             message += 1
             yield from comm.recv(target, peer)
+            self.received_ps = self.sim.now
             yield from comm.send(source, peer)
 
 
@@ -91,4 +92,4 @@ def netpipe_mpi(sim: Simulator, machine: Machine, options: Options) -> Result:
         "buffers": rotation(options),
         "invalidate": options.invalidate,
     }
-    return Result(row, pair.job.cluster.counters())
+    return Result(row, pair.job.cluster.counters(), explain_message(pair))

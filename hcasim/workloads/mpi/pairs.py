@@ -9,7 +9,7 @@ from hcasim.catalog import Machine
 from hcasim.engine import Simulator
 from hcasim.mpi import Comm
 from hcasim.workloads.end import Steps
-from hcasim.workloads.mpi.group import Group, measure, one_pair, several_pairs
+from hcasim.workloads.mpi.group import Group, explain_message, measure, one_pair, several_pairs
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
@@ -29,6 +29,7 @@ class PingPong(Group):
         size, peer = self.options.size, self.one.rank
         while True:
             yield from comm.recv(size, peer)
+            self.received_ps = self.sim.now
             yield from comm.send(size, peer)
 
 
@@ -37,7 +38,8 @@ def _latency(groups: list[PingPong]) -> Result:
     measure(groups)
     job, options = groups[0].job, groups[0].options
     latency_us = sum(group.laps.mean_ps() for group in groups) / len(groups) / 2 / 1e6
-    return Result({"size": options.size, "latency_us": latency_us}, job.cluster.counters())
+    row = {"size": options.size, "latency_us": latency_us}
+    return Result(row, job.cluster.counters(), explain_message(groups[0]))
 
 
 def osu_latency(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -53,6 +55,5 @@ def osu_multi_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
 def imb_pingpong(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Half a round trip, and the bandwidth of that (IMB 2.3, IMB_pingpong.c)."""
     found = osu_latency(sim, machine, options)
-    return Result(
-        {**found.row, "bandwidth_MBps": options.size / found.row["latency_us"]}, found.counters
-    )
+    bandwidth = options.size / found.row["latency_us"]
+    return Result({**found.row, "bandwidth_MBps": bandwidth}, found.counters, found.breakdown)

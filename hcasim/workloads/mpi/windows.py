@@ -14,7 +14,15 @@ from hcasim.engine import Simulator
 from hcasim.mpi import Comm, Request
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.mpi.group import ERROR, SLACK, Group, measure, one_pair, several_pairs
+from hcasim.workloads.mpi.group import (
+    ERROR,
+    SLACK,
+    Group,
+    explain_resources,
+    measure,
+    one_pair,
+    several_pairs,
+)
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
@@ -148,7 +156,7 @@ def bandwidth(groups: Sequence[Windows]) -> Result:
         "bandwidth_MBps": messages * options.size / 1e6,
         "rate_Mps": messages / 1e6,
     }
-    return Result(row, job.cluster.counters())
+    return Result(row, job.cluster.counters(), explain_resources(groups))
 
 
 def osu_bw(sim: Simulator, machine: Machine, options: Options) -> Result:

@@ -147,6 +147,35 @@ def test_an_explained_latency_is_a_sum_of_stages(hcasim_: Hcasim) -> None:
     assert re.search(r"^total +4\.000 +100\.0 %$", output, re.MULTILINE)
 
 
+def test_an_explained_message_of_mpi_is_a_sum_of_steps(hcasim_: Hcasim) -> None:
+    words = ("--size", "64K", "--iters", "4", "--warmup", "4", "--explain")
+    output = hcasim_("bench", "osu_latency", *LIU, *words).output
+    for step in ("0 +call send", "0 > 1 +RTS", "1 +registration hit", "0 > 1 +data", " +total"):
+        assert re.search(rf"^{step} +\d+\.\d{{3}} +\d+\.\d %$", output, re.MULTILINE)
+    lines = output.splitlines()
+    start = lines.index("What adapters and links do of it")
+    assert lines[start + 1].split() == [
+        "Stage",
+        "RTS",
+        "(us)",
+        "CTS",
+        "(us)",
+        "data",
+        "(us)",
+        "FIN",
+        "(us)",
+    ]
+    steps = json.loads(hcasim_("bench", "osu_latency", *LIU, *words, "--json").output)
+    sent = [one for one in steps["breakdown"]["steps"] if "to" in one]
+    assert [(one["rank"], one["to"], one["step"]) for one in sent] == [
+        (0, 1, "RTS"),
+        (1, 0, "CTS"),
+        (0, 1, "data"),
+        (0, 1, "FIN"),
+    ]
+    assert sent[0]["stages"][0]["stage"] == "doorbell"
+
+
 @invented
 def test_an_explained_bandwidth_names_what_binds(hcasim_: Hcasim) -> None:
     output = hcasim_("bench", "window_bw", *LIU, "--size", "4K", "--explain").output
