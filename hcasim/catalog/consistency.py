@@ -100,9 +100,4 @@ def _of_nodes(group: NodeGroup, mtu: int) -> list[str]:
             f"mtu: found {format_size(mtu)}; allowed: up to adapter.limits.max_mtu, "
             f"{format_size(adapter.limits.max_mtu)}"
         )
-    if group.stack.max_inline > adapter.limits.max_inline:
-        faults.append(
-            f"stack.max_inline: found {format_size(group.stack.max_inline)}; allowed: up to "
-            f"adapter.limits.max_inline, {format_size(adapter.limits.max_inline)}"
-        )
     return faults

@@ -15,10 +15,10 @@ _Number = Annotated[int, Field(ge=0, le=2**20)]
 _Slots = Annotated[int, Field(ge=2, le=4096)]
 
 
-def _below(number: int, limit: int | None, what: str) -> int:
+def _at_most(number: int, limit: int | None, what: str) -> int:
     """Refuse to wait for more credits than there are."""
-    if limit is not None and number >= limit:
-        raise ValueError(f"found {number}; allowed: 0 to {limit - 1}, below {what}")
+    if limit is not None and number > limit:
+        raise ValueError(f"found {number}; allowed: 0 to {limit}, {what}")
     return number
 
 
@@ -47,13 +47,16 @@ class Ring(Section):
         description="a slot with header and flag"
     )
     flag: _Bytes = Field(description="what the receiver polls at the end of a slot")
-    credit_return: _Number = Field(description="freed slots of which an own packet tells")
+    credit_return: _Number = Field(
+        description="freed slots of which an own packet tells; as many as slots: none does"
+    )
     inline: _Bytes = Field(description="longest packet that goes inside the work request")
 
     @field_validator("credit_return")
     @classmethod
     def _is_reached(cls, number: int, info: ValidationInfo) -> int:
-        return _below(number, info.data.get("slots"), "slots")
+        # What finds no slot goes to the receive queue, so the sender is never stuck.
+        return _at_most(number, info.data.get("slots"), "as many as slots")
 
 
 class Queue(Section):
@@ -73,7 +76,8 @@ class Queue(Section):
     @field_validator("credit_return")
     @classmethod
     def _is_reached(cls, number: int, info: ValidationInfo) -> int:
-        return _below(number, info.data.get("receives"), "receives")
+        receives = info.data.get("receives")
+        return _at_most(number, receives and receives - 1, "below receives")
 
 
 class Shared(Section):

@@ -86,7 +86,8 @@ class Stack(Description):
     poll_memory: Latency = Field(description="one look at a memory location")
     cq_doorbell: bool = Field(description="consuming a completion rings the queue's doorbell")
     max_inline: Annotated[int, SIZE, Field(ge=0, le=2**16)] = Field(
-        description="longest payload that the library copies into the work request"
+        description="longest payload that the library copies into the work request; "
+        "an adapter may allow less"
     )
     registration: Registration
     driver: Driver | None = Field(default=None, description="of drivers whose source is known")

@@ -44,6 +44,10 @@ class Sender(Protocol):
     def qp(self) -> QP:
         """It."""
 
+    @property
+    def max_inline(self) -> int:
+        """Bytes that its requests may carry inside."""
+
     def post(self, wr: SendWR, poster: Poster, what: Any) -> Steps:
         """Post a request; wait for room in the send queue if there is none."""
 
@@ -143,6 +147,7 @@ class Ring(Channel):
         self._lane = lane
         self._library = library
         self._ring = ring
+        self._inline = min(ring.inline, lane.max_inline)
         size = ring.slots * ring.slot
         self._source: MR = self.process.pd.reg_mr(size)
         self.memory: MR = self.process.pd.reg_mr(size, _REMOTE)
@@ -174,7 +179,7 @@ class Ring(Channel):
                 SGE(address, wire, self._source.lkey),
                 remote_addr=peer.memory.addr + start,
                 rkey=peer.memory.rkey,
-                inline=wire <= ring.inline,
+                inline=wire <= self._inline,
             ),
             self,
             packet,
@@ -217,6 +222,7 @@ class Queue(Channel):
         self._lane = lane
         self._opened = False
         self._queue = queue
+        self._inline = min(queue.inline, lane.max_inline)
         self._receives = queue.receives + self.SPARE
         self._memory: MR = self.process.pd.reg_mr(self._receives * queue.buffer)
         self._source: MR = self.process.pd.reg_mr(queue.receives * queue.buffer)
@@ -262,7 +268,7 @@ class Queue(Channel):
             SendWR(
                 WROpcode.SEND,
                 SGE(address, wire, self._source.lkey),
-                inline=wire <= queue.inline,
+                inline=wire <= self._inline,
             ),
             self,
             packet,

@@ -25,13 +25,18 @@ class Lane:
 
     Attributes:
         channels: those that use it, the preferred one first.
+        max_inline: bytes that a request may carry inside.
     """
 
     def __init__(self, way: Way, library: Mpi, cq: CQ, port: int) -> None:
         process = way.process
         self.way = way
         limits, stack = process.context.adapter.description.limits, process.context.stack
-        inline = max(library.queue.inline, library.ring.inline if library.ring else 0)
+        self.max_inline = min(
+            max(library.queue.inline, library.ring.inline if library.ring else 0),
+            limits.max_inline,
+            stack.max_inline,
+        )
         self._probe: Probe = process.context.probe
         self._depth = min(DEPTH, limits.max_wr)
         self.qp = QP(
@@ -40,7 +45,7 @@ class Lane:
             cq,
             max_send_wr=self._depth,
             max_recv_wr=min(library.queue.receives + Queue.SPARE, limits.max_wr),
-            max_inline_data=min(inline, limits.max_inline, stack.max_inline),
+            max_inline_data=self.max_inline,
             port_num=port + 1,
         )
         self._posted: deque[tuple[Poster, Any]] = deque()

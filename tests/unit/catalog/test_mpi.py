@@ -8,7 +8,7 @@ from hcasim.catalog import CatalogError, resolve
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        ("ring.credit_return", "32", "found 32; allowed: 0 to 31, below slots"),
+        ("ring.credit_return", "33", "found 33; allowed: 0 to 32, as many as slots"),
         ("queue.credit_return", "80", "found 80; allowed: 0 to 79, below receives"),
         ("eager.limit", "8K", "found room for 6140 B; allowed: from 8240 B"),
         ("collectives.bcast", "binomal", "did you mean 'binomial'"),

@@ -236,7 +236,6 @@ def test_without_a_switch_two_hosts_are_back_to_back() -> None:
         ({"adapter.receive.buffer": "1K"}, "adapter.receive.buffer: found 1024 B; allowed: from"),
         ({"switch.buffer": "1K"}, "switch.buffer: found 1024 B; allowed: from"),
         ({"switch.ports": "3"}, "switch.ports: found 3; allowed: from 8"),
-        ({"stack.max_inline": "60K"}, "stack.max_inline: found 60 KiB; allowed: up to"),
     ],
 )
 def test_values_that_cannot_work_together_are_refused(

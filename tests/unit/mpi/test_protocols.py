@@ -6,6 +6,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.mpi import Comm
+from hcasim.mpi.channel import Queue
 from hcasim.mpi.message import Kind, Packet
 from tests.mpi_jobs import job
 
@@ -46,6 +47,38 @@ def test_a_divided_message_uses_all_ports_alike(protocol: str) -> None:
     )
     assert one > 0
     assert one == pytest.approx(other, rel=0.05)
+
+
+@pytest.mark.parametrize(("credit_return", "told"), [("31", True), ("32", False)])
+def test_nobody_is_told_of_freed_slots_if_none_but_all_of_them_tell(
+    credit_return: str, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What finds no slot goes to the receives."""
+    kinds: list[Kind] = []
+    post = Queue.post
+
+    def noted(self: Queue, packet: Packet) -> Any:
+        kinds.append(packet.kind)
+        return post(self, packet)
+
+    monkeypatch.setattr(Queue, "post", noted)
+    made = job(
+        ring__slots="32",
+        ring__credit_return=credit_return,
+        queue__receives="512",
+        queue__credit_return="511",
+    )
+
+    def main(comm: Comm) -> Any:
+        for _ in range(100):
+            if comm.rank == 0:
+                yield from comm.send(8, 1)
+            else:
+                yield from comm.recv(8, 0)
+
+    made.run(main)
+    assert Kind.EAGER in kinds
+    assert (Kind.CREDIT in kinds) == told
 
 
 def test_short_messages_that_are_like_the_one_before_have_a_short_header() -> None:

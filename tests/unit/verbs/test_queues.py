@@ -140,7 +140,7 @@ def test_a_queue_pair_beyond_a_limit_is_refused(
 
 
 def test_the_adapter_limits_inline_data_where_the_stack_does_not() -> None:
-    limits = {"adapter.limits.max_inline": "64 B", "stack.max_inline": "64 B"}
+    limits = {"adapter.limits.max_inline": "64 B", "stack.max_inline": "128 B"}
     a, _ = Rig(machine(limits)).peers
     with pytest.raises(VerbsError, match="allowed: 0 to 64"):
         QP(a.pd, a.cq, a.cq, max_inline_data=65)

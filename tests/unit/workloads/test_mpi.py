@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import hcasim as hc
+from hcasim.catalog import list_ids
 from hcasim.engine import Simulator
 from hcasim.workloads import Options, run_point
 from hcasim.workloads.mpi.group import several_pairs
@@ -166,3 +167,12 @@ def test_one_rendezvous_at_a_time_costs_bandwidth_at_the_change_of_protocol() ->
         return float(found.curve.bandwidth_MBps[0])
 
     assert bandwidth(1) < 0.85 * bandwidth(8)
+
+
+@pytest.mark.parametrize("testbed", list_ids("testbeds"))
+@pytest.mark.parametrize("stack", ["mvapich2"])
+def test_libraries_for_machines_of_your_own_run_on_each_testbed(testbed: str, stack: str) -> None:
+    for size in (8, 16384):
+        options = Options(size=size, warmup=0, iters=1)
+        row = run_point("osu_latency", hc.machine(testbed, stack=stack), options).row
+        assert 1 < row["latency_us"] < 100
