@@ -66,18 +66,15 @@ class Job:
         self.worlds = [Comm(process, everyone, 0, program) for process in self.processes]
 
     def connect(self, process: Process, rank: int) -> Connection:
-        """Join a process to another one of the program, or to itself."""
+        """Join a process to another one of the program."""
         other = self.processes[rank]
         near = process.node is other.node and process.library.shared is not None
         mine = Connection(process, process.library, process.cq, near)
-        theirs = mine
-        if other is not process:
-            theirs = Connection(other, other.library, other.cq, near)
+        theirs = Connection(other, other.library, other.cq, near)
         process.join(rank, mine)
         other.join(process.rank, theirs)
         mine.connect(theirs)
-        if theirs is not mine:
-            theirs.connect(mine)
+        theirs.connect(mine)
         return mine
 
     def run(self, main: Main) -> list[Any]:

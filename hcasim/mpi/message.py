@@ -10,7 +10,7 @@ from typing import Any
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.registration import Registration
-from hcasim.mpi.roles import Way, Worker
+from hcasim.mpi.roles import Announcer, Way, Worker
 
 ANY_SOURCE = -1
 ANY_TAG = -2
@@ -172,7 +172,7 @@ class Send(Request):
         peer: int,
         tag: int,
         context: int,
-        way: Way,
+        way: Announcer,
     ) -> None:
         super().__init__(process, buffer, peer, tag, context)
         self.way = way

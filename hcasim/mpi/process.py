@@ -16,6 +16,7 @@ from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.channel import Channel
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.errors import MPIError
+from hcasim.mpi.itself import Itself
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.matching import Matching
 from hcasim.mpi.message import Kind, Packet, Recv, Request, Send, Status
@@ -59,6 +60,7 @@ class Process:
         self.lanes: dict[int, Lane] = {}
         self.connections: dict[int, Connection] = {}
         self.matching = Matching()
+        self._itself = Itself(self, self.library.eager.limit)
         self.registrations = RegistrationCache(self.pd, self.library.registration)
         self.ready: deque[Todo] = deque()
         self.waiting: Request | str | None = None
@@ -220,12 +222,12 @@ class Process:
             source: rank of this process in the communicator.
             dest: rank of the receiver in it.
         """
-        connection = self.connection(rank)
-        send = Send(self, buffer, dest, tag, context, connection)
+        way = self._itself if rank == self.rank else self.connection(rank)
+        send = Send(self, buffer, dest, tag, context, way)
         yield self.context.core.work(self.library.calls.send)
         if self.probe.listeners:
             self.probe.event("call send", 0, send)
-        yield from connection.start(send, source)
+        yield from way.start(send, source)
         return send
 
     def irecv(
@@ -242,13 +244,13 @@ class Process:
         if packet.kind is Kind.RTS:
             yield from self._accept(recv, packet)
         else:
-            self._check(recv, packet.size)
+            self.check(recv, packet.size)
             if packet.size:
                 place = self.scratch(packet.size).address
                 yield self.context.core.copy(packet.size, place, buffer.address)
                 if self.probe.listeners:
                     self.probe.event("copy out", 0, packet)
-            self._fill(recv, packet)
+            self.fill(recv, packet)
         return recv
 
     def match(self, packet: Packet, channel: Channel) -> Steps:
@@ -260,7 +262,7 @@ class Process:
                 yield from self._accept(recv, packet)
             return
         if recv is not None:
-            self._check(recv, packet.size)
+            self.check(recv, packet.size)
         if packet.size:
             to = self.scratch(packet.size) if recv is None else recv.buffer
             yield self.context.core.copy(packet.size, channel.place(packet), to.address)
@@ -268,9 +270,10 @@ class Process:
                 self.probe.event("copy out", 0, packet)
         yield from channel.release(packet)
         if recv is not None:
-            self._fill(recv, packet)
+            self.fill(recv, packet)
 
-    def _fill(self, recv: Recv, packet: Packet) -> None:
+    def fill(self, recv: Recv, packet: Packet) -> None:
+        """A message is where it was wanted."""
         recv.buffer.put(packet.data)
         recv.status = Status(packet.source, packet.tag, packet.size)
         recv.finish()
@@ -278,11 +281,12 @@ class Process:
     def _accept(self, recv: Recv, packet: Packet) -> Steps:
         send = packet.send
         assert send is not None
-        self._check(recv, send.buffer.size)
+        self.check(recv, send.buffer.size)
         recv.status = Status(packet.source, packet.tag, send.buffer.size)
         yield from send.rendezvous.accept(packet.way, recv, packet)
 
-    def _check(self, recv: Recv, size: int) -> None:
+    def check(self, recv: Recv, size: int) -> None:
+        """Raise an MPIError if a message is longer than its receive."""
         if size > recv.buffer.size:
             raise MPIError(
                 "MPI_ERR_TRUNCATE",

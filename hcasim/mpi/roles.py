@@ -65,7 +65,14 @@ class Worker(Protocol):
         """Copy a piece of a message to its place."""
 
 
-class Way(Protocol):
+class Announcer(Protocol):
+    """What asks receivers for messages."""
+
+    def over(self) -> None:
+        """A message that the receiver was asked for has gone."""
+
+
+class Way(Announcer, Protocol):
     """One end of a connection."""
 
     @property
@@ -84,6 +91,3 @@ class Way(Protocol):
 
     def sent(self, packet: Any) -> None:
         """The adapter has completed a packet."""
-
-    def over(self) -> None:
-        """A message that the receiver was asked for has gone."""

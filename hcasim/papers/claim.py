@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from hcasim.ground.plain import brief
 from hcasim.workloads.options import OPTIONS
@@ -12,7 +19,7 @@ from hcasim.workloads.options import OPTIONS
 Relation = Literal["=", "~", "<", "<=", ">", ">="]
 Kind = Literal["value", "ratio", "percent", "difference", "ordering", "threshold"]
 Quantity = Literal["latency", "bandwidth", "memory", "time"]
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 TOLERANCES = {"latency": 0.05, "bandwidth": 0.03, "ratio": 0.03, "memory": 0.25, "time": 0.05}
 """Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""

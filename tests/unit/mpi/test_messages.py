@@ -230,6 +230,48 @@ def test_a_process_sends_to_itself() -> None:
     assert np.array_equal(run(main)[0], np.arange(4.0))
 
 
+@pytest.mark.parametrize(
+    ("size", "early", "copies"), [(1024, True, 1), (1024, False, 2), (1 << 20, True, 1)]
+)
+def test_a_message_to_itself_is_copied_and_never_leaves_the_process(
+    size: int, early: bool, copies: int
+) -> None:
+    """Once if a receive waits for it; a short one that nobody waits for is put aside before."""
+    made = job(2, 1)
+    core = made.processes[0].context.core
+    copied: list[int] = []
+    copy = core.copy
+
+    def counted(size: int, source: int, target: int) -> Any:
+        copied.append(size)
+        return copy(size, source, target)
+
+    core.copy = counted  # type: ignore[method-assign]
+
+    def main(comm: Comm) -> Any:
+        if comm.rank:
+            return
+        requests = []
+        if early:
+            requests.append((yield from comm.irecv(size, 0)))
+        requests.append((yield from comm.isend(size, 0)))
+        if not early:
+            requests.append((yield from comm.irecv(size, 0)))
+        yield from comm.waitall(requests)
+
+    made.run(main)
+    assert copied == [size] * copies
+    assert not made.processes[0].connections
+
+
+def test_a_long_message_to_itself_that_nobody_receives_is_a_deadlock() -> None:
+    def main(comm: Comm) -> Any:
+        yield from comm.send(1 << 20, comm.rank)
+
+    with pytest.raises(DeadlockError):
+        run(main)
+
+
 def test_more_processes_than_processors_are_refused() -> None:
     with pytest.raises(MPIError, match="3 processes on a node of 2 processors"):
         job(2, 3)

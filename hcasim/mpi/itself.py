@@ -1,0 +1,78 @@
+"""Messages of a process to itself.
+
+Source: MVAPICH 1.x, MPID_VIA_self_start and MPID_VIA_self_finish.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.matching import Matching
+from hcasim.mpi.message import Kind, Packet, Recv, Send
+from hcasim.mpi.roles import Steps, Worker
+
+
+class Owner(Worker, Protocol):
+    """The process."""
+
+    matching: Matching
+
+    def scratch(self, size: int) -> Buffer:
+        """Memory for what has no other place."""
+
+    def fill(self, recv: Recv, packet: Packet) -> None:
+        """A message is where it was wanted."""
+
+    def check(self, recv: Recv, size: int) -> None:
+        """Raise an MPIError if a message is longer than its receive."""
+
+
+class Itself:
+    """What joins a process to itself: a message is copied to the receive that waits for it.
+
+    If none does, a short one is put aside, and a long one stays where it is until one comes.
+
+    Parameters:
+        eager_limit: bytes of the longest short one.
+    """
+
+    def __init__(self, process: Owner, eager_limit: int) -> None:
+        self._process = process
+        self._eager_limit = eager_limit
+
+    def start(self, send: Send, source: int) -> Steps:
+        """Begin to send a message from a rank of a communicator."""
+        process, buffer = self._process, send.buffer
+        packet = Packet(Kind.EAGER, source, send.tag, send.context, buffer.size, send=send)
+        recv = process.matching.arrive(packet)
+        if recv is not None:
+            process.check(recv, buffer.size)
+            yield from self.accept(self, recv, packet)
+        elif buffer.size > self._eager_limit:
+            packet.kind = Kind.RTS
+            send.rendezvous = self
+        else:
+            yield from self._copy(buffer, process.scratch(buffer.size))
+            packet.data = buffer.take(buffer.size)
+            send.finish()
+
+    def accept(self, way: object, recv: Recv, packet: Packet) -> Steps:
+        """A message and its receive have met."""
+        send = packet.send
+        assert send is not None
+        yield from self._copy(send.buffer, recv.buffer)
+        packet.data = send.buffer.take(send.buffer.size)
+        packet.size = send.buffer.size
+        self._process.fill(recv, packet)
+        send.finish()
+
+    def over(self) -> None:
+        """A long message has gone."""
+
+    def _copy(self, source: Buffer, to: Buffer) -> Steps:
+        if source.size:
+            context = self._process.context
+            yield context.core.copy(source.size, source.address, to.address)
+            if context.probe.listeners:
+                context.probe.event("copy", 0)
