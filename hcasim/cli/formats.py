@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hcasim.cli.breakdowns import print_breakdown
 from hcasim.cli.output import print_json, print_lines, to_csv
 from hcasim.cli.tables import print_table
 
@@ -39,8 +40,6 @@ _TOLD = {"size", "qps", "tx_depth", "cq_mod", "op", "iters", "inline"}
 _BUS_ALONE = ("bw_rd", "bw_wr", "bw_rdwr", "lat_rd", "lat_wrrd")
 _RULE = "-" * 87
 _MIB = 2**20
-TELLING = 0.5
-"""Share of a message's time from which on a resource is said to limit it."""
 
 
 def format_faults(form: str, workload: str, explain: bool) -> Iterator[str]:
@@ -140,7 +139,7 @@ def _print_text(result: Benchmark) -> None:
     print_table(machine_in_words, columns, rows, right=columns)
     for point, breakdown in zip(result.points, result.breakdowns, strict=False):
         click.echo()
-        _print_breakdown(_named(point), breakdown)
+        print_breakdown(_named(point), breakdown)
 
 
 def _named(point: Mapping[str, int]) -> str:
@@ -155,136 +154,6 @@ def _named(point: Mapping[str, int]) -> str:
         return f"{value} QP" if value == 1 else f"{value} QPs"
 
     return ", ".join(word(name, value) for name, value in point.items())
-
-
-def _print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
-    of = f" of {point}" if point else ""
-    if "stages" in breakdown:
-        one = "" if breakdown.get("typical", True) else ", one message of many that differ"
-        _print_stages(f"Where the time{of} goes{one}", breakdown)
-        if _share_of(breakdown, breakdown.get("binds", "")) >= TELLING:
-            click.echo()
-            _print_resources(point, breakdown)
-    elif "steps" in breakdown:
-        one = "" if breakdown["typical"] else ", one message of many that differ"
-        _print_steps(f"Where the time{of} goes{one}", breakdown)
-        if _share_of(breakdown, breakdown["binds"]) >= TELLING:
-            click.echo()
-            _print_resources(point, breakdown)
-    elif "components" in breakdown:
-        columns = ("Component", "KiB", "Pinned", "Mapped")
-        rows = [
-            (one["component"], f"{one['KiB']:.1f}", _yes(one["pinned"]), _yes(one["mapped"]))
-            for one in breakdown["components"]
-        ]
-        print_table(f"Where the memory{of} goes", columns, rows, right=columns[1:2])
-    elif "resources" in breakdown:
-        _print_resources(point, breakdown)
-    if "bus_per_message" in breakdown:
-        click.echo()
-        _print_bus("What a message takes of the bus", breakdown["bus_per_message"])
-    if breakdown.get("caches"):
-        click.echo()
-        _print_caches(f"Caches of the adapters, {point}", breakdown["caches"])
-
-
-def _share_of(breakdown: Mapping[str, Any], name: str) -> float:
-    """How much of the time a resource was busy or waited for."""
-    found = (one for one in breakdown.get("resources", ()) if one["name"] == name)
-    return max((max(one.get("busy", 0.0), one.get("waited", 0.0)) for one in found), default=0.0)
-
-
-def _print_stages(heading: str, breakdown: Mapping[str, Any]) -> None:
-    total = breakdown["total_us"]
-    stages = [(one["stage"], one["us"]) for one in breakdown["stages"]]
-    columns = ("Stage", "us", "Share")
-    rows = [(name, f"{us:.3f}", f"{100 * us / total:.1f} %") for name, us in stages]
-    rows.append(("total", f"{total:.3f}", "100.0 %"))
-    print_table(heading, columns, rows, right=columns[1:])
-
-
-def _print_steps(heading: str, breakdown: Mapping[str, Any]) -> None:
-    """Print the steps of a message, and the stages of those that go through the adapters."""
-    total, steps = breakdown["total_us"], breakdown["steps"]
-    columns = ("Rank", "Step", "us", "Share")
-    rows = [
-        (_who(one), _step(one), f"{one['us']:.3f}", f"{100 * one['us'] / total:.1f} %")
-        for one in steps
-    ]
-    rows.append(("", "total", f"{total:.3f}", "100.0 %"))
-    print_table(heading, columns, rows, right=columns[2:])
-    ways = [one for one in steps if one.get("stages")]
-    if not ways:
-        return
-    names = dict.fromkeys(stage["stage"] for one in ways for stage in one["stages"])
-    told = [(name, *(_of_stage(one, name) for one in ways)) for name in names]
-    click.echo()
-    headings = [f"{one['step']} (us)" for one in ways]
-    print_table("What adapters and links do of it", ("Stage", *headings), told, right=headings)
-
-
-def _who(step: Mapping[str, Any]) -> str:
-    return f"{step['rank']} > {step['to']}" if "to" in step else str(step["rank"])
-
-
-def _step(step: Mapping[str, Any]) -> str:
-    count = step.get("count", 1)
-    return f"{step['step']}, {count} times" if count > 1 else step["step"]
-
-
-def _of_stage(step: Mapping[str, Any], name: str) -> str:
-    found = [stage["us"] for stage in step["stages"] if stage["stage"] == name]
-    return f"{sum(found):.3f}" if found else ""
-
-
-_BUS_TITLES = {
-    "bus_mmio_writes": "writes of the processor to the adapter",
-    "bus_writes": "writes of the adapter to memory",
-    "bus_write_bytes": "their bytes",
-    "bus_read_requests": "reads of the adapter from memory",
-    "bus_read_bytes": "their bytes",
-}
-
-
-def _print_bus(heading: str, counts: Mapping[str, float]) -> None:
-    columns = ("Bus", "Per message")
-    rows = [(words, f"{counts[name]:.1f}") for name, words in _BUS_TITLES.items()]
-    print_table(heading, columns, rows, right=columns[1:])
-
-
-def _print_resources(point: str, breakdown: Mapping[str, Any]) -> None:
-    """Print what is busy or waited for, the most first."""
-    columns = ("Resource", "Busy (% of time)", "Waited for (% of time)")
-    shares = ("busy", "waited")
-    found = [
-        (one["name"], *(100 * one[name] if name in one else None for name in shares))
-        for one in breakdown["resources"]
-    ]
-    found.sort(key=lambda row: -max(filter(None, row[1:]), default=0))
-    rows = [(name, *("" if one is None else f"{one:.1f}" for one in row)) for name, *row in found]
-    told = [row for row in rows if {*row[1:]} - {"", "0.0"}]
-    print_table(f"What limits {point}: {breakdown['binds']}", columns, told, right=columns[1:])
-
-
-def _print_caches(heading: str, caches: Iterable[Mapping[str, Any]]) -> None:
-    columns = ("Cache", "Table in", "Accesses", "Misses", "Hit rate", "Fetch (us)", "Waited (us)")
-    rows = [
-        (
-            *(str(one[name]) for name in ("name", "table", "accesses", "misses")),
-            _share(one, "hit_rate"),
-            *(f"{one[name]:.3f}" for name in ("fetch_us", "waited_us")),
-        )
-        for one in caches
-    ]
-    print_table(heading, columns, rows, right=columns[2:])
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
-
-
-def _share(resource: Mapping[str, Any], name: str) -> str:
-    return f"{100 * resource[name]:.1f} %" if name in resource else ""
 
 
 def _runs(result: Benchmark) -> Iterator[tuple[list[Row], list[Row]]]:

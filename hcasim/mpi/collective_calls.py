@@ -26,6 +26,9 @@ class CollectiveCalls(Messages):
 
     Parameters:
         algorithms: by collective, those to use in place of what the rules say.
+
+    Attributes:
+        algorithm: of the last call; none before the first.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class CollectiveCalls(Messages):
         super().__init__(process, members, context)
         self._algorithms = algorithms
         self._calls = 0
+        self.algorithm = ""
 
     def _begin(self, collective: str, size: int, algorithm: str) -> tuple[Group, Any]:
         rules: str = getattr(self.process.library.collectives, collective)
@@ -49,6 +53,7 @@ class CollectiveCalls(Messages):
                 "MPI_ERR_ARG", f"found {name!r}; allowed: {', '.join(ALGORITHMS[collective])}"
             )
         self._calls += 1
+        self.algorithm = name
         return Group(self, self._calls), found
 
     def _root(self, root: int) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Probe
 from hcasim.mpi.channel import Channel, Poster, Queue, Ring, tell_post
-from hcasim.mpi.message import Packet
 from hcasim.mpi.roles import Steps, Way
 from hcasim.verbs import CQ, QP, SendWR
 
@@ -48,7 +47,7 @@ class Lane:
             max_inline_data=self.max_inline,
             port_num=port + 1,
         )
-        self._posted: deque[tuple[Poster, Any]] = deque()
+        self._posted: deque[tuple[Poster, Any, int]] = deque()
         self.queue = Queue(self, library)
         self.ring = Ring(self, library) if library.ring else None
         self.channels: list[Channel] = [self.ring] if self.ring else []
@@ -64,18 +63,17 @@ class Lane:
         """Post a request; wait for room in the send queue if there is none."""
         while len(self._posted) >= self._depth:
             yield from self.way.process.drain()
-        self._posted.append((poster, what))
         operation = yield from self.qp.post_send(wr)
+        self._posted.append((poster, what, operation))
         if self._probe.listeners:
             tell_post(self._probe, operation, what)
 
     @property
     def oldest(self) -> int:
-        """Number of the operation of the oldest packet that has not completed, or 0."""
-        what = self._posted[0][1]
-        return what.operation if isinstance(what, Packet) else 0
+        """Number of the operation that is the next to complete."""
+        return self._posted[0][2]
 
     def completed(self) -> None:
         """The oldest request has completed."""
-        poster, what = self._posted.popleft()
+        poster, what, _ = self._posted.popleft()
         poster.completed(what)

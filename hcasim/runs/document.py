@@ -180,8 +180,12 @@ class Breakdown(Form):
 
     stages: tuple[Stage, ...] = Field(default=(), description="of one operation, one by one")
     steps: tuple[Step, ...] = Field(default=(), description="of one message of MPI, one by one")
+    path: tuple[Step, ...] = Field(
+        default=(), description="critical path of a collective of MPI, from its begin to its end"
+    )
+    algorithm: str = Field(default="", description="of the collective")
     total_us: float = Field(
-        default=0, description="what the stages or steps add up to, in microseconds"
+        default=0, description="what stages, steps or path add up to, in microseconds"
     )
     typical: bool = Field(default=True, description="whether all operations last as long")
     binds: str = Field(default="", description="the resource that limits")

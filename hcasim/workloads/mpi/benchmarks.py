@@ -18,7 +18,7 @@ from hcasim.workloads.workload import COMMON, ROLES, STREAM_FIELDS, Round, Run, 
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
 _PAIR = frozenset(COMMON | ROLES | {"processes"})
-_ALL = frozenset(COMMON - {"explain"} | {"nodes", "processes"})
+_ALL = frozenset(COMMON | {"nodes", "processes"})
 
 
 def _later(module: str, function: str, *args: Any) -> Run:
@@ -91,7 +91,7 @@ MPI = (
         "osu_multi_lat",
         "MPI ping-pong of several pairs at once, the mean",
         ("latency_us",),
-        options=_ALL | {"explain"},
+        options=_ALL,
         defaults=replace(_LAT, nodes=2),
     ),
     Workload(
@@ -117,14 +117,14 @@ MPI = (
         "osu_mbw_mr",
         "MPI windows one way of several pairs, together",
         STREAM_FIELDS,
-        options=_ALL | {"window", "explain"},
+        options=_ALL | {"window"},
         defaults=replace(_BW, nodes=2),
     ),
     _pairs(
         "multi_bibw",
         "MPI windows both ways of several pairs, together",
         STREAM_FIELDS,
-        options=_ALL | {"window", "explain"},
+        options=_ALL | {"window"},
         defaults=replace(_BW, nodes=2),
     ),
     _pair("imb_pingpong", "MPI ping-pong", ("latency_us", "bandwidth_MBps"), defaults=_LAT),

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.mpi import Comm, Job
 from hcasim.workloads.end import Steps
+from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
+from hcasim.workloads.mpi.path import CriticalPath
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import first_nodes
@@ -111,6 +114,7 @@ class Collective:
         turns = 1 if apart else len(self.job.worlds)
         self._sums: dict[int, list[int]] = {}
         self._done = sim.event()
+        self._begun = 0
         self.laps = Laps(
             options.warmup,
             options.iters,
@@ -123,6 +127,10 @@ class Collective:
 
     def _loop(self, comm: Comm) -> Steps:
         for index in count():
+            if index == self._begun:
+                if self._done.triggered:
+                    return
+                self._begun += 1
             begin = self.sim.now
             root = 0 if self._apart else index % comm.size
             yield from self._call(comm, self.options.size, root)
@@ -145,13 +153,35 @@ class Collective:
         for comm in self.job.worlds:
             self.sim.process(self._loop(comm))
         self.sim.run(until=self._done)
+        counters = self.cluster.counters()
         row = {
             "size": self.options.size,
             "nodes": self.options.nodes,
             "processes": self.options.processes,
             "latency_us": self.laps.mean_ps() / 1e6,
         }
-        return Result(row, self.cluster.counters())
+        return Result(row, counters, self._explained() if self.options.explain else {})
+
+    def _explained(self) -> dict[str, Any]:
+        """The critical path of one more call, which all begin at once when nothing is under way."""
+        self.sim.run()
+        path, use = CriticalPath(self.sim, self.job.processes), Utilisation(self.cluster)
+        begin = self.sim.now
+        ends: dict[int, int] = {}
+
+        def once(comm: Comm) -> Steps:
+            yield from self._call(comm, self.options.size, 0)
+            ends[comm.rank] = self.sim.now
+
+        self.sim.run(until=self.sim.all_of([self.sim.process(once(c)) for c in self.job.worlds]))
+        found = use.report()
+        last = max(ends, key=lambda rank: ends[rank])
+        steps = path.back(last, ends[last], begin)
+        return found | {
+            "path": [step.to_dict() for step in steps],
+            "total_us": (ends[last] - begin) / 1e6,
+            "algorithm": self.job.worlds[last].algorithm,
+        }
 
 
 CALLS: dict[str, Call] = {
@@ -189,4 +219,4 @@ def exchange(sim: Simulator, machine: Machine, options: Options, name: str) -> R
     call, messages = EXCHANGES[name]
     found = Collective(sim, machine, options, call, apart=False).run()
     bandwidth = messages * options.size / found.row["latency_us"]
-    return Result({**found.row, "bandwidth_MBps": bandwidth}, found.counters)
+    return Result({**found.row, "bandwidth_MBps": bandwidth}, found.counters, found.breakdown)

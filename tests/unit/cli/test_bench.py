@@ -176,6 +176,18 @@ def test_an_explained_message_of_mpi_is_a_sum_of_steps(hcasim_: Hcasim) -> None:
     assert sent[0]["stages"][0]["stage"] == "doorbell"
 
 
+def test_an_explained_collective_names_who_waits_for_whom(hcasim_: Hcasim) -> None:
+    words = ("--size", "64", "--nodes", "4", "--algorithm", "ring", "--iters", "2", "--explain")
+    lines = hcasim_("bench", "osu_allgather", *LIU, *words).output.splitlines()
+    start = lines.index("Critical path of 64 B, ring, begun by all at once")
+    first, *waiting = (re.split(" {2,}", line) for line in lines[start + 2 : start + 6])
+    assert [row[1] for row in waiting] == [
+        f"eager of rank {row[0]}" for row in (first, *waiting[:-1])
+    ]
+    total = next(line for line in lines if line.startswith("total "))
+    assert total.split()[1] == waiting[-1][-1]
+
+
 @invented
 def test_an_explained_bandwidth_names_what_binds(hcasim_: Hcasim) -> None:
     output = hcasim_("bench", "window_bw", *LIU, "--size", "4K", "--explain").output

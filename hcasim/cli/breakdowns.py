@@ -1,0 +1,207 @@
+"""Where the time goes and what binds, in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from hcasim.cli.tables import print_table
+
+TELLING = 0.5
+"""Share of a message's time from which on a resource is said to limit it."""
+
+
+def print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
+    """Print what a point's explanation holds."""
+    of = f" of {point}" if point else ""
+    if "stages" in breakdown:
+        one = "" if breakdown.get("typical", True) else ", one message of many that differ"
+        _print_stages(f"Where the time{of} goes{one}", breakdown)
+        if _share_of(breakdown, breakdown.get("binds", "")) >= TELLING:
+            click.echo()
+            _print_resources(point, breakdown)
+    elif "steps" in breakdown:
+        one = "" if breakdown["typical"] else ", one message of many that differ"
+        _print_steps(f"Where the time{of} goes{one}", breakdown)
+        if _share_of(breakdown, breakdown["binds"]) >= TELLING:
+            click.echo()
+            _print_resources(point, breakdown)
+    elif "path" in breakdown:
+        _print_path(point, breakdown)
+        if _share_of(breakdown, breakdown["binds"]) >= TELLING:
+            click.echo()
+            _print_resources(point, breakdown, TELLING)
+    elif "components" in breakdown:
+        columns = ("Component", "KiB", "Pinned", "Mapped")
+        rows = [
+            (one["component"], f"{one['KiB']:.1f}", _yes(one["pinned"]), _yes(one["mapped"]))
+            for one in breakdown["components"]
+        ]
+        print_table(f"Where the memory{of} goes", columns, rows, right=columns[1:2])
+    elif "resources" in breakdown:
+        _print_resources(point, breakdown)
+    if "bus_per_message" in breakdown:
+        click.echo()
+        _print_bus("What a message takes of the bus", breakdown["bus_per_message"])
+    if breakdown.get("caches"):
+        click.echo()
+        _print_caches(f"Caches of the adapters, {point}", breakdown["caches"])
+
+
+def _share_of(breakdown: Mapping[str, Any], name: str) -> float:
+    """How much of the time a resource was busy or waited for."""
+    found = (one for one in breakdown.get("resources", ()) if one["name"] == name)
+    return max((max(one.get("busy", 0.0), one.get("waited", 0.0)) for one in found), default=0.0)
+
+
+def _print_stages(heading: str, breakdown: Mapping[str, Any]) -> None:
+    total = breakdown["total_us"]
+    stages = [(one["stage"], one["us"]) for one in breakdown["stages"]]
+    columns = ("Stage", "us", "Share")
+    rows = [(name, f"{us:.3f}", f"{100 * us / total:.1f} %") for name, us in stages]
+    rows.append(("total", f"{total:.3f}", "100.0 %"))
+    print_table(heading, columns, rows, right=columns[1:])
+
+
+def _print_steps(heading: str, breakdown: Mapping[str, Any]) -> None:
+    """Print the steps of a message, and the stages of those that go through the adapters."""
+    total, steps = breakdown["total_us"], breakdown["steps"]
+    columns = ("Rank", "Step", "us", "Share")
+    rows = [
+        (_who(one), _step(one), f"{one['us']:.3f}", f"{100 * one['us'] / total:.1f} %")
+        for one in steps
+    ]
+    rows.append(("", "total", f"{total:.3f}", "100.0 %"))
+    print_table(heading, columns, rows, right=columns[2:])
+    ways = [one for one in steps if one.get("stages")]
+    if not ways:
+        return
+    names = dict.fromkeys(stage["stage"] for one in ways for stage in one["stages"])
+    told = [(name, *(_of_stage(one, name) for one in ways)) for name in names]
+    click.echo()
+    headings = [f"{one['step']} (us)" for one in ways]
+    print_table("What adapters and links do of it", ("Stage", *headings), told, right=headings)
+
+
+@dataclass
+class _Hop:
+    """A stay of a critical path at a rank, and what the rank has waited for before."""
+
+    rank: int
+    waited_for: str = ""
+    way_us: float = 0.0
+    work_us: float = 0.0
+
+
+def _hops(path: Iterable[Mapping[str, Any]]) -> list[_Hop]:
+    found: list[_Hop] = []
+    for step in path:
+        here = found[-1] if found else _Hop(-1)
+        if "to" not in step:
+            if not found:
+                here = _Hop(step["rank"])
+                found.append(here)
+            here.work_us += step["us"]
+        elif here.rank == step["to"] and not here.work_us:
+            # What follows data on their way comes with them.
+            here.waited_for = _cause(step)
+            here.way_us += step["us"]
+        else:
+            found.append(_Hop(step["to"], _cause(step), step["us"]))
+    return found
+
+
+def _cause(step: Mapping[str, Any]) -> str:
+    if step["rank"] == step["to"]:
+        return f"completion of its {step['step']}"
+    return f"{step['step']} of rank {step['rank']}"
+
+
+def _print_path(point: str, breakdown: Mapping[str, Any]) -> None:
+    """Print rank by rank what the end of a collective has waited for, and what it consists of."""
+    total, algorithm = breakdown["total_us"], breakdown["algorithm"]
+    columns = ("Rank", "Waits for", "On the way (us)", "At work (us)", "Since the start (us)")
+    rows, now = [], 0.0
+    for hop in _hops(breakdown["path"]):
+        now += hop.way_us + hop.work_us
+        way = f"{hop.way_us:.3f}" if hop.waited_for else ""
+        rows.append((str(hop.rank), hop.waited_for, way, f"{hop.work_us:.3f}", f"{now:.3f}"))
+    by = f", {algorithm}" if algorithm else ""
+    heading = f"Critical path of {point}{by}, begun by all at once"
+    print_table(heading, columns, rows, right=columns[2:])
+    spent: dict[str, float] = {}
+    for step in breakdown["path"]:
+        name = f"{step['step']} on the way" if "to" in step else step["step"]
+        spent[name] = spent.get(name, 0.0) + step["us"]
+    click.echo()
+    told = [*spent.items(), ("total", total)]
+    shares = [(name, f"{us:.3f}", f"{100 * us / total:.1f} %") for name, us in told]
+    print_table("What it consists of", ("Step", "us", "Share"), shares, right=("us", "Share"))
+
+
+def _who(step: Mapping[str, Any]) -> str:
+    return f"{step['rank']} > {step['to']}" if "to" in step else str(step["rank"])
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    count = step.get("count", 1)
+    return f"{step['step']}, {count} times" if count > 1 else step["step"]
+
+
+def _of_stage(step: Mapping[str, Any], name: str) -> str:
+    found = [stage["us"] for stage in step["stages"] if stage["stage"] == name]
+    return f"{sum(found):.3f}" if found else ""
+
+
+_BUS_TITLES = {
+    "bus_mmio_writes": "writes of the processor to the adapter",
+    "bus_writes": "writes of the adapter to memory",
+    "bus_write_bytes": "their bytes",
+    "bus_read_requests": "reads of the adapter from memory",
+    "bus_read_bytes": "their bytes",
+}
+
+
+def _print_bus(heading: str, counts: Mapping[str, float]) -> None:
+    columns = ("Bus", "Per message")
+    rows = [(words, f"{counts[name]:.1f}") for name, words in _BUS_TITLES.items()]
+    print_table(heading, columns, rows, right=columns[1:])
+
+
+def _print_resources(point: str, breakdown: Mapping[str, Any], least: float = 0) -> None:
+    """Print what is busy or waited for, the most first, from a share of the time on."""
+    columns = ("Resource", "Busy (% of time)", "Waited for (% of time)")
+    shares = ("busy", "waited")
+    found = [
+        (one["name"], *(100 * one[name] if name in one else None for name in shares))
+        for one in breakdown["resources"]
+        if max(one.get(name, 0) for name in shares) >= least
+    ]
+    found.sort(key=lambda row: -max(filter(None, row[1:]), default=0))
+    rows = [(name, *("" if one is None else f"{one:.1f}" for one in row)) for name, *row in found]
+    told = [row for row in rows if {*row[1:]} - {"", "0.0"}]
+    print_table(f"What limits {point}: {breakdown['binds']}", columns, told, right=columns[1:])
+
+
+def _print_caches(heading: str, caches: Iterable[Mapping[str, Any]]) -> None:
+    columns = ("Cache", "Table in", "Accesses", "Misses", "Hit rate", "Fetch (us)", "Waited (us)")
+    rows = [
+        (
+            *(str(one[name]) for name in ("name", "table", "accesses", "misses")),
+            _share(one, "hit_rate"),
+            *(f"{one[name]:.3f}" for name in ("fetch_us", "waited_us")),
+        )
+        for one in caches
+    ]
+    print_table(heading, columns, rows, right=columns[2:])
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _share(resource: Mapping[str, Any], name: str) -> str:
+    return f"{100 * resource[name]:.1f} %" if name in resource else ""

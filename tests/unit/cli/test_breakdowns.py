@@ -1,0 +1,42 @@
+"""A critical path is printed as stays at ranks, each with what it has waited for."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.cli.breakdowns import print_breakdown
+
+
+def printed(capsys: pytest.CaptureFixture[str], path: list[dict[str, Any]]) -> list[list[str]]:
+    total = sum(step["us"] for step in path)
+    found = {"path": path, "total_us": total, "algorithm": "", "binds": "cpu", "resources": []}
+    print_breakdown("8 B", found)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Critical path of 8 B, begun by all at once"
+    return [line.split() for line in lines[2 : lines.index("")]]
+
+
+def test_what_follows_data_comes_with_them(capsys: pytest.CaptureFixture[str]) -> None:
+    path = [
+        {"rank": 0, "step": "post data", "us": 1.0},
+        {"rank": 0, "to": 1, "step": "data", "us": 5.0},
+        {"rank": 0, "to": 1, "step": "FIN", "us": 2.0},
+        {"rank": 1, "step": "poll memory", "us": 0.5},
+    ]
+    assert printed(capsys, path) == [
+        ["0", "1.000", "1.000"],
+        ["1", "FIN", "of", "rank", "0", "7.000", "0.500", "8.500"],
+    ]
+
+
+def test_who_waits_again_has_a_line_more(capsys: pytest.CaptureFixture[str]) -> None:
+    path = [
+        {"rank": 0, "to": 1, "step": "CTS", "us": 5.0},
+        {"rank": 1, "step": "post data", "us": 1.0},
+        {"rank": 1, "to": 1, "step": "data", "us": 2.0},
+        {"rank": 1, "step": "poll CQ", "us": 0.5},
+    ]
+    assert printed(capsys, path) == [
+        ["1", "CTS", "of", "rank", "0", "5.000", "1.000", "6.000"],
+        ["1", "completion", "of", "its", "data", "2.000", "0.500", "8.500"],
+    ]
