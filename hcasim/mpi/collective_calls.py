@@ -54,6 +54,7 @@ class CollectiveCalls(Messages):
             )
         self._calls += 1
         self.algorithm = name
+        self.process.collective = collective
         return Group(self, self._calls), found
 
     def _root(self, root: int) -> None:
@@ -106,6 +107,7 @@ class CollectiveCalls(Messages):
         """Send each so many bytes and receive from each so many, one behind the other."""
         out, into = self.buffer(outgoing), self.buffer(incoming)
         self._calls += 1
+        self.process.collective = "alltoallv"
         group = Group(self, self._calls)
         if len(send_counts) != self.size or len(recv_counts) != self.size:
             raise MPIError("MPI_ERR_COUNT", f"counts for {self.size} processes are needed")

@@ -23,12 +23,15 @@ class DeadlockError(Exception):
 
     Attributes:
         waiting: for each process that waits, what it waits for.
+        ended: ranks of those that wait for nothing more.
     """
 
-    def __init__(self, waiting: dict[int, str]) -> None:
-        super().__init__(waiting)
+    def __init__(self, waiting: dict[int, str], ended: list[int]) -> None:
+        super().__init__(waiting, ended)
         self.waiting = waiting
+        self.ended = ended
 
     def __str__(self) -> str:
-        each = "; ".join(f"rank {rank} waits for {what}" for rank, what in self.waiting.items())
-        return f"no process can go on: {each}"
+        each = [f"rank {rank} waits for {what}" for rank, what in self.waiting.items()]
+        each += [f"rank {rank} has ended" for rank in self.ended]
+        return f"no process can go on: {'; '.join(each)}"

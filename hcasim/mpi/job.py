@@ -90,6 +90,7 @@ class Job:
                     process.rank: str(process.waiting)
                     for process in self.processes
                     if process.waiting is not None
-                }
+                },
+                [rank for rank, one in enumerate(running) if one.triggered],
             )
         return [one.value for one in running]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -148,8 +148,18 @@ class Request:
 
     def __str__(self) -> str:
         peer = "any rank" if self.peer == ANY_SOURCE else f"rank {self.peer}"
+        communicator, of_collective = divmod(self.context, 2)
+        if communicator:
+            peer += f" of communicator {communicator}"
         tag = "any tag" if self.tag == ANY_TAG else f"tag {self.tag}"
-        return f"{self.what} {peer} ({tag}, {self.buffer.size} B)"
+        if of_collective:
+            # It is blocking, so it is the last one that the process has begun.
+            tag = f"{self.process.collective}, call {self.tag}"
+        return f"{self.what} {peer} ({tag}, {self.extent()})"
+
+    def extent(self) -> str:
+        """Its bytes, in words."""
+        return f"{self.buffer.size} B"
 
 
 class Send(Request):
@@ -224,3 +234,24 @@ class Recv(Request):
         if not self.missing:
             self.buffer.put(packet.data)
             self.finish()
+
+
+class Wanted(Recv):
+    """What a message is compared with that is only looked for."""
+
+    __slots__ = ()
+
+    def extent(self) -> str:
+        return "any size"
+
+
+class AnyOf:
+    """Requests of which one has to be done, for who tells of them."""
+
+    __slots__ = ("_requests",)
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self._requests = requests
+
+    def __str__(self) -> str:
+        return "any of " + ", ".join(str(one) for one in self._requests)

@@ -8,7 +8,7 @@ from typing import Any
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.errors import MPIError
-from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, Recv, Request, Status
+from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, AnyOf, Recv, Request, Status, Wanted
 from hcasim.mpi.process import Process
 
 Memory = Any
@@ -123,11 +123,12 @@ class Messages:
 
     def waitany(self, requests: Sequence[Request]) -> Generator[Event, Any, int]:
         """Wait until one of the requests is done; return its place among them."""
+        waiting = AnyOf(requests)
         while True:
             for place, request in enumerate(requests):
                 if request.done:
                     return place
-            yield from self.process.advance(requests[0])
+            yield from self.process.advance(waiting)
 
     def iprobe(
         self, source: int = ANY_SOURCE, tag: int = ANY_TAG
@@ -145,8 +146,8 @@ class Messages:
                 return found
             yield from self.process.advance(self._wanted(source, tag))
 
-    def _wanted(self, source: int, tag: int) -> Recv:
-        return Recv(self.process, Buffer(0, 0), source, tag, 2 * self.context, 0)
+    def _wanted(self, source: int, tag: int) -> Wanted:
+        return Wanted(self.process, Buffer(0, 0), source, tag, 2 * self.context, 0)
 
     def _probe(self, source: int, tag: int) -> Status | None:
         packet = self.process.matching.probe(self._wanted(source, tag))

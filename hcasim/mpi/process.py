@@ -19,7 +19,7 @@ from hcasim.mpi.errors import MPIError
 from hcasim.mpi.itself import Itself
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.matching import Matching
-from hcasim.mpi.message import Kind, Packet, Recv, Request, Send, Status
+from hcasim.mpi.message import AnyOf, Kind, Packet, Recv, Request, Send, Status
 from hcasim.mpi.registration import RegistrationCache
 from hcasim.mpi.roles import Steps, Todo
 from hcasim.verbs import CQ, PD, Context
@@ -42,7 +42,8 @@ class Process:
 
     Attributes:
         ready: what has come in and has not been noticed, or has to be done next.
-        waiting: the request for which it waits, if it sleeps.
+        waiting: what it waits for, if it sleeps.
+        collective: name of the last one that it has begun.
     """
 
     def __init__(self, sim: Simulator, node: Node, rank: int, core: int, connect: Connect) -> None:
@@ -63,7 +64,8 @@ class Process:
         self._itself = Itself(self, self.library.eager.limit)
         self.registrations = RegistrationCache(self.pd, self.library.registration)
         self.ready: deque[Todo] = deque()
-        self.waiting: Request | str | None = None
+        self.waiting: Request | AnyOf | None = None
+        self.collective = ""
         self._unblocked: deque[Connection] = deque()
         self._event: Event | None = None
         self._scratch = Buffer(0, 0)
@@ -152,7 +154,7 @@ class Process:
             yield from self.advance(request)
         yield from self.registrations.tidy()
 
-    def advance(self, waiting: Request | str) -> Steps:
+    def advance(self, waiting: Request | AnyOf) -> Steps:
         """Deal with the next thing that has come in; sleep until there is one."""
         if not (self.ready or self._unblocked or self.cq.queue.entries):
             self._event = self.sim.event()

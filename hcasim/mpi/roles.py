@@ -26,8 +26,10 @@ class Worker(Protocol):
 
     Attributes:
         ready: what has come in and has not been noticed, or has to be done next.
+        collective: name of the last one that it has begun.
     """
 
+    collective: str
     context: Context
     pd: PD
     ready: deque[Todo]
