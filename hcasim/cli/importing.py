@@ -37,7 +37,7 @@ _UNITS = ("MiB/s", "Gbit/s", "Mibit/s", "Mbit/s")
     "form",
     metavar="FORMAT",
     default="",
-    help="probe, perftest, osu or netpipe (default: what it looks like).",
+    help="probe, perftest, osu, imb or netpipe (default: what it looks like).",
 )
 @click.option("--workload", metavar="W", default="", help="Of figures without the test's title.")
 @click.option(
@@ -51,12 +51,15 @@ _UNITS = ("MiB/s", "Gbit/s", "Mibit/s", "Mbit/s")
     default="",
     help="infiniband, roce or iwarp, if the tool is silent.",
 )
+@click.option("--nodes", metavar="N", help="Nodes on which an MPI benchmark ran.")
+@click.option("--processes", metavar="N", help="Its processes on each of them.")
+@click.option("--algorithm", metavar="WORD", default="", help="That its collective used.")
 @click.option("--partial", is_flag=True, help="Take what there is of an output that was cut short.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     files: tuple[str, ...], output: str | None, form: str, as_json: bool, **given: Any
 ) -> None:
-    """Read what perftest, OSU, NetPIPE or hcasim's probes measured.
+    """Read what perftest, OSU, IMB, NetPIPE or hcasim's probes measured.
 
     Without -o it shows what it read. Several files become one trace, of one tool and one adapter;
     into a FOLDER/ they become one each. "-" is standard input. What is printed without its unit,
@@ -101,6 +104,7 @@ def command(
 def _hints(given: dict[str, Any]) -> tuple[Hints, list[str]]:
     from hcasim.catalog import nearest, one_of
     from hcasim.traces import Hints
+    from hcasim.traces.printed import Unreadable, count
 
     faults = []
     for option, allowed in (("unit", _UNITS), ("transport", _TRANSPORTS)):
@@ -116,6 +120,12 @@ def _hints(given: dict[str, Any]) -> tuple[Hints, list[str]]:
         except InvalidOperation:
             faults.append(f"--cpu-mhz: found {mhz!r}; allowed: a number from 0.001 to 100000")
             given["cpu_mhz"] = None
+    for option in ("nodes", "processes"):
+        text, given[option] = given[option], None
+        try:
+            given[option] = None if text is None else count(text, f"--{option}", 1)
+        except Unreadable as error:
+            faults.append(str(error))
     return Hints(**given), faults
 
 

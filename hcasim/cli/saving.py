@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hcasim.cli.formats import BANDED, settings
+from hcasim.cli.formats import BANDED
 from hcasim.cli.output import to_csv, to_json
 from hcasim.cli.outputs import Output
 
@@ -51,13 +51,15 @@ def lost_bands(form: str, output: Path | None, plot: Path | None) -> Iterator[st
 
 def save(result: Benchmark, file: Path) -> None:
     """Write results whole: as JSON, as CSV, as a trace, or as NetPIPE's np.out."""
+    from hcasim.cli.layouts.comments import machine_lines, settings
     from hcasim.ground.writing import write_atomically
     from hcasim.runs.simulated_trace import to_trace
     from hcasim.traces import render
 
     ending = file.suffix.lower()
     if ending == NP_OUT:
-        comments = (f"{one}\n" for one in settings(result.changed, ("size",)))
+        told = (*machine_lines(result.machine), *settings(result.changed, ("size",)))
+        comments = (f"{one}\n" for one in told)
         write_atomically(file, "".join((*comments, np_out(result.curve.rows))))
     elif ending == TRACE:
         write_atomically(file, render(to_trace(result)))

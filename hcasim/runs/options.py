@@ -124,6 +124,9 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
     faults += _verb_faults(workload, settings)
     if machine is not None:
         try:
+            # Some workloads cannot do with any number of nodes.
+            for number in several.get("nodes", ()):
+                workload.nodes(machine, replace(settings, nodes=number))
             chosen = [machine.place(node)[0] for node in workload.nodes(machine, settings)]
         except ValueError as error:
             return [*faults, str(error)]

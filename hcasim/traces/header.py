@@ -26,12 +26,12 @@ class Tool(Record):
     """What measured.
 
     Parameters:
-        name: "hcasim-probes", "perftest", "osu", "netpipe" or "hcasim".
+        name: "hcasim-probes", "perftest", "osu", "imb", "netpipe" or "hcasim".
         version: as the tool prints it; empty if it does not.
         command: the command line, if it is known.
     """
 
-    name: Literal["hcasim-probes", "perftest", "osu", "netpipe", "hcasim"]
+    name: Literal["hcasim-probes", "perftest", "osu", "imb", "netpipe", "hcasim"]
     version: str = ""
     command: str = ""
 

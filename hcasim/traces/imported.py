@@ -8,7 +8,7 @@ from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import shown
 from hcasim.traces.document import Trace
 from hcasim.traces.header import Device, Header, Port, Tool
-from hcasim.traces.printed import Unreadable
+from hcasim.traces.printed import Unreadable, simulated_machine, simulated_setting
 from hcasim.traces.schema import End, Failure, Point
 from hcasim.traces.source import ENOUGH, POINTS, Source, too_many
 
@@ -62,6 +62,13 @@ class Imported:
     def note(self, text: str) -> None:
         """Keep what a reader should know."""
         self.notes[text] = None
+
+    def simulated(self, line: str) -> dict[str, bool | int | str]:
+        """Return the option that a comment of `hcasim bench` says, and keep what it says of the
+        machine."""
+        if machine := simulated_machine(line):
+            self.note(machine)
+        return simulated_setting(line)
 
     def went_without(self, line: int) -> None:
         """Keep that a line was left out, because its end is missing and the user knows."""

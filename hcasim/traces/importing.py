@@ -11,6 +11,11 @@ from typing import Literal
 from hcasim.ground.errors import CatalogError, one_of
 from hcasim.traces.document import Trace, parse_trace
 from hcasim.traces.header import Header
+from hcasim.traces.imb.table import HEAD as IMB_HEAD
+from hcasim.traces.imb.text import SIMULATED as IMB_SIMULATED
+from hcasim.traces.imb.text import TITLE as IMB_TITLE
+from hcasim.traces.imb.text import read_imb
+from hcasim.traces.imb.titles import TITLES as IMB_WORKLOADS
 from hcasim.traces.imported import Imported, described
 from hcasim.traces.netpipe.np_out import first_row, read_netpipe
 from hcasim.traces.netpipe.rows import WORKLOADS as NETPIPE_WORKLOADS
@@ -28,13 +33,14 @@ from hcasim.traces.printed import Hints, is_number, known_word
 from hcasim.traces.schema import End
 from hcasim.traces.source import Source
 
-Format = Literal["probe", "perftest", "osu", "netpipe"]
-FORMATS: tuple[Format, ...] = ("probe", "perftest", "osu", "netpipe")
+Format = Literal["probe", "perftest", "osu", "imb", "netpipe"]
+FORMATS: tuple[Format, ...] = ("probe", "perftest", "osu", "imb", "netpipe")
 _NAMES = {
     "probe": "a trace of hcasim's probes",
     "perftest": "perftest's text",
     "perftest-json": "perftest's JSON",
     "osu": "an OSU benchmark",
+    "imb": "an Intel MPI benchmark",
     "netpipe": "NetPIPE",
 }
 _TERMINAL = "NetPIPE's terminal output"
@@ -47,19 +53,30 @@ _MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
         "osu",
         lambda line: TITLE.fullmatch(line) or SIMULATED.fullmatch(line) or HEAD.fullmatch(line),
     ),
+    (
+        "imb",
+        lambda line: (
+            IMB_TITLE.fullmatch(line) or IMB_SIMULATED.fullmatch(line) or IMB_HEAD.fullmatch(line)
+        ),
+    ),
     (_TERMINAL, TERMINAL.fullmatch),
 )
 _READERS: dict[str, tuple[Callable[[Source, Hints], Imported], Sequence[str]]] = {
     "perftest": (read_perftest, PERFTEST_WORKLOADS),
     "perftest-json": (read_perftest_json, PERFTEST_WORKLOADS),
     "osu": (read_osu, OSU_WORKLOADS),
+    "imb": (read_imb, tuple(IMB_WORKLOADS)),
     "netpipe": (read_netpipe, NETPIPE_WORKLOADS),
 }
 """What reads a tool's output, and what the tool can measure."""
+_PLACES = ("nodes", "processes", "algorithm")
 _HINTS_OF = {
-    "probe": ("workload", "unit", "cpu_mhz", "device", "transport"),
+    "probe": ("workload", "unit", "cpu_mhz", "device", "transport", *_PLACES),
+    "perftest": _PLACES,
+    "perftest-json": _PLACES,
     "osu": ("unit", "cpu_mhz"),
-    "netpipe": ("cpu_mhz",),
+    "imb": ("unit", "cpu_mhz"),
+    "netpipe": ("cpu_mhz", *_PLACES),
 }
 """The hints that a tool's output does without."""
 
@@ -91,7 +108,10 @@ def import_trace(source: Source, form: str = "", hints: Hints | None = None) -> 
     read, workloads = _READERS[kind]
     if hints.workload and (faults := known_word("--workload", hints.workload, workloads)):
         raise CatalogError(faults)
-    return read(source, hints).trace()
+    trace = read(source, hints).trace()
+    if hints.algorithm and not any("algorithm" in one.options for one in trace.points):
+        raise CatalogError([f"--algorithm: has no meaning for {source.name}: no collective"])
+    return trace
 
 
 def sniff(source: Source, form: str = "") -> str:

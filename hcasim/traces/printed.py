@@ -17,6 +17,7 @@ from hcasim.traces.source import CUT
 _FIGURE = re.compile(r"[0-9]+(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)
 _COUNT = re.compile(r"[0-9]{1,15}", re.ASCII)
 _SETTING = re.compile(r"# \[ ([a-z_]{1,40}): (\S{1,200}) \]")
+_SIMULATED = re.compile(r"# (simulated: \S.{0,2000})")
 _LONGEST = 40
 
 UNIT_FACTORS: dict[str, tuple[str, Decimal]] = {
@@ -48,6 +49,8 @@ class Hints:
         unit: of bandwidths that are printed without one.
         cpu_mhz: cycles in a microsecond, if times are cycles.
         device, transport: of the adapter.
+        nodes, processes: on how many nodes an MPI benchmark ran, and how many processes on each.
+        algorithm: of the collective.
         partial: take what there is of an output that was cut short.
     """
 
@@ -56,6 +59,9 @@ class Hints:
     cpu_mhz: Decimal | None = None
     device: str = ""
     transport: str = ""
+    nodes: int | None = None
+    processes: int | None = None
+    algorithm: str = ""
     partial: bool = False
 
     @property
@@ -114,6 +120,11 @@ def count(text: str, what: str, least: int = 0) -> int:
     return int(text)
 
 
+def is_simulated(line: str) -> bool:
+    """Whether a line is a comment in which `hcasim bench` says what was simulated."""
+    return bool(_SETTING.fullmatch(line) or _SIMULATED.fullmatch(line))
+
+
 def simulated_setting(line: str) -> dict[str, bool | int | str]:
     """Return the option that a comment of `hcasim bench` says, such as "# [ verb: read ]"."""
     match = _SETTING.fullmatch(line)
@@ -121,6 +132,12 @@ def simulated_setting(line: str) -> dict[str, bool | int | str]:
         return {}
     value = match[2]
     return {match[1]: True if value == "yes" else int(value) if _COUNT.fullmatch(value) else value}
+
+
+def simulated_machine(line: str) -> str:
+    """Return what a comment of `hcasim bench` says of the machine, or nothing."""
+    match = _SIMULATED.fullmatch(line)
+    return match[1].rstrip() if match else ""
 
 
 def is_row(line: str) -> bool:

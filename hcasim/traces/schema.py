@@ -24,8 +24,8 @@ VERSION = 1
 UNITS = {name: one.trace[0] for name, one in QUANTITIES.items() if one.trace}
 """The unit of each quantity: nanoseconds, 10^6 bytes and 10^6 messages per second.
 
-A latency is half a round trip of writes and sends and a whole one of reads and atomics; a time is
-that of a call or of a whole operation that the workload names.
+A latency is half a round trip of writes and sends, a whole one of reads and atomics, and a call of
+MPI's collectives; a time is that of another call or of a whole operation that the workload names.
 """
 
 LEAST, MOST = 1e-9, 1e15

@@ -13,6 +13,7 @@ from hcasim.workloads.roles import clients_and_server
 
 Run = Callable[[Simulator, Machine, Options], Result]
 Round = Callable[[Options], int]
+Nodes = Callable[[Machine, Options], list[int]]
 COMMON = frozenset({"size", "iters", "warmup", "exact", "explain"})
 ROLES = frozenset({"client", "server"})
 STREAM_FIELDS = ("bandwidth_MBps", "rate_Mps")
@@ -54,5 +55,5 @@ class Workload:
     round: Round = once
     queue_pairs: Round = queue_pairs_of
     ladder: bool = False
-    nodes: Callable[[Machine, Options], list[int]] = clients_and_server
+    nodes: Nodes = clients_and_server
     mpi: bool = False

@@ -29,7 +29,6 @@ from hcasim.traces.printed import (
     figure,
     is_cut,
     same_decimals,
-    simulated_setting,
 )
 from hcasim.traces.source import OPEN, Source
 
@@ -108,7 +107,7 @@ def _read_np_out(found: Imported, lines: Sequence[tuple[int, str]], hints: Hints
     options: dict[str, bool | int | str] = {}
     for number, line in lines:
         if line.lstrip().startswith("#"):
-            options |= simulated_setting(line)
+            options |= found.simulated(line)
             continue
         above = rows[-1][1] if rows else None
         try:

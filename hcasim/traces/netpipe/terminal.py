@@ -11,7 +11,7 @@ from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import shown
 from hcasim.traces.imported import Imported
 from hcasim.traces.netpipe.rows import Form, Row, add, check_repeats, fitting
-from hcasim.traces.printed import Hints, Unreadable, count, figure, is_row, simulated_setting
+from hcasim.traces.printed import Hints, Unreadable, count, figure, is_row
 from hcasim.traces.source import CUT, Source
 
 TERMINAL = re.compile(
@@ -59,7 +59,7 @@ def read_terminal(found: Imported, lines: Sequence[tuple[int, str]], hints: Hint
     for number, line in lines:
         match = TERMINAL.fullmatch(line)
         if line.lstrip().startswith("#"):
-            options |= simulated_setting(line)
+            options |= found.simulated(line)
             continue
         if match and match["size_unit"] != "bytes":
             raise source.refusal(number, _ROUNDED)

@@ -6,12 +6,14 @@ import re
 from decimal import Decimal
 
 from hcasim.ground.faults import shown
-from hcasim.traces.osu.titles import HALF_ROUND_TRIPS
+from hcasim.traces.osu.titles import COLLECTIVES, HALF_ROUND_TRIPS
 from hcasim.traces.printed import Figure, Quantity, Unreadable, agree, ordered
 from hcasim.traces.schema import Measured
 
 # Pages and editors take the number sign for a mark of their own; then a unit tells the head.
-HEAD = re.compile(r"\s*(?:#\s*Size\s.*|Size\s.*(?:\((?:us|MB/s)\)|\bMB/s).*)")
+HEAD = re.compile(
+    r"\s*(?:#\s*Size\s.*|Size\s.*(?:\((?:us|MB/s)\)|\bMB/s).*|(?:#\s*)?Avg Latency ?\(us\).*)"
+)
 """The head of a table."""
 _COLUMN = re.compile(
     r"(?P<rate>Messages/s)|(?P<bare>MB/s)|(?P<iterations>Iterations)|(?P<validation>Validation)"
@@ -84,9 +86,9 @@ def quantities(
             for long, short in (("minimum", "min"), ("maximum", "max"))
             if short in cells
         }
-        # The others measure whole operations, those of hcasim excepted.
-        half = workload in HALF_ROUND_TRIPS or not workload.startswith("osu_")
-        kind = "latency" if half else "time"
+        # One-sided programs measure whole operations.
+        named = workload in (*HALF_ROUND_TRIPS, *COLLECTIVES) or not workload.startswith("osu_")
+        kind = "latency" if named else "time"
         return (Quantity("us", main, True, kind, "", iters, parts, percentiles).measured(),)
     main = cells["bandwidth"]
     rate = cells.get("rate")

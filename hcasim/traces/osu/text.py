@@ -13,7 +13,18 @@ from hcasim.ground.faults import shown
 from hcasim.traces.header import Port
 from hcasim.traces.imported import Imported
 from hcasim.traces.osu.table import HEAD, quantities, read_columns
-from hcasim.traces.osu.titles import ACCELERATED, NAMES, SIMULATED, TITLE, WITHOUT_SIZES, WORKLOADS
+from hcasim.traces.osu.titles import (
+    ACCELERATED,
+    COLLECTIVES,
+    MANY_PAIRS,
+    NAMES,
+    PAIRS,
+    SIMULATED,
+    TITLE,
+    WITHOUT_SIZES,
+    WORKLOADS,
+)
+from hcasim.traces.placement import of_all, of_pair, of_pairs
 from hcasim.traces.printed import (
     Figure,
     Hints,
@@ -22,8 +33,8 @@ from hcasim.traces.printed import (
     count,
     figure,
     is_cut,
+    is_simulated,
     same_decimals,
-    simulated_setting,
 )
 from hcasim.traces.schema import Failure, Point
 from hcasim.traces.source import CUT, OPEN, Source
@@ -39,8 +50,10 @@ class _Table:
     adapter: str = ""
     options: dict[str, bool | int | str] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)
+    sized: bool = True
+    pairs: int | None = None
     rows: list[tuple[int, list[Figure]]] = field(default_factory=list)
-    seen: set[int] = field(default_factory=set)
+    seen: set[int | None] = field(default_factory=set)
     last_is_point: bool = False
     faulty: bool = False
 
@@ -81,9 +94,7 @@ class _Reader:
             self._begin(number, match["name"], match["version"] or "")
             self.broken = False
         elif match := SIMULATED.fullmatch(line):
-            self._close()
-            check_title(self.hints, match["workload"])
-            self.table = _Table(number, match["workload"], f"hcasim-{match['adapter']}")
+            self._simulated(number, match["workload"], f"hcasim-{match['adapter']}")
         elif self.broken:
             # One fault is enough for a table.
             pass
@@ -91,8 +102,8 @@ class _Reader:
             self.broken = True
             self._head(number, line)
             self.broken = False
-        elif self.table and self.table.adapter and (setting := simulated_setting(line)):
-            self.table.options |= setting
+        elif self.table and self.table.adapter and is_simulated(line):
+            self.table.options |= self.found.simulated(line)
         elif match := _PAIRS.match(line):
             self._pairs(match[1], match[2])
         elif re.match(r"\s*#.*\b(pairs|window size)\b", line):
@@ -125,6 +136,14 @@ class _Reader:
         check_title(hints=self.hints, workload=workload)
         self.table = _Table(number, workload, options=options)
 
+    def _simulated(self, number: int, workload: str, adapter: str) -> None:
+        """Begin what bench prints: with this title alone, or with OSU's above it."""
+        if self.table is None or self.table.columns or self.table.workload != workload:
+            self._close()
+            check_title(self.hints, workload)
+            self.table = _Table(number, workload)
+        self.table.adapter, self.broken = adapter, False
+
     def _head(self, number: int, line: str) -> None:
         if self.table is None or self.table.columns:
             self._close()
@@ -136,6 +155,13 @@ class _Reader:
             self.table = _Table(number, self.hints.workload)
         table, self.table = self.table, None
         table.columns = read_columns(line)
+        table.sized = "Size" in line
+        if table.workload in COLLECTIVES:
+            table.options |= of_all(table.workload, table.options, self.hints)
+        elif table.workload in MANY_PAIRS:
+            table.options |= of_pairs(table.workload, table.options, self.hints, table.pairs)
+        elif table.workload in PAIRS:
+            table.options = of_pair(self.hints) | table.options
         self.table = table
 
     def _pairs(self, pairs: str, window: str) -> None:
@@ -143,7 +169,8 @@ class _Reader:
             raise Unreadable("found pairs before the title of their test")
         if not window.isdigit():
             raise Unreadable("found a table of varied windows (-V); allowed: one window size")
-        self.table.options |= {"processes": int(pairs), "window": count(window, "window", 1)}
+        self.table.pairs = count(pairs, "pairs", 1)
+        self.table.options |= {"window": count(window, "window", 1)}
 
     def _row(self, number: int, line: str) -> None:
         words = line.split()
@@ -170,14 +197,19 @@ class _Reader:
         self._take(self.table, number, words)
 
     def _take(self, table: _Table, number: int, words: list[str]) -> None:
-        if len(words) != len(table.columns) + 1:
-            raise Unreadable(f"found {len(words)} columns; allowed: {len(table.columns) + 1}")
-        size = count(words[0], "Size")
+        allowed = len(table.columns) + table.sized
+        if len(words) != allowed:
+            raise Unreadable(f"found {len(words)} columns; allowed: {allowed}")
+        size = None
+        if table.sized:
+            size, words = count(words[0], "Size"), words[1:]
         if size in table.seen:
-            raise Unreadable(f"found size {size} a second time in the same table")
+            where = "a second result" if size is None else f"size {size} a second time"
+            raise Unreadable(f"found {where} in the same table")
         table.seen.add(size)
-        columns = dict(zip(table.columns, words[1:], strict=True))
-        options: dict[str, bool | int | str] = {**table.options, "size": size}
+        columns = dict(zip(table.columns, words, strict=True))
+        sized = {} if size is None else {"size": size}
+        options: dict[str, bool | int | str] = {**table.options, **sized}
         if "iterations" in columns:
             options["iters"] = count(columns.pop("iterations"), "Iterations", 1)
         columns.pop("transmit", None)
@@ -196,9 +228,10 @@ class _Reader:
             self.found.failures.append((number, failure))
             return
         iters = options.get("iters")
-        measured = quantities(table.workload, size, cells, iters if type(iters) is int else None)
+        iters = iters if type(iters) is int else None
+        measured = quantities(table.workload, size or 0, cells, iters)
         if not measured:
-            self.found.note(f"line {number}: {words[1]} at {size} bytes says nothing; passed over")
+            self.found.note(f"line {number}: {words[0]} at {size} bytes says nothing; passed over")
             return
         device = self.hints.adapter
         if table.adapter:

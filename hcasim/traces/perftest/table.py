@@ -13,7 +13,7 @@ from hcasim.traces.perftest.figures import BANDWIDTH_UNITS
 from hcasim.traces.printed import Figure, Hints, Unreadable, agree
 from hcasim.traces.schema import Measured
 
-HEAD = re.compile(r"\s*#bytes\s.*")
+HEAD = re.compile(r"\s*#bytes(?!\s+#repetitions)\s.*")
 """The head of a table."""
 _COLUMN = re.compile(
     r"#bytes|#iterations|#sl|tps average|CPU_Util\[%+\]|[0-9.]+% percentile\[\S+\]"

@@ -13,7 +13,7 @@ from hcasim.workloads import pool
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import first_nodes, paired_nodes
-from hcasim.workloads.workload import COMMON, ROLES, STREAM_FIELDS, Round, Run, Workload
+from hcasim.workloads.workload import COMMON, ROLES, STREAM_FIELDS, Nodes, Round, Run, Workload
 
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
@@ -53,22 +53,29 @@ def _pairs(name: str, title: str, fields: tuple[str, ...], **more: Any) -> Workl
 
 
 def _together(
-    name: str, title: str, fields: tuple[str, ...], options: frozenset[str], run: Run, lanes: Round
+    name: str,
+    title: str,
+    fields: tuple[str, ...],
+    options: frozenset[str],
+    run: Run,
+    lanes: Round,
+    nodes: Nodes = first_nodes,
 ) -> Workload:
     """All processes of some nodes."""
     usual = Options(size=1024, iters=100, warmup=10)
     return Workload(
-        name, title, fields, options, usual, run, queue_pairs=lanes, nodes=first_nodes, mpi=True
+        name, title, fields, options, usual, run, queue_pairs=lanes, nodes=nodes, mpi=True
     )
 
 
 def _collective(tool: str, name: str) -> Workload:
     how = "each call by itself" if tool == "osu" else "calls one behind the other"
+    unsized = {"size"} if name == "barrier" else set()
     return _together(
         f"{tool}_{name}",
         f"MPI {name} of all processes, {how}",
         ("latency_us",),
-        _ALL | {"algorithm"},
+        (_ALL | {"algorithm"}) - unsized,
         _later("collectives", "collective", name, tool == "osu"),
         lambda options: options.processes * options.processes * (options.nodes - 1),
     )
@@ -82,6 +89,8 @@ def _exchange(name: str, title: str) -> Workload:
         _ALL,
         _later("collectives", "exchange", name),
         lambda options: 2 * options.processes,
+        # None is left without a partner.
+        paired_nodes if name == "pingping" else first_nodes,
     )
 
 

@@ -84,12 +84,11 @@ def _exchange(comm: Comm, size: int, root: int) -> Steps:
 
 
 def _pingping(comm: Comm, size: int, root: int) -> Steps:
-    """Each to its neighbour at the same time (IMB_pingping.c); without one it does nothing."""
-    peer = comm.rank ^ 1
-    if peer < comm.size:
-        request = yield from comm.isend(size, peer)
-        yield from comm.recv(size, peer)
-        yield from request.wait()
+    """Each to its partner at the same time (IMB_pingping.c)."""
+    partner = comm.rank ^ 1
+    request = yield from comm.isend(size, partner)
+    yield from comm.recv(size, partner)
+    yield from request.wait()
 
 
 class Collective:
@@ -154,8 +153,9 @@ class Collective:
             self.sim.process(self._loop(comm))
         self.sim.run(until=self._done)
         counters = self.cluster.counters()
+        sized = {"size": self.options.size} if self._call is not _barrier else {}
         row = {
-            "size": self.options.size,
+            **sized,
             "nodes": self.options.nodes,
             "processes": self.options.processes,
             "latency_us": self.laps.mean_ps() / 1e6,

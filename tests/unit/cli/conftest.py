@@ -85,10 +85,14 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
             sim = Simulator()
             listen(sim)
             Probe(sim, "node0.hca").event("doorbell", 1, "qp 1", 1000)
-        fields = hcasim.workloads.WORKLOADS[name].fields
+        known = hcasim.workloads.WORKLOADS[name]
+        fields = known.fields
         values = {"latency_us": 4.0, "bandwidth_MBps": 1048.576, "rate_Mps": 0.5}
         values["throughput_Mbps"] = 8000.0
-        row = {"size": options.size, "qps": options.qps, **{f: values[f] for f in fields}}
+        told = ("size", "qps")
+        if known.mpi:
+            told = tuple(one for one in ("size", "nodes", "processes") if one in known.options)
+        row = {one: getattr(options, one) for one in told} | {f: values[f] for f in known.fields}
         breakdown: dict[str, Any] = {}
         if options.explain and "latency_us" in fields:
             breakdown = {"stages": [{"stage": "post_send", "us": 4.0}], "total_us": 4.0}

@@ -136,8 +136,8 @@ def test_each_moderation_of_completions_is_a_run_of_perftest(hcasim_: Hcasim) ->
 def test_osu_bandwidths_are_in_ten_to_the_six(hcasim_: Hcasim) -> None:
     words = ("--size", "1M", "--format", "osu")
     lines = hcasim_("bench", "window_bw", *LIU, *words).output.splitlines()
-    assert lines[1] == "# Size      Bandwidth (MB/s)"
-    assert lines[2] == "1048576              1048.58"
+    assert lines[-2] == "# Size      Bandwidth (MB/s)"
+    assert lines[-1] == "1048576              1048.58"
 
 
 @invented
@@ -237,13 +237,13 @@ def test_a_run_of_osu_says_what_varies(hcasim_: Hcasim) -> None:
     words = ("--size", "8,16", "--qps", "1,128", "--format", "osu")
     lines = hcasim_("bench", "write_lat", *SUR, *words).output.splitlines()
     assert [one for one in lines if "qps" in one] == ["# [ qps: 1 ]", "# [ qps: 128 ]"]
-    assert len(lines) == 2 * 5
+    assert len(lines) == 2 * 7
 
 
 @invented
 def test_netpipe_bandwidths_are_in_two_to_the_twenty_bits(hcasim_: Hcasim) -> None:
     words = ("--size", "1,8M", "--iters", "7", "--format", "netpipe")
-    assert hcasim_("bench", "netpipe", *SUR, *words).output.splitlines() == [
+    assert hcasim_("bench", "netpipe", *SUR, *words).output.splitlines()[2:] == [
         "  0:       1 bytes      7 times -->   8000.00 Mbps in       4.00 usec",
         "  1: 8388608 bytes      7 times -->   8000.00 Mbps in       4.00 usec",
     ]

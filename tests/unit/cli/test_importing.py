@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hcasim.traces import read_trace
+from hcasim.workloads import WORKLOADS
 from tests.unit.traces import outputs
 
 Hcasim = Callable[..., Any]
@@ -350,6 +351,48 @@ def test_what_bench_prints_as_a_tool_is_read_without_being_told_the_workload(
         assert abs(number / scale - row[field]) <= 0.0051 * 1.05
 
 
+MPI = sorted(one.name for one in WORKLOADS.values() if one.name.startswith(("osu_", "imb_")))
+
+
+@pytest.mark.parametrize("workload", MPI)
+def test_what_bench_prints_of_mpi_is_read_back_with_all_that_it_is_of(
+    workload: str, hcasim_: Hcasim, tmp_path: Path
+) -> None:
+    known, form = WORKLOADS[workload], workload[:3]
+    rows, file = tmp_path / "rows.json", tmp_path / "printed"
+    sizes = ("--size", "8,4K") if "size" in known.options else ()
+    nodes = ("--nodes", "2,4") if "nodes" in known.options else ()
+    window = ("--window", "8") if "window" in known.options else ()
+    words = (workload, "--testbed", "liu2004", "--iters", "5", "--set", "stack.post_send=1 us")
+    ran = hcasim_("bench", *words, *sizes, *nodes, *window, "-o", str(rows), "--format", form)
+    assert ran.code == 0, ran.messages
+    file.write_text(ran.output)
+    document = json.loads(rows.read_text())
+    (trace,) = json.loads(hcasim_("import", str(file), "--json").output)["traces"]
+    assert trace["header"]["tool"]["name"] == form
+    assert trace["header"]["device"]["name"] == "hcasim-mt25208"
+    (note,) = trace["header"]["notes"]
+    assert note.startswith(
+        "simulated: liu2004, adapter mt25208, stack mvapich-liu2004, stack.post_send=1 us"
+    )
+    assert len(trace["points"]) == len(document["rows"])
+    for point, row in zip(trace["points"], document["rows"], strict=True):
+        options = point["options"]
+        assert (point["workload"], options["mtu"], options["iters"]) == (workload, 1024, 5)
+        for name in ("size", "nodes", "processes"):
+            assert name not in row or options[name] == row[name]
+        for one in point["measured"]:
+            field, scale = {
+                "latency": ("latency_us", 1000),
+                "bandwidth": ("bandwidth_MBps", 1),
+                "rate": ("rate_Mps", 1),
+            }[one["quantity"]]
+            number = one["statistics"]["mean"] / scale
+            assert abs(number - row[field]) <= 0.00501, (field, number, row)
+        # What counts is there, whatever follows from it.
+        assert point["measured"][0]["quantity"] in known.fields[0]
+
+
 @pytest.mark.parametrize(("workload", "axis"), [("write_bw", "clients"), ("all_to_all", "nodes")])
 def test_what_osu_s_form_says_of_nodes_is_read(
     workload: str, axis: str, hcasim_: Hcasim, tmp_path: Path
@@ -372,7 +415,12 @@ def test_what_osu_s_form_says_of_several_pairs_is_read(hcasim_: Hcasim, tmp_path
     (trace,) = json.loads(hcasim_("import", str(file), "--json").output)["traces"]
     rows = json.loads(hcasim_("bench", *words, "--json").output)["rows"]
     for point, row in zip(trace["points"], rows, strict=True):
-        assert point["options"] == {"size": row["size"], "processes": 2, "window": 8} | {
+        assert point["options"] == {
+            "size": row["size"],
+            "nodes": 2,
+            "processes": 2,
+            "window": 8,
+            "mtu": 1500,
             "iters": 4,
             "warmup": 1,
         }

@@ -60,12 +60,18 @@ def test_each_file_of_the_catalogue_fits_its_schema(name: str, file: Path) -> No
     assert faults(name, {**table, "extra": 1})
 
 
-OF_A_WORKLOAD = {"host_memory": {}, "reg_mr": {}, "atomic_lat": {"size": 8, "iters": 4}}
+OF_A_WORKLOAD: dict[str, dict[str, int]] = {
+    "host_memory": {},
+    "reg_mr": {},
+    "atomic_lat": {"size": 8, "iters": 4},
+    "osu_barrier": {"iters": 4},
+    "imb_barrier": {"iters": 4},
+}
 
 
 @pytest.mark.parametrize("workload", sorted(WORKLOADS))
 def test_what_each_benchmark_says_fits_the_schema(workload: str) -> None:
-    few = OF_A_WORKLOAD.get(workload, {"size": [64, 4096], "iters": 4})
+    few: dict[str, Any] = OF_A_WORKLOAD.get(workload, {"size": [64, 4096], "iters": 4})
     testbed = {"reg_mr": "rashti2007", "host_memory": "sur2005"}.get(workload, "liu2004")
     testbed = "fat-tree-64" if workload == "all_to_all" else testbed
     explain = "explain" in WORKLOADS[workload].options

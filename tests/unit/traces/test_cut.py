@@ -31,20 +31,28 @@ WHOLE = {
     "two of osu": outputs.OSU_3_ONE_SIDED,
     "osu -f": outputs.OSU_5_FULL,
     "osu -f, few": outputs.OSU_5_FULL.replace("3.60        1000", "3.60         100"),
+    "osu: all of a barrier": outputs.OSU_3_BIBW.replace("3.3", "5.6.3") + outputs.OSU_5_BARRIER,
+    "imb: all of 2005": outputs.PMB_2_2,
+    "imb: all of 2021": outputs.IMB_2021,
     "osu with validation": outputs.OSU_7_LATENCY,
     **outputs.PERFTEST_TEXTS,
 }
+
+
+WHERE = {"nodes": 2, "processes": 2}
+"""Of collectives, which do not say it."""
 
 
 @pytest.mark.parametrize("partial", [False, True])
 @pytest.mark.parametrize("name", WHOLE)
 def test_no_beginning_of_an_output_gives_another_number(name: str, partial: bool) -> None:
     data = WHOLE[name].encode()
-    whole = import_trace(Source("file", data)).points
+    where = WHERE if name.startswith(("osu -f", "osu: all", "imb: all")) else {}
+    whole = import_trace(Source("file", data), "", Hints(**where)).points
     ends = 0
     for length in range(len(data)):
         try:
-            trace = import_trace(Source("file", data[:length]), "", Hints(partial=partial))
+            trace = import_trace(Source("file", data[:length]), "", Hints(partial=partial, **where))
         except CatalogError:
             continue
         assert trace.points == whole[: len(trace.points)], data[:length][-80:]
@@ -97,7 +105,8 @@ def test_a_last_row_without_a_newline_is_taken_if_its_decimals_are_those_above(
     assert read(NP_OUT.rstrip()).points == read(NP_OUT).points
     # Whole numbers do not tell.
     assert OPEN in faults("# OSU MPI Latency Test v7.2\n# Size Latency (us)\n1 3\n2 4")[0]
-    assert OPEN in faults(outputs.OSU_5_FULL[: outputs.OSU_5_FULL.rindex("\n[")])[0]
+    full = outputs.OSU_5_FULL[: outputs.OSU_5_FULL.rindex("\n[")]
+    assert OPEN in faults(full, **WHERE)[0]
 
 
 def test_a_verdict_ends_a_row(read: Read, faults: Faults) -> None:

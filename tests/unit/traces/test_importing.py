@@ -114,8 +114,8 @@ def test_an_unknown_output_names_all_that_are_known(faults: Faults) -> None:
     assert faults("Hello\n") == [
         (
             "file: found no output of a known tool; allowed: a trace of hcasim's probes, "
-            "perftest's text, perftest's JSON, an OSU benchmark or NetPIPE; --format says which "
-            "it is"
+            "perftest's text, perftest's JSON, an OSU benchmark, an Intel MPI benchmark or "
+            "NetPIPE; --format says which it is"
         )
     ]
 

@@ -162,7 +162,7 @@ def test_a_megabyte_of_osu_is_a_million(data: Path, read: Read) -> None:
     for point, (size, megabytes, messages) in zip(read(path).points, table(path, 3), strict=True):
         bandwidth, rate = (one.statistics for one in point.measured)
         assert point.workload == "osu_mbw_mr"
-        assert point.options == {"size": size, "processes": 1, "window": 64}
+        assert point.options == {"size": size, "nodes": 2, "processes": 1, "window": 64}
         assert bandwidth is not None
         assert bandwidth.mean == megabytes
         assert rate is not None

@@ -125,6 +125,19 @@ def test_a_stack_without_a_library_is_refused_and_those_with_one_are_named() -> 
         measured("osu_latency", "latency_us", stack="vapi")
 
 
+@pytest.mark.parametrize("nodes", [3, (3, 4)])
+def test_no_process_of_a_ping_ping_is_without_a_partner(nodes: int | tuple[int, ...]) -> None:
+    with pytest.raises(hc.CatalogError, match="3 with 1 process on each; allowed: an even number"):
+        hc.bench("imb_pingping", "liu2004", nodes=nodes, iters=4, jobs=1)
+
+
+def test_a_barrier_has_no_size() -> None:
+    found = hc.bench("osu_barrier", "liu2004", nodes=2, iters=4, jobs=1)
+    assert "size" not in found.curve.rows[0]
+    with pytest.raises(hc.CatalogError, match="size: osu_barrier has no such option"):
+        hc.bench("osu_barrier", "liu2004", size=8)
+
+
 @pytest.mark.parametrize(("name", "messages"), [("pingping", 1), ("sendrecv", 2), ("exchange", 4)])
 def test_neighbours_move_as_many_messages_as_their_bandwidth_says(name: str, messages: int) -> None:
     found = hc.bench(f"imb_{name}", "liu2004", size="16K", jobs=1).curve.rows[0]

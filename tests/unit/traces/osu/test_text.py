@@ -31,12 +31,11 @@ def test_one_sided_programs_of_version_3_say_so(read: Read) -> None:
 
 
 def test_full_results_have_least_and_greatest_times(read: Read) -> None:
-    trace = read(outputs.OSU_5_FULL)
+    trace = read(outputs.OSU_5_FULL, nodes=4, processes=2)
     (measured,) = trace.points[0].measured
     assert trace.points[0].workload == "osu_alltoall"
-    assert trace.points[0].options == {"size": 1, "iters": 1000}
-    # A collective has no half of a round trip.
-    assert measured.quantity == "time"
+    assert trace.points[0].options == {"nodes": 4, "processes": 2, "size": 1, "iters": 1000}
+    assert measured.quantity == "latency"
     found = measured.statistics
     assert found is not None
     assert (found.count, found.minimum, found.mean, found.maximum) == (1000, 3050, 3250, 3510)
@@ -64,9 +63,33 @@ def test_where_buffers_are_is_noted(read: Read) -> None:
     assert {point.options["accelerator"] for point in trace.points} == {"CUDA"}
 
 
-def test_pairs_are_processes(read: Read) -> None:
-    trace = read(outputs.OSU_7_MBW_MR)
-    assert trace.points[0].options == {"size": 8, "processes": 4, "window": 64}
+@pytest.mark.parametrize(
+    ("hints", "nodes", "processes"),
+    [({}, 2, 4), ({"nodes": 8}, 8, 1), ({"processes": 2}, 4, 2), ({"nodes": 1}, 1, 8)],
+)
+def test_pairs_are_processes_of_two_nodes_unless_the_user_says_otherwise(
+    hints: dict[str, int], nodes: int, processes: int, read: Read
+) -> None:
+    places = {"nodes": nodes, "processes": processes}
+    expected = {"size": 8, "window": 64, **places}
+    assert read(outputs.OSU_7_MBW_MR, **hints).points[0].options == expected
+
+
+def test_how_many_pairs_there_were_is_asked_for(read: Read, faults: Faults) -> None:
+    text = LATENCY.replace("MPI Latency", "MPI Multi Latency")
+    (fault,) = faults(text)
+    assert fault.startswith("file:3: osu_multi_lat: does not say how many pairs there were; --pro")
+    (first, *_) = read(text, processes=3).points
+    assert first.options == {"size": 0, "nodes": 2, "processes": 3}
+
+
+def test_a_barrier_has_no_size(read: Read, faults: Faults) -> None:
+    trace = read(outputs.OSU_5_BARRIER, nodes=4, processes=2)
+    (point,) = trace.points
+    assert (point.workload, point.options) == ("osu_barrier", {"nodes": 4, "processes": 2})
+    assert point.measured[0].printed == "4.91 us"
+    (fault,) = faults(outputs.OSU_5_BARRIER + "             4.95\n", nodes=4, processes=2)
+    assert fault == "file:5: found a second result in the same table"
 
 
 def test_several_programs_are_read_from_one_file(read: Read) -> None:
@@ -90,12 +113,14 @@ def test_output_that_mpirun_tags_is_read(tag: str, read: Read) -> None:
 @pytest.mark.parametrize("text", [LATENCY, MBW_MR, outputs.OSU_5_FULL, outputs.OSU_7_MBW_MR])
 def test_indented_output_is_read(text: str, read: Read) -> None:
     indented = "".join(f"    {line}" for line in text.splitlines(keepends=True))
-    assert read(indented).points == read(text).points
+    where = {"nodes": 8, "processes": 1}
+    assert read(indented, **where).points == read(text, **where).points
 
 
 @pytest.mark.parametrize("text", [LATENCY, MBW_MR, outputs.OSU_3_BIBW, outputs.OSU_5_FULL])
 def test_output_whose_number_signs_were_lost_is_read(text: str, read: Read) -> None:
-    assert read(text.replace("# ", "")).points == read(text).points
+    where = {"nodes": 8, "processes": 1}
+    assert read(text.replace("# ", ""), **where).points == read(text, **where).points
 
 
 def test_output_of_windows_is_read(read: Read) -> None:
@@ -146,7 +171,7 @@ def test_what_cannot_be_read_is_named(
 ) -> None:
     changed = text.replace(*change)
     assert changed != text
-    found = faults(changed)
+    found = faults(changed, nodes=8, processes=1)
     assert any(fault in one for one in found), found
 
 
@@ -177,7 +202,7 @@ def test_a_bandwidth_without_digits_is_noted_and_passed_over(read: Read) -> None
 def test_programs_without_sizes_are_passed_over(read: Read) -> None:
     text = (
         "# OSU MPI Init Test v3.3\nnprocs: 4, min: 67 ms, max: 67 ms, avg: 67 ms\n\n"
-        "# OSU MPI Barrier Latency Test v3.3\n# Avg Latency(us)\n             4.91\n"
+        "# OSU MPI Hello World Test v3.3\nThis is a test with 4 processes\n"
     )
     trace = read(text + outputs.OSU_3_BIBW)
     assert len(trace.points) == 3

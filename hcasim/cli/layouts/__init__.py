@@ -1,0 +1,1 @@
+"""The layouts in which other tools print what they measure."""

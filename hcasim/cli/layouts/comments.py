@@ -1,0 +1,44 @@
+"""What the layouts of other tools say in comments, so that `import` knows what was simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hcasim.catalog import Machine
+    from hcasim.runs.benchmark import Benchmark
+
+    Row = Mapping[str, Any]
+
+
+def title(result: Benchmark) -> str:
+    """A comment that says which benchmark of which adapter it is."""
+    from hcasim import __version__
+
+    return f"# hcasim {result.workload} ({result.machine.adapter.id}) v{__version__}"
+
+
+def machine_lines(machine: Machine) -> Iterator[str]:
+    """Comments that say on what it was simulated: the testbed and what may be chosen beside it."""
+    adapter, stack = machine.adapter, machine.stack
+    parts = [f"{machine.id}, adapter {adapter.id}", f"stack {stack.id}"]
+    if adapter.firmware_mode != "tavor":
+        parts.append(f"firmware mode {adapter.firmware_mode}")
+    if machine.switch is None:
+        parts.append("no switch")
+    parts += (f"{path}={value}" for path, value in machine.overrides.items())
+    yield f"# simulated: {', '.join(parts)}"
+    yield f"# [ mtu: {machine.mtu} ]"
+
+
+def settings(changed: Iterable[Row], said: Collection[str]) -> Iterator[str]:
+    """A comment for each option that `import` is to know.
+
+    Parameters:
+        changed: those of each point that are not the defaults.
+        said: those that the form says itself.
+    """
+    for name, value in {name: one[name] for one in changed for name in one}.items():
+        if name not in said:
+            yield f"# [ {name}: {'yes' if value is True else value} ]"

@@ -1,0 +1,1 @@
+"""What the Intel MPI Benchmarks print, and those of Pallas before them."""
