@@ -1,6 +1,6 @@
 """Algorithms of the all-to-all exchange.
 
-Source: MPICH 1.2.6, src/coll/intra_fns_new.c.
+Sources: MPICH 1.2.6, src/coll/intra_fns_new.c; 1.2.5 for recursive doubling.
 """
 
 from __future__ import annotations
@@ -89,7 +89,52 @@ def bruck(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
         yield from group.copy(work.part(block * size, size), incoming.part(source * size, size))
 
 
+def recursive_doubling(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
+    """Exchange with ever farther ranks all that is known of what anyone sends to anyone.
+
+    Where the farther half of the ranks is not complete, those who have a partner there hand on
+    what they get to those who have none.
+    """
+    count, rank, length = group.size, group.rank, outgoing.size
+    known = group.temporary(count * length, outgoing)
+
+    def rows(first: int, number: int) -> Buffer:
+        last = min(first + number, count)
+        return known.part(first * length, (last - first) * length)
+
+    yield from group.copy(outgoing, rows(rank, 1))
+    mask = 1
+    while mask < count:
+        peer = rank ^ mask
+        mine, theirs = rank & -mask, peer & -mask
+        if peer < count:
+            yield from group.exchange(rows(mine, mask), peer, rows(theirs, mask), peer)
+        if mine < theirs < count < theirs + mask:
+            yield from _hand_on(group, rows(theirs, mask), count - theirs, mask)
+        mask <<= 1
+    size = length // count
+    for source in range(count):
+        yield from group.copy(
+            rows(source, 1).part(rank * size, size), incoming.part(source * size, size)
+        )
+
+
+def _hand_on(group: Group, got: Buffer, partners: int, mask: int) -> Steps:
+    """Down a tree, from the first ranks of a half, which have it, to the others."""
+    rank = group.rank
+    half, tree = mask >> 1, mask
+    while half:
+        end = (rank & -tree) + partners
+        peer = rank ^ half
+        if rank < end <= peer:
+            yield from group.send(got, peer)
+        elif peer < end <= rank:
+            yield from group.recv(got, peer)
+        half, tree = half >> 1, tree >> 1
+
+
 ALGORITHMS = {
+    "recursive_doubling": recursive_doubling,
     "linear": linear,
     "pairwise_xor": pairwise_xor,
     "pairwise_shift": pairwise_shift,

@@ -27,35 +27,41 @@ def binomial(group: Group, result: Buffer, operation: Reduction | None, root: in
         mask <<= 1
 
 
-def _fold(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
-    """Let the ranks beyond a power of two hand their operand to a neighbour."""
-    power = 1 << (group.size.bit_length() - 1)
-    rest = group.size - power
-    if group.rank < 2 * rest:
-        if group.rank % 2 == 0:
-            yield from group.send(result, group.rank + 1)
+def _power(group: Group) -> int:
+    """Ranks that go on: the largest power of two."""
+    return 1 << (group.size.bit_length() - 1)
+
+
+def _fold(group: Group, result: Buffer, operation: Reduction | None, stays: int) -> Steps:
+    """Let the ranks beyond a power of two hand their operand to a neighbour.
+
+    Parameters:
+        stays: whether of two neighbours the odd one goes on (1) or the even one (0).
+    """
+    if group.rank < 2 * (group.size - _power(group)):
+        if group.rank % 2 != stays:
+            yield from group.send(result, group.rank ^ 1)
         else:
             other = group.temporary(result.size, result)
-            yield from group.recv(other, group.rank - 1)
+            yield from group.recv(other, group.rank ^ 1)
             yield from group.combine(result, other, operation)
 
 
-def _position(group: Group) -> int:
+def _position(group: Group, rank: int, stays: int) -> int:
     """Number among the power of two that go on, or -1."""
-    rest = group.size - (1 << (group.size.bit_length() - 1))
-    if group.rank < 2 * rest:
-        return group.rank // 2 if group.rank % 2 else -1
-    return group.rank - rest
+    rest = group.size - _power(group)
+    if rank < 2 * rest:
+        return rank // 2 if rank % 2 == stays else -1
+    return rank - rest
 
 
-def _rank(group: Group, position: int) -> int:
-    rest = group.size - (1 << (group.size.bit_length() - 1))
-    return 2 * position + 1 if position < rest else position + rest
+def _rank(group: Group, position: int, stays: int) -> int:
+    rest = group.size - _power(group)
+    return 2 * position + stays if position < rest else position + rest
 
 
 def _unfold(group: Group, result: Buffer) -> Steps:
-    rest = group.size - (1 << (group.size.bit_length() - 1))
-    if group.rank < 2 * rest:
+    if group.rank < 2 * (group.size - _power(group)):
         if group.rank % 2:
             yield from group.send(result, group.rank - 1)
         else:
@@ -64,13 +70,13 @@ def _unfold(group: Group, result: Buffer) -> Steps:
 
 def recursive_doubling(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
     """Exchange and combine everything with ever farther ranks."""
-    yield from _fold(group, result, operation)
-    position = _position(group)
+    yield from _fold(group, result, operation, 1)
+    position = _position(group, group.rank, 1)
     if position >= 0:
         other = group.temporary(result.size, result)
-        mask, power = 1, 1 << (group.size.bit_length() - 1)
+        mask, power = 1, _power(group)
         while mask < power:
-            peer = _rank(group, position ^ mask)
+            peer = _rank(group, position ^ mask, 1)
             yield from group.exchange(result, peer, other, peer)
             yield from group.combine(result, other, operation)
             mask <<= 1
@@ -81,38 +87,84 @@ UNIT = 8
 """Bytes that are never divided: the longest element."""
 
 
-def rabenseifner(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
-    """Reduce to parts by halving, then gather the parts by doubling."""
-    yield from _fold(group, result, operation)
-    position = _position(group)
-    if position >= 0:
-        power = 1 << (group.size.bit_length() - 1)
+class _Halves:
+    """What those that go on do with ever smaller parts of a message, and back.
+
+    Attributes:
+        steps: position of the peer, own part and the peer's in each step, nearest peer first.
+    """
+
+    def __init__(self, group: Group, result: Buffer, position: int) -> None:
+        power = _power(group)
         each = -(-result.size // power // UNIT) * UNIT if result.size else 0
         ends = [min(result.size, n * each) for n in range(power + 1)]
-
-        def span(first: int, last: int) -> Buffer:
-            return result.part(ends[first], ends[last] - ends[first])
-
-        other = group.temporary(result.size, result)
-        low, high = 0, power
-        steps: list[tuple[int, int, int, int, int]] = []
-        mask = power // 2
-        while mask:
+        self.steps: list[tuple[int, Buffer, Buffer]] = []
+        low, high, mask = 0, power, 1
+        while mask < power:
             middle = (low + high) // 2
-            peer = _rank(group, position ^ mask)
-            keep, give = ((low, middle), (middle, high))
+            lower = result.part(ends[low], ends[middle] - ends[low])
+            upper = result.part(ends[middle], ends[high] - ends[middle])
             if position & mask:
-                keep, give = give, keep
-            kept = span(*keep)
-            into = other.part(ends[keep[0]], kept.size)
-            yield from group.exchange(span(*give), peer, into, peer)
+                self.steps.append((position ^ mask, upper, lower))
+                low = middle
+            else:
+                self.steps.append((position ^ mask, lower, upper))
+                high = middle
+            mask <<= 1
+
+    def reduce(
+        self, group: Group, result: Buffer, operation: Reduction | None, stays: int
+    ) -> Steps:
+        """Give the peer its part and combine one's own, step by step."""
+        other = group.temporary(result.size, result)
+        for position, kept, given in self.steps:
+            into = other.part(kept.address - result.address, kept.size)
+            peer = _rank(group, position, stays)
+            yield from group.exchange(given, peer, into, peer)
             yield from group.combine(kept, into, operation)
-            steps.append((peer, *keep, *give))
-            low, high = keep
-            mask //= 2
-        for peer, first, last, start, end in reversed(steps):
-            yield from group.exchange(span(first, last), peer, span(start, end), peer)
+
+
+def rabenseifner(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
+    """Reduce to parts by halving, then gather the parts by doubling."""
+    yield from _fold(group, result, operation, 1)
+    position = _position(group, group.rank, 1)
+    if position >= 0:
+        halves = _Halves(group, result, position)
+        yield from halves.reduce(group, result, operation, 1)
+        for partner, kept, given in reversed(halves.steps):
+            peer = _rank(group, partner, 1)
+            yield from group.exchange(kept, peer, given, peer)
     yield from _unfold(group, result)
+
+
+def reduce_to_parts(group: Group, result: Buffer, operation: Reduction | None, root: int) -> Steps:
+    """Reduce to parts by halving, then gather the parts up a binomial tree (Rabenseifner).
+
+    A root that does not go on takes the place of rank 0 for the second half.
+    """
+    yield from _fold(group, result, operation, 0)
+    position, top = _position(group, group.rank, 0), _position(group, root, 0)
+    if position >= 0:
+        yield from _Halves(group, result, position).reduce(group, result, operation, 0)
+    if top < 0:
+        top = 0
+        own = _Halves(group, result, 0).steps[-1][1]
+        if group.rank == 0:
+            yield from group.send(own, root)
+            return
+        if group.rank == root:
+            yield from group.recv(own, 0)
+            position = 0
+    if position < 0:
+        return
+    mask = _power(group) // 2
+    for partner, kept, given in reversed(_Halves(group, result, position).steps):
+        peer = root if partner == top else _rank(group, partner, 0)
+        if partner & -mask == top & -mask:
+            yield from group.send(kept, peer)
+            return
+        yield from group.recv(given, peer)
+        mask //= 2
 
 
 def ring(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
@@ -176,7 +228,7 @@ def halving(group: Group, operands: Buffer, own: Buffer, operation: Reduction | 
     yield from group.copy(work.part(group.rank * size, size), own)
 
 
-REDUCE = {"binomial": binomial}
+REDUCE = {"binomial": binomial, "rabenseifner": reduce_to_parts}
 ALLREDUCE = {
     "recursive_doubling": recursive_doubling,
     "rabenseifner": rabenseifner,

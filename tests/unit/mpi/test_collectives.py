@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hcasim.catalog import resolve
 from hcasim.catalog.algorithms import NAMES, choose, parse_rules
 from hcasim.mpi import Comm
 from hcasim.mpi.collectives import ALGORITHMS
@@ -75,9 +76,8 @@ def test_each_algorithm_delivers_what_numpy_says(
     collective: str, algorithm: str, nodes: int, per_node: int
 ) -> None:
     count = nodes * per_node
-    for length in (1, 700):
+    for length, root in ((1, min(1, count - 1)), (700, count - 1)):
         every = np.random.default_rng(length).integers(0, 1000, (count, count * length))
-        root = count - 1
 
         def main(comm: Comm, every: Any = every, root: int = root) -> Any:
             return (yield from call(comm, collective, every[comm.rank].copy(), root, algorithm))
@@ -86,6 +86,39 @@ def test_each_algorithm_delivers_what_numpy_says(
             expected(collective, every, root), run(main, nodes, per_node), strict=True
         ):
             assert wanted is None or np.array_equal(wanted, found)
+
+
+@pytest.mark.parametrize("count", [5, 7])
+def test_what_is_known_reaches_those_without_a_partner(count: int) -> None:
+    every = np.arange(count * count).reshape(count, count)
+
+    def main(comm: Comm) -> Any:
+        return (yield from call(comm, "alltoall", every[comm.rank].copy(), 0, "recursive_doubling"))
+
+    found = run(main, count, on=resolve("fat-tree-64", stack="mvapich-0.9.5"))
+    assert np.array_equal(found, every.T)
+
+
+def spent(collective: str, algorithm: str, size: int) -> int:
+    """Picoseconds of one call among four nodes."""
+
+    def main(comm: Comm) -> Any:
+        result = comm.size * size if collective == "alltoall" else size
+        yield from getattr(comm, collective)(result, result, algorithm=algorithm)
+        return comm.process.sim.now
+
+    return int(max(run(main, 4)))
+
+
+def test_a_long_reduction_gains_by_being_divided_and_a_short_one_does_not() -> None:
+    assert spent("reduce", "rabenseifner", 2**20) < 0.9 * spent("reduce", "binomial", 2**20)
+    assert spent("reduce", "rabenseifner", 8) > spent("reduce", "binomial", 8)
+
+
+def test_a_long_exchange_loses_by_passing_on_what_is_for_others() -> None:
+    """Each moves all that two send and then all that four send: 3 times what linear moves."""
+    doubling, linear = (spent("alltoall", name, 2**16) for name in ("recursive_doubling", "linear"))
+    assert doubling > 2 * linear
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS["barrier"])
