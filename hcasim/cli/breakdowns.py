@@ -67,7 +67,7 @@ def _print_stages(heading: str, breakdown: Mapping[str, Any]) -> None:
 
 
 def _print_steps(heading: str, breakdown: Mapping[str, Any]) -> None:
-    """Print the steps of a message, and the stages of those that go through the adapters."""
+    """Print the steps of a message."""
     total, steps = breakdown["total_us"], breakdown["steps"]
     columns = ("Rank", "Step", "us", "Share")
     rows = [
@@ -76,13 +76,25 @@ def _print_steps(heading: str, breakdown: Mapping[str, Any]) -> None:
     ]
     rows.append(("", "total", f"{total:.3f}", "100.0 %"))
     print_table(heading, columns, rows, right=columns[2:])
-    ways = [one for one in steps if one.get("stages")]
+    _print_ways(steps)
+
+
+def _print_ways(steps: Iterable[Mapping[str, Any]]) -> None:
+    """Print the stages of what goes through the adapters, packets of one kind together."""
+    ways: dict[str, dict[str, float]] = {}
+    names: dict[str, None] = {}
+    for step in steps:
+        for stage in step.get("stages", ()):
+            of = ways.setdefault(step["step"], {})
+            of[stage["stage"]] = of.get(stage["stage"], 0.0) + stage["us"]
+            names[stage["stage"]] = None
     if not ways:
         return
-    names = dict.fromkeys(stage["stage"] for one in ways for stage in one["stages"])
-    told = [(name, *(_of_stage(one, name) for one in ways)) for name in names]
+    told = [
+        (name, *(f"{of[name]:.3f}" if name in of else "" for of in ways.values())) for name in names
+    ]
     click.echo()
-    headings = [f"{one['step']} (us)" for one in ways]
+    headings = [f"{kind} (us)" for kind in ways]
     print_table("What adapters and links do of it", ("Stage", *headings), told, right=headings)
 
 
@@ -140,6 +152,7 @@ def _print_path(point: str, breakdown: Mapping[str, Any]) -> None:
     told = [*spent.items(), ("total", total)]
     shares = [(name, f"{us:.3f}", f"{100 * us / total:.1f} %") for name, us in told]
     print_table("What it consists of", ("Step", "us", "Share"), shares, right=("us", "Share"))
+    _print_ways(breakdown["path"])
 
 
 def _who(step: Mapping[str, Any]) -> str:
@@ -149,11 +162,6 @@ def _who(step: Mapping[str, Any]) -> str:
 def _step(step: Mapping[str, Any]) -> str:
     count = step.get("count", 1)
     return f"{step['step']}, {count} times" if count > 1 else step["step"]
-
-
-def _of_stage(step: Mapping[str, Any], name: str) -> str:
-    found = [stage["us"] for stage in step["stages"] if stage["stage"] == name]
-    return f"{sum(found):.3f}" if found else ""
 
 
 _BUS_TITLES = {

@@ -76,14 +76,14 @@ class CriticalPath:
         self._steps: dict[str, list[tuple[int, str, int]]] = {core: [] for core in self._ranks}
         self._posted: dict[int, _Posted] = {}
         self._last: dict[tuple[str, str], int] = {}
-        self._marks: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
+        self._marks: dict[int, list[Mark]] = defaultdict(list)
         sim.listeners.append(self._note)
 
     def _note(self, time_ps: int, block: str, event: str, operation: int, details: str) -> None:
         steps = self._steps.get(block)
         if steps is None:
             if operation:
-                self._marks[operation].append((time_ps, event, block))
+                self._marks[operation].append((time_ps, event))
             return
         if event == "post_send":
             before = self._last.get((block, details), 0)
@@ -144,12 +144,11 @@ class CriticalPath:
         self, operation: int, waiting: str, now: int, begin_ps: int, found: list[Step]
     ) -> tuple[str, int, int]:
         """Add the way of an operation that has landed now; return who posted it, and when."""
-        node = waiting.partition(".")[0] + "."
         while True:
             posted = self._posted[operation]
-            landed = self._landed(posted.before, node, now)
+            landed = self._landed(posted.before, now)
             since = max(posted.time_ps, landed, begin_ps)
-            marks = [(at, event) for at, event, _ in self._marks[operation] if since < at <= now]
+            marks = [mark for mark in self._marks[operation] if since < mark[0] <= now]
             way = Step(
                 self._ranks[posted.core],
                 self._ranks[waiting],
@@ -164,17 +163,13 @@ class CriticalPath:
                 return posted.core, posted.step, now
             operation = posted.before
 
-    def _landed(self, operation: int, node: str, by_ps: int) -> int:
-        """When data have landed at a node, not after a moment; 0 if they have not."""
+    def _landed(self, operation: int, by_ps: int) -> int:
+        """When data have landed, not after a moment; 0 if they have not, or are none."""
         posted = self._posted.get(operation)
         if posted is None or posted.label != DATA:
             return 0
         return max(
-            (
-                at
-                for at, event, block in self._marks[operation]
-                if at <= by_ps and event in _LANDINGS and block.startswith(node)
-            ),
+            (at for at, event in self._marks[operation] if at <= by_ps and event in _LANDINGS),
             default=0,
         )
 

@@ -40,3 +40,25 @@ def test_who_waits_again_has_a_line_more(capsys: pytest.CaptureFixture[str]) -> 
         ["1", "CTS", "of", "rank", "0", "5.000", "1.000", "6.000"],
         ["1", "completion", "of", "its", "data", "2.000", "0.500", "8.500"],
     ]
+
+
+def test_packets_of_one_kind_have_their_stages_together(capsys: pytest.CaptureFixture[str]) -> None:
+    first = [
+        {"stage": "link", "us": 3.0},
+        {"stage": "switch", "us": 1.0},
+        {"stage": "link", "us": 2.0},
+    ]
+    path = [
+        {"rank": 0, "to": 1, "step": "eager", "us": 6.0, "stages": first},
+        {"rank": 1, "to": 2, "step": "eager", "us": 4.0, "stages": [{"stage": "link", "us": 4.0}]},
+        {"rank": 2, "to": 0, "step": "RTS", "us": 1.0, "stages": [{"stage": "switch", "us": 1.0}]},
+    ]
+    found = {"path": path, "total_us": 11.0, "algorithm": "", "binds": "cpu", "resources": []}
+    print_breakdown("8 B", found)
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("What adapters and links do of it")
+    assert [line.split() for line in lines[start + 1 :]] == [
+        ["Stage", "eager", "(us)", "RTS", "(us)"],
+        ["link", "9.000"],
+        ["switch", "1.000", "1.000"],
+    ]
