@@ -48,6 +48,10 @@ class Sender(Protocol):
     def max_inline(self) -> int:
         """Bytes that its requests may carry inside."""
 
+    @property
+    def receives(self) -> int:
+        """Packets that may wait in its receive queue."""
+
     def post(self, wr: SendWR, poster: Poster, what: Any) -> Steps:
         """Post a request; wait for room in the send queue if there is none."""
 
@@ -217,15 +221,19 @@ class Queue(Channel):
     def __init__(self, lane: Sender, library: Mpi) -> None:
         queue = library.queue
         super().__init__(
-            lane.way, queue.buffer - library.header.size, queue.receives, queue.credit_return
+            lane.way,
+            queue.buffer - library.header.size,
+            lane.receives,
+            min(queue.credit_return, lane.receives - 1),
         )
         self._lane = lane
         self._opened = False
+        self._buffers = lane.receives
         self._queue = queue
         self._inline = min(queue.inline, lane.max_inline)
-        self._receives = queue.receives + self.SPARE
+        self._receives = self._buffers + self.SPARE
         self._memory: MR = self.process.pd.reg_mr(self._receives * queue.buffer)
-        self._source: MR = self.process.pd.reg_mr(queue.receives * queue.buffer)
+        self._source: MR = self.process.pd.reg_mr(self._buffers * queue.buffer)
         self.piggybacks = queue.credits_by == "packet"
         self._told: deque[int] = deque()
         if not self.piggybacks:
@@ -245,12 +253,12 @@ class Queue(Channel):
 
     @property
     def ready(self) -> bool:
-        return self.credits > 0 and self._sent - self._completed < self._queue.receives
+        return self.credits > 0 and self._sent - self._completed < self._buffers
 
     def post(self, packet: Packet) -> Steps:
         queue, process = self._queue, self.process
         wire = process.wire_size(packet)
-        address = self._source.addr + self._sent % queue.receives * queue.buffer
+        address = self._source.addr + self._sent % self._buffers * queue.buffer
         self._sent += 1
         if packet.kind is not Kind.CREDIT:
             self.credits -= 1

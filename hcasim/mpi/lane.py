@@ -25,6 +25,7 @@ class Lane:
     Attributes:
         channels: those that use it, the preferred one first.
         max_inline: bytes that a request may carry inside.
+        receives: packets that may wait in its receive queue, as far as the adapter takes so many.
     """
 
     def __init__(self, way: Way, library: Mpi, cq: CQ, port: int) -> None:
@@ -37,13 +38,14 @@ class Lane:
             stack.max_inline,
         )
         self._probe: Probe = process.context.probe
+        self.receives = min(library.queue.receives, limits.max_wr - Queue.SPARE)
         self._depth = min(DEPTH, limits.max_wr)
         self.qp = QP(
             process.pd,
             cq,
             cq,
             max_send_wr=self._depth,
-            max_recv_wr=min(library.queue.receives + Queue.SPARE, limits.max_wr),
+            max_recv_wr=self.receives + Queue.SPARE,
             max_inline_data=self.max_inline,
             port_num=port + 1,
         )

@@ -183,9 +183,10 @@ def test_one_rendezvous_at_a_time_costs_bandwidth_at_the_change_of_protocol() ->
 
 
 @pytest.mark.parametrize("testbed", list_ids("testbeds"))
-@pytest.mark.parametrize("stack", ["mvapich2"])
+@pytest.mark.parametrize("stack", ["mvapich2", "openmpi-ucx"])
 def test_libraries_for_machines_of_your_own_run_on_each_testbed(testbed: str, stack: str) -> None:
-    for size in (8, 16384):
-        options = Options(size=size, warmup=0, iters=1)
-        row = run_point("osu_latency", hc.machine(testbed, stack=stack), options).row
-        assert 1 < row["latency_us"] < 100
+    machine = hc.machine(testbed, stack=stack)
+    options = Options(size=16384, warmup=0, iters=1)
+    assert 1 < run_point("osu_latency", machine, options).row["latency_us"] < 100
+    options = Options(size=64, window=40, warmup=0, iters=1)
+    assert run_point("osu_bw", machine, options).row["rate_Mps"] > 0.1
