@@ -120,7 +120,7 @@ def test_an_algorithm_that_does_not_exist_is_refused() -> None:
 def test_a_stack_without_a_library_is_refused_and_those_with_one_are_named() -> None:
     with pytest.raises(
         hc.CatalogError,
-        match=r"no MPI library; allowed: --stack with lam-7.1, mpich2-nes, mvapich-",
+        match=r"no MPI library; allowed: --stack with infinicon, lam-7.1, mpich2-nes, mvapich-",
     ):
         measured("osu_latency", "latency_us", stack="vapi")
 
