@@ -24,15 +24,24 @@ from hcasim.ground.units import UnitError
 _TOGETHER = "only in combination with "
 
 
-def prefixes(testbed: str, adapter: str) -> list[tuple[str, str]]:
-    """Return how the paths of a fit become the settings of a machine."""
+def prefixes(
+    testbed: str, adapter: str, stack: str | None = None, mpi: bool = False
+) -> list[tuple[str, str]]:
+    """Return how the paths of a fit become the settings of a machine.
+
+    Parameters:
+        testbed, adapter: their ids.
+        stack: id of a stack instead of the testbed's.
+        mpi: whether MPI programs run there, for which a testbed may have another stack.
+    """
     bed = load(testbed, "testbeds").model
     assert isinstance(bed, Testbed)
     name, nodes = next(iter(bed.nodes.items()))
     start = starts_of(bed.nodes)[name]
     parts = [("adapters", adapter, f"{start}adapter."), ("hosts", nodes.host, f"{start}host.")]
     parts += [("switches", one, "switch.") for one in models_of(bed.network).values()][:1]
-    parts.append(("stacks", nodes.stack, f"{start}stack."))
+    used = stack or (mpi and nodes.mpi_stack) or nodes.stack
+    parts.append(("stacks", used, f"{start}stack."))
     found = [(f"{kind}.{identifier(part, kind)}.", prefix) for kind, part, prefix in parts]
     return [*found, (f"testbeds.{identifier(testbed, 'testbeds')}.link.", f"{start}link.")]
 
@@ -59,15 +68,16 @@ def identifier(name: str, kind: str) -> str:
     return loaded.model.id
 
 
-def fit_path(testbed: str, adapter: str, path: str) -> str:
+def fit_path(testbed: str, adapter: str, path: str, stack: str | None = None) -> str:
     """Return the entry of a fit that a what-if path of a machine names; the path if there is none.
 
     Parameters:
         testbed: id of the testbed.
         adapter: id of the adapter.
         path: such as "adapter.send.latency".
+        stack: id of a stack instead of the testbed's.
     """
-    back = [(prefix, start) for start, prefix in prefixes(testbed, adapter)]
+    back = [(prefix, start) for start, prefix in prefixes(testbed, adapter, stack)]
     return next(iter(renamed(path, back)), path)
 
 
@@ -89,7 +99,7 @@ def leaf_at(path: str) -> Leaf | str:
     kind, _, rest = path.partition(".")
     if kind not in CLASSES:
         return f"found {kind!r}; allowed: {one_of(list(CLASSES))}{nearest(kind, CLASSES)}"
-    name, _, inner = rest.partition(".")
+    name, inner = _divided(rest, kind)
     if not is_known(name, kind):
         return unknown_id(kind, name)
     leaves = leaf_paths(CLASSES[kind])
@@ -98,6 +108,19 @@ def leaf_at(path: str) -> Leaf | str:
     if inner not in leaves:
         return f"unknown parameter{nearest(inner, leaves)}"
     return leaves[inner]
+
+
+def part_of(path: str) -> str:
+    """Return the part that a path of a fit belongs to, such as "adapters.mt25208"."""
+    kind, _, rest = path.partition(".")
+    return f"{kind}.{_divided(rest, kind)[0]}"
+
+
+def _divided(rest: str, kind: str) -> tuple[str, str]:
+    """Divide a path into an id, which may have dots, such as "mvapich-0.9.5", and what follows."""
+    words = rest.split(".")
+    ways = [(".".join(words[:n]), ".".join(words[n:])) for n in range(1, len(words) + 1)]
+    return next((way for way in ways[::-1] if is_known(way[0], kind)), ways[0])
 
 
 def entry_faults(leaf: Leaf, entry: FittedValue) -> Iterator[str]:

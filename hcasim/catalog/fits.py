@@ -117,6 +117,7 @@ class Made(_Record):
     command: str
     testbed: str
     adapter: str
+    stack: str = Field(default="", description="unless it was the testbed's for verbs")
     mtu: StrictInt
     no_switch: StrictBool
     seed: Count

@@ -108,6 +108,7 @@ def _prepared(
         traces=tuple(Path(word) for word in words),
         testbed=testbed or "",
         adapter=given["adapter"],
+        stack=given["stack"],
         free=given["free"],
         settings=settings,
         switch=not given["no_switch"],

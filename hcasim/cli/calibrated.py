@@ -25,7 +25,7 @@ def read_known(
 
     with suppress(CatalogError):
         # Files that are given by their paths are known by their ids from here on.
-        resolve(given["testbed"], adapter=given["adapter"])
+        resolve(given["testbed"], adapter=given["adapter"], stack=given["stack"])
     try:
         return read_calibration(file), []
     except CatalogError as error:
@@ -44,25 +44,29 @@ def calibrated(
     from hcasim.calibrate.entries import identifier
     from hcasim.calibrate.file.bands import USUAL, chosen_samples
     from hcasim.catalog import CatalogError, resolve
+    from hcasim.runs.options import find_workload
 
+    workload = find_workload(given["workload"])
+    mpi = workload is not None and workload.mpi
     try:
-        machine = resolve(given["testbed"], adapter=given["adapter"])
+        machine = resolve(given["testbed"], adapter=given["adapter"], stack=given["stack"], mpi=mpi)
     except CatalogError:
         return {}, []  # said when the points are prepared
     try:
         testbed = identifier(given["testbed"], "testbeds")
         adapter = identifier(given["adapter"] or machine.adapter.id, "adapters")
-        base = calibration.overrides(testbed, adapter)
-        by_hand = _by_hand(given)
-        note_unused(calibration, testbed, adapter, by_hand)
         _take_base(calibration, testbed, adapter, given)
+        stack = identifier(given["stack"] or machine.stack.id, "stacks")
+        base = calibration.overrides(testbed, adapter, stack=stack)
+        by_hand = _by_hand(given)
+        note_unused(calibration, testbed, adapter, stack, by_hand)
         if uncertainty is None:
             return base, []
         if uncertainty and not uncertainty.isdecimal():
             faults.append(f"--uncertainty: found {uncertainty!r}; allowed: a whole number")
             return base, []
         chosen = chosen_samples(calibration, int(uncertainty or USUAL))
-        samples = [calibration.overrides(testbed, adapter, one) for one in chosen]
+        samples = [calibration.overrides(testbed, adapter, one, stack) for one in chosen]
         if all(one[path] == base[path] for one in samples for path in base.keys() - by_hand):
             note("--uncertainty: nothing that is left of the calibration is uncertain")
         return base, samples
@@ -99,17 +103,21 @@ def _by_hand(given: dict[str, Any]) -> set[str]:
 
 
 def note_unused(
-    calibration: Calibration, testbed: str, adapter: str, by_hand: Collection[str] = ()
+    calibration: Calibration,
+    testbed: str,
+    adapter: str,
+    stack: str | None = None,
+    by_hand: Collection[str] = (),
 ) -> None:
     """Say what was fitted and is no part of a machine, and what is used without its partners."""
     from hcasim.calibrate.entries import fit_path, partners
     from hcasim.ground.errors import display
 
-    file, foreign = display(calibration.file), calibration.foreign(testbed, adapter)
+    file, foreign = display(calibration.file), calibration.foreign(testbed, adapter, stack)
     if foreign:
         paths = ", ".join(foreign)
         note(f"{file}: was fitted and is no part of {testbed} with {adapter}: {paths}")
-    gone = {*foreign, *(fit_path(testbed, adapter, path) for path in by_hand)}
+    gone = {*foreign, *(fit_path(testbed, adapter, path, stack) for path in by_hand)}
     for path in (one for one in calibration.entries if one not in gone):
         lost = [one for one in partners(calibration.entries[path].verdict) if one in gone]
         if lost:

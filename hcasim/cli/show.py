@@ -118,7 +118,8 @@ def _show_model(
         if calibration is not None:
             used = machine.adapter.id
             settings = calibration.overrides(identifier, used)
-            note_unused(calibration, identifier, used)
+            stack = calibration.stack(identifier, used)
+            note_unused(calibration, identifier, used, stack)
             base = calibration.base() if calibration.is_of(identifier, used) else {}
             machine = resolve(
                 name,
@@ -126,6 +127,7 @@ def _show_model(
                 overrides=settings,
                 mtu=base.get("mtu"),
                 switch=not base.get("no_switch"),
+                stack=stack,
             )
         title, parameters = machine.title, machine.parameters
         if calibration is not None:

@@ -104,6 +104,7 @@ def _setups(reference: str, measure: Measure) -> Iterator[Setup]:
                 scenario.options.mtu,
                 line.series.firmware_mode,
                 tuple(line.series.overrides.items()),
+                stack=job.machine.stack.id,
             )
 
 

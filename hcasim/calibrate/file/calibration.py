@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hcasim.calibrate.entries import fit_path, leaf_at, prefixes, quantity_at, renamed
+from hcasim.calibrate.entries import fit_path, leaf_at, part_of, prefixes, quantity_at, renamed
 from hcasim.catalog import CatalogError, Fit, Machine, Parameter, Value, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.errors import display
@@ -18,13 +18,17 @@ class Calibration(Fit):
         """How many samples there are."""
         return min((len(one.samples) for one in self.entries.values()), default=0)
 
-    def overrides(self, testbed: str, adapter: str, sample: int | None = None) -> dict[str, str]:
+    def overrides(
+        self, testbed: str, adapter: str, sample: int | None = None, stack: str | None = None
+    ) -> dict[str, str]:
         """Return what the calibration says of a machine, as what-if settings.
 
         Parameters:
             testbed: id of the testbed, which need not be the one that was measured.
             adapter: id of its adapter.
             sample: one of the samples instead of the fit.
+            stack: id of its stack; without it that of the machine that was measured, or the
+                testbed's if that is another machine.
 
         Raises:
             CatalogError: nothing of the machine was calibrated.
@@ -35,17 +39,17 @@ class Calibration(Fit):
             assert isinstance(leaf, Leaf)
             value = leaf.read(entry.value) if sample is None else entry.samples[sample]
             values[path] = leaf.format(value)
-        starts = prefixes(testbed, adapter)
+        starts = prefixes(testbed, adapter, stack or self.stack(testbed, adapter))
         found = {name: text for path, text in values.items() for name in renamed(path, starts)}
         if not found:
-            parts = sorted({".".join(path.split(".")[:2]) for path in values})
+            parts = sorted({part_of(path) for path in values})
             text = f"{display(self.file)}: calibrates {', '.join(parts)}"
             raise CatalogError([f"{text}, which {testbed} with {adapter} does not have"])
         return found
 
-    def foreign(self, testbed: str, adapter: str) -> list[str]:
+    def foreign(self, testbed: str, adapter: str, stack: str | None = None) -> list[str]:
         """Return what was fitted and is no part of a machine, by the path of a fit."""
-        known = tuple(start for start, _ in prefixes(testbed, adapter))
+        known = tuple(start for start, _ in prefixes(testbed, adapter, stack))
         return [path for path in self.entries if not path.startswith(known)]
 
     def is_of(self, testbed: str, adapter: str) -> bool:
@@ -53,17 +57,26 @@ class Calibration(Fit):
         made = self.made
         return made is not None and (made.testbed, made.adapter) == (testbed, adapter)
 
-    def base(self) -> dict[str, int | bool]:
+    def stack(self, testbed: str, adapter: str) -> str | None:
+        """Return the stack that was fitted if this is the machine, or None for its own."""
+        made = self.made
+        return made.stack or None if made is not None and self.is_of(testbed, adapter) else None
+
+    def base(self) -> dict[str, int | bool | str]:
         """Return what the machine differed in that was fitted, besides its settings.
 
         Returns:
-            "mtu" (bytes) if it is not that of the testbed, and "no_switch" if there was none.
+            "mtu" (bytes) if it is not that of the testbed, "no_switch" if there was none, and
+            "stack" if it was neither of the testbed's.
         """
         made = self.made
         if made is None:
             return {}
         usual = resolve(made.testbed, adapter=made.adapter)
-        found: dict[str, int | bool] = {} if made.mtu == usual.mtu else {"mtu": made.mtu}
+        found: dict[str, int | bool | str] = {} if made.mtu == usual.mtu else {"mtu": made.mtu}
+        mpi = resolve(made.testbed, adapter=made.adapter, mpi=True)
+        if made.stack not in ("", usual.stack.id, mpi.stack.id):
+            found["stack"] = made.stack
         return found | ({"no_switch": True} if made.no_switch else {})
 
     def mark(self, parameter: Parameter[Value], name: str) -> Parameter[Value]:
@@ -97,6 +110,6 @@ class Calibration(Fit):
     def marked(self, machine: Machine) -> tuple[Parameter[Value], ...]:
         """Return the parameters of a machine with the evidence of the calibration."""
         return tuple(
-            self.mark(one, fit_path(machine.id, machine.adapter.id, one.path))
+            self.mark(one, fit_path(machine.id, machine.adapter.id, one.path, machine.stack.id))
             for one in machine.parameters
         )

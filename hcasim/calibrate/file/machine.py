@@ -14,7 +14,14 @@ from hcasim.catalog.link import mtu_fault
 from hcasim.catalog.overrides import BUS, BUS_KIND, PREFIXES
 from hcasim.ground.units import UnitError
 
+_Machine = tuple[str, str, str | None]
+"""Ids of a testbed, its adapter, and its stack if that is another."""
 _SETTING = re.compile(rf"(?<![\w.])(?:{'|'.join(PREFIXES)})\.(?=[a-z])")
+
+
+def _fit_path(machine: _Machine, path: str) -> str:
+    testbed, adapter, stack = machine
+    return fit_path(testbed, adapter, path, stack)
 
 
 def setting_faults(where: str, table: Mapping[str, Any]) -> Iterator[str]:
@@ -25,7 +32,7 @@ def setting_faults(where: str, table: Mapping[str, Any]) -> Iterator[str]:
         table: what is sound of its form.
     """
     machine = _machine(table.get("made", {}))
-    buses = [] if machine is None else [fit_path(*machine, path) for path in (BUS, BUS_KIND)]
+    buses = [] if machine is None else [_fit_path(machine, path) for path in (BUS, BUS_KIND)]
     for path, text in table.get("settings", {}).items():
         key = f"{where}: settings.{path}"
         if path in table.get("entries", {}):
@@ -34,7 +41,7 @@ def setting_faults(where: str, table: Mapping[str, Any]) -> Iterator[str]:
             continue  # the bus of another adapter, which a machine looks up
         leaf = leaf_at(path)
         if isinstance(leaf, str):
-            full = path if machine is None else fit_path(*machine, path)
+            full = path if machine is None else _fit_path(machine, path)
             known = full != path and (full in buses or isinstance(leaf_at(full), Leaf))
             yield f"{key}: unknown parameter; did you mean {full!r}?" if known else f"{key}: {leaf}"
             continue
@@ -56,9 +63,9 @@ def machine_faults(where: str, table: Mapping[str, Any], *, whole: bool) -> Iter
     if made.get("converged") is False:
         found = "found false; allowed: true, for a part of a search is no fit"
         yield f"{where}: made.converged: {found}"
-    for name, kind in (("testbed", "testbeds"), ("adapter", "adapters")):
+    for name, kind in (("testbed", "testbeds"), ("adapter", "adapters"), ("stack", "stacks")):
         known, found = list_ids(kind), made.get(name)
-        if found is not None and not is_known(found, kind):
+        if found not in (None, "") and not is_known(found, kind):
             hint = nearest(found, known)
             given = f", or the {name} of a file that lies beside this one or is given as --{name}"
             yield f"{where}: made.{name}: found {found!r}; allowed: {one_of(known)}{given}{hint}"
@@ -75,9 +82,7 @@ def machine_faults(where: str, table: Mapping[str, Any], *, whole: bool) -> Iter
         yield from _contradictions(where, machine, table)
 
 
-def _contradictions(
-    where: str, machine: tuple[str, str], table: Mapping[str, Any]
-) -> Iterator[str]:
+def _contradictions(where: str, machine: _Machine, table: Mapping[str, Any]) -> Iterator[str]:
     starts = prefixes(*machine)
     changed: dict[str, str] = {}
     keys: dict[str, str] = {}
@@ -95,11 +100,12 @@ def _contradictions(
             )
             continue
         changed[names[0]], keys[names[0]] = text, key
-    testbed, adapter = machine
+    testbed, adapter, stack = machine
     try:
         resolve(
             testbed,
             adapter=adapter,
+            stack=stack,
             overrides=changed,
             mtu=table["made"]["mtu"],
             switch=not table["made"]["no_switch"],
@@ -120,7 +126,7 @@ def settings_of(fault: str) -> tuple[list[str], str]:
     return [path for path in paths if path.startswith(f"{section}.")] or paths, rest
 
 
-def _in_file(fault: str, machine: tuple[str, str], keys: Mapping[str, str]) -> str:
+def _in_file(fault: str, machine: _Machine, keys: Mapping[str, str]) -> str:
     """Put a fault of a machine into the words of the file."""
     paths, fault = settings_of(fault)
     key = ", ".join(keys.get(path, path) for path in paths) or "made"
@@ -128,9 +134,11 @@ def _in_file(fault: str, machine: tuple[str, str], keys: Mapping[str, str]) -> s
     return f"{key}: " + _SETTING.sub(lambda match: full[match[0]], fault)
 
 
-def _machine(made: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return testbed and adapter if the catalogue has both."""
-    testbed, adapter = made.get("testbed"), made.get("adapter")
-    if is_known(testbed, "testbeds") and is_known(adapter, "adapters"):
-        return str(testbed), str(adapter)
-    return None
+def _machine(made: Mapping[str, Any]) -> _Machine | None:
+    """Return testbed, adapter and stack if the catalogue has all."""
+    testbed, adapter, stack = made.get("testbed"), made.get("adapter"), made.get("stack", "")
+    if not (is_known(testbed, "testbeds") and is_known(adapter, "adapters")):
+        return None
+    if stack and not is_known(stack, "stacks"):
+        return None
+    return str(testbed), str(adapter), str(stack) or None

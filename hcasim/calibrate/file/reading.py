@@ -63,7 +63,7 @@ def read_calibration(file: str | PathLike[str]) -> Calibration:
 def _find_machine(file: Path, made: Mapping[str, Any]) -> None:
     """Look beside the file for a testbed and an adapter that no folder of the catalogue has."""
     names = []
-    for name, kind in (("testbed", "testbeds"), ("adapter", "adapters")):
+    for name, kind in (("testbed", "testbeds"), ("adapter", "adapters"), ("stack", "stacks")):
         found = str(made.get(name, ""))
         beside = file.absolute().with_name(f"{found.replace('/', '')}.toml")
         foreign = (
@@ -74,7 +74,7 @@ def _find_machine(file: Path, made: Mapping[str, Any]) -> None:
         names.append(str(beside) if foreign else found)
     with suppress(CatalogError):
         # From here on all their parts are known by their ids.
-        resolve(names[0], adapter=names[1])
+        resolve(names[0], adapter=names[1], stack=names[2] or None)
 
 
 def _other_form(file: Path) -> str | None:

@@ -101,9 +101,7 @@ class Objective:
         self._machines: dict[tuple[Any, ...], Machine] = {}
         self._leaves = {path: one.leaf for one in parameters for path in one.paths}
         self._prefixes = {
-            (setup.testbed, setup.adapter): prefixes(setup.testbed, setup.adapter)
-            for one in observations
-            for setup in one.setups
+            setup.place: prefixes(*setup.place) for one in observations for setup in one.setups
         }
         self._rows: dict[tuple[Setup, tuple[tuple[str, str], ...]], Row] = {}
         self._values: dict[tuple[tuple[str, int], ...], Array] = {}
@@ -187,7 +185,7 @@ class Objective:
         self, setup: Setup, point: Sequence[tuple[str, int]]
     ) -> tuple[tuple[str, str], ...]:
         """Return the settings of one machine, which other machines' parameters do not change."""
-        known = self._prefixes[setup.testbed, setup.adapter]
+        known = self._prefixes[setup.place]
         return tuple(
             (name, self._leaves[path].format(value))
             for path, value in point
@@ -196,7 +194,7 @@ class Objective:
 
     def _job(self, setup: Setup, overrides: tuple[tuple[str, str], ...]) -> Point:
         settings = (*setup.overrides, *overrides)
-        fixed = (setup.testbed, setup.adapter, setup.mtu, setup.firmware_mode, setup.switch)
+        fixed = (*setup.place, setup.mtu, setup.firmware_mode, setup.switch)
         key = (*fixed, settings)
         if key not in self._machines:
             self._machines[key] = resolve(
@@ -206,5 +204,7 @@ class Objective:
                 mtu=setup.mtu,
                 firmware_mode=setup.firmware_mode,
                 switch=setup.switch,
+                stack=setup.stack,
+                mpi=setup.mpi,
             )
         return Point(setup.workload, self._machines[key], setup.options)

@@ -25,6 +25,8 @@ class Setup:
         firmware_mode: of the adapter instead of its usual one.
         overrides: what the authors changed of the machine: paths and settings.
         switch: False for two hosts back to back.
+        stack: id of a stack instead of the testbed's.
+        mpi: whether MPI programs run there, for which a testbed may have another stack.
     """
 
     workload: str
@@ -35,6 +37,13 @@ class Setup:
     firmware_mode: str | None = None
     overrides: tuple[tuple[str, str], ...] = ()
     switch: bool = True
+    stack: str | None = None
+    mpi: bool = False
+
+    @property
+    def place(self) -> tuple[str, str, str | None, bool]:
+        """What says which parts a machine has: the arguments of `prefixes`."""
+        return self.testbed, self.adapter, self.stack, self.mpi
 
 
 @dataclass(frozen=True)

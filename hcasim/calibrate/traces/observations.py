@@ -38,12 +38,16 @@ class Base:
         settings: what-if settings that belong to it.
         mtu: in bytes instead of that of the traces or the testbed.
         switch: False for two hosts back to back.
+        stack: id of a stack instead of the testbed's.
+        mpi: whether MPI programs were measured.
     """
 
     machine: Machine
     settings: Mapping[str, str]
     mtu: int | None = None
     switch: bool = True
+    stack: str | None = None
+    mpi: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,9 +144,11 @@ class _Reading:
         factor = 1 / quantity.trace[1]
         value = taken.value * factor
         error = taken.deviation(floor) * factor
-        size = AXES["size"].label(self.setup.options.size)
+        workload = find_workload(self.setup.workload)
+        sized = workload is None or "size" in workload.options
+        size = AXES["size"].label(self.setup.options.size) if sized else "one call"
         return Observation(
-            id=f"{self.curve} {size}",
+            id=f"{self.curve} {size}" if sized else self.curve,
             setups=(self.setup,),
             field=self.field,
             # Seven digits are beyond any measurement and fit on a line.
@@ -179,6 +185,8 @@ def _readings(
         mtu=mtu,
         overrides=tuple(base.settings.items()),
         switch=base.switch,
+        stack=base.stack,
+        mpi=base.mpi,
     )
     curve = _curve(workload, options)
     for one, field in _chosen(point.measured, workload):

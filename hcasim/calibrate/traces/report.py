@@ -80,6 +80,7 @@ class TraceReport:
                 command=request.command,
                 testbed=machine.id,
                 adapter=machine.adapter.id,
+                stack=machine.stack.id if self.prepared.base.mpi or request.stack else "",
                 mtu=machine.mtu,
                 no_switch=not request.switch,
                 seed=request.seed,
@@ -97,7 +98,7 @@ class TraceReport:
         }
         if request.settings:
             contents["settings"] = {
-                fit_path(machine.id, machine.adapter.id, path): text
+                fit_path(machine.id, machine.adapter.id, path, machine.stack.id): text
                 for path, text in request.settings.items()
             }
         return Calibration.at(report.fit.file, contents)

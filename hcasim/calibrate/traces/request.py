@@ -20,7 +20,8 @@ from hcasim.calibrate.traces.observations import FLOOR, Base, Observations, gath
 from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, resolve
 from hcasim.ground.errors import display
 from hcasim.ground.printable import printable
-from hcasim.traces import Trace, read_trace
+from hcasim.runs.options import find_workload
+from hcasim.traces import Point, Trace, read_trace
 from hcasim.traces.source import few
 
 
@@ -32,6 +33,7 @@ class Request:
         traces: files.
         testbed: id of the base description.
         adapter: id of an adapter instead of the testbed's default.
+        stack: id of a stack instead of the testbed's.
         free: what-if paths, with bounds or without.
         settings: what-if settings of the base.
         mtu: in bytes instead of what the traces and the testbed say.
@@ -49,6 +51,7 @@ class Request:
     testbed: str
     free: tuple[str, ...]
     adapter: str | None = None
+    stack: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     mtu: int | None = None
     switch: bool = True
@@ -67,6 +70,7 @@ class Request:
         many = {
             "--testbed": (self.testbed,),
             "--adapter": (self.adapter,) if self.adapter else (),
+            "--stack": (self.stack,) if self.stack else (),
             "--set": (f"{path}={value}" for path, value in self.settings.items()),
             "--free": self.free,
             "--holdout": self.holdout,
@@ -137,13 +141,14 @@ def prepare_fit(request: Request) -> Prepared:
         traces[unique(printable(file.name), traces)] = trace
     faults += _word_faults(request)
     base = fit = None
+    mpi = any(_is_mpi(one) for trace in traces.values() for one in trace.points)
     try:
-        base = _base(request)
+        base = _base(request, mpi)
     except CatalogError as error:
         faults += error.faults
         with suppress(CatalogError):
             # What else is wrong does not depend on it.
-            base = _base(replace(request, mtu=None))
+            base = _base(replace(request, mtu=None), mpi)
     if base is not None:
         try:
             fit = free_fit(base.machine, request.free, request.settings)
@@ -177,15 +182,21 @@ def _outside(machine: Machine, fit: Fit) -> Iterable[str]:
     """Say which bounds leave out what the description has."""
     free = {one.path: one for one in free_parameters(fit)}
     for known in machine.parameters:
-        one = free.get(fit_path(machine.id, machine.adapter.id, known.path))
+        one = free.get(fit_path(machine.id, machine.adapter.id, known.path, machine.stack.id))
         if one is not None and one.start != known.value:
             start = one.leaf.format(one.start)
             yield f"{known.path}: found {known.text}, outside the bounds; sets out from {start}"
 
 
-def _base(request: Request) -> Base:
+def _is_mpi(point: Point) -> bool:
+    workload = find_workload(point.workload)
+    return workload is not None and workload.mpi
+
+
+def _base(request: Request, mpi: bool) -> Base:
+    parts = {"testbeds": request.testbed, "adapters": request.adapter, "stacks": request.stack}
     try:
-        for name, kind in ((request.testbed, "testbeds"), (request.adapter, "adapters")):
+        for kind, name in parts.items():
             # Two parts with one id would be one in a fit.
             identifier(name or "", kind)
         machine = resolve(
@@ -194,6 +205,8 @@ def _base(request: Request) -> Base:
             overrides=request.settings,
             mtu=request.mtu,
             switch=request.switch,
+            stack=request.stack,
+            mpi=mpi,
         )
     except CatalogError as error:
         if request.mtu is None:
@@ -204,7 +217,8 @@ def _base(request: Request) -> Base:
         raise CatalogError(
             f"--{one}" if one.startswith("mtu: ") else one for one in faults
         ) from None
-    return Base(machine, request.settings, request.mtu, request.switch)
+    stack = None if request.stack is None else machine.stack.id
+    return Base(machine, request.settings, request.mtu, request.switch, stack, mpi)
 
 
 def _word_faults(request: Request) -> Iterable[str]:

@@ -55,7 +55,8 @@ AT = f"entries.{SEND}"
 KEYS = [
     (table, name)
     for table, keys in (("made", Made), ("traces", FittedTrace), ("curves", FittedCurve))
-    for name in keys.model_fields
+    for name, key in keys.model_fields.items()
+    if key.is_required()
 ]
 
 
