@@ -38,12 +38,18 @@ QUANTITIES: Mapping[str, Quantity] = {
         "bandwidth_MBps",
         "MB/s",
         max,
-        {"MB/s": (1.0, 0), "MiB/s": (1e6 / 2**20, 0), "Gbit/s": (8 / 1e3, 2)},
+        {
+            "MB/s": (1.0, 0),
+            "GB/s": (1 / 1e3, 2),
+            "MiB/s": (1e6 / 2**20, 0),
+            "Gbit/s": (8 / 1e3, 2),
+        },
         ("MB/s", 1.0),
     ),
     "rate": Quantity("rate_Mps", "M/s", max, {"M/s": (1.0, 2)}, ("M/s", 1.0)),
     "memory": Quantity("total_KiB", "KiB", max, {"KiB": (1.0, 0), "MiB": (1 / 2**10, 2)}),
     "throughput": Quantity("throughput_Mbps", "2^20 bit/s", max, {}),
+    "overlap": Quantity("overlap_percent", "%", max, {"%": (1.0, 0)}),
 }
 """By name; a time is that of a call or of a whole operation."""
 

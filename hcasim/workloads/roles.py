@@ -62,6 +62,20 @@ def paired_nodes(machine: Machine, options: Options) -> list[int]:
     return first_nodes(machine, options)
 
 
+def hub_and_halves(machine: Machine, options: Options) -> list[int]:
+    """Return the first nodes, of which the first has one process and the others two peers or more.
+
+    Raises:
+        ValueError: the machine has fewer, or there is one peer.
+    """
+    if (options.nodes - 1) * options.processes < 2:
+        raise ValueError(
+            f"nodes: found {options.nodes}, with one peer; "
+            "allowed: more nodes, or more processes on each"
+        )
+    return first_nodes(machine, options)
+
+
 def _named(machine: Machine, role: str, text: str) -> range:
     """The nodes of the group that an option names or that is called as the role, if any."""
     if not text and role not in (group.name for group in machine.groups):

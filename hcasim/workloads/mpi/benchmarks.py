@@ -12,7 +12,7 @@ from hcasim.engine import Simulator
 from hcasim.workloads import pool
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import first_nodes, paired_nodes
+from hcasim.workloads.roles import first_nodes, hub_and_halves, paired_nodes
 from hcasim.workloads.workload import COMMON, ROLES, STREAM_FIELDS, Nodes, Round, Run, Workload
 
 _LAT = Options(iters=10_000, warmup=1000)
@@ -36,8 +36,10 @@ def _pair(
     name: str, title: str, fields: tuple[str, ...], options: frozenset[str] = _PAIR, **more: Any
 ) -> Workload:
     """Two processes, each on a node or both on one."""
-    module = "pairs" if "latency_us" in fields else "windows"
-    return Workload(name, title, fields, options, run=_later(module, name), mpi=True, **more)
+    found = name.partition("_")[0]
+    if found not in ("hotspot", "overlap"):
+        found = "pairs" if "latency_us" in fields else "windows"
+    return Workload(name, title, fields, options, run=_later(found, name), mpi=True, **more)
 
 
 def _pairs(name: str, title: str, fields: tuple[str, ...], **more: Any) -> Workload:
@@ -50,6 +52,24 @@ def _pairs(name: str, title: str, fields: tuple[str, ...], **more: Any) -> Workl
         nodes=paired_nodes,
         **more,
     )
+
+
+def _hotspot(way: str, title: str, **more: Any) -> Workload:
+    """One process, and all those of other nodes."""
+    return _pair(
+        f"hotspot_{way}",
+        title,
+        STREAM_FIELDS,
+        _ALL | {"window"},
+        defaults=_BW,
+        queue_pairs=lambda options: (options.nodes - 1) * options.processes,
+        **{"nodes": first_nodes, **more},
+    )
+
+
+def _overlap(call: str, title: str) -> Workload:
+    fields = ("communication_us", "overlap_percent")
+    return _pair(f"overlap_{call}", title, fields, _PAIR - {"explain"}, defaults=_BW)
 
 
 def _together(
@@ -136,6 +156,15 @@ MPI = (
         options=_ALL | {"window"},
         defaults=replace(_BW, nodes=2),
     ),
+    _hotspot("send", "MPI windows of one process to several peers"),
+    _hotspot("recv", "MPI windows of several peers to one process"),
+    _hotspot(
+        "both",
+        "MPI windows of some peers to one process, and of it to others",
+        nodes=hub_and_halves,
+    ),
+    _overlap("isend", "computing beside an MPI send without blocking"),
+    _overlap("irecv", "computing beside an MPI receive without blocking"),
     _pair("imb_pingpong", "MPI ping-pong", ("latency_us", "bandwidth_MBps"), defaults=_LAT),
     _exchange("pingping", "MPI messages of two processes to each other at once"),
     _exchange("sendrecv", "MPI messages around a ring of all processes"),

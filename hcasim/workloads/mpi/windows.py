@@ -30,10 +30,15 @@ REPLY = 4
 """Bytes of the reply to a window (osu_bw.c)."""
 LONG = 2**15
 """Bytes from which on windows are cut: so many packets each that their pace is steady."""
+EAGER = 2
+"""Eager messages by which cut windows differ."""
 CUT = 2**19
 FEWEST = 4
-"""The shortest cut window has twice so many bytes or messages, whichever is longer."""
+"""Others: so many bytes or messages, whichever is longer, but no more messages than may be under
+way. If these are several, the shortest cut window has as many more: the first ones are faster."""
 PACE = 5e-3
+TRIALS = 2
+"""Triples of cut windows before longer ones are tried."""
 
 
 class Windows(Group):
@@ -63,24 +68,37 @@ class Windows(Group):
     def timing(self, cold: int) -> Laps:
         options = self.options
         self._lengths: list[int] = []
-        self._whole_from: int | None = None
-        most = max(len(self.targets), len(self.sources))
-        cut = max(1, max(FEWEST, CUT // max(1, options.size)) // most)
-        if options.size >= LONG and 4 * cut < options.window and not options.exact:
-            self._lengths = [2 * cut, 3 * cut, 4 * cut]
+        self._cut = 0
+        self._ahead = 0
+        self._from = 1
+        if options.size >= LONG and not options.exact:
+            self._lengthen(self._shortest())
         windows = -(-cold // options.window) + 1
         return Laps(
             options.warmup, options.iters, options.exact, cold=windows, slack=SLACK, error=ERROR
         )
 
-    def _is_whole(self, index: int) -> bool:
-        return not self._lengths or (self._whole_from is not None and index >= self._whole_from)
+    def _shortest(self) -> int:
+        """Messages to each peer by which the shortest cut windows differ."""
+        library, size = self.one.process.library, self.options.size
+        most = max(len(self.targets), len(self.sources))
+        messages, under_way = EAGER, 1
+        if size > library.eager.limit:
+            under_way = library.rendezvous.outstanding
+            messages = min(max(CUT // size, FEWEST), under_way)
+        self._ahead = int(under_way * most > 1)
+        return max(1, messages // most)
+
+    def _lengthen(self, cut: int) -> None:
+        """Let cut windows differ by so many messages, if the longest has less than all."""
+        self._cut = cut if (self._ahead + 3) * cut < self.options.window else 0
 
     def _length(self, index: int) -> int:
-        """Messages of a window; the first one of all is not timed."""
-        if self._is_whole(index):
-            return self.options.window
-        return self._lengths[max(0, index - 1) % len(self._lengths)]
+        """Messages of a window, the same for both ends; the first one of all is not timed."""
+        while len(self._lengths) <= index:
+            turn = max(0, len(self._lengths) - self._from) % 3
+            self._lengths.append((self._ahead + 1 + turn) * self._cut or self.options.window)
+        return self._lengths[index]
 
     def first(self) -> Steps:
         to, of = ([one.rank for one in some] for some in (self.targets, self.sources))
@@ -88,9 +106,9 @@ class Windows(Group):
         for index in count():
             begin = self.sim.now
             yield from self._window(self.one, self._length(index), to, of)
-            if self._is_whole(index):
+            if self._lengths[index] == self.options.window:
                 self.lap(self.sim.now - begin)
-            elif index and not self.laps.done:
+            elif index >= self._from and not self.laps.done:
                 durations.append(self.sim.now - begin)
                 self._extend(durations, index)
 
@@ -99,15 +117,17 @@ class Windows(Group):
         if len(durations) % 3:
             return
         short, middle, long = durations[-3:]
-        step = self._lengths[1] - self._lengths[0]
-        one, other = (middle - short) / step, (long - middle) / step
+        one, other = middle - short, long - middle
         if abs(one - other) <= PACE * other:
-            rest = self.options.window - self._lengths[2]
-            self.laps.settle(round(long + rest * (long - short) / (2 * step)))
+            rest = self.options.window - (self._ahead + 3) * self._cut
+            self.laps.settle(round(long + rest * (long - short) / (2 * self._cut)))
             self.tell()
-        elif len(durations) >= 6 and self._whole_from is None:
-            # It is not steady enough: run whole windows. The peers have begun the next one.
-            self._whole_from = index + 2
+        elif len(durations) == TRIALS * 3:
+            # It is not steady enough. The peers have begun the next window.
+            durations.clear()
+            self._length(index + 1)
+            self._from = index + 2
+            self._lengthen(2 * self._cut)
 
     def second(self, comm: Comm) -> Steps:
         hub = [self.one.rank]

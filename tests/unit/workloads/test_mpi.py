@@ -6,10 +6,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog import list_ids
-from hcasim.engine import Simulator
 from hcasim.workloads import Options, run_point
-from hcasim.workloads.mpi.group import several_pairs
-from hcasim.workloads.mpi.pairs import PingPong
 
 
 def measured(workload: str, field: str, **options: Any) -> float:
@@ -62,37 +59,6 @@ def test_windows_that_are_cut_carry_what_whole_ones_do(workload: str, size: str)
     exact = measured(workload, "bandwidth_MBps", exact=True, **options)
     short = measured(workload, "bandwidth_MBps", **options)
     assert short == pytest.approx(exact, rel=1e-3)
-
-
-def test_pairs_of_their_own_nodes_do_not_disturb_each_other() -> None:
-    alone = measured("osu_latency", "latency_us", size=64)
-    assert measured("osu_multi_lat", "latency_us", size=64, nodes=4) == pytest.approx(alone)
-    options = {"size": "4K", "iters": 4, "warmup": 1}
-    alone = measured("osu_bw", "rate_Mps", **options)
-    both = measured("osu_mbw_mr", "rate_Mps", nodes=4, **options)
-    assert both == pytest.approx(2 * alone, rel=1e-3)
-
-
-def test_pairs_of_the_same_nodes_share_the_adapters() -> None:
-    options: dict[str, Any] = {"size": 1024, "iters": 4, "warmup": 2}
-    alone = measured("osu_mbw_mr", "rate_Mps", **options)
-    both = measured("osu_mbw_mr", "rate_Mps", processes=2, **options)
-    assert 1.05 * alone < both < 1.95 * alone
-
-
-def test_the_first_half_of_all_processes_is_paired_with_the_second() -> None:
-    """So both processes of a node are on one side, and no pair stays on a node."""
-    machine = hc.machine("rashti2007", stack="mpich2-nes")
-    pairs = several_pairs(PingPong, Simulator(), machine, Options(nodes=2, processes=2))
-    assert [(one.one.rank, *(peer.rank for peer in one.peers)) for one in pairs] == [
-        (0, 2),
-        (1, 3),
-    ]
-
-
-def test_a_process_without_a_partner_is_refused() -> None:
-    with pytest.raises(hc.CatalogError, match="3 with 1 process on each; allowed: an even number"):
-        measured("osu_multi_lat", "latency_us", nodes=3)
 
 
 def test_a_collective_takes_what_its_algorithm_takes() -> None:
