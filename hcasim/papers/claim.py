@@ -18,10 +18,17 @@ from hcasim.workloads.options import OPTIONS
 
 Relation = Literal["=", "~", "<", "<=", ">", ">="]
 Kind = Literal["value", "ratio", "percent", "difference", "ordering", "threshold"]
-Quantity = Literal["latency", "bandwidth", "memory", "time"]
+Quantity = Literal["latency", "bandwidth", "memory", "time", "overlap"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
-TOLERANCES = {"latency": 0.05, "bandwidth": 0.03, "ratio": 0.03, "memory": 0.25, "time": 0.05}
+TOLERANCES = {
+    "latency": 0.05,
+    "bandwidth": 0.03,
+    "ratio": 0.03,
+    "memory": 0.25,
+    "time": 0.05,
+    "overlap": 0.03,
+}
 """Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""
 
 

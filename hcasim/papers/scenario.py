@@ -139,6 +139,7 @@ class Series(Settings):
     mode: str | None = None
     ports: int | None = None
     processes: int | None = None
+    nodes: int | None = None
     op: str | None = None
     completion: str | None = None
     invalidate: bool | None = None
@@ -176,6 +177,7 @@ class Axes(Entry):
         "pinned_KiB",
         "mapped_KiB",
         "time_us",
+        "overlap_percent",
     ]
     ymax: Annotated[float, Field(gt=0)] | None = None
     yscale: Literal["linear", "log"] = "linear"
