@@ -246,3 +246,23 @@ def test_what_a_machine_lacks_is_not_described() -> None:
     lost = {key: value for key, value in without.items() if key != "firmware_mode"}
     with pytest.raises(ValidationError, match="found no firmware_mode, by which the location of"):
         Adapter.model_validate(lost)
+
+
+@pytest.mark.parametrize(
+    ("kind", "identifier"),
+    [
+        ("adapters", "mt25218-ddr"),
+        ("hosts", "xeon-5000p"),
+        ("stacks", "ofed"),
+        ("stacks", "mvapich2"),
+        ("stacks", "openmpi-ucx"),
+        ("switches", "infiniscale-iii-ddr"),
+        ("testbeds", "infinihost3-ddr"),
+    ],
+)
+def test_the_pair_of_2007_leans_on_no_measurement_of_such_nodes(kind: str, identifier: str) -> None:
+    """So what others measured there tests the model; what is inherited has its own evidence."""
+    text = data_path("models", kind, f"{identifier}.toml").read_text()
+    evidence = set(re.findall(r'evidence = "(\w+)"', text))
+    assert evidence
+    assert evidence <= {"assumed", "driver", "datasheet", "spec"}

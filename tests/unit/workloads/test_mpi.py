@@ -149,7 +149,7 @@ def test_one_rendezvous_at_a_time_costs_bandwidth_at_the_change_of_protocol() ->
 
 
 @pytest.mark.parametrize("testbed", list_ids("testbeds"))
-@pytest.mark.parametrize("stack", ["mvapich2", "openmpi-ucx"])
+@pytest.mark.parametrize("stack", ["mvapich2", "mvapich2-pcix", "openmpi-ucx"])
 def test_libraries_for_machines_of_your_own_run_on_each_testbed(testbed: str, stack: str) -> None:
     machine = hc.machine(testbed, stack=stack)
     options = Options(size=16384, warmup=0, iters=1)
