@@ -106,15 +106,20 @@ def damaged(samples: Mapping[str, bytes], name: str, dice: random.Random) -> byt
 
 def _import(name: str, content: bytes, dice: random.Random, folder: Path) -> None:
     hints = Hints(
-        workload=dice.choice(["", "", "write_lat", "osu_bw", "netpipe", "netpipe_bi", "x"]),
+        workload=dice.choice(
+            ["", "", "write_lat", "osu_bw", "imb_bcast", "netpipe", "netpipe_bi", "x"]
+        ),
         unit=dice.choice(["", "", "MiB/s", "Gbit/s", "Mibit/s"]),
         cpu_mhz=dice.choice([None, None, Decimal(1), Decimal(2500)]),
         transport=dice.choice(["", "", "roce", "iwarp"]),
+        nodes=dice.choice([None, 1, 2, 10**9]),
+        processes=dice.choice([None, 1, 3, 10**9]),
+        algorithm=dice.choice(["", "", "ring", "x"]),
         partial=dice.choice([True, False]),
     )
     form = dice.choice(FORMATS)
     if dice.random() < 0.6:
-        form, hints = "", Hints(partial=hints.partial)
+        form, hints = "", Hints(nodes=2, processes=2, partial=hints.partial)
     trace = import_trace(Source(name, content), form, hints)
     # What comes out can be written and read.
     again = parse_trace(render(trace).encode(), name)

@@ -39,10 +39,15 @@ STRANGE = [
 ]
 HINTS = st.builds(
     Hints,
-    workload=st.sampled_from(["", "write_lat", "osu_bw", "netpipe", "netpipe_bi", "x"]),
+    workload=st.sampled_from(
+        ["", "write_lat", "osu_bw", "imb_pingpong", "imb_bcast", "netpipe", "netpipe_bi", "x"]
+    ),
     unit=st.sampled_from(["", "MiB/s", "Gbit/s", "Mibit/s"]),
     cpu_mhz=st.sampled_from([None, Decimal(1), Decimal(2500)]),
     transport=st.sampled_from(["", "roce", "iwarp"]),
+    nodes=st.sampled_from([None, 1, 2, 10**9]),
+    processes=st.sampled_from([None, 1, 3, 10**9]),
+    algorithm=st.sampled_from(["", "ring", "x"]),
     partial=st.booleans(),
 )
 FORMS = st.sampled_from(["", *FORMATS])

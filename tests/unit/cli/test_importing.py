@@ -427,3 +427,25 @@ def test_what_osu_s_form_says_of_several_pairs_is_read(hcasim_: Hcasim, tmp_path
         rate = point["measured"][1]
         assert (rate["quantity"], rate["unit"]) == ("rate", "M/s")
         assert rate["statistics"]["mean"] == pytest.approx(row["rate_Mps"], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("--nodes", "0"), "--nodes: found '0'; allowed: a whole number from 1"),
+        (("--nodes", "many"), "--nodes: found 'many'; allowed: a whole number from 1"),
+        (("--processes", "-1"), "--processes: found '-1'; allowed: a whole number from 1"),
+        (("--nodes", "9" * 20), "--nodes: found '9999"),
+    ],
+)
+def test_where_processes_were_is_a_whole_number(
+    words: tuple[str, ...], fault: str, hcasim_: Hcasim, tmp_path: Path
+) -> None:
+    file = tmp_path / "imb.txt"
+    file.write_text(outputs.PMB_2_2)
+    done = hcasim_("import", str(file), *words)
+    assert done.code == 2
+    (found,) = done.faults
+    assert found.startswith(fault)
+    (needless,) = hcasim_("import", str(LAT), "--nodes", "2").faults
+    assert needless.startswith("--nodes: has no meaning for ")

@@ -282,6 +282,15 @@ tps_average: 123456.70,
 }
 """
 
+# OSU 2.1, osu_bw.c and osu_latency.c: a version in brackets, tabs, and six decimals.
+OSU_2 = """warning:regcache incompatible with malloc
+# OSU MPI Bandwidth Test (Version 2.1)
+# Size\t\tBandwidth (MB/s)\x20
+1\t\t0.401152
+2\t\t0.797310
+1048576\t\t967.451822
+"""
+
 # OSU 3.x prints "Bi-Bandwidth".
 OSU_3_BIBW = """# OSU MPI Bi-Directional Bandwidth Test v3.3
 # Size     Bi-Bandwidth (MB/s)

@@ -14,6 +14,16 @@ LATENCY = (DATA / "osu" / "osu_latency_v3.1.1_mvapich2.1_qlogic.txt").read_text(
 MBW_MR = (DATA / "osu" / "osu_mbw_mr_v5.6.3_ib100g.txt").read_text()
 
 
+def test_the_layout_of_version_2_is_read(read: Read) -> None:
+    trace = read(outputs.OSU_2)
+    assert trace.header.tool.version == "2.1"
+    assert [(p.workload, p.options["size"], p.measured[0].printed) for p in trace.points] == [
+        ("osu_bw", 1, "0.401152 MB/s"),
+        ("osu_bw", 2, "0.797310 MB/s"),
+        ("osu_bw", 1048576, "967.451822 MB/s"),
+    ]
+
+
 def test_both_directions_have_a_column_of_their_own_in_version_3(read: Read) -> None:
     trace = read(outputs.OSU_3_BIBW)
     assert trace.header.tool.version == "3.3"
