@@ -51,7 +51,11 @@ _UNITS = ("MiB/s", "Gbit/s", "Mibit/s", "Mbit/s")
     default="",
     help="infiniband, roce or iwarp, if the tool is silent.",
 )
-@click.option("--nodes", metavar="N", help="Nodes on which an MPI benchmark ran.")
+@click.option(
+    "--nodes",
+    metavar="N",
+    help="Nodes on which an MPI benchmark ran; two processes are taken as on two.",
+)
 @click.option("--processes", metavar="N", help="Its processes on each of them.")
 @click.option("--algorithm", metavar="WORD", default="", help="That its collective used.")
 @click.option("--partial", is_flag=True, help="Take what there is of an output that was cut short.")

@@ -76,6 +76,17 @@ def with_noise(trace: Trace, *, seed: int, spread: float, samples: int) -> Trace
     return replace(trace, points=points)
 
 
+def simulated_on(machine: Machine) -> str:
+    """Say on what was simulated: the testbed, and what may be chosen beside it."""
+    adapter = machine.adapter
+    parts = [f"simulated: {machine.id}", f"adapter {adapter.id}", f"stack {machine.stack.id}"]
+    if adapter.firmware_mode != "tavor":
+        parts.append(f"firmware mode {adapter.firmware_mode}")
+    if machine.switch is None:
+        parts.append("no switch")
+    return ", ".join([*parts, *(f"{path}={text}" for path, text in machine.overrides.items())])
+
+
 def _measured(field: str, value: float) -> Measured:
     quantity, name = traced(field) or ("", "")
     unit, factor = QUANTITIES[quantity].trace or ("", 1.0)
@@ -100,11 +111,10 @@ def _header(machine: Machine) -> Header:
             max_payload=bus.max_payload,
             max_read_request=bus.max_read_request,
         )
-    changed = [f"{path}={value}" for path, value in machine.overrides.items()]
     return Header(
         tool=Tool(name="hcasim", version=__version__),
         device=Device(name=adapter.id, transport="iwarp" if iwarp else "infiniband"),
         port=port,
         pci=pci,
-        notes=(f"simulated: {machine.id}", *changed),
+        notes=(simulated_on(machine),),
     )

@@ -20,15 +20,10 @@ def title(result: Benchmark) -> str:
 
 
 def machine_lines(machine: Machine) -> Iterator[str]:
-    """Comments that say on what it was simulated: the testbed and what may be chosen beside it."""
-    adapter, stack = machine.adapter, machine.stack
-    parts = [f"{machine.id}, adapter {adapter.id}", f"stack {stack.id}"]
-    if adapter.firmware_mode != "tavor":
-        parts.append(f"firmware mode {adapter.firmware_mode}")
-    if machine.switch is None:
-        parts.append("no switch")
-    parts += (f"{path}={value}" for path, value in machine.overrides.items())
-    yield f"# simulated: {', '.join(parts)}"
+    """Comments that say on what it was simulated."""
+    from hcasim.runs.simulated_trace import simulated_on
+
+    yield f"# {simulated_on(machine)}"
     yield f"# [ mtu: {machine.mtu} ]"
 
 

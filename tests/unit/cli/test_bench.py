@@ -233,6 +233,22 @@ def test_a_run_of_perftest_has_one_number_of_queue_pairs(hcasim_: Hcasim) -> Non
 
 
 @invented
+@pytest.mark.parametrize("form", ["osu", "netpipe"])
+def test_the_forms_of_tools_say_on_what_was_simulated(form: str, hcasim_: Hcasim) -> None:
+    words = ("--size", "8", "--no-switch", "--mtu", "512", "--set", "adapter.send.latency=1 us")
+    words = (*words, "--firmware-mode", "memfree", "--stack", "thca", "--format", form)
+    lines = hcasim_("bench", "netpipe", *SUR, *words).output.splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("# simulated"))
+    assert lines[start : start + 2] == [
+        (
+            "# simulated: sur2005, adapter mt25218, stack thca, firmware mode memfree, no switch, "
+            "adapter.send.latency=1 us"
+        ),
+        "# [ mtu: 512 ]",
+    ]
+
+
+@invented
 def test_a_run_of_osu_says_what_varies(hcasim_: Hcasim) -> None:
     words = ("--size", "8,16", "--qps", "1,128", "--format", "osu")
     lines = hcasim_("bench", "write_lat", *SUR, *words).output.splitlines()

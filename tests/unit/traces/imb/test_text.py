@@ -54,6 +54,7 @@ def test_mbytes_are_those_that_fit_the_time(read: Read) -> None:
     [
         ({"processes": 1}, [(2, 1), (4, 1)]),
         ({"processes": 2}, [(1, 2), (2, 2)]),
+        ({"processes": 4}, [(1, 2), (1, 4)]),
         ({"nodes": 2}, [(2, 1), (2, 2)]),
         ({"nodes": 4}, [(2, 1), (4, 1)]),
         ({"nodes": 2, "processes": 2}, [(1, 2), (2, 2)]),
