@@ -31,6 +31,16 @@ def test_a_measured_bandwidth_is_not_derived() -> None:
     assert result(row, "bandwidth_MBps") == pytest.approx(900.0)
 
 
+def test_a_share_of_time_is_no_trace_s_but_a_claim_s() -> None:
+    assert measured(["communication_us", "overlap_percent"]) == (
+        "communication_us",
+        "overlap_percent",
+    )
+    assert traced("overlap_percent") is None
+    assert traced("communication_us") == ("time", "communication")
+    assert QUANTITIES["bandwidth"].factor("GB/s") * 1876.2 == pytest.approx(1.8762)
+
+
 def test_results_are_told_from_settings_by_their_unit() -> None:
     row = {"size": 8, "qps": 1, "reuse": 0, "buffers": 2, "latency_us": 4.0, "total_KiB": 5.0}
     assert measured(row) == ("latency_us", "total_KiB")
@@ -43,6 +53,7 @@ def test_results_are_told_from_settings_by_their_unit() -> None:
         ("bandwidth_MBps", "Bandwidth (MB/s)"),
         ("rate_Mps", "Rate (M/s)"),
         ("work_queues_KiB", "Work queues (KiB)"),
+        ("overlap_percent", "Overlap (%)"),
     ],
 )
 def test_a_result_has_a_title_with_its_unit(field: str, words: str) -> None:

@@ -51,6 +51,13 @@ def test_a_series_may_have_queue_pairs_and_a_place_of_its_buffers_of_its_own() -
     assert places == ["adapter", "host", "adapter", "host"]
 
 
+def test_a_series_may_be_of_more_nodes_or_processes() -> None:
+    (four,) = plan(load_scenario("rashti2007/fig8b")).lines
+    assert (four.jobs[0].options.nodes, four.jobs[0].options.processes) == (4, 1)
+    (two,) = plan(load_scenario("rashti2007/fig8a")).lines
+    assert (two.jobs[0].options.nodes, two.jobs[0].options.processes) == (2, 2)
+
+
 def test_what_the_workload_does_not_measure_is_a_fault(edit: Callable[[str, str], None]) -> None:
     edit('field = "latency_us"', 'field = "total_KiB"')
     edit('quantity = "latency"', 'quantity = "time"')
