@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 _WIDTH = 13
 _TIMES = ("t_min[usec]", "t_max[usec]", "t_avg[usec]")
+_ENDS = ("process_min_us", "process_max_us")
 _RATE = "Mbytes/sec"
 
 
 def lines(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[str]:
     """What a run prints.
 
-    The simulator has one time where a measurement has those of all processes: it stands for the
-    least and the greatest, too. Benchmarks of two processes have one.
+    Of collectives the fastest and the slowest process have times of their own. Elsewhere the mean
+    stands for them, from which the rate follows. Benchmarks of two processes have one time.
 
     Parameters:
         result: what was measured.
@@ -55,7 +56,9 @@ def lines(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[st
     yield "".join(f"{head:>{_WIDTH}}" for head in heads)
     for row in rows:
         counts = [*([row["size"]] if "size" in row else []), options.iters]
-        times = [row["latency_us"]] * (1 if single else len(_TIMES))
+        mean = row["latency_us"]
+        ends = [mean] * 2 if _RATE in heads else [row.get(one, mean) for one in _ENDS]
+        times = [mean] if single else [*ends, mean]
         rates = [row["bandwidth_MBps"]] if _RATE in heads else []
         cells = (f"{one:{_WIDTH}.2f}" for one in (*times, *rates))
         yield "".join((*(f"{one:{_WIDTH}}" for one in counts), *cells))

@@ -112,6 +112,9 @@ class Collective:
         self._apart = apart
         turns = 1 if apart else len(self.job.worlds)
         self._sums: dict[int, list[int]] = {}
+        self._cold = 2 * turns
+        # By rank: calls after the first ones, and how long they took in all.
+        self._calls, self._took_ps = ([0] * len(self.job.worlds) for _ in range(2))
         self._done = sim.event()
         self._begun = 0
         self.laps = Laps(
@@ -119,7 +122,7 @@ class Collective:
             options.iters,
             options.exact,
             cycle=turns,
-            cold=2 * turns,
+            cold=self._cold,
             slack=SLACK,
             error=ERROR,
         )
@@ -133,12 +136,15 @@ class Collective:
             begin = self.sim.now
             root = 0 if self._apart else index % comm.size
             yield from self._call(comm, self.options.size, root)
-            self._note(index, self.sim.now - begin)
+            self._note(index, comm.rank, self.sim.now - begin)
             if self._apart:
                 yield from comm.barrier()
 
-    def _note(self, index: int, duration: int) -> None:
+    def _note(self, index: int, rank: int, duration: int) -> None:
         """Take the mean over the processes once all have told."""
+        if index >= self._cold:
+            self._calls[rank] += 1
+            self._took_ps[rank] += duration
         told = self._sums.setdefault(index, [])
         told.append(duration)
         if len(told) < len(self.job.worlds) or self._done.triggered:
@@ -159,8 +165,18 @@ class Collective:
             "nodes": self.options.nodes,
             "processes": self.options.processes,
             "latency_us": self.laps.mean_ps() / 1e6,
+            **self._ends(),
         }
         return Result(row, counters, self._explained() if self.options.explain else {})
+
+    def _ends(self) -> dict[str, float]:
+        """The means of the fastest and of the slowest process, in parts of the mean of all."""
+        if not all(self._calls):
+            return {}
+        each = [took / calls for took, calls in zip(self._took_ps, self._calls, strict=True)]
+        scale = self.laps.mean_ps() * len(each) / sum(each) / 1e6
+        ends = {"process_min_us": min(each), "process_max_us": max(each)}
+        return {name: round(mean * scale, 6) for name, mean in ends.items()}
 
     def _explained(self) -> dict[str, Any]:
         """The critical path of one more call, which all begin at once when nothing is under way."""

@@ -97,6 +97,21 @@ def test_no_process_of_a_ping_ping_is_without_a_partner(nodes: int | tuple[int, 
         hc.bench("imb_pingping", "liu2004", nodes=nodes, iters=4, jobs=1)
 
 
+@pytest.mark.parametrize("nodes", [2, 4])
+def test_the_root_of_a_broadcast_is_the_fastest(nodes: int) -> None:
+    (row,) = hc.bench("osu_bcast", "liu2004", size=64, nodes=nodes, jobs=1).curve.rows
+    assert row["process_min_us"] < 0.5 * row["latency_us"]
+    assert row["latency_us"] < row["process_max_us"] < nodes * row["latency_us"]
+    if nodes == 2:
+        middle = (row["process_min_us"] + row["process_max_us"]) / 2
+        assert middle == pytest.approx(row["latency_us"], rel=1e-6)
+
+
+def test_processes_that_do_the_same_take_as_long() -> None:
+    (row,) = hc.bench("osu_alltoall", "liu2004", size=64, nodes=4, jobs=1).curve.rows
+    assert row["process_min_us"] == pytest.approx(row["process_max_us"], rel=0.02)
+
+
 def test_a_barrier_has_no_size() -> None:
     found = hc.bench("osu_barrier", "liu2004", nodes=2, iters=4, jobs=1)
     assert "size" not in found.curve.rows[0]

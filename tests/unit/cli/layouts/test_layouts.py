@@ -111,6 +111,16 @@ def test_programs_of_osu_print_their_own_titles_and_heads(
     assert printed(osu.lines, workload, **options) == [f"# OSU MPI {title} Test v5.6.3", *rest]
 
 
+def test_imb_says_how_long_the_fastest_and_the_slowest_process_took() -> None:
+    found = hc.bench("imb_reduce", "liu2004", size=64, nodes=4, jobs=1)
+    (row,) = found.curve.rows
+    (run,) = runs(found)
+    *_, least, most, mean = [*imb.lines(found, *run)][-1].split()
+    assert float(least) == pytest.approx(row["process_min_us"], abs=0.0051)
+    assert float(most) == pytest.approx(row["process_max_us"], abs=0.0051)
+    assert float(least) <= float(mean) <= float(most)
+
+
 def test_what_a_text_says_of_its_nodes_is_not_overruled() -> None:
     found = hc.bench("osu_bcast", "liu2004", size=8, nodes=4, iters=4, jobs=1)
     text = "\n".join(line for run in runs(found) for line in osu.lines(found, *run)) + "\n"
