@@ -31,7 +31,7 @@ COMMANDS = {
         "Replay papers, such as liu2004, or scenarios, and judge each published statement.",
     ),
     "bench": ("bench", "Run a benchmark, such as write_lat, and print what it measures."),
-    "import": ("importing", "Read what perftest, OSU, NetPIPE or hcasim's probes measured."),
+    "import": ("importing", "Read what perftest, OSU, IMB, NetPIPE or hcasim's probes measured."),
     "calibrate": (
         "calibrate",
         "Fit parameters to the claims of a paper, or to traces of a machine.",
