@@ -98,14 +98,17 @@ def _seen(name: str, folder: Path) -> str:
 
 
 def _usual(scenario: Scenario) -> Mapping[str, Any]:
-    """What holds for the first series without being set, as far as all understand it."""
-    lines = plan(scenario).lines
-    workloads = [find_workload(one.jobs[0].workload) for one in lines]
-    line, workload = lines[0], workloads[0]
-    assert workload is not None
-    found = build_options(workload, {})
-    understood = workload.options.intersection(*(one.options for one in workloads if one))
-    usual = {name: getattr(found, name) for name in OPTIONS if name in understood}
+    """What holds for all series without being set, as far as all understand it."""
+    line, *others = plan(scenario).lines
+    names = dict.fromkeys(one.jobs[0].workload for one in (line, *others))
+    workloads = [one for one in map(find_workload, names) if one is not None]
+    understood = frozenset.intersection(*(one.options for one in workloads))
+    first, *rest = (build_options(one, {}) for one in workloads)
+    usual = {
+        name: getattr(first, name)
+        for name in OPTIONS
+        if name in understood and all(getattr(one, name) == getattr(first, name) for one in rest)
+    }
     # It depends on how many queue pairs and buffers there are.
     usual.pop("warmup", None)
     machine = line.jobs[0].machine
