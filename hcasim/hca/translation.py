@@ -106,6 +106,14 @@ class TranslationTables:
         """Take a region out of the tables; later accesses through its key fail."""
         self._regions.pop(region.key, None)
 
+    def hold(self, region: Region, address: int, length: int) -> None:
+        """Have the entries of a range on chip at once, as far as they fit."""
+        self.mpt.hold(region.key)
+        first = address // region.page_size
+        last = (address + length - 1) // region.page_size
+        for page in range(first, last + 1):
+            self.mtt.hold(page + region.entry_offset)
+
     def find(self, key: int, pd: int, address: int, length: int, needed: Access) -> Region | None:
         """The region that allows this access, or None if a key, range, right or PD is wrong."""
         region = self._regions.get(key)

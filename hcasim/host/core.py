@@ -36,6 +36,10 @@ class Core:
         self.busy_ps += duration_ps
         return self.sim.timeout(duration_ps)
 
+    def hold(self, address: int, size: int) -> None:
+        """Have bytes in the cache of the socket, as if they had been used before."""
+        self._memory.caches[self.socket].access(address, size)
+
     def copy(self, size: int, source: int, destination: int) -> Event:
         """An event to yield: ``size`` bytes copied by this core from one address to another.
 

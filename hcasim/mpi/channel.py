@@ -100,6 +100,14 @@ class Channel(ABC):
         return self.credits > 0
 
     @abstractmethod
+    def settle(self, wire: int) -> None:
+        """Have all buffers in the caches that keep them, as if each had held a packet before.
+
+        Parameters:
+            wire: bytes of the packet with its header.
+        """
+
+    @abstractmethod
     def post(self, packet: Packet) -> Steps:
         """Copy a packet to where it is sent from, and send it."""
 
@@ -156,6 +164,15 @@ class Ring(Channel):
         self._source: MR = self.process.pd.reg_mr(size)
         self.memory: MR = self.process.pd.reg_mr(size, _REMOTE)
         self.memory.listen(self._written)
+
+    def settle(self, wire: int) -> None:
+        ring = self._ring
+        length = min(ring.slot, wire + ring.flag)
+        for end in range(ring.slot, ring.slots * ring.slot + 1, ring.slot):
+            start = end - length
+            self.process.context.core.hold(self._source.addr + start, length)
+            self._source.hold(self._source.addr + start, length)
+            self.memory.hold(self.memory.addr + start, length)
 
     @property
     def ready(self) -> bool:
@@ -239,6 +256,15 @@ class Queue(Channel):
         if not self.piggybacks:
             self._count: MR = self.process.pd.reg_mr(self.COUNT, _REMOTE)
             self._count.listen(self._counted)
+
+    def settle(self, wire: int) -> None:
+        size = self._queue.buffer
+        length = min(size, wire)
+        for start in range(0, self._source.length, size):
+            self.process.context.core.hold(self._source.addr + start, length)
+            self._source.hold(self._source.addr + start, length)
+        for start in range(0, self._memory.length, size):
+            self._memory.hold(self._memory.addr + start, length)
 
     def open(self) -> None:
         """Post the receives in no time: they have been there since the program began."""
@@ -335,6 +361,10 @@ class SharedMemory(Channel):
         self._packet = shared.packet
         self._room = room
         self.address = self.process.context.node.allocate(room * shared.packet)
+
+    def settle(self, wire: int) -> None:
+        for start in range(0, self._room * self._packet, self._packet):
+            self.process.context.core.hold(self.address + start, min(wire, self._packet))
 
     def post(self, packet: Packet) -> Steps:
         peer = self.peer

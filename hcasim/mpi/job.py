@@ -18,13 +18,15 @@ Main = Callable[[Comm], Generator[Event, Any, Any]]
 class Job:
     """Processes that run the same program.
 
-    Connections are made when they are first used, in no time.
+    Connections are made when they are first used, in no time, and are found as those of a program
+    that has used them before.
 
     Parameters:
         cluster: where they run.
         per_node: processes on each node, each on a core of its own.
-        algorithms: of collectives, by name, in place of what the stack's rules choose.
         placement: "block" fills a node before the next, "cyclic" deals processes out in turn.
+        algorithms: of collectives, by name, in place of what the stack's rules choose.
+        usual: bytes of the messages that went through its connections before.
 
     Attributes:
         processes: by rank.
@@ -41,8 +43,10 @@ class Job:
         per_node: int = 1,
         placement: str = "block",
         algorithms: Mapping[str, str] | None = None,
+        usual: int = 0,
     ) -> None:
         self.sim = sim
+        self._usual = usual
         self.cluster = cluster
         libraries = {node.group.stack.id: node.group.stack.mpi for node in cluster.nodes}
         if None in libraries.values() or len(libraries) > 1:
@@ -75,6 +79,8 @@ class Job:
         other.join(process.rank, theirs)
         mine.connect(theirs)
         theirs.connect(mine)
+        mine.settle(self._usual)
+        theirs.settle(self._usual)
         return mine
 
     def run(self, main: Main) -> list[Any]:

@@ -142,6 +142,10 @@ class MR:
         size = self._region.page_size
         return (self.addr + self.length - 1) // size - self.addr // size + 1
 
+    def hold(self, address: int, length: int) -> None:
+        """Have the translations of a range in the adapter's caches, as if it had been used."""
+        self.pd.context.adapter.tables.hold(self._region, address, length)
+
     def word(self, address: int) -> int:
         """Value of the 64-bit word at ``address``, which only atomics change."""
         return self._region.words.get(address, 0)

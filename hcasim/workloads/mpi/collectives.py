@@ -19,6 +19,7 @@ from hcasim.mpi import Comm, Job
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
+from hcasim.workloads.mpi.group import COLD
 from hcasim.workloads.mpi.path import CriticalPath
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
@@ -91,6 +92,10 @@ def _pingping(comm: Comm, size: int, root: int) -> Steps:
     yield from request.wait()
 
 
+ROOTED = {"bcast", "reduce", "gather", "scatter"}
+"""The collectives with a root, by name."""
+
+
 class Collective:
     """All processes call the same collective again and again.
 
@@ -107,12 +112,12 @@ class Collective:
         self.cluster = Cluster(sim, machine, first_nodes(machine, options))
         name = call.__name__.lstrip("_")
         chosen = {name: options.algorithm} if options.algorithm else {}
-        self.job = Job(sim, self.cluster, options.processes, algorithms=chosen)
+        self.job = Job(sim, self.cluster, options.processes, algorithms=chosen, usual=options.size)
         self._call = call
         self._apart = apart
-        turns = 1 if apart else len(self.job.worlds)
+        turns = len(self.job.worlds) if name in ROOTED and not apart else 1
         self._sums: dict[int, list[int]] = {}
-        self._cold = 2 * turns
+        self._cold = COLD * turns
         # By rank: calls after the first ones, and how long they took in all.
         self._calls, self._took_ps = ([0] * len(self.job.worlds) for _ in range(2))
         self._done = sim.event()

@@ -10,7 +10,6 @@ from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.mpi import Comm, Job
-from hcasim.mpi.channel import Queue
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
@@ -20,8 +19,8 @@ from hcasim.workloads.roles import clients_and_server, paired_nodes
 
 TOGETHER = 2
 """Processes of a pair."""
-FILLED = 2**18
-"""Bytes after which buffers, caches and credits of a connection have all been in use."""
+COLD = 2
+"""Iterations before the first that is like those that follow."""
 SLACK = 1e-4
 ERROR = 1e-3
 TYPICAL = 1e-2
@@ -39,7 +38,6 @@ class Group(ABC):
         laps: the durations that it takes.
         known: happens when they say enough.
         received_ps: when a peer had its last message, of those that say so.
-        slots: buffers of a connection that packets go through in turn.
     """
 
     def __init__(self, job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> None:
@@ -51,21 +49,13 @@ class Group(ABC):
         self.known: Event = job.sim.event()
         self.received_ps = 0
         self._again: Event | None = None
-        library = one.process.library
-        ring, queue = library.ring, library.queue
-        self.slots = queue.receives + Queue.SPARE if ring is None else ring.slots
-        slots = queue.receives if ring is None else ring.slots
-        self.laps = self.timing(max(2, min(slots, FILLED // max(1, options.size))))
+        self.laps = self.timing()
 
-    def timing(self, cold: int) -> Laps:
-        """How iterations are timed.
-
-        Parameters:
-            cold: messages until all buffers of a connection have been in use.
-        """
+    def timing(self) -> Laps:
+        """How iterations are timed."""
         options = self.options
         return Laps(
-            options.warmup, options.iters, options.exact, cold=cold, slack=SLACK, error=ERROR
+            options.warmup, options.iters, options.exact, cold=COLD, slack=SLACK, error=ERROR
         )
 
     def lap(self, duration_ps: int) -> None:
@@ -102,7 +92,7 @@ OneOf = TypeVar("OneOf", bound=Group)
 def one_pair(kind: type[OneOf], sim: Simulator, machine: Machine, options: Options) -> OneOf:
     """Two processes, each on a node or both on one."""
     nodes = clients_and_server(machine, options)[: TOGETHER // options.processes]
-    job = Job(sim, Cluster(sim, machine, nodes), options.processes)
+    job = Job(sim, Cluster(sim, machine, nodes), options.processes, usual=options.size)
     return kind(job, options, job.worlds[0], job.worlds[1:])
 
 
@@ -110,7 +100,12 @@ def several_pairs(
     kind: type[OneOf], sim: Simulator, machine: Machine, options: Options
 ) -> list[OneOf]:
     """Pairs of processes: the first half of all, each with that of its number in the second."""
-    job = Job(sim, Cluster(sim, machine, paired_nodes(machine, options)), options.processes)
+    job = Job(
+        sim,
+        Cluster(sim, machine, paired_nodes(machine, options)),
+        options.processes,
+        usual=options.size,
+    )
     half = len(job.worlds) // 2
     pairs = zip(job.worlds[:half], job.worlds[half:], strict=True)
     return [kind(job, options, one, (other,)) for one, other in pairs]

@@ -14,7 +14,7 @@ from hcasim.mpi import Comm
 from hcasim.mpi.buffer import Buffer
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.mpi.group import ERROR, SLACK, Group, explain_message, measure, one_pair
+from hcasim.workloads.mpi.group import COLD, ERROR, SLACK, Group, explain_message, measure, one_pair
 from hcasim.workloads.netpipe import MEGABIT
 from hcasim.workloads.options import Options
 from hcasim.workloads.pool import ALIGNMENT, POOL, rotation, spacing
@@ -24,18 +24,15 @@ from hcasim.workloads.result import Result
 class Rotation(Group):
     """Ping-pong whose messages have their places in turn."""
 
-    def timing(self, cold: int) -> Laps:
+    def timing(self) -> Laps:
         options = self.options
         turns = rotation(options)
-        # Of the packets of a long message two go each way in a round trip.
-        eager = options.size <= self.one.process.library.eager.limit
-        cold = self.slots if eager else -(-self.slots // 2)
         # The second turn finds what the first has left.
         return Laps(
-            max(options.warmup, turns + cold),
+            max(options.warmup, turns + COLD),
             options.iters,
             options.exact,
-            cold=max(cold, turns),
+            cold=max(COLD, turns),
             slack=SLACK,
             error=ERROR,
         )

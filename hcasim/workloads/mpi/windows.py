@@ -15,6 +15,7 @@ from hcasim.mpi import Comm, Request
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.mpi.group import (
+    COLD,
     ERROR,
     SLACK,
     Group,
@@ -36,7 +37,7 @@ CUT = 2**19
 FEWEST = 4
 """Others: so many bytes or messages, whichever is longer, but no more messages than may be under
 way. If these are several, the shortest cut window has as many more: the first ones are faster."""
-PACE = 5e-3
+PACE = 1e-2
 TRIALS = 2
 """Triples of cut windows before longer ones are tried."""
 
@@ -65,7 +66,7 @@ class Windows(Group):
         """Windows that are under way at the same time."""
         return len(self.targets) + len(self.sources)
 
-    def timing(self, cold: int) -> Laps:
+    def timing(self) -> Laps:
         options = self.options
         self._lengths: list[int] = []
         self._cut = 0
@@ -73,9 +74,10 @@ class Windows(Group):
         self._from = 1
         if options.size >= LONG and not options.exact:
             self._lengthen(self._shortest())
-        windows = -(-cold // options.window) + 1
+        # Of windows that cannot be cut no more is asked than of those that can.
+        error = PACE / 2 if self._cut else ERROR
         return Laps(
-            options.warmup, options.iters, options.exact, cold=windows, slack=SLACK, error=ERROR
+            options.warmup, options.iters, options.exact, cold=COLD, slack=SLACK, error=error
         )
 
     def _shortest(self) -> int:
