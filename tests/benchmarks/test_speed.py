@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import Machine, resolve
+from hcasim.cluster import Cluster
+from hcasim.engine import Event, Simulator
+from hcasim.mpi import Comm, Job
 from hcasim.runs.benchmark import bench
 from hcasim.runs.simulated_trace import to_trace, with_noise
 from hcasim.traces import render
@@ -100,6 +103,37 @@ def test_the_steady_state_saves_most_of_a_long_run(
         f"{iters * WINDOW} x 1 MiB: {full:.2f} s in full, {taken:.3f} s to the steady state: "
         f"{full / taken:.0f} times faster, {rates[1] / rates[0] - 1:+.1e} off"
     )
+
+
+def message_seconds(nodes: int, calls: int) -> float:
+    """Processor time of a message of all-to-all exchanges of 1 KiB, two processes on a node."""
+    machine = resolve("fat-tree-64", stack="mvapich-0.9.5")
+    sim = Simulator()
+    job = Job(sim, Cluster(sim, machine, nodes), 2)
+    times: list[float] = []
+
+    def main(comm: Comm) -> Generator[Event, Any, None]:
+        for _ in range(calls + 1):
+            yield from comm.alltoall(comm.size << 10, comm.size << 10)
+            yield from comm.barrier()
+            if comm.rank == 0:
+                times.append(time.process_time())
+
+    job.run(main)
+    processes = len(job.processes)
+    # Of a call of each: one to all others, and the barrier's.
+    messages = processes * (processes - 1 + (processes - 1).bit_length())
+    return (times[-1] - times[0]) / (calls * messages)
+
+
+def test_a_message_among_many_processes_beside_one_among_few(show: Show) -> None:
+    few = message_seconds(4, 60)
+    for nodes, calls in ((32, 4), (64, 2)):
+        many = message_seconds(nodes, calls)
+        show(
+            f"a message of MPI among {2 * nodes} processes: {many * 1e6:.0f} us, "
+            f"{many / few:.2f} times one among 8"
+        )
 
 
 def command(*arguments: str) -> None:
