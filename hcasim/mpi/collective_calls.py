@@ -193,10 +193,12 @@ def _starts(counts: Sequence[int]) -> list[int]:
 
 
 def _on_bytes(operation: Operation | None, like: Memory) -> Operation | None:
-    """An operation on elements, as one on the bytes that hold them."""
-    if operation is None or not hasattr(like, "dtype"):
+    """An operation on elements, the sum unless another is asked for, as one on their bytes."""
+    if not hasattr(like, "dtype"):
         return None
-    dtype = like.dtype
+    from numpy import add
+
+    dtype, combine = like.dtype, operation or add
     return lambda one, other: (
-        operation(one.view(dtype), other.view(dtype)).astype(dtype).view("uint8")
+        combine(one.view(dtype), other.view(dtype)).astype(dtype).view("uint8")
     )

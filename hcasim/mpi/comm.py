@@ -46,7 +46,7 @@ class Comm(CollectiveCalls):
         self._splits = 0
         self._program = program
 
-    def split(self, color: int, key: int = 0) -> Generator[Event, Any, Comm | None]:
+    def Split(self, color: int, key: int = 0) -> Generator[Event, Any, Comm | None]:
         """Make a communicator of those with the same color, in the order of key and rank.
 
         Returns:

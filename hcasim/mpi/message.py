@@ -112,10 +112,21 @@ class Request:
 
     Attributes:
         done: whether the process may use the buffer again.
+        told: whether a call has told the program so; `waitany` passes over it then.
         status: of what was received; of a send, of what was sent.
     """
 
-    __slots__ = ("buffer", "context", "done", "peer", "process", "registration", "status", "tag")
+    __slots__ = (
+        "buffer",
+        "context",
+        "done",
+        "peer",
+        "process",
+        "registration",
+        "status",
+        "tag",
+        "told",
+    )
     what = "a message with"
 
     def __init__(self, process: Worker, buffer: Buffer, peer: int, tag: int, context: int) -> None:
@@ -124,19 +135,21 @@ class Request:
         self.peer = peer
         self.tag = tag
         self.context = context
-        self.done = False
+        self.done = self.told = False
         self.status: Status | None = None
         self.registration: Registration | None = None
 
     def wait(self) -> Generator[Event, Any, Status | None]:
         """Make progress until it is done."""
         yield from self.process.wait(self)
+        self.told = True
         return self.status
 
     def test(self) -> Generator[Event, Any, bool]:
         """Make some progress; return whether it is done."""
         if not self.done:
             yield from self.process.look()
+        self.told = self.done
         return self.done
 
     def finish(self) -> None:

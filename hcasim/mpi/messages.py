@@ -51,8 +51,12 @@ class Messages:
         if memory is None:
             return self.process.anonymous(0)
         if hasattr(memory, "__array_interface__"):
+            if not memory.flags.c_contiguous:
+                raise MPIError("MPI_ERR_BUFFER", "an array whose elements are not in one piece")
             return self.process.placed(memory)
-        raise MPIError("MPI_ERR_BUFFER", f"found {memory!r}; allowed: an array, a Buffer, bytes")
+        raise MPIError(
+            "MPI_ERR_BUFFER", f"found {memory!r}; allowed: an array, a Buffer, a number of bytes"
+        )
 
     # Messages.
 
@@ -60,6 +64,11 @@ class Messages:
         if 0 <= rank < self.size or (any_allowed and rank == ANY_SOURCE):
             return rank
         raise MPIError("MPI_ERR_RANK", f"{what} is {rank}; allowed: 0 to {self.size - 1}")
+
+    def _wanted_from(self, source: int, tag: int) -> None:
+        self._peer(source, "source", any_allowed=True)
+        if tag != ANY_TAG and not 0 <= tag <= MAX_TAG:
+            raise MPIError("MPI_ERR_TAG", f"tag is {tag}; allowed: 0 to {MAX_TAG}, or ANY_TAG")
 
     def isend(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, Any, Request]:
         """Begin to send; the buffer is the library's until the request is done."""
@@ -81,7 +90,7 @@ class Messages:
         self, memory: Memory, source: int = ANY_SOURCE, tag: int = ANY_TAG
     ) -> Generator[Event, Any, Recv]:
         """Begin to receive; the buffer is the library's until the request is done."""
-        self._peer(source, "source", any_allowed=True)
+        self._wanted_from(source, tag)
         return (yield from self.process.irecv(self.buffer(memory), source, tag, 2 * self.context))
 
     def send(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, Any, None]:
@@ -114,32 +123,48 @@ class Messages:
         assert incoming.status is not None
         return incoming.status
 
+    def wait(self, request: Request) -> Generator[Event, Any, Status | None]:
+        """Wait until a request is done."""
+        return (yield from request.wait())
+
+    def test(self, request: Request) -> Generator[Event, Any, bool]:
+        """Make some progress; return whether a request is done."""
+        return (yield from request.test())
+
     def waitall(self, requests: Iterable[Request]) -> Generator[Event, Any, list[Status | None]]:
         """Wait until all requests are done."""
         requests = list(requests)
         for request in requests:
-            yield from self.process.wait(request)
+            yield from request.wait()
         return [request.status for request in requests]
 
-    def waitany(self, requests: Sequence[Request]) -> Generator[Event, Any, int]:
-        """Wait until one of the requests is done; return its place among them."""
-        waiting = AnyOf(requests)
-        while True:
-            for place, request in enumerate(requests):
-                if request.done:
+    def waitany(self, requests: Sequence[Request]) -> Generator[Event, Any, int | None]:
+        """Wait until one of the requests is done.
+
+        Returns:
+            Its place among them, or None if of all of them the program has been told before.
+        """
+        left = [place for place, request in enumerate(requests) if not request.told]
+        waiting = AnyOf([requests[place] for place in left])
+        while left:
+            for place in left:
+                if requests[place].done:
+                    yield from requests[place].wait()
                     return place
             yield from self.process.advance(waiting)
+        return None
 
     def iprobe(
         self, source: int = ANY_SOURCE, tag: int = ANY_TAG
     ) -> Generator[Event, Any, Status | None]:
         """Look once whether a message could be received."""
+        self._wanted_from(source, tag)
         yield from self.process.look()
         return self._probe(source, tag)
 
     def probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Generator[Event, Any, Status]:
         """Wait until a message could be received, and say which."""
-        self._peer(source, "source", any_allowed=True)
+        self._wanted_from(source, tag)
         while True:
             found = self._probe(source, tag)
             if found is not None:

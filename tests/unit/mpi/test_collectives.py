@@ -152,7 +152,7 @@ def test_parts_of_different_length_are_exchanged() -> None:
 
 def test_a_communicator_is_split_by_color_and_ordered_by_key() -> None:
     def main(comm: Comm) -> Any:
-        half = yield from comm.split(comm.rank % 2 if comm.rank != 5 else -1, -comm.rank)
+        half = yield from comm.Split(comm.rank % 2 if comm.rank != 5 else -1, -comm.rank)
         if half is None:
             return None
         total = np.zeros(1, "int64")

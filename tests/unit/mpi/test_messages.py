@@ -203,7 +203,7 @@ def test_who_waits_in_another_communicator_says_in_which() -> None:
     """There ranks are others."""
 
     def main(comm: Comm) -> Any:
-        reverse = yield from comm.split(0, -comm.rank)
+        reverse = yield from comm.Split(0, -comm.rank)
         if comm.rank == 0:
             yield from reverse.recv(8, 0)
 
@@ -253,6 +253,8 @@ def test_a_message_that_is_too_long_is_refused(size: int) -> None:
         (lambda comm: comm.send(8, -1), "MPI_ERR_RANK"),
         (lambda comm: comm.recv(8, 9), "MPI_ERR_RANK"),
         (lambda comm: comm.send(8, 1, -5), "MPI_ERR_TAG"),
+        (lambda comm: comm.recv(8, 1, -5), "MPI_ERR_TAG"),
+        (lambda comm: comm.iprobe(77), "MPI_ERR_RANK"),
         (lambda comm: comm.send(-8, 1), "MPI_ERR_COUNT"),
         (lambda comm: comm.send("text", 1), "MPI_ERR_BUFFER"),
         (lambda comm: comm.bcast(8, 2), "MPI_ERR_ROOT"),
@@ -319,6 +321,57 @@ def test_a_long_message_to_itself_that_nobody_receives_is_a_deadlock() -> None:
         yield from comm.send(1 << 20, comm.rank)
 
     with pytest.raises(DeadlockError):
+        run(main)
+
+
+def test_waitany_tells_of_each_request_once() -> None:
+    def main(comm: Comm) -> Any:
+        if comm.rank:
+            for tag in (2, 0, 1):
+                yield from comm.send(64, 0, tag)
+            return None
+        requests = []
+        for tag in range(3):
+            requests.append((yield from comm.irecv(64, 1, tag)))
+        places = []
+        for _ in range(4):
+            places.append((yield from comm.waitany(requests)))
+        return places
+
+    assert run(main)[0] == [2, 0, 1, None]
+
+
+def test_comm_waits_and_tests() -> None:
+    def main(comm: Comm) -> Any:
+        if comm.rank:
+            yield from comm.recv(64, 0)
+            yield from comm.send(64, 0)
+            return None
+        request = yield from comm.irecv(64, 1)
+        early = yield from comm.test(request)
+        yield from comm.send(64, 1)
+        status = yield from comm.wait(request)
+        return early, status.count, (yield from comm.test(request))
+
+    assert run(main)[0] == (False, 64, True)
+
+
+def test_arrays_are_added_unless_another_operation_is_asked_for() -> None:
+    def main(comm: Comm) -> Any:
+        total, one = np.zeros(2), np.zeros(2)
+        yield from comm.allreduce(np.full(2, 1.0 + comm.rank), total)
+        yield from comm.reduce(np.full(2, 1.0 + comm.rank), one)
+        return total.tolist(), one.tolist()
+
+    assert run(main) == [([3.0, 3.0], [3.0, 3.0]), ([3.0, 3.0], [0.0, 0.0])]
+
+
+@pytest.mark.parametrize("array", [np.zeros((4, 4))[:, :2], np.zeros((4, 4), order="F")[:2]])
+def test_an_array_in_several_pieces_is_refused(array: Any) -> None:
+    def main(comm: Comm) -> Any:
+        yield from comm.recv(array, 1 - comm.rank)
+
+    with pytest.raises(MPIError, match="not in one piece"):
         run(main)
 
 
