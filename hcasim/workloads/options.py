@@ -232,7 +232,9 @@ class Options:
     server: Annotated[
         str, Option("The server's group of nodes, or one: store[3]", is_name=True)
     ] = ""
-    nodes: Annotated[int, Option("Nodes that take part: 8 or 2..64", low=2, title="Nodes")] = 4
+    nodes: Annotated[
+        int, Option("Nodes that take part: 8 or 2..64", low=2, title="Nodes", varies="4 or 2")
+    ] = 4
     pattern: Annotated[Pattern, Option("Which queue pair is next")] = "cyclic"
     memory: Annotated[Memory, Option("Where the buffers are")] = "host"
     page_size: Annotated[

@@ -1,7 +1,6 @@
 """Laws of the context caches: what they fetch, what that costs, and where it goes."""
 
 import tracemalloc
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from hcasim.catalog import Cache, resolve
 from hcasim.engine import Simulator
 from hcasim.hca.context_cache import ContextCache
+from hcasim.hca.icm import Waiting
 from hcasim.workloads import Options, run_point
 from tests.rig import WRITE, Program, Rig, machine, run
 
@@ -29,16 +29,16 @@ class Memory:
     def __init__(self, sim: Simulator) -> None:
         self.sim = sim
         self.read_ps = 0
-        self.fetched: list[tuple[int, int]] = []
-        self.written: list[tuple[int, int]] = []
+        self.fetched: list[int] = []
+        self.written: list[int] = []
 
-    def fetch(self, address: int, size: int, then: Callable[..., None], *args: object) -> None:
-        self.fetched.append((address, size))
+    def fetch(self, line: int, cache: Waiting) -> None:
+        self.fetched.append(line)
         self.read_ps += FETCH
-        self.sim.call_after(FETCH, then, *args)
+        self.sim.call_after(FETCH, cache.arrived, line)
 
-    def write_back(self, address: int, size: int) -> None:
-        self.written.append((address, size))
+    def write_back(self, line: int) -> None:
+        self.written.append(line)
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def test_a_cache_fetches_and_writes_back_what_a_plain_model_does(
     size = ENTRY * shape.per_line
     fetched, left = reference(shape, trace)
     assert served == trace
-    assert memory.fetched == [(line * size, size) for line in fetched]
-    assert memory.written == ([(line * size, size) for line in left] if written else [])
+    assert memory.fetched == fetched
+    assert memory.written == (left if written else [])
     assert cache.counters() == {
         "mtt_access_cnt": len(trace),
         "mtt_miss_cnt": len(fetched),

@@ -28,12 +28,15 @@ def bandwidth(point: Result) -> float:
 @pytest.mark.parametrize("bus", BUSES)
 @pytest.mark.parametrize("testbed", TESTBEDS)
 def test_the_slower_of_bus_and_link_is_named(testbed: str, bus: str) -> None:
-    # No bus here is faster than eight lanes, with which the link is the limit.
-    link = bandwidth(stream(testbed, "mt25208"))
+    # No bus here is faster than eight lanes, and no link but that at 20 Gb/s faster than they.
+    fastest = bandwidth(stream(testbed, "mt25208"))
     point = stream(testbed, bus)
-    assert 0.3 * link < bandwidth(point) <= link
+    assert 0.3 * fastest < bandwidth(point) <= fastest
     binds = point.breakdown["binds"]
-    assert binds == LINK if bandwidth(point) > 0.98 * link else binds.startswith("node0.bus.")
+    if bandwidth(point) > 0.98 * fastest and not testbed.endswith("-ddr"):
+        assert binds == LINK
+    else:
+        assert binds.startswith("node0.bus.")
 
 
 @pytest.mark.parametrize("testbed", TESTBEDS)

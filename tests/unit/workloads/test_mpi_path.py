@@ -104,12 +104,12 @@ def test_who_waits_until_its_message_has_gone_waits_for_its_completion(stack: st
 
 
 def test_a_long_message_spends_its_time_on_its_data() -> None:
-    """Though it is the completion of what follows them that its sender waits for."""
+    """And what follows the data hides behind them, or nearly."""
     machine = resolve("liu2004", stack="mvapich-0.9.5")
     found = explained("osu_bcast", machine, 2**16, 2, algorithm="binomial")
     ways = {step["step"]: step["us"] for step in found["path"] if "to" in step}
     assert ways["data"] > 0.8 * found["total_us"]
-    assert ways["FIN"] < 0.1 * found["total_us"]
+    assert ways.get("FIN", 0) < 0.1 * found["total_us"]
 
 
 def test_a_slower_switch_lengthens_each_hop_by_as_much() -> None:
