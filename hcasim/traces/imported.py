@@ -59,6 +59,18 @@ class Imported:
             raise too_many(self.source.name)
         self.points.append(point)
 
+    def set_version(self, version: str) -> None:
+        """Keep the version of the tool.
+
+        Raises:
+            Unreadable: what stands above is of another.
+        """
+        if self.version not in ("", version):
+            raise Unreadable(
+                f"found version {version} behind version {self.version}; divide the file"
+            )
+        self.version = version
+
     def note(self, text: str) -> None:
         """Keep what a reader should know."""
         self.notes[text] = None

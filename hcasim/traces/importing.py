@@ -14,21 +14,21 @@ from hcasim.traces.header import Header
 from hcasim.traces.imb.table import HEAD as IMB_HEAD
 from hcasim.traces.imb.text import SIMULATED as IMB_SIMULATED
 from hcasim.traces.imb.text import TITLE as IMB_TITLE
-from hcasim.traces.imb.text import read_imb
+from hcasim.traces.imb.text import ImbReader
 from hcasim.traces.imb.titles import TITLES as IMB_WORKLOADS
 from hcasim.traces.imported import Imported, described
 from hcasim.traces.netpipe.np_out import first_row, read_netpipe
 from hcasim.traces.netpipe.rows import WORKLOADS as NETPIPE_WORKLOADS
 from hcasim.traces.netpipe.terminal import TERMINAL
 from hcasim.traces.osu.table import HEAD
-from hcasim.traces.osu.text import read_osu
+from hcasim.traces.osu.text import OsuReader
 from hcasim.traces.osu.titles import SIMULATED, TITLE
 from hcasim.traces.osu.titles import WORKLOADS as OSU_WORKLOADS
 from hcasim.traces.perftest.json import read_perftest_json
 from hcasim.traces.perftest.run import WORKLOADS as PERFTEST_WORKLOADS
 from hcasim.traces.perftest.table import HEAD as PERFTEST_HEAD
 from hcasim.traces.perftest.text import TITLE as PERFTEST_TITLE
-from hcasim.traces.perftest.text import read_perftest
+from hcasim.traces.perftest.text import PerftestReader
 from hcasim.traces.printed import Hints, is_number, known_word
 from hcasim.traces.schema import End
 from hcasim.traces.source import Source
@@ -62,10 +62,10 @@ _MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
     (_TERMINAL, TERMINAL.fullmatch),
 )
 _READERS: dict[str, tuple[Callable[[Source, Hints], Imported], Sequence[str]]] = {
-    "perftest": (read_perftest, PERFTEST_WORKLOADS),
+    "perftest": (PerftestReader.read, PERFTEST_WORKLOADS),
     "perftest-json": (read_perftest_json, PERFTEST_WORKLOADS),
-    "osu": (read_osu, OSU_WORKLOADS),
-    "imb": (read_imb, tuple(IMB_WORKLOADS)),
+    "osu": (OsuReader.read, OSU_WORKLOADS),
+    "imb": (ImbReader.read, tuple(IMB_WORKLOADS)),
     "netpipe": (read_netpipe, NETPIPE_WORKLOADS),
 }
 """What reads a tool's output, and what the tool can measure."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from hcasim.traces.header import Port
 from hcasim.traces.imb.table import HEAD, Row, quantities, read_columns, unit_of
 from hcasim.traces.imb.titles import PAIR, TITLES
-from hcasim.traces.imported import Imported
 from hcasim.traces.placement import Options, of_all, of_pair
 from hcasim.traces.printed import (
     Hints,
@@ -21,8 +19,9 @@ from hcasim.traces.printed import (
     is_simulated,
     same_decimals,
 )
+from hcasim.traces.reader import Reader
 from hcasim.traces.schema import Failure, Point
-from hcasim.traces.source import CUT, OPEN, Source
+from hcasim.traces.source import OPEN, Source
 
 TITLE = re.compile(r"\s*#\s*Benchmarking\s+(?P<multi>Multi-)?(?P<name>\w+)\s*")
 SIMULATED = re.compile(r"# hcasim (?P<workload>imb_\w+) \((?P<adapter>\S+)\) v(?P<version>\S+)")
@@ -51,29 +50,13 @@ class _Table:
     failed: bool = False
 
 
-def read_imb(source: Source, hints: Hints) -> Imported:
-    """Read the output of IMB-MPI1 or PMB-MPI1.
+class ImbReader(Reader):
+    """Reads the output of IMB-MPI1 or PMB-MPI1."""
 
-    Parameters:
-        source: the file, with what mpirun prints around it.
-        hints: what it does not say.
+    tool = "imb"
 
-    Raises:
-        CatalogError: every line that cannot be read, and why.
-    """
-    reader = _Reader(source, hints)
-    for number, line in enumerate(source.lines, start=1):
-        try:
-            reader.take(number, line)
-        except Unreadable as error:
-            reader.found.refuse(number, error, hints.partial and number == len(source.lines))
-    return reader.finished()
-
-
-class _Reader:
     def __init__(self, source: Source, hints: Hints) -> None:
-        self.source, self.hints = source, hints
-        self.found = Imported(source, "imb")
+        super().__init__(source, hints)
         self.table: _Table | None = None
         self.adapter = ""
         self.told: Options = {}
@@ -82,14 +65,14 @@ class _Reader:
     def take(self, number: int, line: str) -> None:
         """Read one line."""
         if match := TITLE.fullmatch(line):
-            self._close()
+            self.close()
             self._begin(number, match["name"], match["multi"] is not None)
         elif match := SIMULATED.fullmatch(line):
-            self._close()
+            self.close()
             self.adapter, self.told = f"hcasim-{match['adapter']}", {}
         elif match := _VERSION.fullmatch(line):
-            self._close()
-            self._version(match["version"])
+            self.close()
+            self.found.set_version(match["version"])
         elif self.adapter and is_simulated(line):
             self.told |= self.found.simulated(line)
         elif self.skipped:
@@ -106,13 +89,6 @@ class _Reader:
         else:
             self._line(number, line)
 
-    def _version(self, version: str) -> None:
-        if self.found.version not in ("", version):
-            raise Unreadable(
-                f"found version {version} behind version {self.found.version}; divide the file"
-            )
-        self.found.version = version
-
     def _begin(self, number: int, name: str, several: bool) -> None:
         self._check_end(number)
         workload = _NAMES.get(name.lower())
@@ -126,13 +102,8 @@ class _Reader:
 
     def _head(self, number: int, line: str) -> None:
         if self.table is None or self.table.columns:
-            self._close()
-            if not self.hints.workload:
-                raise Unreadable(
-                    "found a table without the title of its test; --workload says which it is, "
-                    "such as imb_pingpong"
-                )
-            self.table = _Table(number, self.hints.workload)
+            self.close()
+            self.table = _Table(number, self.untitled("imb_pingpong"))
         table, self.table = self.table, None
         # A table that cannot be read is one fault.
         self.skipped = True
@@ -185,7 +156,7 @@ class _Reader:
             raise Unreadable(OPEN)
         table.rows.append(Row(number, size, iters, cells))
 
-    def _close(self) -> None:
+    def close(self) -> None:
         """Add the points of a table."""
         table, self.table = self.table, None
         self.skipped = False
@@ -199,7 +170,8 @@ class _Reader:
                 self.found.fault(*fault)
                 return
         if not table.rows:
-            self._nothing(table)
+            if not table.failed and not self.found.faults:
+                self.without_results(table.line, table.workload)
             return
         try:
             options = self._placed(table)
@@ -212,14 +184,6 @@ class _Reader:
                 self._add(table, row, options, unit)
             except Unreadable as error:
                 self.found.fault(row.line, error)
-
-    def _nothing(self, table: _Table) -> None:
-        if table.failed or self.found.faults:
-            return
-        if self.hints.partial and self.found.points:
-            self.found.cut = True
-        else:
-            self.found.fault(table.line, f"{table.workload}: found no results: {CUT}")
 
     def _placed(self, table: _Table) -> Options:
         if table.workload == "imb_pingpong":
@@ -241,13 +205,5 @@ class _Reader:
             self.found.note(f"line {row.line}: a time of 0 says nothing; passed over")
             return
         measured = quantities(row, unit)
-        device = self.hints.adapter
-        if self.adapter:
-            device = device.model_copy(update={"name": self.adapter})
-        self.found.add_adapter(row.line, device, Port())
+        self.add_adapter(row.line, self.adapter)
         self.found.add(Point(workload=table.workload, options=given, measured=measured))
-
-    def finished(self) -> Imported:
-        """Return what was read."""
-        self._close()
-        return self.found.whole()

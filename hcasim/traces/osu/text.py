@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 
 from hcasim.ground.errors import one_of
 from hcasim.ground.faults import shown
-from hcasim.traces.header import Port
-from hcasim.traces.imported import Imported
 from hcasim.traces.osu.table import HEAD, quantities, read_columns
 from hcasim.traces.osu.titles import (
     ACCELERATED,
@@ -36,8 +34,9 @@ from hcasim.traces.printed import (
     is_simulated,
     same_decimals,
 )
+from hcasim.traces.reader import Reader
 from hcasim.traces.schema import Failure, Point
-from hcasim.traces.source import CUT, OPEN, Source
+from hcasim.traces.source import OPEN, Source
 
 _PAIRS = re.compile(r"\s*(?:#\s*)?\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
 _SETUP = re.compile(r"\s*#\s*(Window creation|Synchronization|Rank 0 Memory on|Send Buffer on)\b.*")
@@ -58,38 +57,26 @@ class _Table:
     faulty: bool = False
 
 
-def read_osu(source: Source, hints: Hints) -> Imported:
-    """Read the output of one of OSU's programs, or of several behind each other.
+class OsuReader(Reader):
+    """Reads the output of OSU's programs."""
 
-    Parameters:
-        source: the file, with what mpirun prints around it.
-        hints: what it does not say.
+    tool = "osu"
 
-    Raises:
-        CatalogError: every line that cannot be read, and why.
-    """
-    reader = _Reader(source, hints)
-    for number, line in enumerate(source.lines, start=1):
-        try:
-            reader.take(number, line)
-        except Unreadable as error:
-            reader.found.refuse(number, error, hints.partial and number == len(source.lines))
-            if reader.table is not None:
-                reader.table.faulty = bool(reader.found.faults)
-    return reader.finished()
-
-
-class _Reader:
     def __init__(self, source: Source, hints: Hints) -> None:
-        self.source, self.hints = source, hints
-        self.found = Imported(source, "osu")
+        super().__init__(source, hints)
         self.table: _Table | None = None
         self.broken = False
+
+    def refuse(self, number: int, error: Unreadable) -> None:
+        """Keep that a line cannot be read, and that its table need have no other fault."""
+        super().refuse(number, error)
+        if self.table is not None:
+            self.table.faulty = bool(self.found.faults)
 
     def take(self, number: int, line: str) -> None:
         """Read one line."""
         if match := TITLE.fullmatch(line):
-            self._close()
+            self.close()
             self.broken = True
             self._begin(number, match["name"], match["version"] or "")
             self.broken = False
@@ -122,11 +109,8 @@ class _Reader:
             options["accelerator"] = accelerated[1]
             name = ACCELERATED.sub("", name)
         workload = NAMES.get(re.sub(r"\s+", " ", name).strip().lower())
-        if version and self.found.version not in ("", version):
-            raise Unreadable(
-                f"found version {version} behind version {self.found.version}; divide the file"
-            )
-        self.found.version = version or self.found.version
+        if version:
+            self.found.set_version(version)
         self.table = None
         if name.strip().lower() in WITHOUT_SIZES:
             self.found.note(f"{name.strip()}, which has no sizes, was passed over")
@@ -139,20 +123,15 @@ class _Reader:
     def _simulated(self, number: int, workload: str, adapter: str) -> None:
         """Begin what bench prints: with this title alone, or with OSU's above it."""
         if self.table is None or self.table.columns or self.table.workload != workload:
-            self._close()
+            self.close()
             check_title(self.hints, workload)
             self.table = _Table(number, workload)
         self.table.adapter, self.broken = adapter, False
 
     def _head(self, number: int, line: str) -> None:
         if self.table is None or self.table.columns:
-            self._close()
-            if not self.hints.workload:
-                raise Unreadable(
-                    "found a table without the title of its test; --workload says which it is, "
-                    "such as osu_latency"
-                )
-            self.table = _Table(number, self.hints.workload)
+            self.close()
+            self.table = _Table(number, self.untitled("osu_latency"))
         table, self.table = self.table, None
         table.columns = read_columns(line)
         table.sized = "Size" in line
@@ -233,10 +212,7 @@ class _Reader:
         if not measured:
             self.found.note(f"line {number}: {words[0]} at {size} bytes says nothing; passed over")
             return
-        device = self.hints.adapter
-        if table.adapter:
-            device = device.model_copy(update={"name": table.adapter})
-        self.found.add_adapter(number, device, Port())
+        self.add_adapter(number, table.adapter)
         self.found.add(Point(workload=table.workload, options=options, measured=measured))
         table.last_is_point = True
 
@@ -248,16 +224,13 @@ class _Reader:
         is_word = table.columns[-1] == "validation"
         return not is_word and is_cut(table.rows[-1][1] if table.rows else None, figures)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Say what a table lacks."""
         table, self.table = self.table, None
         if table is None:
             return
         if not table.rows and not self.found.failures and not table.faulty:
-            if self.hints.partial and self.found.points:
-                self.found.cut = True
-            else:
-                reason = f"{table.workload}: found no results: {CUT}"
-                self.found.fault(table.line, reason)
+            self.without_results(table.line, table.workload)
         if fault := same_decimals(table.rows):
             line, reason = fault
             if self.hints.partial:
@@ -266,8 +239,3 @@ class _Reader:
                 self.found.went_without(line)
             else:
                 self.found.fault(line, reason)
-
-    def finished(self) -> Imported:
-        """Return what was read."""
-        self._close()
-        return self.found.whole()

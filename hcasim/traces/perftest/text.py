@@ -13,7 +13,6 @@ from itertools import groupby
 
 from hcasim.ground.errors import one_of
 from hcasim.ground.faults import shown
-from hcasim.traces.imported import Imported
 from hcasim.traces.perftest.figures import bandwidth, latency, says_nothing
 from hcasim.traces.perftest.run import WORKLOADS, Run
 from hcasim.traces.perftest.table import HEAD, Listing, read_columns, sampled, times_of
@@ -26,6 +25,7 @@ from hcasim.traces.printed import (
     figure,
     is_row,
 )
+from hcasim.traces.reader import Reader
 from hcasim.traces.schema import Failure, Measured, Point
 from hcasim.traces.source import CUT, Source
 
@@ -89,33 +89,13 @@ class _Table:
         return ", ".join(f"{a[0]} to {a[-1]}" if len(a) > 1 else f"{a[0]}" for a in ends)
 
 
-def read_perftest(source: Source, hints: Hints) -> Imported:
-    """Read the text that perftest prints, of one run or of several.
+class PerftestReader(Reader):
+    """Reads the text that perftest prints."""
 
-    Parameters:
-        source: the file.
-        hints: what it does not say.
+    tool = "perftest"
 
-    Raises:
-        CatalogError: every line that cannot be read, and why.
-    """
-    reader = _Reader(source, hints)
-    for number, line in enumerate(source.lines, start=1):
-        if hints.partial and source.is_open(number) and not _RULE.fullmatch(line):
-            # The end of its last figure may be missing.
-            reader.found.went_without(number)
-            continue
-        try:
-            reader.take(number, line)
-        except Unreadable as error:
-            reader.found.refuse(number, error, hints.partial and number == len(source.lines))
-    return reader.finished()
-
-
-class _Reader:
     def __init__(self, source: Source, hints: Hints) -> None:
-        self.source, self.hints = source, hints
-        self.found = Imported(source, "perftest")
+        super().__init__(source, hints)
         self.table: _Table | None = None
         self.before: _Table | None = None
         self.command = ""
@@ -127,12 +107,16 @@ class _Reader:
 
     def take(self, number: int, line: str) -> None:
         """Read one line."""
+        if self.hints.partial and self.source.is_open(number) and not _RULE.fullmatch(line):
+            # The end of its last figure may be missing.
+            self.found.went_without(number)
+            return
         if _TROUBLE.search(line) and not self.trouble:
             self.trouble = line.strip()
         if (match := TITLE.fullmatch(line)) and self._is_other_end(number, match[1]):
             self.found.note(f"line {number}: the other end prints here, too")
         elif match:
-            self._close()
+            self.close()
             self.table = _Table(Run(number), broken=True, rules=self.rules)
             self.rules = 0
             self.table.run.set_title(match[1].replace(" ", "_"))
@@ -144,7 +128,7 @@ class _Reader:
         elif _ACCELERATOR.fullmatch(line):
             self.accelerated = True
         elif match := _ONE_WAY.fullmatch(line):
-            self._close()
+            self.close()
             # Its heads and lines are passed over.
             self.table = _Table(Run(number), broken=True)
             self.found.note(
@@ -230,7 +214,7 @@ class _Reader:
             table.other.append(number)
             return
         if table is None or table.columns:
-            self._close()
+            self.close()
             if not self.hints.workload:
                 raise Unreadable(
                     f"found a table {self.untold}; --workload says which it is: {one_of(WORKLOADS)}"
@@ -340,7 +324,7 @@ class _Reader:
             printed = sampled(printed, listing, iters, cells, hints)
         return (printed,)
 
-    def _close(self) -> None:
+    def close(self) -> None:
         """End a table; one that is cut off is a fault unless the user knows."""
         table = self.before = self.table
         self.table = None
@@ -368,8 +352,3 @@ class _Reader:
             self.found.fault(where, f"found no table behind the title: {CUT}")
         else:
             self.found.fault(where, f"found no line of dashes behind the table: {CUT}")
-
-    def finished(self) -> Imported:
-        """Return what was read."""
-        self._close()
-        return self.found.whole()
