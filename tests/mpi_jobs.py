@@ -9,7 +9,7 @@ from typing import Any
 from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.mpi import Job
+from hcasim.mpi import Comm, Job
 
 STACK = "mvapich-0.9.5"
 
@@ -37,3 +37,16 @@ def job(
 def run(main: Any, *args: Any, **kwargs: Any) -> list[Any]:
     """Run a program to its end; return what each process returns."""
     return job(*args, **kwargs).run(main)
+
+
+def one_way(size: int, count: int = 100) -> Any:
+    """A program in which rank 0 sends messages to rank 1, one after the other."""
+
+    def main(comm: Comm) -> Any:
+        for _ in range(count):
+            if comm.rank == 0:
+                yield from comm.send(size, 1)
+            else:
+                yield from comm.recv(size, 0)
+
+    return main

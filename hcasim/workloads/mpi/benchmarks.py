@@ -42,16 +42,23 @@ def _pair(
     return Workload(name, title, fields, options, run=_later(found, name), mpi=True, **more)
 
 
-def _pairs(name: str, title: str, fields: tuple[str, ...], **more: Any) -> Workload:
+def _pairs(
+    name: str, title: str, fields: tuple[str, ...], options: frozenset[str], usual: Options
+) -> Workload:
     """All processes of some nodes, two by two."""
     return _pair(
         name,
         title,
         fields,
+        options,
+        defaults=replace(usual, nodes=2),
         queue_pairs=lambda options: options.processes,
         nodes=paired_nodes,
-        **more,
     )
+
+
+def _windows(name: str, title: str) -> Workload:
+    return _pairs(name, title, STREAM_FIELDS, _ALL | {"window"}, _BW)
 
 
 def _hotspot(way: str, title: str, **more: Any) -> Workload:
@@ -120,8 +127,8 @@ MPI = (
         "osu_multi_lat",
         "MPI ping-pong of several pairs at once, the mean",
         ("latency_us",),
-        options=_ALL,
-        defaults=replace(_LAT, nodes=2),
+        _ALL,
+        _LAT,
     ),
     Workload(
         "netpipe_mpi",
@@ -142,20 +149,8 @@ MPI = (
         defaults=_BW,
     ),
     _pair("osu_bibw", "MPI windows both ways", STREAM_FIELDS, _PAIR | {"window"}, defaults=_BW),
-    _pairs(
-        "osu_mbw_mr",
-        "MPI windows one way of several pairs, together",
-        STREAM_FIELDS,
-        options=_ALL | {"window"},
-        defaults=replace(_BW, nodes=2),
-    ),
-    _pairs(
-        "multi_bibw",
-        "MPI windows both ways of several pairs, together",
-        STREAM_FIELDS,
-        options=_ALL | {"window"},
-        defaults=replace(_BW, nodes=2),
-    ),
+    _windows("osu_mbw_mr", "MPI windows one way of several pairs, together"),
+    _windows("multi_bibw", "MPI windows both ways of several pairs, together"),
     _hotspot("send", "MPI windows of one process to several peers"),
     _hotspot("recv", "MPI windows of several peers to one process"),
     _hotspot(

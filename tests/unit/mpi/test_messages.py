@@ -9,7 +9,7 @@ from hcasim.mpi import ANY_SOURCE, ANY_TAG, Comm, DeadlockError, MPIError, Statu
 from hcasim.mpi.channel import Channel
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.message import Kind, Packet
-from tests.mpi_jobs import job, machine, run
+from tests.mpi_jobs import job, machine, one_way, run
 
 EAGER, RENDEZVOUS = 1000, 100_000
 TWO_PORTS = {"rails__ports": "2", "rails__small": "round_robin"}
@@ -416,13 +416,5 @@ def test_credits_that_are_written_take_no_packets(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Connection, "receive", noted)
     library = machine("lam-7.1", queue__receives="4", queue__credit_return="1")
-
-    def main(comm: Comm) -> Any:
-        for _ in range(100):
-            if comm.rank == 0:
-                yield from comm.send(100, 1)
-            else:
-                yield from comm.recv(100, 0)
-
-    job(2, 1, library).run(main)
+    job(2, 1, library).run(one_way(100))
     assert came == [Kind.EAGER] * 100

@@ -8,7 +8,7 @@ import hcasim as hc
 from hcasim.mpi import Comm
 from hcasim.mpi.channel import Queue
 from hcasim.mpi.message import Kind, Packet
-from tests.mpi_jobs import job
+from tests.mpi_jobs import job, one_way
 
 LONG = 100_000
 
@@ -68,15 +68,7 @@ def test_nobody_is_told_of_freed_slots_if_none_but_all_of_them_tell(
         queue__receives="512",
         queue__credit_return="511",
     )
-
-    def main(comm: Comm) -> Any:
-        for _ in range(100):
-            if comm.rank == 0:
-                yield from comm.send(8, 1)
-            else:
-                yield from comm.recv(8, 0)
-
-    made.run(main)
+    made.run(one_way(8))
     assert Kind.EAGER in kinds
     assert (Kind.CREDIT in kinds) == told
 
