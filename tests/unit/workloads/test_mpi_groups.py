@@ -11,6 +11,7 @@ from hcasim.workloads.mpi.group import measure, one_pair, several_pairs
 from hcasim.workloads.mpi.hotspot import Relay
 from hcasim.workloads.mpi.overlap import Receiving
 from hcasim.workloads.mpi.pairs import PingPong
+from tests.mpi_jobs import job
 
 
 def measured(workload: str, field: str, testbed: str = "liu2004", **options: Any) -> float:
@@ -69,10 +70,10 @@ def test_several_peers_hide_the_handshakes_of_each_other() -> None:
 
 
 def test_a_hotspot_both_ways_sends_to_one_half_and_receives_from_the_other() -> None:
-    machine = hc.machine("rashti2007", stack="mpich2-nes")
-    (pair,) = several_pairs(PingPong, Simulator(), machine, Options(nodes=2))
-    relay = Relay(pair.job, Options(), pair.one, "abcde")  # type: ignore[arg-type]
-    assert (relay.targets, relay.sources) == ("ab", "cde")
+    made = job(3, 2)
+    one, *peers = made.worlds
+    relay = Relay(made, Options(), one, peers)
+    assert (relay.targets, relay.sources) == (peers[:2], peers[2:])
     assert relay.ways == 5
 
 
