@@ -21,7 +21,7 @@ from hcasim.traces import FORMATS, Hints, Source, import_trace, parse_trace, ren
 from hcasim.workloads import WORKLOADS, Options
 from tests.limits import promptly
 from tests.unit.calibrate.calibrations import contents
-from tests.unit.traces import outputs
+from tests.unit.traces.outputs import TEXTS
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/unit/traces/data"
@@ -220,11 +220,7 @@ def _words(workload: str) -> bytes:
 TARGETS = {
     "importers": Target(
         {one.name: one.read_bytes() for one in sorted(DATA.rglob("*.*"))}
-        | {
-            name: text.encode()
-            for name, text in vars(outputs).items()
-            if isinstance(text, str) and name.isupper()
-        },
+        | {name: text.encode() for name, text in TEXTS.items()},
         _import,
     ),
     "descriptions": Target(_files("models"), _load),

@@ -15,11 +15,7 @@ from tests.unit.traces.conftest import DATA
 
 TEXTS = [
     *(path.read_text() for path in sorted(DATA.rglob("*.*")) if path.name != "README.md"),
-    *(
-        text
-        for name, text in sorted(vars(outputs).items())
-        if isinstance(text, str) and name.isupper() and not name.endswith("RULE")
-    ),
+    *outputs.TEXTS.values(),
 ]
 STRANGE = [
     "",

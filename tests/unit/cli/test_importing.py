@@ -12,7 +12,7 @@ import pytest
 
 from hcasim.traces import read_trace
 from hcasim.workloads import WORKLOADS
-from tests.unit.traces import outputs
+from tests.unit.traces.outputs import imb, probe
 
 Hcasim = Callable[..., Any]
 DATA = Path(__file__).parent.parent / "traces" / "data"
@@ -146,7 +146,7 @@ def test_a_trace_that_says_nothing_or_not_all_is_noted(
     words: list[str], hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    header, point, end = outputs.PROBE.splitlines(keepends=True)
+    header, point, end = probe.TRACE.splitlines(keepends=True)
     for lines, told in (
         ((header, end.replace("1", "0")), "Note: found no points"),
         ((header, point), "Note: incomplete: the trace has no end"),
@@ -155,7 +155,7 @@ def test_a_trace_that_says_nothing_or_not_all_is_noted(
         found = hcasim_("import", "file.jsonl", *words)
         assert found.code == 0
         assert found.messages.splitlines()[-1] == told
-    Path("file.jsonl").write_text(outputs.PROBE)
+    Path("file.jsonl").write_text(probe.TRACE)
     assert "Note" not in hcasim_("import", "file.jsonl", *words).messages
 
 
@@ -294,7 +294,7 @@ def test_a_name_that_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
 
 def test_names_in_a_trace_do_not_steer_the_terminal(hcasim_: Hcasim, tmp_path: Path) -> None:
     name = "a\nError: b\x1b[2J\x9b1m"
-    records = [json.loads(line) for line in outputs.PROBE.splitlines()]
+    records = [json.loads(line) for line in probe.TRACE.splitlines()]
     header, point, end = records
     header["device"]["name"] = name
     header["notes"] = [name]
@@ -443,7 +443,7 @@ def test_where_processes_were_is_a_whole_number(
     words: tuple[str, ...], fault: str, hcasim_: Hcasim, tmp_path: Path
 ) -> None:
     file = tmp_path / "imb.txt"
-    file.write_text(outputs.PMB_2_2)
+    file.write_text(imb.PMB_2_2)
     done = hcasim_("import", str(file), *words)
     assert done.code == 2
     (found,) = done.faults

@@ -7,8 +7,8 @@ import pytest
 
 from hcasim.catalog import CatalogError
 from hcasim.traces import Hints, Source, Trace, import_trace
-from tests.unit.traces import outputs
 from tests.unit.traces.conftest import DATA
+from tests.unit.traces.outputs import imb, netpipe, osu, perftest
 
 Read = Callable[..., Trace]
 Faults = Callable[..., list[str]]
@@ -25,17 +25,17 @@ def is_small(path: Path) -> bool:
 WHOLE = {
     **{path.name: path.read_text() for path in sorted(DATA.rglob("*.*")) if is_small(path)},
     "np.out": "".join(NP_OUT.splitlines(keepends=True)[:12]),
-    "netpipe 2": outputs.NETPIPE_2,
-    "netpipe 4": outputs.NETPIPE_4,
-    "netpipe 5": outputs.NETPIPE_5,
-    "two of osu": outputs.OSU_3_ONE_SIDED,
-    "osu -f": outputs.OSU_5_FULL,
-    "osu -f, few": outputs.OSU_5_FULL.replace("3.60        1000", "3.60         100"),
-    "osu: all of a barrier": outputs.OSU_3_BIBW.replace("3.3", "5.6.3") + outputs.OSU_5_BARRIER,
-    "imb: all of 2005": outputs.PMB_2_2,
-    "imb: all of 2021": outputs.IMB_2021,
-    "osu with validation": outputs.OSU_7_LATENCY,
-    **outputs.PERFTEST_TEXTS,
+    "netpipe 2": netpipe.NP_OUT_2,
+    "netpipe 4": netpipe.NP_OUT_4,
+    "netpipe 5": netpipe.NP_OUT_5,
+    "two of osu": osu.ONE_SIDED_3,
+    "osu -f": osu.FULL_5,
+    "osu -f, few": osu.FULL_5.replace("3.60        1000", "3.60         100"),
+    "osu: all of a barrier": osu.BIBW_3.replace("3.3", "5.6.3") + osu.BARRIER_5,
+    "imb: all of 2005": imb.PMB_2_2,
+    "imb: all of 2021": imb.SEVERAL_2021,
+    "osu with validation": osu.LATENCY_7,
+    **perftest.TEXTS,
 }
 
 
@@ -105,7 +105,7 @@ def test_a_last_row_without_a_newline_is_taken_if_its_decimals_are_those_above(
     assert read(NP_OUT.rstrip()).points == read(NP_OUT).points
     # Whole numbers do not tell.
     assert OPEN in faults("# OSU MPI Latency Test v7.2\n# Size Latency (us)\n1 3\n2 4")[0]
-    full = outputs.OSU_5_FULL[: outputs.OSU_5_FULL.rindex("\n[")]
+    full = osu.FULL_5[: osu.FULL_5.rindex("\n[")]
     assert OPEN in faults(full, **WHERE)[0]
 
 
@@ -116,7 +116,7 @@ def test_a_verdict_ends_a_row(read: Read, faults: Faults) -> None:
 
 
 def test_an_output_without_its_last_newline_is_whole(read: Read) -> None:
-    trace = read(outputs.PERFTEST_2008_LAT.rstrip(), partial=True)
+    trace = read(perftest.LAT_2008.rstrip(), partial=True)
     assert len(trace.points) == 3
     assert trace.end is not None
     assert trace.end.complete
@@ -135,12 +135,12 @@ def test_a_half_row_of_np_out_is_passed_over_if_the_user_says_so(
 
 def test_only_the_row_that_was_cut_is_left_out(read: Read) -> None:
     """A row that has been found wrong before has no point that could be taken back."""
-    text = outputs.OSU_3_BIBW.replace("13.08\n", "0.0\n")
+    text = osu.BIBW_3.replace("13.08\n", "0.0\n")
     assert [p.options["size"] for p in read(text, partial=True).points] == [1, 2]
 
 
 def test_a_table_that_has_only_begun_does_not_cost_the_one_before(read: Read) -> None:
-    text = outputs.OSU_3_BIBW + "# OSU MPI Latency Test v3.3\n# Size          Latency (us)\n"
+    text = osu.BIBW_3 + "# OSU MPI Latency Test v3.3\n# Size          Latency (us)\n"
     trace = read(text, partial=True)
     assert len(trace.points) == 3
     assert trace.end is not None

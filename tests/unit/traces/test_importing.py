@@ -20,8 +20,8 @@ from hcasim.traces import (
     render,
     sniff,
 )
-from tests.unit.traces import outputs
 from tests.unit.traces.conftest import DATA
+from tests.unit.traces.outputs import netpipe, perftest, probe
 
 Read = Callable[..., Trace]
 Faults = Callable[..., list[str]]
@@ -38,11 +38,11 @@ TERMINAL = (DATA / "netpipe" / "netpipe3_NPtcp_e1000_2004_stdout.txt").read_text
     [
         (PERFTEST, "perftest"),
         (JSON, "perftest-json"),
-        (outputs.PERFTEST_2024_JSON, "perftest-json"),
+        (perftest.JSON_2024, "perftest-json"),
         (OSU, "osu"),
         (NP_OUT, "netpipe"),
-        (outputs.NETPIPE_5, "netpipe"),
-        (outputs.PROBE, "probe"),
+        (netpipe.NP_OUT_5, "netpipe"),
+        (probe.TRACE, "probe"),
     ],
 )
 def test_a_format_is_known_by_what_it_looks_like(text: str, kind: str) -> None:
@@ -65,7 +65,7 @@ OTHERS = {
     "perftest's JSON": JSON,
     "an OSU benchmark": OSU,
     "NetPIPE's terminal output": TERMINAL,
-    "a trace of hcasim's probes": outputs.PROBE,
+    "a trace of hcasim's probes": probe.TRACE,
 }
 
 
@@ -91,13 +91,13 @@ def test_np_out_before_or_behind_another_output_is_one_fault(
 def test_a_table_of_another_tool_is_not_np_out_by_accident(read: Read) -> None:
     """100 iterations at 12.5 GB/s agree with a size, Gbit/s and microseconds in each line."""
     rows = [(2**power, 2**power / 12500) for power in range(16, 22)]
-    osu = "# OSU MPI Latency Test v7.2\n# Size Avg Latency(us) Min Latency(us) Max Latency(us) "
-    osu += "Iterations\n"
-    osu += "".join(f"{n} {t:.2f} {t:.2f} {t:.2f} 100\n" for n, t in rows)
-    assert len(read(osu).points) == 6
-    perftest = outputs.PERFTEST_2008_LAT.partition("      2  ")[0]
-    perftest += "".join(f"{n} 100 {t:.2f} {t:.2f} {t:.2f}\n" for n, t in rows)
-    assert len(read(perftest + outputs.OLD_RULE).points) == 6
+    other = "# OSU MPI Latency Test v7.2\n# Size Avg Latency(us) Min Latency(us) Max Latency(us) "
+    other += "Iterations\n"
+    other += "".join(f"{n} {t:.2f} {t:.2f} {t:.2f} 100\n" for n, t in rows)
+    assert len(read(other).points) == 6
+    text = perftest.LAT_2008.partition("      2  ")[0]
+    text += "".join(f"{n} 100 {t:.2f} {t:.2f} {t:.2f}\n" for n, t in rows)
+    assert len(read(text + perftest.OLD_RULE).points) == 6
 
 
 @pytest.mark.parametrize("text", [PERFTEST, TERMINAL])
@@ -158,7 +158,7 @@ def test_text_of_powershell_is_read(read: Read) -> None:
     assert trace.points == read(OSU).points
 
 
-@pytest.mark.parametrize("text", [OSU, PERFTEST, JSON, NP_OUT, outputs.PROBE])
+@pytest.mark.parametrize("text", [OSU, PERFTEST, JSON, NP_OUT, probe.TRACE])
 def test_lines_may_end_with_a_carriage_return_alone(text: str, read: Read) -> None:
     assert read(text.replace("\n", "\r")).points == read(text).points
 

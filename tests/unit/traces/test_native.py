@@ -7,7 +7,7 @@ import pytest
 
 from hcasim.catalog import CatalogError
 from hcasim.traces import Hints, Source, Trace, import_trace, parse_trace, render
-from tests.unit.traces import outputs
+from tests.unit.traces.outputs import perftest, probe
 
 Read = Callable[..., Trace]
 Faults = Callable[..., list[str]]
@@ -15,7 +15,7 @@ Faults = Callable[..., list[str]]
 
 def test_a_packed_trace_says_so() -> None:
     with pytest.raises(CatalogError, match=r"^file: found data packed by gzip; unpack it first"):
-        parse_trace(gzip.compress(outputs.PROBE.encode()), "file")
+        parse_trace(gzip.compress(probe.TRACE.encode()), "file")
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_a_packed_trace_says_so() -> None:
 def test_what_python_cannot_hold_is_told_as_what_is_too_deep_or_large(
     value: str, fault: str
 ) -> None:
-    text = outputs.PROBE + f'{{"record": {value}}}\n'
+    text = probe.TRACE + f'{{"record": {value}}}\n'
     line = text.count("\n")
     with pytest.raises(CatalogError) as caught:
         parse_trace(text.encode(), "file")
@@ -36,7 +36,7 @@ def test_what_python_cannot_hold_is_told_as_what_is_too_deep_or_large(
 
 
 def test_a_trace_of_a_probe_is_read_again_in_its_usual_form(read: Read) -> None:
-    trace = read(outputs.PROBE)
+    trace = read(probe.TRACE)
     assert trace.header.source.startswith("file ")
     assert trace.points[0].measured[0].samples == (900, 910.5)
     text = render(trace)
@@ -44,7 +44,7 @@ def test_a_trace_of_a_probe_is_read_again_in_its_usual_form(read: Read) -> None:
 
 
 def test_a_trace_that_was_interrupted_says_so(read: Read) -> None:
-    text = "".join(outputs.PROBE.splitlines(keepends=True)[:-1])
+    text = "".join(probe.TRACE.splitlines(keepends=True)[:-1])
     trace = read(text)
     assert trace.end is not None
     assert (trace.end.points, trace.end.complete) == (1, False)
@@ -54,7 +54,7 @@ def test_a_trace_that_was_interrupted_says_so(read: Read) -> None:
 def test_of_a_trace_that_was_cut_in_a_line_the_rest_is_taken(
     missing: int, read: Read, faults: Faults
 ) -> None:
-    text = outputs.PROBE.removesuffix("\n")
+    text = probe.TRACE.removesuffix("\n")
     assert read(text, partial=True).points == read(text).points
     cut = text[:-missing]
     assert faults(cut) == [
@@ -128,20 +128,20 @@ def test_of_a_trace_that_was_cut_in_a_line_the_rest_is_taken(
     ],
 )
 def test_a_damaged_trace_is_refused(change: tuple[str, str], fault: str, faults: Faults) -> None:
-    text = outputs.PROBE.replace(change[0], change[1], 1)
-    assert text != outputs.PROBE
+    text = probe.TRACE.replace(change[0], change[1], 1)
+    assert text != probe.TRACE
     found = faults(text, "probe")
     assert found[0].startswith(fault), found
 
 
 def test_an_option_of_another_type_is_one_fault(faults: Faults) -> None:
-    text = outputs.PROBE.replace('"options": {', '"options": {"odd": 1.5, ', 1)
-    assert text != outputs.PROBE
+    text = probe.TRACE.replace('"options": {', '"options": {"odd": 1.5, ', 1)
+    assert text != probe.TRACE
     allowed = "allowed: true or false, a whole number or text"
     assert faults(text, "probe") == [f"file:2: options.odd: found 1.5; {allowed}"]
 
 
-HEADER, POINT, END = outputs.PROBE.splitlines(keepends=True)
+HEADER, POINT, END = probe.TRACE.splitlines(keepends=True)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_no_fault_of_a_trace_speaks_of_inputs(faults: Faults) -> None:
     """What validation says in its own words does not reach a user."""
     for old in ('"write_lat"', "8}", "[900.0, 910.5]", "900.0", '"ns"', '"0.1"', "true", "1,"):
         for new in ("null", "true", "-1", "1.5", "1e999", '""', '"x"', "[]", "{}", "[[1, 0]]"):
-            changed = outputs.PROBE.replace(old, new + "}" * old.count("}") + "," * old.count(","))
+            changed = probe.TRACE.replace(old, new + "}" * old.count("}") + "," * old.count(","))
             try:
                 told = faults(changed, "probe")
             except pytest.fail.Exception:
@@ -213,24 +213,24 @@ def test_no_fault_of_a_trace_speaks_of_inputs(faults: Faults) -> None:
 
 
 def test_the_output_of_another_tool_is_no_trace_and_one_fault(faults: Faults) -> None:
-    (fault,) = faults(outputs.PERFTEST_2008_LAT, "probe")
+    (fault,) = faults(perftest.LAT_2008, "probe")
     assert fault.startswith("file:1: found no JSON: ")
     assert fault.endswith("; what another tool printed becomes a trace by `hcasim import`")
 
 
 def test_a_name_may_hold_what_ends_a_line_elsewhere(read: Read) -> None:
-    text = outputs.PROBE.replace("mlx5_0", "mlx5\u2028\x85\x0b0".replace("\x0b", "\\u000b"))
+    text = probe.TRACE.replace("mlx5_0", "mlx5\u2028\x85\x0b0".replace("\x0b", "\\u000b"))
     trace = read(text)
     assert trace.header.device.name == "mlx5\u2028\x85\x0b0"
     assert parse_trace(render(trace).encode(), "file").header == trace.header
 
 
 def test_half_a_character_in_a_trace_is_refused(read: Read, faults: Faults) -> None:
-    assert faults(outputs.PROBE.replace("mlx5_0", r"mlx5_\ud800")) == [
+    assert faults(probe.TRACE.replace("mlx5_0", r"mlx5_\ud800")) == [
         r"file:1: found half a character (\ud800 to \udfff)"
     ]
     # Two halves are a whole one.
-    whole = read(outputs.PROBE.replace("mlx5_0", r"mlx5_\ud83d\ude00"))
+    whole = read(probe.TRACE.replace("mlx5_0", r"mlx5_\ud83d\ude00"))
     assert whole.header.device.name == "mlx5_\U0001f600"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hcasim.traces import Trace
-from tests.unit.traces import outputs
+from tests.unit.traces.outputs import imb, osu
 
 Read = Callable[..., Trace]
 Faults = Callable[..., list[str]]
@@ -23,7 +23,7 @@ def means(trace: Trace, workload: str) -> list[tuple[int | bool | str, float | N
 
 
 def test_several_tests_become_points_of_their_own(read: Read) -> None:
-    trace = read(outputs.PMB_2_2, nodes=4)
+    trace = read(imb.PMB_2_2, nodes=4)
     assert (trace.header.tool.name, trace.header.tool.version) == ("imb", "2.2")
     assert means(trace, "imb_pingpong") == [(0, 6.02), (1024, 11.31), (65536, 101.24)]
     assert means(trace, "imb_bcast") == [(0, 0.03), (1024, 16.37)]
@@ -32,7 +32,7 @@ def test_several_tests_become_points_of_their_own(read: Read) -> None:
 
 
 def test_a_time_is_the_mean_with_the_least_and_the_greatest(read: Read) -> None:
-    (measured,) = read(outputs.PMB_2_2, nodes=4).points[-1].measured
+    (measured,) = read(imb.PMB_2_2, nodes=4).points[-1].measured
     found = measured.statistics
     assert found is not None
     assert (measured.quantity, measured.unit, measured.printed) == ("latency", "ns", "16.37 us")
@@ -40,11 +40,11 @@ def test_a_time_is_the_mean_with_the_least_and_the_greatest(read: Read) -> None:
 
 
 def test_mbytes_are_those_that_fit_the_time(read: Read) -> None:
-    old = read(outputs.PMB_2_2, nodes=4).points[2].measured[1]
+    old = read(imb.PMB_2_2, nodes=4).points[2].measured[1]
     assert (old.unit, old.printed) == ("MB/s", "617.35 MiB/s")
     assert abs((old.typical or 0) - 65536 / 101.24) < 0.01
     # Of a ring it is what a process sends and receives, in the time of the slowest.
-    new = read(outputs.IMB_2021, processes=1).points[1].measured[1]
+    new = read(imb.SEVERAL_2021, processes=1).points[1].measured[1]
     assert new.printed == "3128.21 MB/s"
     assert abs((new.typical or 0) - 2 * 65536 / 41.90) < 0.01
 
@@ -64,7 +64,7 @@ def test_mbytes_are_those_that_fit_the_time(read: Read) -> None:
 def test_processes_fill_the_nodes_that_the_user_names(
     hints: dict[str, int], places: list[tuple[int, int]], read: Read
 ) -> None:
-    points = read(outputs.IMB_2021, **hints).points
+    points = read(imb.SEVERAL_2021, **hints).points
     rings = [one.options for one in points if one.workload == "imb_sendrecv"]
     found = [(one["nodes"], one["processes"]) for one in rings]
     assert found == [places[0]] * 2 + [places[1]] * 2
@@ -76,13 +76,13 @@ def test_processes_fill_the_nodes_that_the_user_names(
 @pytest.mark.parametrize(
     ("text", "hints", "fault"),
     [
-        (outputs.IMB_2021, {}, "file:21: imb_sendrecv: found 4 processes; --nodes says on how"),
-        (outputs.IMB_2021, {"processes": 3}, "4 processes, which --processes 3 does not divide"),
-        (outputs.IMB_2021, {"nodes": 3}, "found 4 processes, which --nodes 3 does not divide"),
-        (outputs.OSU_5_FULL, {"nodes": 4}, "osu_alltoall: does not say how many processes"),
-        (outputs.OSU_5_BARRIER, {"processes": 4}, "osu_barrier: does not say how many processes"),
+        (imb.SEVERAL_2021, {}, "file:21: imb_sendrecv: found 4 processes; --nodes says on how"),
+        (imb.SEVERAL_2021, {"processes": 3}, "4 processes, which --processes 3 does not divide"),
+        (imb.SEVERAL_2021, {"nodes": 3}, "found 4 processes, which --nodes 3 does not divide"),
+        (osu.FULL_5, {"nodes": 4}, "osu_alltoall: does not say how many processes"),
+        (osu.BARRIER_5, {"processes": 4}, "osu_barrier: does not say how many processes"),
         (
-            outputs.PMB_2_2,
+            imb.PMB_2_2,
             {"nodes": 4, "algorithm": "binomal"},
             "imb_bcast: found --algorithm binomal; allowed: binomial, ",
         ),
@@ -95,30 +95,30 @@ def test_where_processes_ran_is_asked_for(
 
 
 def test_two_processes_are_on_two_nodes_unless_the_user_says_otherwise(read: Read) -> None:
-    alone = outputs.PMB_2_2[: outputs.PMB_2_2.index(NEXT)]
+    alone = imb.PMB_2_2[: imb.PMB_2_2.index(NEXT)]
     assert "processes" not in read(alone).points[0].options
     for hints in ({"processes": 2}, {"nodes": 1}, {"processes": 4, "nodes": 8}):
         assert read(alone, **hints).points[0].options["processes"] == 2
 
 
 def test_an_algorithm_belongs_to_its_collective(read: Read, faults: Faults) -> None:
-    trace = read(outputs.PMB_2_2, nodes=4, algorithm="binomial")
+    trace = read(imb.PMB_2_2, nodes=4, algorithm="binomial")
     assert [one.options.get("algorithm") for one in trace.points[2:]] == [None, *["binomial"] * 2]
-    barrier = read(outputs.OSU_5_BARRIER, nodes=4, processes=1, algorithm="tree")
+    barrier = read(osu.BARRIER_5, nodes=4, processes=1, algorithm="tree")
     assert barrier.points[0].options == {"nodes": 4, "processes": 1, "algorithm": "tree"}
-    (fault,) = faults(outputs.OSU_3_BIBW, algorithm="tree")
+    (fault,) = faults(osu.BIBW_3, algorithm="tree")
     assert fault == "--algorithm: has no meaning for file: no collective"
 
 
 def test_what_did_not_fit_into_memory_is_a_failure(read: Read) -> None:
-    (failure,) = read(outputs.IMB_2021, nodes=4).failures
+    (failure,) = read(imb.SEVERAL_2021, nodes=4).failures
     assert (failure.workload, failure.options) == ("imb_sendrecv", {"size": 1048576})
     assert failure.error.startswith("out-of-mem.; needed X=")
 
 
 def test_tests_that_are_no_workloads_are_passed_over_with_a_note(read: Read) -> None:
-    text = outputs.IMB_2021.replace("Benchmarking Barrier", "Benchmarking Iallgather")
-    trace = read(text + outputs.IMB_MULTI, nodes=4)
+    text = imb.SEVERAL_2021.replace("Benchmarking Barrier", "Benchmarking Iallgather")
+    trace = read(text + imb.MULTI, nodes=4)
     assert {one.workload for one in trace.points} == {"imb_sendrecv"}
     assert trace.header.notes == (
         "line 30: Iallgather was passed over",
@@ -139,7 +139,7 @@ def test_defects_are_a_failure(read: Read) -> None:
 
 
 def test_a_table_without_title_needs_its_name(read: Read, faults: Faults) -> None:
-    text = outputs.PMB_2_2.replace("# Benchmarking PingPong\n", "")
+    text = imb.PMB_2_2.replace("# Benchmarking PingPong\n", "")
     assert "--workload says which it is, such as imb_pingpong" in faults(text, nodes=4)[0]
     alone = text[text.index("       #bytes") : text.index(NEXT)]
     assert means(read(alone, workload="imb_pingpong"), "imb_pingpong")[0] == (0, 6.02)
@@ -175,8 +175,8 @@ def test_a_table_without_title_needs_its_name(read: Read, faults: Faults) -> Non
     ],
 )
 def test_what_cannot_be_read_is_named(change: tuple[str, str], fault: str, faults: Faults) -> None:
-    changed = outputs.PMB_2_2.replace(*change)
-    assert changed != outputs.PMB_2_2
+    changed = imb.PMB_2_2.replace(*change)
+    assert changed != imb.PMB_2_2
     (found,) = faults(changed, nodes=4)
     assert found.startswith(fault), found
 
@@ -187,5 +187,5 @@ def test_a_title_without_results_is_refused(faults: Faults) -> None:
 
 
 def test_imb_beside_osu_is_refused(faults: Faults) -> None:
-    (fault,) = faults(outputs.IMB_2021 + outputs.OSU_3_BIBW)
+    (fault,) = faults(imb.SEVERAL_2021 + osu.BIBW_3)
     assert "an Intel MPI benchmark (line 12) and an OSU benchmark (line 39); divide" in fault

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from hcasim.traces import Trace
-from tests.unit.traces import outputs
 from tests.unit.traces.conftest import DATA
+from tests.unit.traces.outputs import netpipe
 
 Read = Callable[..., Trace]
 Faults = Callable[..., list[str]]
@@ -23,35 +23,35 @@ def numbers(trace: Trace) -> list[tuple[object, list[float | None]]]:
 
 
 def test_version_5_has_gigabits_and_microseconds(read: Read) -> None:
-    trace = read(outputs.NETPIPE_5)
+    trace = read(netpipe.NP_OUT_5)
     assert trace.header.tool.version == "5"
     assert numbers(trace)[3] == (65536, [12_000, 43.691 * 125])
     assert trace.points[3].measured[1].printed == "43.691 Gbit/s"
 
 
 def test_version_4_has_megabits_of_a_million(read: Read) -> None:
-    trace = read(outputs.NETPIPE_4)
+    trace = read(netpipe.NP_OUT_4)
     assert trace.header.tool.version == "4"
     assert numbers(trace) == [(1, [2000, 0.5]), (1024, [6000, 1365.333333 / 8])]
 
 
 def test_version_2_begins_its_lines_with_the_time(read: Read) -> None:
-    trace = read(outputs.NETPIPE_2)
+    trace = read(netpipe.NP_OUT_2)
     assert trace.header.tool.version == "2"
     assert [(size, values[0]) for size, values in numbers(trace)] == [(1, 100_000), (1024, 150_000)]
 
 
 def test_bytes_of_both_directions_are_asked_for_and_halved(read: Read, faults: Faults) -> None:
-    (fault,) = faults(outputs.NETPIPE_3_BOTH)
+    (fault,) = faults(netpipe.BOTH_3)
     assert "--workload says: netpipe, netpipe_bi or netpipe_stream" in fault
-    trace = read(outputs.NETPIPE_3_BOTH, workload="netpipe_bi")
+    trace = read(netpipe.BOTH_3, workload="netpipe_bi")
     assert [point.options["size"] for point in trace.points] == [1, 2, 3, 4, 6]
     assert {one.quantity for point in trace.points for one in point.measured} == {"bandwidth"}
-    assert len(read(outputs.NETPIPE_3_BOTH, workload="netpipe").points) == 5
+    assert len(read(netpipe.BOTH_3, workload="netpipe").points) == 5
 
 
 def test_both_directions_are_known_on_the_terminal(read: Read) -> None:
-    trace = read(outputs.NETPIPE_3_BOTH_TERMINAL)
+    trace = read(netpipe.TERMINAL_BOTH_3)
     assert [(p.workload, p.options["size"]) for p in trace.points] == [
         ("netpipe_bi", 65536),
         ("netpipe_bi", 98304),

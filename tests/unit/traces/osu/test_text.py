@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from hcasim.traces import Trace
-from tests.unit.traces import outputs
 from tests.unit.traces.conftest import DATA
+from tests.unit.traces.outputs import osu
 
 Read = Callable[..., Trace]
 Faults = Callable[..., list[str]]
@@ -15,7 +15,7 @@ MBW_MR = (DATA / "osu" / "osu_mbw_mr_v5.6.3_ib100g.txt").read_text()
 
 
 def test_the_layout_of_version_2_is_read(read: Read) -> None:
-    trace = read(outputs.OSU_2)
+    trace = read(osu.BW_AND_LATENCY_2)
     assert trace.header.tool.version == "2.1"
     assert [(p.workload, p.options["size"], p.measured[0].printed) for p in trace.points] == [
         ("osu_bw", 1, "0.401152 MB/s"),
@@ -25,7 +25,7 @@ def test_the_layout_of_version_2_is_read(read: Read) -> None:
 
 
 def test_both_directions_have_a_column_of_their_own_in_version_3(read: Read) -> None:
-    trace = read(outputs.OSU_3_BIBW)
+    trace = read(osu.BIBW_3)
     assert trace.header.tool.version == "3.3"
     assert [(p.workload, p.measured[0].printed) for p in trace.points] == [
         ("osu_bibw", "3.10 MB/s"),
@@ -35,13 +35,13 @@ def test_both_directions_have_a_column_of_their_own_in_version_3(read: Read) -> 
 
 
 def test_one_sided_programs_of_version_3_say_so(read: Read) -> None:
-    assert [point.workload for point in read(outputs.OSU_3_ONE_SIDED).points] == [
+    assert [point.workload for point in read(osu.ONE_SIDED_3).points] == [
         *("osu_put_bibw", "osu_put_bibw", "osu_get_latency")
     ]
 
 
 def test_full_results_have_least_and_greatest_times(read: Read) -> None:
-    trace = read(outputs.OSU_5_FULL, nodes=4, processes=2)
+    trace = read(osu.FULL_5, nodes=4, processes=2)
     (measured,) = trace.points[0].measured
     assert trace.points[0].workload == "osu_alltoall"
     assert trace.points[0].options == {"nodes": 4, "processes": 2, "size": 1, "iters": 1000}
@@ -53,7 +53,7 @@ def test_full_results_have_least_and_greatest_times(read: Read) -> None:
 
 
 def test_data_that_were_not_what_was_sent_are_a_failure(read: Read) -> None:
-    trace = read(outputs.OSU_7_LATENCY)
+    trace = read(osu.LATENCY_7)
     assert [point.options["size"] for point in trace.points] == [1, 4]
     assert [(one.options["size"], one.error) for one in trace.failures] == [
         (2, "the data were not what was sent")
@@ -64,11 +64,11 @@ def test_data_that_were_not_what_was_sent_are_a_failure(read: Read) -> None:
 
 
 def test_memory_of_an_accelerator_is_told_by_an_option(read: Read) -> None:
-    assert read(outputs.OSU_7_LATENCY).points[0].options["accelerator"] == "CUDA"
+    assert read(osu.LATENCY_7).points[0].options["accelerator"] == "CUDA"
 
 
 def test_where_buffers_are_is_noted(read: Read) -> None:
-    trace = read(outputs.OSU_5_CUDA)
+    trace = read(osu.CUDA_5)
     assert trace.header.notes == ("Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)",)
     assert {point.options["accelerator"] for point in trace.points} == {"CUDA"}
 
@@ -82,7 +82,7 @@ def test_pairs_are_processes_of_two_nodes_unless_the_user_says_otherwise(
 ) -> None:
     places = {"nodes": nodes, "processes": processes}
     expected = {"size": 8, "window": 64, **places}
-    assert read(outputs.OSU_7_MBW_MR, **hints).points[0].options == expected
+    assert read(osu.MBW_MR_7, **hints).points[0].options == expected
 
 
 def test_how_many_pairs_there_were_is_asked_for(read: Read, faults: Faults) -> None:
@@ -94,11 +94,11 @@ def test_how_many_pairs_there_were_is_asked_for(read: Read, faults: Faults) -> N
 
 
 def test_a_barrier_has_no_size(read: Read, faults: Faults) -> None:
-    trace = read(outputs.OSU_5_BARRIER, nodes=4, processes=2)
+    trace = read(osu.BARRIER_5, nodes=4, processes=2)
     (point,) = trace.points
     assert (point.workload, point.options) == ("osu_barrier", {"nodes": 4, "processes": 2})
     assert point.measured[0].printed == "4.91 us"
-    (fault,) = faults(outputs.OSU_5_BARRIER + "             4.95\n", nodes=4, processes=2)
+    (fault,) = faults(osu.BARRIER_5 + "             4.95\n", nodes=4, processes=2)
     assert fault == "file:5: found a second result in the same table"
 
 
@@ -120,14 +120,14 @@ def test_output_that_mpirun_tags_is_read(tag: str, read: Read) -> None:
     assert read(text).points == read(LATENCY).points
 
 
-@pytest.mark.parametrize("text", [LATENCY, MBW_MR, outputs.OSU_5_FULL, outputs.OSU_7_MBW_MR])
+@pytest.mark.parametrize("text", [LATENCY, MBW_MR, osu.FULL_5, osu.MBW_MR_7])
 def test_indented_output_is_read(text: str, read: Read) -> None:
     indented = "".join(f"    {line}" for line in text.splitlines(keepends=True))
     where = {"nodes": 8, "processes": 1}
     assert read(indented, **where).points == read(text, **where).points
 
 
-@pytest.mark.parametrize("text", [LATENCY, MBW_MR, outputs.OSU_3_BIBW, outputs.OSU_5_FULL])
+@pytest.mark.parametrize("text", [LATENCY, MBW_MR, osu.BIBW_3, osu.FULL_5])
 def test_output_whose_number_signs_were_lost_is_read(text: str, read: Read) -> None:
     where = {"nodes": 8, "processes": 1}
     assert read(text.replace("# ", ""), **where).points == read(text, **where).points
@@ -165,12 +165,12 @@ def test_output_of_windows_is_read(read: Read) -> None:
             "found a table of varied windows (-V)",
         ),
         (
-            outputs.OSU_5_FULL,
+            osu.FULL_5,
             ("3.05              3.51", "3.51              3.05"),
             "found Min 3.51 above Avg 3.25",
         ),
         (
-            outputs.OSU_7_LATENCY,
+            osu.LATENCY_7,
             ("Fail", "Fine"),
             "Validation: found 'Fine'; allowed: Pass or Fail",
         ),
@@ -204,7 +204,7 @@ def test_a_last_line_that_was_cut_is_passed_over_if_the_user_says_so(read: Read)
 
 
 def test_a_bandwidth_without_digits_is_noted_and_passed_over(read: Read) -> None:
-    trace = read(outputs.OSU_3_BIBW.replace("3.10", "0.00"))
+    trace = read(osu.BIBW_3.replace("3.10", "0.00"))
     assert [point.options["size"] for point in trace.points] == [2, 4]
     assert trace.header.notes == ("line 3: 0.00 at 1 bytes says nothing; passed over",)
 
@@ -214,13 +214,13 @@ def test_programs_without_sizes_are_passed_over(read: Read) -> None:
         "# OSU MPI Init Test v3.3\nnprocs: 4, min: 67 ms, max: 67 ms, avg: 67 ms\n\n"
         "# OSU MPI Hello World Test v3.3\nThis is a test with 4 processes\n"
     )
-    trace = read(text + outputs.OSU_3_BIBW)
+    trace = read(text + osu.BIBW_3)
     assert len(trace.points) == 3
     assert trace.header.notes[0] == "Init, which has no sizes, was passed over"
 
 
 def test_what_mpirun_says_behind_a_table_is_no_line_of_it(read: Read) -> None:
-    text = outputs.OSU_3_BIBW + "2 total processes failed to start\n"
+    text = osu.BIBW_3 + "2 total processes failed to start\n"
     trace = read(text)
     assert len(trace.points) == 3
     assert "line 6 was passed over" in trace.header.notes[0]
@@ -242,10 +242,10 @@ def test_a_table_that_cannot_be_read_is_one_fault(
 
 
 def test_a_collective_that_does_not_block_is_one_fault(faults: Faults) -> None:
-    (found,) = faults(outputs.OSU_5_NON_BLOCKING)
+    (found,) = faults(osu.NON_BLOCKING_5)
     assert found.startswith("file:2: found 'Non-blocking Allreduce Latency'; allowed: osu_latency")
     # The table behind it is read again, and its faults are found.
-    both = faults(outputs.OSU_5_NON_BLOCKING + outputs.OSU_3_BIBW.replace("3.10", "-3.10"))
+    both = faults(osu.NON_BLOCKING_5 + osu.BIBW_3.replace("3.10", "-3.10"))
     assert both[1:2] == ["file:8: found version 3.3 behind version 5.6.2; divide the file"]
-    same = outputs.OSU_3_BIBW.replace("3.10", "-3.10").replace("v3.3", "v5.6.2")
-    assert len(faults(outputs.OSU_5_NON_BLOCKING + same)) == 2
+    same = osu.BIBW_3.replace("3.10", "-3.10").replace("v3.3", "v5.6.2")
+    assert len(faults(osu.NON_BLOCKING_5 + same)) == 2

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from hcasim.traces import Trace
-from tests.unit.traces import outputs
 from tests.unit.traces.conftest import DATA
+from tests.unit.traces.outputs import perftest
 
 Read = Callable[..., Trace]
 Faults = Callable[..., list[str]]
@@ -16,7 +16,7 @@ BW = (DATA / "perftest" / "rxe_write_bw_64K.json").read_text()
 
 
 def test_valid_json_needs_no_note_on_its_form(read: Read) -> None:
-    trace = read(outputs.PERFTEST_2024_JSON)
+    trace = read(perftest.JSON_2024)
     assert trace.header.notes == (
         "bandwidths of 65536 bytes are in Gbit/s, as their message rate tells",
     )
@@ -27,7 +27,7 @@ def test_valid_json_needs_no_note_on_its_form(read: Read) -> None:
 
 
 def test_a_duration_with_events_has_a_mean(read: Read) -> None:
-    (point,) = read(outputs.PERFTEST_2021_DURATION_JSON).points
+    (point,) = read(perftest.DURATION_JSON_2021).points
     assert point.workload == "send_lat"
     assert point.options["events"] is True
     assert point.options["connection"] == "UD"
@@ -100,7 +100,7 @@ def test_a_file_that_was_cut_short_is_refused(lines: int, faults: Faults) -> Non
 
 
 @pytest.mark.parametrize("partial", [False, True])
-@pytest.mark.parametrize("text", [LAT, outputs.PERFTEST_2024_JSON])
+@pytest.mark.parametrize("text", [LAT, perftest.JSON_2024])
 def test_wherever_a_file_was_cut_it_says_that_nothing_of_it_can_be_taken(
     text: str, partial: bool, faults: Faults
 ) -> None:
@@ -112,7 +112,7 @@ def test_wherever_a_file_was_cut_it_says_that_nothing_of_it_can_be_taken(
 
 
 def test_memory_of_an_accelerator_is_told_by_an_option(read: Read) -> None:
-    text = outputs.PERFTEST_2024_JSON.replace(
+    text = perftest.JSON_2024.replace(
         '"Data_ex_method"', '"Use_ROCm_memory": "ON",\n"Data_ex_method"'
     )
     assert read(text).points[0].options["accelerator"] == "ROCM"

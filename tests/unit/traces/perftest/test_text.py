@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from hcasim.traces import Trace
-from tests.unit.traces import outputs
 from tests.unit.traces.conftest import DATA
+from tests.unit.traces.outputs import perftest
 
 Read = Callable[..., Trace]
 Faults = Callable[..., list[str]]
@@ -23,7 +23,7 @@ def points(trace: Trace) -> list[tuple[str, dict[str, object], list[str]]]:
 
 
 def test_latencies_of_2008_have_three_columns(read: Read) -> None:
-    trace = read(outputs.PERFTEST_2008_LAT)
+    trace = read(perftest.LAT_2008)
     inline = {"iters": 1000, "mtu": 2048, "inline": True}
     assert points(trace) == [
         ("write_lat", {"size": 2, **inline}, ["3.21 us"]),
@@ -36,14 +36,14 @@ def test_latencies_of_2008_have_three_columns(read: Read) -> None:
 
 
 def test_bandwidths_of_2008_and_2011_have_no_message_rate(read: Read) -> None:
-    assert points(read(outputs.PERFTEST_2008_BW)) == [
+    assert points(read(perftest.BW_2008)) == [
         (
             "write_bibw",
             {"size": 65536, "iters": 5000, "qps": 4, "inline": False, "connection": "UC"},
             ["1855.25 MiB/s"],
         )
     ]
-    trace = read(outputs.PERFTEST_2011_BW)
+    trace = read(perftest.BW_2011)
     expected = {
         "size": 65536,
         "iters": 1000,
@@ -58,21 +58,21 @@ def test_bandwidths_of_2008_and_2011_have_no_message_rate(read: Read) -> None:
 
 
 def test_ethernet_without_its_transport_is_not_called_roce(read: Read, faults: Faults) -> None:
-    text = outputs.PERFTEST_2011_BW.replace("Link type       : IB", "Link type       : Ethernet")
+    text = perftest.BW_2011.replace("Link type       : IB", "Link type       : Ethernet")
     assert read(text).header.device.transport == ""
     assert read(text, transport="iwarp").header.device.transport == "iwarp"
-    assert faults(outputs.PERFTEST_2011_BW, transport="iwarp") == [
+    assert faults(perftest.BW_2011, transport="iwarp") == [
         "file:15: found infiniband; --transport says iwarp"
     ]
 
 
 def test_a_rate_of_one_direction_is_left_out_beside_the_bandwidth_of_both(read: Read) -> None:
-    ((workload, _, printed),) = points(read(outputs.PERFTEST_2013_BIDIR))
+    ((workload, _, printed),) = points(read(perftest.BIDIR_2013))
     assert (workload, printed) == ("write_bibw", ["5990.00 MiB/s"])
 
 
 def test_service_levels_are_lines_of_their_own(read: Read) -> None:
-    found = points(read(outputs.PERFTEST_2013_QOS))
+    found = points(read(perftest.QOS_2013))
     assert [(options["sl"], printed[0]) for _, options, printed in found] == [
         (0, "2499.00 MiB/s"),
         (3, "1190.00 MiB/s"),
@@ -80,7 +80,7 @@ def test_service_levels_are_lines_of_their_own(read: Read) -> None:
 
 
 def test_each_port_has_its_bandwidth(read: Read) -> None:
-    trace = read(outputs.PERFTEST_2014_PER_PORT)
+    trace = read(perftest.PER_PORT_2014)
     measured = trace.points[0].measured
     assert trace.points[0].options["ports"] == 2
     assert [(one.name, one.printed) for one in measured] == [
@@ -96,7 +96,7 @@ def test_each_port_has_its_bandwidth(read: Read) -> None:
 
 
 def test_a_run_of_some_seconds_prints_a_mean_only(read: Read) -> None:
-    trace = read(outputs.PERFTEST_2016_DURATION)
+    trace = read(perftest.DURATION_2016)
     ((workload, options, printed),) = points(trace)
     assert (workload, options["iters"], printed) == ("read_lat", 4523118, ["2.21 us"])
     found = trace.points[0].measured[0].statistics
@@ -105,7 +105,7 @@ def test_a_run_of_some_seconds_prints_a_mean_only(read: Read) -> None:
 
 
 def test_a_mean_tells_whether_a_round_trip_is_whole_or_half(faults: Faults) -> None:
-    text = outputs.PERFTEST_2016_DURATION.replace("RDMA_Read", "RDMA_Write")
+    text = perftest.DURATION_2016.replace("RDMA_Read", "RDMA_Write")
     assert faults(text) == [
         (
             "file:15: found 2.21 usec and 452311.80 a second, which is not the same: "
@@ -115,7 +115,7 @@ def test_a_mean_tells_whether_a_round_trip_is_whole_or_half(faults: Faults) -> N
 
 
 def test_lines_of_early_2017_have_a_figure_too_many(read: Read) -> None:
-    trace = read(outputs.PERFTEST_2017_LAT)
+    trace = read(perftest.LAT_2017)
     assert [(o["size"], o["inline"], p) for _, o, p in points(trace)] == [
         (2, True, ["0.83 us"]),
         (256, False, ["1.34 us"]),
@@ -125,7 +125,7 @@ def test_lines_of_early_2017_have_a_figure_too_many(read: Read) -> None:
 
 
 def test_another_experiment_than_the_usual_one_is_told_by_its_options(read: Read) -> None:
-    trace = read(outputs.PERFTEST_2024_BW)
+    trace = read(perftest.BW_2024)
     ((workload, options, printed),) = points(trace)
     assert (workload, printed) == ("read_bw", ["11525.49 MiB/s", "0.184408 M/s"])
     assert options == {
@@ -143,26 +143,26 @@ def test_another_experiment_than_the_usual_one_is_told_by_its_options(read: Read
 
 
 def test_unsorted_samples_of_2008_stand_before_their_line(read: Read) -> None:
-    (point,) = read(outputs.PERFTEST_2008_UNSORTED).points
+    (point,) = read(perftest.UNSORTED_2008).points
     assert point.measured[0].samples == (9500, 7250, 7500, 7375)
 
 
 def test_cycles_need_their_frequency(read: Read, faults: Faults) -> None:
-    assert faults(outputs.PERFTEST_CYCLES) == [
+    assert faults(perftest.CYCLES) == [
         "file:23: found cycles (-C); --cpu-mhz says how many of them make a microsecond"
     ]
-    (measured,) = read(outputs.PERFTEST_CYCLES, cpu_mhz=2500).points[0].measured
+    (measured,) = read(perftest.CYCLES, cpu_mhz=2500).points[0].measured
     assert measured.printed == "2605.50 cycles"
     # 2600 cycles at 2.5 GHz are 1040 ns.
     assert measured.histogram == ((1040, 2), (1042.2, 1), (1044.4, 1), (1044.8, 1))
 
 
 def test_cycles_under_a_head_of_microseconds_are_asked_for(read: Read, faults: Faults) -> None:
-    (fault,) = faults(outputs.PERFTEST_SILENT_CYCLES)
+    (fault,) = faults(perftest.SILENT_CYCLES)
     assert fault.startswith("file:15: found whole and half numbers only, which are cycles (-C)")
     assert "--cpu-mhz" in fault
     for mhz, printed, expected in ((2500, "cycles", 1042.2), (1, "us", 2605500)):
-        (measured,) = read(outputs.PERFTEST_SILENT_CYCLES, cpu_mhz=mhz).points[0].measured
+        (measured,) = read(perftest.SILENT_CYCLES, cpu_mhz=mhz).points[0].measured
         assert measured.printed == f"2605.50 {printed}"
         assert measured.statistics is not None
         assert measured.statistics.median == expected
@@ -352,7 +352,7 @@ def test_a_title_that_is_not_known_is_named(faults: Faults) -> None:
 
 
 def test_one_direction_is_not_taken_for_both(read: Read) -> None:
-    for text in (outputs.PERFTEST_REPORT_BOTH, outputs.PERFTEST_REPORT_BOTH + BW):
+    for text in (perftest.REPORT_BOTH, perftest.REPORT_BOTH + BW):
         trace = read(text.replace("rxe0", "mlx4_0").replace("Ethernet\n", "IB\n"))
         both, *others = points(trace)
         assert (both[0], both[2]) == ("send_bibw", ["2320.00 MiB/s", "0.037120 M/s"])
@@ -364,8 +364,8 @@ def test_one_direction_is_not_taken_for_both(read: Read) -> None:
 
 
 def test_one_direction_is_passed_over_even_if_the_user_names_the_test(read: Read) -> None:
-    found = read(outputs.PERFTEST_REPORT_BOTH, workload="send_bibw").points
-    assert found == read(outputs.PERFTEST_REPORT_BOTH).points
+    found = read(perftest.REPORT_BOTH, workload="send_bibw").points
+    assert found == read(perftest.REPORT_BOTH).points
 
 
 def test_memory_of_an_accelerator_is_told_by_an_option(read: Read) -> None:
@@ -374,7 +374,7 @@ def test_memory_of_an_accelerator_is_told_by_an_option(read: Read) -> None:
     found = read(f"initializing CUDA\n{allocated}{BW}{freed}{LAT}").points
     assert found[0].options["accelerator"] is True
     assert not [point for point in found[1:] if "accelerator" in point.options]
-    (point,) = read(outputs.PERFTEST_2024_BW.replace("memory : OFF", "memory : ON")).points
+    (point,) = read(perftest.BW_2024.replace("memory : OFF", "memory : ON")).points
     assert point.options["accelerator"] == "ROCM"
-    (point,) = read(outputs.PERFTEST_2024_BW).points
+    (point,) = read(perftest.BW_2024).points
     assert "accelerator" not in point.options

@@ -1,14 +1,15 @@
-"""Outputs of versions and modes of which there is no sample, in their layouts.
+"""What perftest prints in versions and modes of which there is no sample.
 
-The figures are invented. Layouts of perftest: linux-rdma/perftest, src/perftest_parameters.h, or
-perftest_parameters.h before 2013, at the commits named.
+Layouts: linux-rdma/perftest, src/perftest_parameters.h, or perftest_parameters.h before 2013, at
+the commits named.
 """
 
 RULE = "-" * 87 + "\n"
+
 OLD_RULE = "-" * 66 + "\n"
 
 # write_lat.c of 2006 to 2008, before the layouts moved to a header.
-PERFTEST_2008_LAT = (
+LAT_2008 = (
     OLD_RULE
     + "                    RDMA_Write Latency Test\n"
     + "Inline data is used up to 400 bytes message\n"
@@ -25,7 +26,7 @@ PERFTEST_2008_LAT = (
 )
 
 # write_bw.c of 2008.
-PERFTEST_2008_BW = (
+BW_2008 = (
     OLD_RULE
     + "                    RDMA_Write Bidirectional BW Test\n"
     + "Number of qp's running 4\n"
@@ -39,7 +40,7 @@ PERFTEST_2008_BW = (
 )
 
 # RESULT_FMT and REPORT_FMT of 7ad8c97 (2011); the settings as in 2011, too.
-PERFTEST_2011_BW = (
+BW_2011 = (
     OLD_RULE
     + "                    Send BW Test\n"
     + " Number of qps   : 1\n"
@@ -72,7 +73,7 @@ _SETTINGS_2013 = (
 )
 
 # RESULT_FMT of 22fc42c (2013), whose bandwidth is of both directions and whose rate is of one.
-PERFTEST_2013_BIDIR = (
+BIDIR_2013 = (
     RULE
     + "                    RDMA_Write Bidirectional BW Test\n"
     + _SETTINGS_2013
@@ -83,7 +84,7 @@ PERFTEST_2013_BIDIR = (
 )
 
 # RESULT_FMT_LAT_DUR and REPORT_FMT_LAT_DUR of 8e3996d (2016), CPU_Util of c0594bf (2014).
-PERFTEST_2016_DURATION = (
+DURATION_2016 = (
     RULE
     + "                    RDMA_Read Latency Test\n"
     + _SETTINGS_2013.replace(" Max inline data : 0[B]", " Outstand reads  : 16")
@@ -94,7 +95,7 @@ PERFTEST_2016_DURATION = (
 )
 
 # RESULT_FMT_LAT of 1ccb3fd (2016), REPORT_FMT_LAT of 8ac9b67 (2017): one figure too many.
-PERFTEST_2017_LAT = (
+LAT_2017 = (
     RULE
     + "                    Send Latency Test\n"
     + _SETTINGS_2013.replace("Max inline data : 0", "Max inline data : 236")
@@ -111,7 +112,7 @@ PERFTEST_2017_LAT = (
 )
 
 # RESULT_FMT_G_PER_PORT and REPORT_FMT_PER_PORT of efe90b2 (2014).
-PERFTEST_2014_PER_PORT = (
+PER_PORT_2014 = (
     RULE
     + "                    RDMA_Write BW Test\n"
     + _SETTINGS_2013.replace("Dual-port       : OFF", "Dual-port       : ON").replace(
@@ -126,7 +127,7 @@ PERFTEST_2014_PER_PORT = (
 )
 
 # RESULT_FMT_QOS and REPORT_FMT_QOS of 35f331d (2013).
-PERFTEST_2013_QOS = (
+QOS_2013 = (
     RULE
     + "                    Send BW Test\n"
     + _SETTINGS_2013
@@ -138,7 +139,7 @@ PERFTEST_2013_QOS = (
 )
 
 # RESULT_FMT of 1d202bb (2024): MiB; the settings of 2026, with a warning among them.
-PERFTEST_2024_BW = (
+BW_2024 = (
     "$ ib_read_bw -d mlx5_0 -q 2 -l 8 --report-counters 192.168.0.2\n"
     + RULE
     + "                    RDMA_Read Post List BW Test\n"
@@ -170,7 +171,7 @@ PERFTEST_2024_BW = (
 )
 
 # ib_send_bw.c with -b --report-both: both directions, then each one's.
-PERFTEST_REPORT_BOTH = (
+REPORT_BOTH = (
     RULE
     + "                    Send Bidirectional BW Test\n"
     + _SETTINGS_2013
@@ -189,7 +190,7 @@ PERFTEST_REPORT_BOTH = (
 )
 
 # -U of 2008 prints the samples and the line behind them, without a second head.
-PERFTEST_2008_UNSORTED = (
+UNSORTED_2008 = (
     OLD_RULE
     + "                    RDMA_Read Latency Test\n"
     + "Connection type : RC\n"
@@ -201,7 +202,7 @@ PERFTEST_2008_UNSORTED = (
 )
 
 # -H and -C since 3464e83 (2017): sorted, without the two longest, and in cycles under "usec".
-PERFTEST_CYCLES = (
+CYCLES = (
     RULE
     + "                    RDMA_Write Latency Test\n"
     + _SETTINGS_2013
@@ -218,12 +219,12 @@ PERFTEST_CYCLES = (
 )
 
 # The same run without -H: nothing says that these are cycles.
-PERFTEST_SILENT_CYCLES = "".join(
-    part for part in PERFTEST_CYCLES.partition("#, cycles")[0].splitlines(keepends=True)
-) + "".join(PERFTEST_CYCLES.splitlines(keepends=True)[-2:])
+SILENT_CYCLES = "".join(
+    part for part in CYCLES.partition("#, cycles")[0].splitlines(keepends=True)
+) + "".join(CYCLES.splitlines(keepends=True)[-2:])
 
 # f9e82f7 (2024): valid JSON, with CPU_util.
-PERFTEST_2024_JSON = """{
+JSON_2024 = """{
 "test_info": {
 "test": "RDMA_Read_BW_Test",
 "Dual_port": "OFF",
@@ -254,7 +255,7 @@ PERFTEST_2024_JSON = """{
 """
 
 # 45e574b (2021): REPORT_FMT_LAT_DUR_JSON, with the events whose name has spaces.
-PERFTEST_2021_DURATION_JSON = """{
+DURATION_JSON_2021 = """{
 test_info: {
 test: Send_Latency_Test,
 Test with events: Using_mlx5_0_comp0,
@@ -282,226 +283,9 @@ tps_average: 123456.70,
 }
 """
 
-# OSU 2.1, osu_bw.c and osu_latency.c: a version in brackets, tabs, and six decimals.
-OSU_2 = """warning:regcache incompatible with malloc
-# OSU MPI Bandwidth Test (Version 2.1)
-# Size\t\tBandwidth (MB/s)\x20
-1\t\t0.401152
-2\t\t0.797310
-1048576\t\t967.451822
-"""
-
-# OSU 3.x prints "Bi-Bandwidth".
-OSU_3_BIBW = """# OSU MPI Bi-Directional Bandwidth Test v3.3
-# Size     Bi-Bandwidth (MB/s)
-1                         3.10
-2                         6.21
-4                        13.08
-"""
-
-# 3.x names the one-sided programs so; the versions after it leave that out.
-OSU_3_ONE_SIDED = """# OSU One Sided MPI_Put Bi-directional Bandwidth Test v3.1.1
-# Size     Bi-Bandwidth (MB/s)
-1                         0.31
-2                         0.62
-# OSU One Sided MPI_Get latency Test v3.1.1
-# Size          Latency (us)
-1                         4.31
-"""
-
-# 5.x with -f: print_only_header and print_stats of osu_util_mpi.c, behind what mpirun prints.
-OSU_5_FULL = """--------------------------------------------------------------------------
-WARNING: There was an error initializing an OpenFabrics device.
-  Local host:   node01
---------------------------------------------------------------------------
-
-# OSU MPI All-to-All Personalized Exchange Latency Test v5.6.2
-# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
-1                       3.25              3.05              3.51        1000
-2                       3.30              3.11              3.60        1000
-[node01:12345] 1 more process has sent help message help-mpi-btl-openib.txt
-"""
-
-# osu_iallreduce of 5.x: print_preamble_nbc of osu_util_mpi.c.
-OSU_5_NON_BLOCKING = """
-# OSU MPI Non-blocking Allreduce Latency Test v5.6.2
-# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait
-
-# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)
-4                       9.25              4.45              4.11              0.00
-8                       9.31              4.50              4.15              0.00
-"""
-
-# 7.x: a line of the data type, validation, and percentiles.
-OSU_7_LATENCY = """
-# OSU MPI-CUDA Latency Test v7.4
-# Datatype: MPI_CHAR.
-# Rank 0 Memory on DEVICE (D) and Rank 1 Memory on HOST (H)
-# Size       Avg Latency(us)        Validation    P50 Tail Lat(us)    P99 Tail Lat(us)
-1                       1.61              Pass                1.60                2.01
-2                       1.62              Fail                1.60                2.01
-4                       1.63              Pass                1.61                2.05
-"""
-
-# 5.6 to 7.2 say so before the head.
-OSU_5_CUDA = """# OSU MPI-CUDA Latency Test v5.6.3
-# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)
-# Size          Latency (us)
-0                       1.05
-1                      11.07
-2                      11.74
-"""
-
-OSU_7_MBW_MR = """# OSU MPI Multiple Bandwidth / Message Rate Test v7.1
-# [ pairs: 4 ] [ window size: 64 ]
-# Datatype: MPI_CHAR.
-# Size                  MB/s        Messages/s
-8                     137.55       17193893.32
-1048576             12321.14          11750.36
-"""
-
-# 5.x: no column of sizes.
-OSU_5_BARRIER = """
-# OSU MPI Barrier Latency Test v5.6.3
-# Avg Latency(us)
-             4.91
-"""
-
-# PMB 2.2: processes in brackets, Mbytes of 2^20 bytes; two tests, and lines of the library.
-PMB_2_2 = """LID = 786#---------------------------------------------------
-#    PALLAS MPI Benchmark Suite V2.2, MPI-1 part
-#---------------------------------------------------
-# Date       : Tue Aug  9 07:11:25 2005
-# Machine    : x86_64# System     : Linux
-
-#
-# Minimum message length in bytes:   0
-# Maximum message length in bytes:   4194304
-#
-# List of Benchmarks to run:
-
-# PingPong
-# Bcast
-
-#---------------------------------------------------
-# Benchmarking PingPong
-# ( #processes = 2 )
-# ( 2 additional processes waiting in MPI_Barrier)
-#---------------------------------------------------
-       #bytes #repetitions      t[usec]   Mbytes/sec
-            0         1000         6.02         0.00
-         1024         1000        11.31        86.35
-        65536          640       101.24       617.35
-
-#----------------------------------------------------------------
-# Benchmarking Bcast
-# ( #processes = 4 )
-#----------------------------------------------------------------
-       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
-            0         1000         0.02         0.03         0.03
-         1024         1000        16.21        16.48        16.37
-"""
-
-# IMB 2021, IMB_output.c: Mbytes of 10^6 bytes; several numbers of processes, and what is no result.
-IMB_2021 = """#----------------------------------------------------------------
-#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part
-#----------------------------------------------------------------
-# MPI Thread Environment:
-
-
-# Calling sequence was:
-
-# IMB-MPI1 Sendrecv Allgatherv Barrier
-
-#-----------------------------------------------------------------------------
-# Benchmarking Sendrecv\x20
-# #processes = 2\x20
-# ( 2 additional processes waiting in MPI_Barrier)
-#-----------------------------------------------------------------------------
-       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
-            1         1000         1.98         2.02         2.00         0.99
-        65536          640        40.10        41.90        41.00      3128.21
-
-#-----------------------------------------------------------------------------
-# Benchmarking Sendrecv\x20
-# #processes = 4\x20
-#-----------------------------------------------------------------------------
-       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
-            1         1000         2.15         2.16         2.15         0.93
-        65536          640        44.10        45.00        44.60      2912.71
-      1048576 out-of-mem.; needed X=   0.126 GB; use flag "-mem X" or MAX_MEM_USAGE>=X
-
-#---------------------------------------------------
-# Benchmarking Barrier\x20
-# #processes = 4\x20
-#---------------------------------------------------
- #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
-         1000         3.11         3.15         3.13
-
-
-# All processes entering MPI_Finalize
-
-"""
-
-# -multi 1: a line for each group.
-IMB_MULTI = """#-----------------------------------------------------------------------------
-# Benchmarking Multi-Exchange\x20
-# ( 2 groups of 2 processes each running simultaneous )\x20
-# Group  0:     0    1
-#
-# Group  1:     2    3
-#
-#-----------------------------------------------------------------------------
-        Group       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
-
-            0            8         1000         2.15         2.16         2.15        14.81
-            1            8         1000         2.15         2.16         2.15        14.81
-
-"""
-
-# NetPIPE 5, netpipe.c: bytes, mean, least and greatest Gbps of 10^9, microseconds.
-NETPIPE_5 = (
-    "        1     0.005     0.005     0.006    1.50\n"
-    "        2     0.011     0.010     0.011    1.51\n"
-    "        3     0.016     0.016     0.016    1.52\n"
-    "    65536    43.691    43.000    44.000   12.00\n"
-    "  1048576    83.886    83.000    84.100  100.00\n"
-)
-
-# NetPIPE 4, netpipe.c: bytes, Mbps of 10^6 at best, on average and at worst, seconds at best.
-NETPIPE_4 = (
-    "       1 4.000000   3.90000000   3.80000000   0.00000200\n"
-    "    1024 1365.333333 1300.00000000 1200.00000000   0.00000600\n"
-)
-
-# NetPIPE 2: seconds, Mbps of 2^20 bits, bits, bytes, variance.
-NETPIPE_2 = "0.000100\t0.076294\t8\t1\t0.000000\n0.000150\t52.083333\t8192\t1024\t0.000000\n"
-
-# NetPIPE 3 with -2: bits are of both directions in np.out, and bytes are of one on the terminal.
-NETPIPE_3_BOTH = (
-    "       2 1.525879   0.00001000\n"
-    "       4 3.051758   0.00001000\n"
-    "       6 4.577637   0.00001000\n"
-    "       8 6.103516   0.00001000\n"
-    "      12 9.155273   0.00001000\n"
-)
-NETPIPE_3_BOTH_TERMINAL = (
-    "Now starting the main loop\n"
-    "  0:   65536 bytes   1000 times -->   5000.00 Mbps in     200.00 usec\n"
-    "  1:   98304 bytes   1000 times -->   6000.00 Mbps in     250.00 usec\n"
-)
-
-PROBE = (
-    '{"record": "header", "schema": "hcasim-trace", "version": 1, '
-    '"tool": {"name": "hcasim-probes", "version": "0.1"}, "device": {"name": "mlx5_0"}}\n'
-    '{"record": "point", "workload": "write_lat", "options": {"size": 8}, "measured": '
-    '[{"quantity": "latency", "unit": "ns", "samples": [900.0, 910.5]}]}\n'
-    '{"record": "end", "points": 1, "complete": true}\n'
-)
-
-PERFTEST_TEXTS = {
-    name.lower(): text
+TEXTS = {
+    f"perftest: {name.lower()}": text
     for name, text in globals().items()
-    if name.startswith("PERFTEST_2") and not name.endswith("JSON")
+    if name[-4:].isdigit() and not name.startswith("_") and "JSON" not in name
 }
 """Those that are read without a hint."""
