@@ -61,17 +61,17 @@ def hcasim_(capfd: pytest.CaptureFixture[str]) -> Hcasim:
 
 @pytest.fixture
 def process(root: Path) -> Hcasim:
-    """Run a command in a process of its own."""
+    """Run a command in a process of its own, with what `subprocess.run` takes."""
 
-    def run(*words: str) -> Outcome:
+    def run(*words: str, **more: Any) -> Outcome:
+        settings = {"cwd": root, "stdout": subprocess.PIPE, "text": True} | more
         done = subprocess.run(
             [sys.executable, "-m", "hcasim", *words],
-            cwd=root,
-            capture_output=True,
-            text=True,
+            stderr=subprocess.PIPE,
             check=False,
+            **settings,
         )
-        return Outcome(done.returncode, done.stdout, done.stderr)
+        return Outcome(done.returncode, done.stdout or "", done.stderr)
 
     return run
 

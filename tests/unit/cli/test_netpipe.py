@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -197,22 +195,14 @@ def test_a_full_disk_is_one_line_and_does_not_hide_the_results(
     assert found.output.startswith("netpipe on benjegerdes2004, mt23108\n")
 
 
-def test_a_reader_that_leaves_early_does_not_cost_the_file(root: Path, tmp_path: Path) -> None:
+def test_a_reader_that_leaves_early_does_not_cost_the_file(process: Hcasim, tmp_path: Path) -> None:
     file = tmp_path / "np.out"
     words = ("bench", *BEN, "--size", "1..64", "-o", str(file), "--format", "netpipe")
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as nobody:
-        done = subprocess.run(
-            [sys.executable, "-m", "hcasim", *words],
-            cwd=root,
-            stdout=nobody,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 141
-    assert done.stderr == f"Wrote {file}\n"
+        done = process(*words, stdout=nobody)
+    assert (done.code, done.messages) == (141, f"Wrote {file}\n")
     assert len(np.loadtxt(file)) == 7
 
 

@@ -1,0 +1,124 @@
+"""Whoever is interrupted or terminated ends at once, and leaves neither files nor workers."""
+
+import contextlib
+import multiprocessing
+import os
+import queue
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hcasim.workloads
+from hcasim.runs import pool
+
+Hcasim = Callable[..., Any]
+# A shell may have started the tests in the background, and then SIGINT is ignored.
+SLOW = """
+import signal, sys, time
+import hcasim.workloads
+
+def sleep(*arguments):
+    print("started", flush=True)
+    time.sleep(60)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+hcasim.workloads.run_point = sleep
+from hcasim.cli import main
+main(sys.argv[1:])
+"""
+
+
+@contextlib.contextmanager
+def slow(root: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    """Start a command that says when it simulates, in a group of its own, which is ended."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, *words],
+        cwd=root,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as child:
+        try:
+            yield child
+        finally:
+            # What failed is said first, and nothing is left that would be warned of instead.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, times: int) -> None:
+    words = ("reproduce", "liu2004", "--no-cache", "-o", str(tmp_path / "out"))
+    with slow(root, *words) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline().startswith("started")
+        for _ in range(times):
+            os.killpg(child.pid, signal.SIGINT)
+            time.sleep(0.05)
+        output, errors = child.communicate(timeout=30)
+    assert (child.returncode, errors.strip()) == (130, "Interrupted.")
+    assert output.replace("started", "").split() == []
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["parent alone", "whole group"])
+def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
+    root: Path, tmp_path: Path, group: bool
+) -> None:
+    words = ("reproduce", "liu2004", "--no-cache", "-j", "2", "-o", str(tmp_path / "out"))
+    with slow(root, *words) as child:
+        assert child.stdout is not None
+        # Two workers may write at once.
+        seen = child.stdout.readline()
+        while seen.count("started") < 2:
+            line = child.stdout.readline()
+            assert line
+            seen += line
+        for _ in range(2):
+            if group:
+                os.killpg(child.pid, signal.SIGTERM)
+            else:
+                child.terminate()
+            time.sleep(0.01)
+        _, errors = child.communicate(timeout=30)
+        with pytest.raises(ProcessLookupError):
+            os.killpg(child.pid, 0)
+    assert (child.returncode, errors.strip()) == (143, "Terminated.")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_another_ctrl_c_before_the_first_is_caught_still_ends_the_workers(
+    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hcasim.workloads, "run_point", lambda *words: time.sleep(60))
+    held_back = pool._interruption_held_back
+    held: list[bool] = []
+
+    def interrupted() -> AbstractContextManager[None]:
+        # The first time, workers are started; then they are to be ended.
+        if held:
+            signal.raise_signal(signal.SIGINT)
+        held.append(True)
+        return held_back()
+
+    class Interrupting(queue.SimpleQueue[Any]):
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(pool, "_interruption_held_back", interrupted)
+    monkeypatch.setattr(pool, "SimpleQueue", Interrupting)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        found = hcasim_("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (found.code, found.messages.strip()) == (130, "Interrupted.")
+    assert not multiprocessing.active_children()

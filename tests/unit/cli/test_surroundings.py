@@ -1,0 +1,118 @@
+"""A command copes with the streams, the display and the folder that it is given."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Hcasim = Callable[..., Any]
+
+
+def test_a_reader_that_leaves_ends_the_command_quietly(process: Hcasim) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = process("show", "liu2004", "--json", stdout=writer)
+    os.close(writer)
+    assert (done.messages, done.code) == ("", 141)
+
+
+def test_a_full_disk_behind_the_output_is_a_message(process: Hcasim) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full")
+    with full.open("w") as stream:
+        done = process("list", "workloads", stdout=stream)
+    assert done.faults == ["standard output: cannot be written: No space left on device"]
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "code"),
+    [
+        (("list", "workloads"), ">&-", 0),
+        (("list", "workloads"), "<&- >&- 2>&-", 0),
+        (("show", "nothing"), "2>&-", 2),
+        (("show", "nothing"), "2>/dev/full", 2),
+        (("list", "workloads"), "1</dev/null", 2),
+        (("import", "-"), "<&-", 2),
+    ],
+)
+def test_closed_streams_lose_what_is_printed_and_nothing_else(
+    root: Path, words: tuple[str, ...], closed: str, code: int
+) -> None:
+    script = f'"$0" -m hcasim {" ".join(words)} {closed}'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+def test_letters_that_a_stream_does_not_know_are_written_in_others(
+    process: Hcasim, tmp_path: Path
+) -> None:
+    (tmp_path / "models" / "adapters").mkdir(parents=True)
+    (tmp_path / "models" / "adapters" / "odd.toml").write_text(
+        'id = "odd"\nbased_on = "mt25208"\ntitle = "ł"'
+    )
+    known = os.environ | {"PYTHONIOENCODING": "latin-1", "HCASIM_PATH": str(tmp_path)}
+    done = process("list", "models", env=known, encoding="latin-1")
+    assert done.code == 0
+    assert r"\u0142" in done.output
+
+
+INVENTED = """
+import sys
+import hcasim.workloads
+from hcasim.workloads import WORKLOADS, Result
+
+def invent(name, machine, options, listener=None):
+    fields = dict.fromkeys(WORKLOADS[name].fields, 1.0)
+    return Result({"size": options.size, "qps": options.qps, **fields}, {}, {})
+
+hcasim.workloads.run_point = invent
+from hcasim.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        (("bench", "write_lat", "--testbed", "liu2004", "--plot", "p.png"), "p.png"),
+        (("run", "liu2004/fig05", "--plot", "p.svg"), "p.svg"),
+        (("reproduce", "liu2004/fig05", "-o", "out"), "out/liu2004-fig05.png"),
+    ],
+    ids=["bench", "run", "reproduce"],
+)
+def test_figures_are_drawn_whatever_display_the_environment_names(
+    tmp_path: Path, words: tuple[str, ...], written: str
+) -> None:
+    environment = os.environ | {"MPLBACKEND": "nonsense", "HCASIM_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", INVENTED, *words, "-j", "1"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / written).stat().st_size > 1000
+
+
+def test_a_current_folder_that_was_removed_is_said(root: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    words = f"{sys.executable} -m hcasim bench write_lat --testbed liu2004 -o x.json"
+    done = subprocess.run(
+        ["sh", "-c", f"cd {gone} && rmdir {gone} && exec {words}"],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "Error: the current folder has been removed" in done.stderr
