@@ -61,7 +61,7 @@ def _print_stages(heading: str, breakdown: Mapping[str, Any]) -> None:
     total = breakdown["total_us"]
     stages = [(one["stage"], one["us"]) for one in breakdown["stages"]]
     columns = ("Stage", "us", "Share")
-    rows = [(name, f"{us:.3f}", f"{100 * us / total:.1f} %") for name, us in stages]
+    rows = [(name, f"{us:.3f}", _percent(us, total)) for name, us in stages]
     rows.append(("total", f"{total:.3f}", "100.0 %"))
     print_table(heading, columns, rows, right=columns[1:])
 
@@ -71,8 +71,7 @@ def _print_steps(heading: str, breakdown: Mapping[str, Any]) -> None:
     total, steps = breakdown["total_us"], breakdown["steps"]
     columns = ("Rank", "Step", "us", "Share")
     rows = [
-        (_who(one), _step(one), f"{one['us']:.3f}", f"{100 * one['us'] / total:.1f} %")
-        for one in steps
+        (_who(one), _step(one), f"{one['us']:.3f}", _percent(one["us"], total)) for one in steps
     ]
     rows.append(("", "total", f"{total:.3f}", "100.0 %"))
     print_table(heading, columns, rows, right=columns[2:])
@@ -150,7 +149,7 @@ def _print_path(point: str, breakdown: Mapping[str, Any]) -> None:
         spent[name] = spent.get(name, 0.0) + step["us"]
     click.echo()
     told = [*spent.items(), ("total", total)]
-    shares = [(name, f"{us:.3f}", f"{100 * us / total:.1f} %") for name, us in told]
+    shares = [(name, f"{us:.3f}", _percent(us, total)) for name, us in told]
     print_table("What it consists of", ("Step", "us", "Share"), shares, right=("us", "Share"))
     _print_ways(breakdown["path"])
 
@@ -209,6 +208,10 @@ def _print_caches(heading: str, caches: Iterable[Mapping[str, Any]]) -> None:
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
+
+
+def _percent(us: float, total: float) -> str:
+    return f"{100 * us / total:.1f} %" if total else ""
 
 
 def _share(resource: Mapping[str, Any], name: str) -> str:

@@ -28,7 +28,7 @@ class CollectiveCalls(Messages):
         algorithms: by collective, those to use in place of what the rules say.
 
     Attributes:
-        algorithm: of the last call; none before the first.
+        algorithm: of the last call; none before the first, and of one without data.
     """
 
     def __init__(
@@ -53,9 +53,10 @@ class CollectiveCalls(Messages):
                 "MPI_ERR_ARG", f"found {name!r}; allowed: {', '.join(ALGORITHMS[collective])}"
             )
         self._calls += 1
-        self.algorithm = name
         self.process.collective = collective
-        return Group(self, self._calls), found
+        empty = not size and collective != "barrier"
+        self.algorithm = "" if empty else name
+        return Group(self, self._calls), Group.nothing if empty else found
 
     def _root(self, root: int) -> None:
         if not 0 <= root < self.size:

@@ -175,7 +175,7 @@ def prepare(
     found = find_workload(workload)
     if found is None:
         faults.append(unknown_workload(workload))
-    given = read_options(options, faults)
+    given = read_options(found, options, faults)
     if found is not None:
         faults += add_ladder(found, given, perturbation)
     machine = None

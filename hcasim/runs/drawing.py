@@ -60,7 +60,9 @@ def render(figure: Figure, form: str) -> bytes:
 def mark_axis(axes: Axes, axis: Option, points: Iterable[int]) -> None:
     """Give what varies its scale and its ticks."""
     marked = sorted(set(points))
-    if axis.doubling:
+    if axis.doubling and 0 in marked:
+        axes.set_xscale("symlog", base=2, linthresh=1)
+    elif axis.doubling:
         axes.set_xscale("log", base=2)
     ticks = _ticks(marked) if axis.name == "size" else marked
     axes.set_xticks(ticks, [axis.label(x) for x in ticks])
@@ -71,7 +73,7 @@ def mark_axis(axes: Axes, axis: Option, points: Iterable[int]) -> None:
 def _ticks(sizes: list[int]) -> list[int]:
     """Powers of four, as in the papers, if the sizes reach far enough; else all sizes."""
     powers = [size for size in sizes if size & (size - 1) == 0 and size.bit_length() % 2 == 1]
-    return powers if len(powers) >= 4 else sizes
+    return [*({0} & {*sizes}), *powers] if len(powers) >= 4 else sizes
 
 
 def draw_lines(

@@ -65,16 +65,21 @@ def changed(workload: Workload, options: Options) -> dict[str, Any]:
     return found
 
 
-def read_options(given: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
+def read_options(
+    workload: Workload | None, given: Mapping[str, Any], faults: list[str]
+) -> dict[str, Any]:
     """Read options that may be text, as far as they are given and can be read.
 
     Parameters:
+        workload: the benchmark, or None if that is not known.
         given: values by name; those that are None are left out.
         faults: gets a line for each text that cannot be read.
     """
     found: dict[str, Any] = {}
     for name, value in given.items():
         option = OPTIONS.get(name)
+        if workload is not None and option is not None:
+            option = workload.option(name)
         try:
             if value is not None:
                 found[name] = option.read(value) if option else value
@@ -106,7 +111,7 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
     several = {name: one if isinstance(one, tuple) else (one,) for name, one in given.items()}
     faults = [*_not_understood(workload, given)]
     for name in (one for one in several if one in workload.options):
-        found = filter(None, map(OPTIONS[name].fault, several[name]))
+        found = filter(None, map(workload.option(name).fault, several[name]))
         faults += [f"{name}: {fault}" for fault in found]
     sizes = several.get("size", ())
     if not faults and workload.name == "atomic_lat" and set(sizes) - {ATOMIC_SIZE}:

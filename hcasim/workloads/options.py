@@ -171,6 +171,7 @@ class Options:
         int,
         Option(
             "Bytes of a message: 8, 4K,64K or 4..1M",
+            low=0,
             high=LARGEST,
             is_size=True,
             short="-s",

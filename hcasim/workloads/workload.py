@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
-from hcasim.workloads.options import Options
+from hcasim.workloads.options import OPTIONS, Option, Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
 
@@ -44,6 +44,7 @@ class Workload:
         ladder: whether it runs NetPIPE's message sizes unless the user names some.
         nodes: the numbers of those that take part.
         mpi: whether it needs an MPI library.
+        table: the sizes that the tool itself measures, as `--size` takes them.
     """
 
     name: str
@@ -57,3 +58,11 @@ class Workload:
     ladder: bool = False
     nodes: Nodes = clients_and_server
     mpi: bool = False
+    table: str = ""
+
+    def option(self, name: str) -> Option:
+        """An option as it is here: only tools whose tables begin with it send messages of 0 B."""
+        found = OPTIONS[name]
+        if name == "size" and not self.table.startswith("0.."):
+            return replace(found, low=1)
+        return found

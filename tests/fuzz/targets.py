@@ -179,7 +179,7 @@ def _options(name: str, content: bytes, dice: random.Random, folder: Path) -> No
     pairs = [line.partition("=") for line in dice.sample(lines, min(3, len(lines)))]
     given = {key: value for key, _, value in pairs if key in Options.__dataclass_fields__}
     what_if = {key: value for key, _, value in pairs if key and key not in given}
-    read = read_options(given, faults)
+    read = read_options(WORKLOADS[name], given, faults)
     faults += find_faults(WORKLOADS[name], None, read)
     if not faults:
         each_point(WORKLOADS[name], read)

@@ -25,7 +25,7 @@ def formula(name: str, machine: Machine, options: Options, log: object = None) -
     numbers = {
         "latency_us": (4.0 if pcie else 5.0) + (options.size + options.qps - 1) / 1000,
         "bandwidth_MBps": bandwidth,
-        "rate_Mps": bandwidth / options.size,
+        "rate_Mps": peak / (options.size + 1000),
         "total_KiB": 8192.0 + options.qps * each,
     }
     fields = hcasim.workloads.WORKLOADS[name].fields

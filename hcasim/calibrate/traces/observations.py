@@ -171,6 +171,8 @@ def _readings(
     given, faults = _given(point, workload)
     if "size" in workload.options and "size" not in point.options:
         faults.append("size: missing")
+    if "algorithm" in workload.options and point.options.get("size") == 0:
+        faults.append("a collective without data sends nothing")
     mtu = base.mtu or _mtu(point, trace, base, faults)
     faults += find_faults(workload, base.machine, given)
     if faults:

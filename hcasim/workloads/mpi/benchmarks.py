@@ -32,6 +32,21 @@ def _later(module: str, function: str, *args: Any) -> Run:
     return run
 
 
+def _table(name: str) -> str:
+    """The sizes that OSU's and Intel's programs measure; OSU reduces numbers of 4 B.
+
+    Sources: OSU benchmarks, osu_latency.c and the like; IMB 2.3, IMB_settings.h.
+    """
+    tool, _, test = name.partition("_")
+    if tool not in ("osu", "imb") or test == "barrier":
+        return ""
+    if tool == "imb" or test in ("latency", "multi_lat"):
+        return "0..4M"
+    if test not in COLLECTIVES:
+        return "1..4M"
+    return "4..1M" if "reduce" in test else "1..1M"
+
+
 def _pair(
     name: str, title: str, fields: tuple[str, ...], options: frozenset[str] = _PAIR, **more: Any
 ) -> Workload:
@@ -39,7 +54,8 @@ def _pair(
     found = name.partition("_")[0]
     if found not in ("hotspot", "overlap"):
         found = "pairs" if "latency_us" in fields else "windows"
-    return Workload(name, title, fields, options, run=_later(found, name), mpi=True, **more)
+    more |= {"mpi": True, "table": _table(name)}
+    return Workload(name, title, fields, options, run=_later(found, name), **more)
 
 
 def _pairs(
@@ -91,7 +107,16 @@ def _together(
     """All processes of some nodes."""
     usual = Options(size=1024, iters=100, warmup=10)
     return Workload(
-        name, title, fields, options, usual, run, queue_pairs=lanes, nodes=nodes, mpi=True
+        name,
+        title,
+        fields,
+        options,
+        usual,
+        run,
+        queue_pairs=lanes,
+        nodes=nodes,
+        mpi=True,
+        table=_table(name),
     )
 
 

@@ -176,7 +176,7 @@ class Collective:
 
     def _ends(self) -> dict[str, float]:
         """The means of the fastest and of the slowest process, in parts of the mean of all."""
-        if not all(self._calls):
+        if not all(self._calls) or not all(self._took_ps):
             return {}
         each = [took / calls for took, calls in zip(self._took_ps, self._calls, strict=True)]
         scale = self.laps.mean_ps() * len(each) / sum(each) / 1e6

@@ -90,7 +90,7 @@ def test_bad_input_is_one_line_that_says_what_is_allowed(
 
 
 def test_all_faults_are_said_at_once(hcasim_: Hcasim) -> None:
-    words = ("--size", "0,x", "--qps", "y", "--mode", "z", "--set", "a", "--format", "b")
+    words = ("--size", "3G,x", "--qps", "y", "--mode", "z", "--set", "a", "--format", "b")
     assert len(hcasim_("bench", "wirte_bw", "--testbed", "liu204", *words).faults) == 7
 
 

@@ -62,3 +62,7 @@ def test_packets_of_one_kind_have_their_stages_together(capsys: pytest.CaptureFi
         ["link", "9.000"],
         ["switch", "1.000", "1.000"],
     ]
+
+
+def test_what_takes_no_time_has_no_shares(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, [{"rank": 0, "step": "call", "us": 0.0}]) == [["0", "0.000", "0.000"]]

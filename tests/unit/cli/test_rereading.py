@@ -98,7 +98,8 @@ def test_what_bench_prints_of_mpi_is_read_back_with_all_that_it_is_of(
 ) -> None:
     known, form = WORKLOADS[workload], workload[:3]
     rows = tmp_path / "rows.json"
-    sizes = ("--size", "8,4K") if "size" in known.options else ()
+    sizes = ("--size", "0,8,4K" if known.table.startswith("0") else "8,4K")
+    sizes = sizes if "size" in known.options else ()
     nodes = ("--nodes", "2,4") if "nodes" in known.options else ()
     window = ("--window", "8") if "window" in known.options else ()
     words = (workload, "--testbed", "liu2004", "--iters", "5", "--set", "stack.post_send=1 us")

@@ -32,6 +32,14 @@ def test_any_other_benchmark_is_drawn_over_what_varies_with_a_line_for_what_else
     assert labels == ["4K", "64K", "1M"]
 
 
+def test_a_message_of_0_bytes_has_a_place_on_the_axis() -> None:
+    (axes,) = bench("osu_latency", "liu2004", size="0,1,4,16,64").plot().axes
+    labels = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert labels == ["0", "1", "4", "16", "64"]
+    places = axes.transAxes.inverted().transform(axes.transData.transform([(0, 0), (1, 0)]))[:, 0]
+    assert 0 <= places[0] < places[1] <= 1
+
+
 @pytest.mark.parametrize(
     ("workload", "options", "label"),
     [("window_bw", {"reuse": "100,50,0"}, "Reuse (%)"), ("host_memory", {"qps": "1..64"}, "QPs")],

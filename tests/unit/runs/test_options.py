@@ -123,7 +123,7 @@ def test_too_much_inline_data_is_refused() -> None:
 
 def test_all_faults_of_a_request_are_said_at_once() -> None:
     faults = faults_of(
-        "windwo_bw", "liu204", size="0,x", adapter="mt2520", overrides={"adapter.bus.lanez": "4"}
+        "windwo_bw", "liu204", size="-1,x", adapter="mt2520", overrides={"adapter.bus.lanez": "4"}
     )
     assert "did you mean 'window_bw'?" in faults[0]
     assert [line.partition(":")[0] for line in faults[1:3]] == ["size", "size"]

@@ -6,6 +6,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog import list_ids
+from hcasim.catalog.algorithms import NAMES
 from hcasim.workloads import Options, run_point
 
 
@@ -91,6 +92,34 @@ def test_calls_one_behind_the_other_overlap() -> None:
     apart = measured("osu_bcast", "latency_us", size=4, nodes=4)
     behind = measured("imb_bcast", "latency_us", size=4, nodes=4)
     assert behind < 1.5 * apart
+
+
+def test_an_empty_message_is_its_header() -> None:
+    """It takes what a message of 1 byte takes, less that byte's copies and time on the bus."""
+    empty, short = hc.bench("imb_pingpong", "liu2004", size="0,1", iters=20, jobs=1).curve.rows
+    assert 0.99 * short["latency_us"] < empty["latency_us"] < short["latency_us"]
+    assert empty["bandwidth_MBps"] == 0
+
+
+@pytest.mark.parametrize("collective", sorted({*NAMES} - {"barrier"}))
+def test_a_collective_without_data_sends_nothing(collective: str) -> None:
+    calls = {"stack.mpi.calls.send": "70 ns"}
+    found = hc.bench(f"imb_{collective}", "liu2004", size=0, iters=4, overrides=calls, jobs=1)
+    assert found.curve.rows[0]["latency_us"] == 0.07
+    assert not any(found.counters.values())
+
+
+def test_a_collective_that_takes_no_time_can_be_explained() -> None:
+    calls = {"stack.mpi.calls.send": "0 ns"}
+    options = {"size": 0, "iters": 4, "explain": True, "jobs": 1}
+    found = hc.bench("imb_bcast", "liu2004", overrides=calls, **options)
+    assert found.curve.rows[0]["latency_us"] == 0
+
+
+@pytest.mark.parametrize("workload", ["osu_bw", "osu_bcast", "netpipe_mpi", "hotspot_send"])
+def test_tools_that_begin_with_1_byte_take_no_empty_messages(workload: str) -> None:
+    with pytest.raises(hc.CatalogError, match="size: found 0; allowed: 1 B to 2 GiB"):
+        hc.bench(workload, "liu2004", size=0)
 
 
 def test_an_algorithm_that_does_not_exist_is_refused() -> None:

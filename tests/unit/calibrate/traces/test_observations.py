@@ -23,7 +23,7 @@ def gathered() -> Gather:
 
     def make(*points: Point, port: Port | None = None, **base: Any) -> Observations:
         header = Header(tool=Tool(name="perftest"), port=port or Port())
-        machine = resolve(base.pop("testbed", "liu2004"))
+        machine = resolve(base.pop("testbed", "liu2004"), mpi=base.get("mpi", False))
         return gather({"a": Trace(header, points)}, Base(machine, {}, **base), 0.02)
 
     return make
@@ -66,6 +66,7 @@ def test_no_more_iterations_are_run_than_usual(gathered: Gather) -> None:
         (point("write_lat", size="8"), "write_lat: size: found '8'; allowed: such as 8"),
         (point("write_lat"), "left out 1 point of write_lat: size: missing"),
         (point("write_lat", size=0), "size: found 0; allowed: 1 B to"),
+        (point("imb_bcast", size=0), "imb_bcast: a collective without data sends nothing"),
         (point("write_lat", size=8, mtu=4096), "mtu: found 4096; allowed: 256, 512, 1024 or 2048"),
         (point("write_lat", (0.0,), size=8), "write_lat: found no number above 0"),
         (point("atomic_lat", size=64), "size: found 64; allowed: 8"),
@@ -77,6 +78,17 @@ def test_what_is_not_simulated_is_left_out_by_name(
     found = gathered(left, point("write_lat", size=8))
     assert len(found.observations) == 1
     assert note in found.notes[0]
+
+
+def test_an_empty_message_has_a_latency_and_no_bandwidth(gathered: Gather) -> None:
+    (alone,) = gathered(point("osu_latency", size=0), mpi=True).observations
+    assert (alone.field, alone.setups[0].options.size) == ("latency_us", 0)
+    rate = Measured(quantity="bandwidth", unit="MB/s", samples=(0.0,))
+    found = gathered(
+        Point(workload="imb_sendrecv", options={"size": 0}, measured=(rate,)), mpi=True
+    )
+    assert found.observations == ()
+    assert "left out 1 point of imb_sendrecv: found no number above 0" in found.notes
 
 
 def test_an_option_that_says_what_is_usual_does_no_harm(gathered: Gather) -> None:
