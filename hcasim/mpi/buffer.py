@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Bytes: TypeAlias = "NDArray[np.uint8]"
+"""Contents of a message."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,18 +26,18 @@ class Buffer:
 
     address: int
     size: int
-    data: Any = None
+    data: Bytes | None = None
 
     def part(self, offset: int, size: int) -> Buffer:
         """The ``size`` bytes that begin ``offset`` bytes behind the first."""
         data = None if self.data is None else self.data[offset : offset + size]
         return Buffer(self.address + offset, size, data)
 
-    def take(self, size: int) -> Any:
+    def take(self, size: int) -> Bytes | None:
         """A copy of the first bytes, as they are now; None if only sizes matter."""
         return None if self.data is None else self.data[:size].copy()
 
-    def put(self, data: Any) -> None:
+    def put(self, data: Bytes | None) -> None:
         """Store bytes at the beginning."""
         if data is not None and self.data is not None:
             self.data[: len(data)] = data

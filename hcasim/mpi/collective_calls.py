@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hcasim.catalog.algorithms import choose
-from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.collectives import ALGORITHMS, Group
+from hcasim.mpi.collectives import ALGORITHMS, Group, Steps
 from hcasim.mpi.collectives.alltoall import all_at_once
 from hcasim.mpi.errors import MPIError
 from hcasim.mpi.messages import Memory, Messages
 from hcasim.mpi.process import Process
 
-Steps = Generator[Event, Any, None]
 Operation = Callable[[Any, Any], Any]
+_Algorithm = Callable[..., Steps]
 
 
 class CollectiveCalls(Messages):
@@ -43,7 +42,7 @@ class CollectiveCalls(Messages):
         self._calls = 0
         self.algorithm = ""
 
-    def _begin(self, collective: str, size: int, algorithm: str) -> tuple[Group, Any]:
+    def _begin(self, collective: str, size: int, algorithm: str) -> tuple[Group, _Algorithm]:
         rules: str = getattr(self.process.library.collectives, collective)
         name = algorithm or self._algorithms.get(collective) or ""
         name = name or choose(collective, rules, size, self.size)
@@ -195,7 +194,7 @@ def _starts(counts: Sequence[int]) -> list[int]:
 
 def _on_bytes(operation: Operation | None, like: Memory) -> Operation | None:
     """An operation on elements, the sum unless another is asked for, as one on their bytes."""
-    if not hasattr(like, "dtype"):
+    if like is None or isinstance(like, Buffer | int):
         return None
     from numpy import add
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from itertools import count
-from typing import Any
 
 from hcasim.engine import Event
 from hcasim.mpi.collective_calls import CollectiveCalls
@@ -46,7 +45,7 @@ class Comm(CollectiveCalls):
         self._splits = 0
         self._program = program
 
-    def Split(self, color: int, key: int = 0) -> Generator[Event, Any, Comm | None]:
+    def Split(self, color: int, key: int = 0) -> Generator[Event, object, Comm | None]:
         """Make a communicator of those with the same color, in the order of key and rank.
 
         Returns:

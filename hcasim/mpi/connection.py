@@ -206,7 +206,7 @@ class Connection:
                 yield from process.match(packet, channel)
             case Kind.CTS:
                 assert packet.send is not None
-                assert packet.send.rendezvous is not None
+                assert isinstance(packet.send.rendezvous, Rendezvous)
                 yield from channel.release(packet)
                 yield from packet.send.rendezvous.cleared(self, packet)
             case Kind.DATA:

@@ -48,7 +48,7 @@ class Itself:
         recv = process.matching.arrive(packet)
         if recv is not None:
             process.check(recv, buffer.size)
-            yield from self.accept(self, recv, packet)
+            yield from self.accept(recv, packet)
         elif buffer.size > self._eager_limit:
             packet.kind = Kind.RTS
             send.rendezvous = self
@@ -57,7 +57,7 @@ class Itself:
             packet.data = buffer.take(buffer.size)
             send.finish()
 
-    def accept(self, way: object, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, recv: Recv, packet: Packet) -> Steps:
         """A message and its receive have met."""
         send = packet.send
         assert send is not None

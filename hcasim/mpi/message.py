@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from hcasim.engine import Event
-from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.buffer import Buffer, Bytes
 from hcasim.mpi.registration import Registration
-from hcasim.mpi.roles import Announcer, Way, Worker
+from hcasim.mpi.roles import Acceptor, Announcer, Way, Worker
 
 ANY_SOURCE = -1
 ANY_TAG = -2
@@ -83,7 +82,7 @@ class Packet:
         self.context = context
         self.size = size
         self.buffer = buffer
-        self.data: Any = None
+        self.data: Bytes | None = None
         self.offset = 0
         self.send = send
         self.recv = recv
@@ -139,13 +138,13 @@ class Request:
         self.status: Status | None = None
         self.registration: Registration | None = None
 
-    def wait(self) -> Generator[Event, Any, Status | None]:
+    def wait(self) -> Generator[Event, object, Status | None]:
         """Make progress until it is done."""
         yield from self.process.wait(self)
         self.told = True
         return self.status
 
-    def test(self) -> Generator[Event, Any, bool]:
+    def test(self) -> Generator[Event, object, bool]:
         """Make some progress; return whether it is done."""
         if not self.done:
             yield from self.process.look()
@@ -200,7 +199,7 @@ class Send(Request):
         super().__init__(process, buffer, peer, tag, context)
         self.way = way
         self.source = 0
-        self.rendezvous: Any = None
+        self.rendezvous: Acceptor | None = None
         self.unfinished = 1
 
     def completed(self) -> None:

@@ -21,7 +21,7 @@ from hcasim.mpi.lane import Lane
 from hcasim.mpi.matching import Matching
 from hcasim.mpi.message import AnyOf, Kind, Packet, Recv, Request, Send, Status
 from hcasim.mpi.registration import RegistrationCache
-from hcasim.mpi.roles import Steps, Todo
+from hcasim.mpi.roles import Steps, Todo, Way
 from hcasim.verbs import CQ, PD, Context
 from hcasim.verbs import Status as Outcome
 
@@ -66,7 +66,7 @@ class Process:
         self.ready: deque[Todo] = deque()
         self.waiting: Request | AnyOf | None = None
         self.collective = ""
-        self._unblocked: deque[Connection] = deque()
+        self._unblocked: deque[Way] = deque()
         self._event: Event | None = None
         self._scratch = Buffer(0, 0)
         self._anonymous = Buffer(0, 0)
@@ -136,10 +136,10 @@ class Process:
         self.ready.append(what)
         self.wake()
 
-    def unblock(self, connection: Connection) -> None:
+    def unblock(self, way: Way) -> None:
         """There may be room for what a connection could not send."""
-        if connection.blocked and connection not in self._unblocked:
-            self._unblocked.append(connection)
+        if way.blocked and way not in self._unblocked:
+            self._unblocked.append(way)
             self.wake()
 
     def wake(self) -> None:
@@ -283,9 +283,10 @@ class Process:
     def _accept(self, recv: Recv, packet: Packet) -> Steps:
         send = packet.send
         assert send is not None
+        assert send.rendezvous is not None
         self.check(recv, send.buffer.size)
         recv.status = Status(packet.source, packet.tag, send.buffer.size)
-        yield from send.rendezvous.accept(packet.way, recv, packet)
+        yield from send.rendezvous.accept(recv, packet)
 
     def check(self, recv: Recv, size: int) -> None:
         """Raise an MPIError if a message is longer than its receive."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Generator
-from typing import Any
 
 from hcasim.catalog.mpi import RegistrationCache as Description
 from hcasim.cluster import PAGE
@@ -51,7 +50,7 @@ class RegistrationCache:
         self.hits = 0
         self.misses = 0
 
-    def acquire(self, buffer: Buffer) -> Generator[Event, Any, Registration]:
+    def acquire(self, buffer: Buffer) -> Generator[Event, object, Registration]:
         """Find or register the pages of a buffer."""
         core, cost = self._pd.context.core, self._description
         yield core.work(cost.lookup)
@@ -91,7 +90,7 @@ class RegistrationCache:
                         return one
                 return None
 
-    def _make_room(self, pages: int) -> Generator[Event, Any, None]:
+    def _make_room(self, pages: int) -> Generator[Event, object, None]:
         """Deregister what nobody uses, oldest use first, as far as limits ask for it."""
         limits = self._description
         for one in list(self._known.values()):
@@ -102,7 +101,7 @@ class RegistrationCache:
             if not one.users:
                 yield from self._drop(one)
 
-    def _drop(self, one: Registration) -> Generator[Event, Any, None]:
+    def _drop(self, one: Registration) -> Generator[Event, object, None]:
         del self._known[one.key]
         same = self._by_start[one.first]
         if same.get(one.pages) is one:
@@ -120,7 +119,7 @@ class RegistrationCache:
         if not self._description.lazy and not one.users:
             self._to_drop.append(one)
 
-    def tidy(self) -> Generator[Event, Any, None]:
+    def tidy(self) -> Generator[Event, object, None]:
         """Deregister what is not kept after use."""
         while self._to_drop:
             one = self._to_drop.pop()

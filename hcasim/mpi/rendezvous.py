@@ -8,45 +8,35 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channel import UNWATCHED, Channel
+from hcasim.mpi.channel import UNWATCHED
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import Kind, Packet, Recv, Send
 from hcasim.mpi.roles import Steps, Way
 from hcasim.verbs import SGE, SendWR, WROpcode
 
 
-class Lanes(Way, Protocol):
-    """A connection with its queue pairs."""
-
-    lanes: list[Lane]
-    channels: list[Channel]
-
-    def next_lane(self) -> int:
-        """The lane of a message that is not divided."""
-
-
 class Rendezvous(ABC):
     """A protocol, in the steps of both ends."""
 
-    def announce(self, way: Lanes, send: Send) -> Steps:
+    def announce(self, way: Way, send: Send) -> Steps:
         """Ask the receiver."""
         packet = Packet(Kind.RTS, send.source, send.tag, send.context, send=send)
         yield from way.send(packet)
 
     @abstractmethod
-    def accept(self, way: Lanes, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, recv: Recv, packet: Packet) -> Steps:
         """The receiver knows where the announced message goes."""
 
-    def cleared(self, way: Lanes, packet: Packet) -> Steps:
+    def cleared(self, way: Way, packet: Packet) -> Steps:
         """The sender may go on."""
         raise AssertionError(f"{type(self).__name__} asks for no {packet}")
         yield
 
 
-def parts(way: Lanes, size: int) -> list[tuple[Lane, int, int]]:
+def parts(way: Way, size: int) -> list[tuple[Lane, int, int]]:
     """Lane, offset and bytes of each part of a message."""
     lanes, threshold = way.lanes, way.library.rails.threshold
     if len(lanes) == 1 or size <= threshold:
@@ -67,9 +57,10 @@ def _chunks(library: Mpi, offset: int, size: int) -> Iterator[tuple[int, int]]:
 class Rput(Rendezvous):
     """The receiver tells its address, the sender writes there and says when it is done."""
 
-    def accept(self, way: Lanes, recv: Recv, packet: Packet) -> Steps:
-        send = packet.send
+    def accept(self, recv: Recv, packet: Packet) -> Steps:
+        send, way = packet.send, packet.way
         assert send is not None
+        assert way is not None
         recv.registration = yield from recv.process.registrations.acquire(recv.buffer)
         divided = len(way.lanes) > 1
         divided = divided and send.buffer.size > way.library.rails.threshold
@@ -78,7 +69,7 @@ class Rput(Rendezvous):
         reply.target = recv.buffer.address, recv.registration.mr.rkey
         yield from way.send(reply)
 
-    def cleared(self, way: Lanes, packet: Packet) -> Steps:
+    def cleared(self, way: Way, packet: Packet) -> Steps:
         send, (address, key) = packet.send, packet.target
         assert send is not None
         send.registration = yield from send.process.registrations.acquire(send.buffer)
@@ -104,15 +95,16 @@ class Rput(Rendezvous):
 class Rget(Rendezvous):
     """The sender tells its address, the receiver reads from there and says when it is done."""
 
-    def announce(self, way: Lanes, send: Send) -> Steps:
+    def announce(self, way: Way, send: Send) -> Steps:
         send.registration = yield from send.process.registrations.acquire(send.buffer)
         packet = Packet(Kind.RTS, send.source, send.tag, send.context, send=send)
         packet.target = send.buffer.address, send.registration.mr.rkey
         yield from way.send(packet)
 
-    def accept(self, way: Lanes, recv: Recv, packet: Packet) -> Steps:
-        send, (address, key) = packet.send, packet.target
+    def accept(self, recv: Recv, packet: Packet) -> Steps:
+        send, way, (address, key) = packet.send, packet.way, packet.target
         assert send is not None
+        assert way is not None
         send.unfinished = 1
         recv.registration = yield from recv.process.registrations.acquire(recv.buffer)
         own = recv.registration.mr.lkey
@@ -136,7 +128,7 @@ class Rget(Rendezvous):
 class _Reading:
     """A message that its receiver reads."""
 
-    def __init__(self, way: Lanes, recv: Recv, send: Send) -> None:
+    def __init__(self, way: Way, recv: Recv, send: Send) -> None:
         self._way = way
         self._recv = recv
         self._send = send
@@ -157,12 +149,13 @@ class _Reading:
 class R3(Rendezvous):
     """The message is copied through the buffers of eager messages, piece by piece."""
 
-    def accept(self, way: Lanes, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, recv: Recv, packet: Packet) -> Steps:
         assert packet.send is not None
+        assert packet.way is not None
         recv.missing = packet.send.buffer.size
-        yield from way.send(Packet(Kind.CTS, send=packet.send, recv=recv))
+        yield from packet.way.send(Packet(Kind.CTS, send=packet.send, recv=recv))
 
-    def cleared(self, way: Lanes, packet: Packet) -> Steps:
+    def cleared(self, way: Way, packet: Packet) -> Steps:
         send = packet.send
         assert send is not None
         size = send.buffer.size

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Event
 from hcasim.mpi.registration import RegistrationCache
 from hcasim.verbs import PD, Context
 
-Steps = Generator[Event, Any, None]
+if TYPE_CHECKING:
+    from hcasim.mpi.channel import Channel
+    from hcasim.mpi.lane import Lane
+    from hcasim.mpi.message import Packet, Recv, Request
+
+Steps = Generator[Event, object, None]
 
 
 class Todo(Protocol):
@@ -39,7 +44,7 @@ class Worker(Protocol):
     def notice_ps(self) -> int:
         """Picoseconds until a packet in memory is noticed."""
 
-    def wire_size(self, packet: Any) -> int:
+    def wire_size(self, packet: Packet) -> int:
         """Bytes of a packet, with its header."""
 
     def wake(self) -> None:
@@ -48,23 +53,30 @@ class Worker(Protocol):
     def arrive(self, what: Todo) -> None:
         """Something has come in."""
 
-    def unblock(self, way: Any) -> None:
+    def unblock(self, way: Way) -> None:
         """There may be room for what a connection could not send."""
 
     def drain(self) -> Steps:
         """Take the next completion."""
 
-    def wait(self, request: Any) -> Steps:
+    def wait(self, request: Request) -> Steps:
         """Make progress until a request is done."""
 
     def look(self) -> Steps:
         """Look once whether something has come in, and deal with it."""
 
-    def match(self, packet: Any, channel: Any) -> Steps:
+    def match(self, packet: Packet, channel: Channel) -> Steps:
         """Find where a message goes."""
 
-    def take_data(self, packet: Any, channel: Any) -> Steps:
+    def take_data(self, packet: Packet, channel: Channel) -> Steps:
         """Copy a piece of a message to its place."""
+
+
+class Acceptor(Protocol):
+    """How a receiver gets a message that it was asked for."""
+
+    def accept(self, recv: Recv, packet: Packet) -> Steps:
+        """The receiver knows where the announced message goes."""
 
 
 class Announcer(Protocol):
@@ -75,7 +87,15 @@ class Announcer(Protocol):
 
 
 class Way(Announcer, Protocol):
-    """One end of a connection."""
+    """One end of a connection.
+
+    Attributes:
+        lanes: its queue pairs.
+        channels: all ways of packets, in the order that both ends have.
+    """
+
+    lanes: list[Lane]
+    channels: list[Channel]
 
     @property
     def process(self) -> Worker:
@@ -85,11 +105,21 @@ class Way(Announcer, Protocol):
     def library(self) -> Mpi:
         """The MPI library of both ends."""
 
-    def send(self, packet: Any, lane: int = 0) -> Steps:
+    @property
+    def blocked(self) -> bool:
+        """Whether packets wait for room."""
+
+    def next_lane(self) -> int:
+        """The lane of a message that is not divided."""
+
+    def send(self, packet: Packet, lane: int = 0) -> Steps:
         """Send a packet, or keep it until there is room for it."""
 
-    def receive(self, packet: Any, channel: Any) -> Steps:
+    def flush(self) -> Steps:
+        """Send what has waited for room, as far as there is some."""
+
+    def receive(self, packet: Packet, channel: Channel) -> Steps:
         """Deal with a packet."""
 
-    def sent(self, packet: Any) -> None:
+    def sent(self, packet: Packet) -> None:
         """The adapter has completed a packet."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
@@ -12,7 +11,7 @@ from hcasim.workloads.options import Options, Verb
 from hcasim.workloads.turns import draw_turns
 
 ALL_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
-Steps = Generator[Event, Any, None]
+Steps = Generator[Event, object, None]
 OPCODES: dict[Verb, WROpcode] = {
     "write": WROpcode.RDMA_WRITE,
     "send": WROpcode.SEND,
@@ -71,7 +70,7 @@ class End:
         """Post one receive."""
         yield from qp.post_recv(RecvWR(SGE(self.sink.addr, self.size, self.sink.lkey)))
 
-    def await_receive(self) -> Generator[Event, Any, QP]:
+    def await_receive(self) -> Generator[Event, object, QP]:
         """Poll the completion queue until a message has arrived, passing over sends.
 
         Returns:

@@ -1,12 +1,11 @@
 """Collectives as algorithms over messages, each named as the literature names it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from hcasim.mpi.collectives import allgather, alltoall, broadcast, reduction, rooted
-from hcasim.mpi.collectives.group import Group
+from hcasim.mpi.collectives.group import Group, Steps
 
-ALGORITHMS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+ALGORITHMS: Mapping[str, Mapping[str, Callable[..., Steps]]] = {
     "bcast": broadcast.ALGORITHMS,
     "allgather": allgather.ALGORITHMS,
     "alltoall": alltoall.ALGORITHMS,
@@ -19,4 +18,4 @@ ALGORITHMS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
 }
 """The algorithms of each collective by name."""
 
-__all__ = ["ALGORITHMS", "Group"]
+__all__ = ["ALGORITHMS", "Group", "Steps"]

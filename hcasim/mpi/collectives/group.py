@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any
 
 from hcasim.engine import Event
-from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.buffer import Buffer, Bytes
 from hcasim.mpi.message import Recv, Request
 from hcasim.mpi.messages import Messages
 
-Steps = Generator[Event, Any, None]
-Reduction = Callable[[Any, Any], Any]
+Steps = Generator[Event, object, None]
+Reduction = Callable[[Bytes, Bytes], Bytes]
 
 
 class Group:
@@ -32,11 +31,11 @@ class Group:
         self.rank = comm.rank
         self.size = comm.size
 
-    def isend(self, buffer: Buffer, dest: int) -> Generator[Event, Any, Request]:
+    def isend(self, buffer: Buffer, dest: int) -> Generator[Event, object, Request]:
         """Begin to send."""
         return (yield from self._comm.post(buffer, dest, self._tag, self._context))
 
-    def irecv(self, buffer: Buffer, source: int) -> Generator[Event, Any, Recv]:
+    def irecv(self, buffer: Buffer, source: int) -> Generator[Event, object, Recv]:
         """Begin to receive."""
         return (yield from self._comm.process.irecv(buffer, source, self._tag, self._context))
 
@@ -60,7 +59,7 @@ class Group:
         """Wait for all of them."""
         yield from self._comm.waitall(requests)
 
-    def nothing(self, *_: Any) -> Steps:
+    def nothing(self, *_: object) -> Steps:
         """Return at once, as libraries do that find nothing to send; it takes what a send takes.
 
         Sources: MPICH 1.2.6, src/coll/intra_fns_new.c; MVAPICH2, src/mpi/coll/allgather.c and the

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.catalog.algorithms import NAMES as COLLECTIVES
@@ -12,16 +11,26 @@ from hcasim.engine import Simulator
 from hcasim.workloads import pool
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import first_nodes, hub_and_halves, paired_nodes
-from hcasim.workloads.workload import COMMON, ROLES, STREAM_FIELDS, Nodes, Round, Run, Workload
+from hcasim.workloads.roles import clients_and_server, first_nodes, hub_and_halves, paired_nodes
+from hcasim.workloads.workload import (
+    COMMON,
+    ROLES,
+    STREAM_FIELDS,
+    Nodes,
+    Round,
+    Run,
+    Workload,
+    queue_pairs_of,
+)
 
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
+_CALL = Options(size=1024, iters=100, warmup=10)
 _PAIR = frozenset(COMMON | ROLES | {"processes"})
 _ALL = frozenset(COMMON | {"nodes", "processes"})
 
 
-def _later(module: str, function: str, *args: Any) -> Run:
+def _later(module: str, function: str, *args: object) -> Run:
     """What a module of `hcasim.workloads.mpi` runs: MPI takes long to import, few runs need it."""
 
     def run(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -47,65 +56,17 @@ def _table(name: str) -> str:
     return "4..1M" if "reduce" in test else "1..1M"
 
 
-def _pair(
-    name: str, title: str, fields: tuple[str, ...], options: frozenset[str] = _PAIR, **more: Any
-) -> Workload:
-    """Two processes, each on a node or both on one."""
-    found = name.partition("_")[0]
-    if found not in ("hotspot", "overlap"):
-        found = "pairs" if "latency_us" in fields else "windows"
-    more |= {"mpi": True, "table": _table(name)}
-    return Workload(name, title, fields, options, run=_later(found, name), **more)
-
-
-def _pairs(
-    name: str, title: str, fields: tuple[str, ...], options: frozenset[str], usual: Options
-) -> Workload:
-    """All processes of some nodes, two by two."""
-    return _pair(
-        name,
-        title,
-        fields,
-        options,
-        defaults=replace(usual, nodes=2),
-        queue_pairs=lambda options: options.processes,
-        nodes=paired_nodes,
-    )
-
-
-def _windows(name: str, title: str) -> Workload:
-    return _pairs(name, title, STREAM_FIELDS, _ALL | {"window"}, _BW)
-
-
-def _hotspot(way: str, title: str, **more: Any) -> Workload:
-    """One process, and all those of other nodes."""
-    return _pair(
-        f"hotspot_{way}",
-        title,
-        STREAM_FIELDS,
-        _ALL | {"window"},
-        defaults=_BW,
-        queue_pairs=lambda options: (options.nodes - 1) * options.processes,
-        **{"nodes": first_nodes, **more},
-    )
-
-
-def _overlap(call: str, title: str) -> Workload:
-    fields = ("communication_us", "overlap_percent")
-    return _pair(f"overlap_{call}", title, fields, _PAIR - {"explain"}, defaults=_BW)
-
-
-def _together(
+def _mpi(
     name: str,
     title: str,
     fields: tuple[str, ...],
     options: frozenset[str],
+    usual: Options,
     run: Run,
     lanes: Round,
     nodes: Nodes = first_nodes,
 ) -> Workload:
-    """All processes of some nodes."""
-    usual = Options(size=1024, iters=100, warmup=10)
+    """All processes of some nodes, unless others are named."""
     return Workload(
         name,
         title,
@@ -120,25 +81,75 @@ def _together(
     )
 
 
+def _pair(
+    name: str,
+    title: str,
+    fields: tuple[str, ...],
+    usual: Options,
+    options: frozenset[str] = _PAIR,
+    lanes: Round = queue_pairs_of,
+    nodes: Nodes = clients_and_server,
+) -> Workload:
+    """Two processes, each on a node or both on one."""
+    found = name.partition("_")[0]
+    if found not in ("hotspot", "overlap"):
+        found = "pairs" if "latency_us" in fields else "windows"
+    return _mpi(name, title, fields, options, usual, _later(found, name), lanes, nodes)
+
+
+def _pairs(
+    name: str, title: str, fields: tuple[str, ...], options: frozenset[str], usual: Options
+) -> Workload:
+    """All processes of some nodes, two by two."""
+    usual = replace(usual, nodes=2)
+    return _pair(
+        name, title, fields, usual, options, lambda options: options.processes, paired_nodes
+    )
+
+
+def _windows(name: str, title: str) -> Workload:
+    return _pairs(name, title, STREAM_FIELDS, _ALL | {"window"}, _BW)
+
+
+def _hotspot(way: str, title: str, nodes: Nodes = first_nodes) -> Workload:
+    """One process, and all those of other nodes."""
+    return _pair(
+        f"hotspot_{way}",
+        title,
+        STREAM_FIELDS,
+        _BW,
+        _ALL | {"window"},
+        lambda options: (options.nodes - 1) * options.processes,
+        nodes,
+    )
+
+
+def _overlap(call: str, title: str) -> Workload:
+    fields = ("communication_us", "overlap_percent")
+    return _pair(f"overlap_{call}", title, fields, _BW, _PAIR - {"explain"})
+
+
 def _collective(tool: str, name: str) -> Workload:
     how = "each call by itself" if tool == "osu" else "calls one behind the other"
     unsized = {"size"} if name == "barrier" else set()
-    return _together(
+    return _mpi(
         f"{tool}_{name}",
         f"MPI {name} of all processes, {how}",
         ("latency_us",),
         (_ALL | {"algorithm"}) - unsized,
+        _CALL,
         _later("collectives", "collective", name, tool == "osu"),
         lambda options: options.processes * options.processes * (options.nodes - 1),
     )
 
 
 def _exchange(name: str, title: str) -> Workload:
-    return _together(
+    return _mpi(
         f"imb_{name}",
         title,
         ("latency_us", "bandwidth_MBps"),
         _ALL,
+        _CALL,
         _later("collectives", "exchange", name),
         lambda options: 2 * options.processes,
         # None is left without a partner.
@@ -147,7 +158,7 @@ def _exchange(name: str, title: str) -> Workload:
 
 
 MPI = (
-    _pair("osu_latency", "MPI ping-pong", ("latency_us",), defaults=_LAT),
+    _pair("osu_latency", "MPI ping-pong", ("latency_us",), _LAT),
     _pairs(
         "osu_multi_lat",
         "MPI ping-pong of several pairs at once, the mean",
@@ -166,14 +177,8 @@ MPI = (
         ladder=True,
         mpi=True,
     ),
-    _pair(
-        "osu_bw",
-        "MPI windows one way, with a reply",
-        STREAM_FIELDS,
-        _PAIR | {"window"},
-        defaults=_BW,
-    ),
-    _pair("osu_bibw", "MPI windows both ways", STREAM_FIELDS, _PAIR | {"window"}, defaults=_BW),
+    _pair("osu_bw", "MPI windows one way, with a reply", STREAM_FIELDS, _BW, _PAIR | {"window"}),
+    _pair("osu_bibw", "MPI windows both ways", STREAM_FIELDS, _BW, _PAIR | {"window"}),
     _windows("osu_mbw_mr", "MPI windows one way of several pairs, together"),
     _windows("multi_bibw", "MPI windows both ways of several pairs, together"),
     _hotspot("send", "MPI windows of one process to several peers"),
@@ -185,7 +190,7 @@ MPI = (
     ),
     _overlap("isend", "computing beside an MPI send without blocking"),
     _overlap("irecv", "computing beside an MPI receive without blocking"),
-    _pair("imb_pingpong", "MPI ping-pong", ("latency_us", "bandwidth_MBps"), defaults=_LAT),
+    _pair("imb_pingpong", "MPI ping-pong", ("latency_us", "bandwidth_MBps"), _LAT),
     _exchange("pingping", "MPI messages of two processes to each other at once"),
     _exchange("sendrecv", "MPI messages around a ring of all processes"),
     _exchange("exchange", "MPI messages with both neighbours, both ways"),
