@@ -10,7 +10,7 @@ Rules are tried in order and divided by semicolons; the last one has no conditio
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from operator import ge, gt, le, lt
@@ -34,6 +34,27 @@ NAMES: dict[str, tuple[str, ...]] = {
     "barrier": ("dissemination", "tree"),
 }
 """The algorithms of each collective."""
+
+
+def algorithm_fault(collective: str, algorithm: str) -> str:
+    """Say that a collective has no such algorithm, and which it has; nothing if it has it."""
+    known = NAMES[collective]
+    if algorithm in known:
+        return ""
+    return f"found {algorithm!r}; allowed: {one_of(known)}{nearest(algorithm, known)}"
+
+
+def algorithm_faults(algorithms: Mapping[str, str]) -> list[str]:
+    """Return a line for each collective that there is not, and for each algorithm that it lacks."""
+    faults = []
+    for collective, algorithm in algorithms.items():
+        if collective not in NAMES:
+            allowed = f"{one_of([*NAMES])}{nearest(collective, NAMES)}"
+            faults.append(f"algorithms: found {collective!r}; allowed: {allowed}")
+        elif fault := algorithm_fault(collective, algorithm):
+            faults.append(f"algorithms[{collective!r}]: {fault}")
+    return faults
+
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {"<=": le, "<": lt, ">=": ge, ">": gt}
 _CONDITION = re.compile(r"(size|total|processes)\s*(<=|<|>=|>)\s*(\S.*)")
@@ -74,9 +95,8 @@ def parse_rules(collective: str, text: str) -> tuple[Rule, ...]:
 def _rule(collective: str, text: str) -> Rule:
     name, condition, rest = text.partition(" if ")
     name = name.strip()
-    known = NAMES[collective]
-    if name not in known:
-        raise ValueError(f"found {name!r}; allowed: {one_of(known)}{nearest(name, known)}")
+    if fault := algorithm_fault(collective, name):
+        raise ValueError(fault)
     if not condition:
         return Rule(name, ())
     ways = tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hcasim.catalog.algorithms import choose
+from hcasim.catalog.algorithms import algorithm_fault, choose
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives import ALGORITHMS, Group, Steps
 from hcasim.mpi.collectives.alltoall import all_at_once
@@ -42,36 +42,55 @@ class CollectiveCalls(Messages):
         self._calls = 0
         self.algorithm = ""
 
-    def _begin(self, collective: str, size: int, algorithm: str) -> tuple[Group, _Algorithm]:
+    def _begin(
+        self, collective: str, size: int, algorithm: str, operand: Memory = None
+    ) -> tuple[Group, _Algorithm]:
         rules: str = getattr(self.process.library.collectives, collective)
         name = algorithm or self._algorithms.get(collective) or ""
         name = name or choose(collective, rules, size, self.size)
-        found = ALGORITHMS[collective].get(name)
-        if found is None:
-            raise MPIError(
-                "MPI_ERR_ARG", f"found {name!r}; allowed: {', '.join(ALGORITHMS[collective])}"
-            )
+        if fault := algorithm_fault(collective, name):
+            raise self.refusal("MPI_ERR_ARG", collective, f"algorithm: {fault}")
         self._calls += 1
         self.process.collective = collective
         empty = not size and collective != "barrier"
         self.algorithm = "" if empty else name
-        return Group(self, self._calls), Group.nothing if empty else found
+        element = operand.dtype.itemsize if hasattr(operand, "dtype") else 1
+        return Group(self, self._calls, element), Group.nothing if empty else ALGORITHMS[
+            collective
+        ][name]
 
     def _root(self, root: int) -> None:
         if not 0 <= root < self.size:
             raise MPIError("MPI_ERR_ROOT", f"root is {root}; allowed: 0 to {self.size - 1}")
 
-    def _fits(self, whole: Buffer, part: Buffer) -> None:
+    def _fits(self, call: str, whole: Buffer, part: Buffer) -> None:
         if whole.size != part.size * self.size:
-            raise MPIError(
+            raise self.refusal(
                 "MPI_ERR_COUNT",
+                call,
                 f"{whole.size} bytes for {self.size} processes of {part.size} bytes each",
             )
+
+    def _result(self, call: str, own: Memory, result: Memory) -> Buffer:
+        """Where a reduction stores elements of the operands."""
+        dtype, found = (getattr(memory, "dtype", None) for memory in (own, result))
+        if dtype is not None and found is not None and found != dtype:
+            wanted = f"found a result of {found}; needed: {dtype}, as the operand is"
+            raise self.refusal("MPI_ERR_TYPE", call, wanted)
+        return self.target(result, call)
+
+    def _as_long(self, call: str, operand: Buffer, into: Buffer) -> None:
+        if into.size != operand.size:
+            wanted = (
+                f"found a result of {into.size} B; needed: {operand.size} B, as the operand has"
+            )
+            raise self.refusal("MPI_ERR_COUNT", call, wanted)
 
     def bcast(self, memory: Memory, root: int = 0, algorithm: str = "") -> Steps:
         """Send what the root has to all."""
         self._root(root)
-        buffer = self.buffer(memory)
+        at_root = self.rank == root
+        buffer = self.buffer(memory) if at_root else self.target(memory, "bcast")
         group, run = self._begin("bcast", buffer.size, algorithm)
         yield from run(group, buffer, root)
 
@@ -82,14 +101,14 @@ class CollectiveCalls(Messages):
 
     def allgather(self, own: Memory, gathered: Memory, algorithm: str = "") -> Steps:
         """Give all what each has, in the order of ranks."""
-        part, whole = self.buffer(own), self.buffer(gathered)
-        self._fits(whole, part)
+        part, whole = self.buffer(own), self.target(gathered, "allgather")
+        self._fits("allgather", whole, part)
         group, run = self._begin("allgather", part.size, algorithm)
         yield from run(group, part, whole)
 
     def alltoall(self, outgoing: Memory, incoming: Memory, algorithm: str = "") -> Steps:
         """Send a part to each and receive one from each, in the order of ranks."""
-        out, into = self.buffer(outgoing), self.buffer(incoming)
+        out, into = self.buffer(outgoing), self.target(incoming, "alltoall")
         if out.size != into.size or out.size % self.size:
             raise MPIError(
                 "MPI_ERR_COUNT", f"{out.size} and {into.size} bytes for {self.size} processes"
@@ -105,7 +124,7 @@ class CollectiveCalls(Messages):
         recv_counts: Sequence[int],
     ) -> Steps:
         """Send each so many bytes and receive from each so many, one behind the other."""
-        out, into = self.buffer(outgoing), self.buffer(incoming)
+        out, into = self.buffer(outgoing), self.target(incoming, "alltoallv")
         self._calls += 1
         self.process.collective = "alltoallv"
         group = Group(self, self._calls)
@@ -129,9 +148,11 @@ class CollectiveCalls(Messages):
         """Combine what all have at the root."""
         self._root(root)
         operand = self.buffer(own)
-        group, run = self._begin("reduce", operand.size, algorithm)
-        at_root = self.rank == root
-        into = self.buffer(result) if at_root else group.temporary(operand.size, operand)
+        place = self._result("reduce", own, result) if self.rank == root else None
+        if place is not None:
+            self._as_long("reduce", operand, place)
+        group, run = self._begin("reduce", operand.size, algorithm, own)
+        into = place or group.temporary(operand.size, operand)
         yield from group.copy(operand, into)
         yield from run(group, into, _on_bytes(operation, own), root)
 
@@ -143,8 +164,9 @@ class CollectiveCalls(Messages):
         algorithm: str = "",
     ) -> Steps:
         """Combine what all have at all."""
-        operand, into = self.buffer(own), self.buffer(result)
-        group, run = self._begin("allreduce", operand.size, algorithm)
+        operand, into = self.buffer(own), self._result("allreduce", own, result)
+        self._as_long("allreduce", operand, into)
+        group, run = self._begin("allreduce", operand.size, algorithm, own)
         yield from group.copy(operand, into)
         yield from run(group, into, _on_bytes(operation, own))
 
@@ -156,9 +178,9 @@ class CollectiveCalls(Messages):
         algorithm: str = "",
     ) -> Steps:
         """Combine what all have, and give each an equal part of it."""
-        operands, into = self.buffer(own), self.buffer(result)
-        self._fits(operands, into)
-        group, run = self._begin("reduce_scatter", operands.size, algorithm)
+        operands, into = self.buffer(own), self._result("reduce_scatter", own, result)
+        self._fits("reduce_scatter", operands, into)
+        group, run = self._begin("reduce_scatter", operands.size, algorithm, own)
         yield from run(group, operands, into, _on_bytes(operation, own))
 
     def gather(
@@ -167,19 +189,19 @@ class CollectiveCalls(Messages):
         """Give the root what each has, in the order of ranks."""
         self._root(root)
         part = self.buffer(own)
-        whole = self.buffer(gathered) if self.rank == root else None
+        whole = self.target(gathered, "gather") if self.rank == root else None
         if whole is not None:
-            self._fits(whole, part)
+            self._fits("gather", whole, part)
         group, run = self._begin("gather", part.size, algorithm)
         yield from run(group, part, whole, root)
 
     def scatter(self, parts: Memory, own: Memory, root: int = 0, algorithm: str = "") -> Steps:
         """Give each its part of what the root has, in the order of ranks."""
         self._root(root)
-        part = self.buffer(own)
+        part = self.target(own, "scatter")
         whole = self.buffer(parts) if self.rank == root else None
         if whole is not None:
-            self._fits(whole, part)
+            self._fits("scatter", whole, part)
         group, run = self._begin("scatter", part.size, algorithm)
         yield from run(group, whole, part, root)
 

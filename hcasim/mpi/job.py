@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
+from hcasim.catalog.algorithms import algorithm_faults
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
+from hcasim.ground.errors import nearest, one_of
 from hcasim.mpi.comm import Comm, Program
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.errors import DeadlockError, MPIError
 from hcasim.mpi.process import Process
 
+PLACEMENTS = ("block", "cyclic")
 Main = Callable[[Comm], Generator[Event, Any, Any]]
 
 
@@ -33,7 +36,8 @@ class Job:
         worlds: the communicator of all processes, as each of them has it.
 
     Raises:
-        MPIError: the nodes have no MPI library, not the same one, or fewer processors.
+        MPIError: the nodes have no MPI library, not the same one, or fewer processors; or a
+            placement, collective or algorithm is unknown.
     """
 
     def __init__(
@@ -55,10 +59,14 @@ class Job:
                 "MPI_ERR_OTHER", f"found {found}; allowed: one stack with an MPI library"
             )
         fewest = min(len(node.cores) for node in cluster.nodes)
-        if per_node > fewest:
-            raise MPIError(
-                "MPI_ERR_OTHER", f"{per_node} processes on a node of {fewest} processors"
-            )
+        faults = algorithm_faults(algorithms or {})
+        if not 1 <= per_node <= fewest:
+            faults.append(f"{per_node} processes on a node of {fewest} processors")
+        if placement not in PLACEMENTS:
+            hint = nearest(placement, PLACEMENTS)
+            faults.append(f"placement: found {placement!r}; allowed: {one_of(PLACEMENTS)}{hint}")
+        if faults:
+            raise MPIError("MPI_ERR_ARG", "\n".join(faults))
         places = [(node, core) for node in cluster.nodes for core in range(per_node)]
         if placement == "cyclic":
             places = [(node, core) for core in range(per_node) for node in cluster.nodes]

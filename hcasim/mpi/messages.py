@@ -53,10 +53,27 @@ class Messages:
         if hasattr(memory, "__array_interface__"):
             if not memory.flags.c_contiguous:
                 raise MPIError("MPI_ERR_BUFFER", "an array whose elements are not in one piece")
+            if memory.dtype.hasobject:
+                raise MPIError("MPI_ERR_TYPE", "an array of Python objects, which cannot be sent")
             return self.process.placed(memory)
         raise MPIError(
             "MPI_ERR_BUFFER", f"found {memory!r}; allowed: an array, a Buffer, a number of bytes"
         )
+
+    def target(self, memory: Memory, call: str) -> Buffer:
+        """What a call stores into.
+
+        Raises:
+            MPIError: ``MPI_ERR_BUFFER`` for what is no memory, or for an array that is read-only.
+        """
+        if hasattr(memory, "flags") and not memory.flags.writeable:
+            found = "found a read-only array; needed: one that can be written"
+            raise self.refusal("MPI_ERR_BUFFER", call, found)
+        return self.buffer(memory)
+
+    def refusal(self, name: str, call: str, why: str) -> MPIError:
+        """The error of a call that cannot be done."""
+        return MPIError(name, f"rank {self.process.rank}: {call}: {why}")
 
     # Messages.
 
@@ -91,7 +108,8 @@ class Messages:
     ) -> Generator[Event, Any, Recv]:
         """Begin to receive; the buffer is the library's until the request is done."""
         self._wanted_from(source, tag)
-        return (yield from self.process.irecv(self.buffer(memory), source, tag, 2 * self.context))
+        into = self.target(memory, "recv")
+        return (yield from self.process.irecv(into, source, tag, 2 * self.context))
 
     def send(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, Any, None]:
         """Send; return when the buffer may be used again."""

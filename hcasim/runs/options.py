@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import Machine, NodeGroup, format_size, nearest, one_of
-from hcasim.catalog.algorithms import NAMES
+from hcasim.catalog.algorithms import algorithm_fault
 from hcasim.workloads.options import AXES, OPTIONS, Options
 
 if TYPE_CHECKING:
@@ -222,10 +222,9 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
             f"allowed: {one_of(_alike(workload))}"
         )
     if settings.algorithm:
-        known = NAMES[workload.name.partition("_")[2]]
-        if settings.algorithm not in known:
-            close = nearest(settings.algorithm, known)
-            yield f"algorithm: found {settings.algorithm!r}; allowed: {one_of(known)}{close}"
+        fault = algorithm_fault(workload.name.partition("_")[2], settings.algorithm)
+        if fault:
+            yield f"algorithm: {fault}"
     if workload.mpi and group.stack.mpi is None:
         yield (
             f"{workload.name}: found with the stack {group.stack.id}, which has no MPI library; "

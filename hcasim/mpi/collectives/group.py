@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from math import lcm
 
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer, Bytes
@@ -11,6 +12,8 @@ from hcasim.mpi.messages import Messages
 
 Steps = Generator[Event, object, None]
 Reduction = Callable[[Bytes, Bytes], Bytes]
+UNIT = 8
+"""Bytes of the longest usual element."""
 
 
 class Group:
@@ -22,14 +25,16 @@ class Group:
     Attributes:
         rank: of this process.
         size: number of processes.
+        unit: bytes that are never divided: 8, or as many as hold whole elements.
     """
 
-    def __init__(self, comm: Messages, tag: int) -> None:
+    def __init__(self, comm: Messages, tag: int, element: int = 1) -> None:
         self._comm = comm
         self._context = 2 * comm.context + 1
         self._tag = tag
         self.rank = comm.rank
         self.size = comm.size
+        self.unit = lcm(UNIT, element)
 
     def isend(self, buffer: Buffer, dest: int) -> Generator[Event, object, Request]:
         """Begin to send."""

@@ -83,10 +83,6 @@ def recursive_doubling(group: Group, result: Buffer, operation: Reduction | None
     yield from _unfold(group, result)
 
 
-UNIT = 8
-"""Bytes that are never divided: the longest element."""
-
-
 class _Halves:
     """What those that go on do with ever smaller parts of a message, and back.
 
@@ -96,7 +92,7 @@ class _Halves:
 
     def __init__(self, group: Group, result: Buffer, position: int) -> None:
         power = _power(group)
-        each = -(-result.size // power // UNIT) * UNIT if result.size else 0
+        each = -(-result.size // power // group.unit) * group.unit if result.size else 0
         ends = [min(result.size, n * each) for n in range(power + 1)]
         self.steps: list[tuple[int, Buffer, Buffer]] = []
         low, high, mask = 0, power, 1
@@ -170,7 +166,7 @@ def reduce_to_parts(group: Group, result: Buffer, operation: Reduction | None, r
 def ring(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
     """Reduce parts around a ring, then pass the results around."""
     count, rank = group.size, group.rank
-    each = -(-result.size // count // UNIT) * UNIT if result.size else 0
+    each = -(-result.size // count // group.unit) * group.unit if result.size else 0
     ends = [min(result.size, n * each) for n in range(count + 1)]
     blocks = [result.part(a, b - a) for a, b in itertools.pairwise(ends)]
     other = group.temporary(each, result)

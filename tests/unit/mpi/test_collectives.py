@@ -88,6 +88,20 @@ def test_each_algorithm_delivers_what_numpy_says(
             assert wanted is None or np.array_equal(wanted, found)
 
 
+@pytest.mark.parametrize(
+    ("collective", "algorithm"),
+    [one for one in EVERY if one[0] in ("reduce", "allreduce")],
+)
+@pytest.mark.parametrize("kind", ["c16", "longdouble", "i1"])
+def test_elements_of_any_length_stay_whole(collective: str, algorithm: str, kind: str) -> None:
+    every = np.arange(20).reshape(4, 5).astype(kind)
+
+    def main(comm: Comm) -> Any:
+        return (yield from call(comm, collective, every[comm.rank].copy(), 3, algorithm))
+
+    assert np.array_equal(every.sum(0), run(main, 4)[3])
+
+
 @pytest.mark.parametrize("count", [5, 7])
 def test_what_is_known_reaches_those_without_a_partner(count: int) -> None:
     every = np.arange(count * count).reshape(count, count)
