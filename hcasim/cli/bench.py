@@ -63,7 +63,7 @@ _PERFTEST = {
     ("-F", "--CPU-freq"): "has no counterpart: clocks do not vary",
     ("-i", "--ib-port"): "is --ports, the number of ports in use",
     ("-l", "--post_list"): "has no counterpart: requests are posted one by one, not in lists",
-    ("-m",): "is --mtu",
+    ("-m",): "is --mtu; OSU's -m MIN:MAX is --size MIN..MAX",
     ("-o", "--outs"): "is --set adapter.requester.outstanding=N; -o is --output here",
     ("-p", "--port"): _CONNECTED,
     ("-Q",): "is --cq-mod",
@@ -102,6 +102,8 @@ class _OfWorkload(click.Option):
         text = option.label(default) if option.is_size else str(default)
         if workload.ladder and option.name == "size":
             text = "NetPIPE's sizes"
+        elif workload.table and option.name == "size":
+            text += f"; all of the tool's: {workload.table}"
         return record[0], record[1].replace(_varying(option), f"default: {text}")
 
 
@@ -236,9 +238,11 @@ def command(
 ) -> None:
     """Run a benchmark, such as write_lat, and print what it measures.
 
-    netpipe runs NetPIPE's sizes unless some are given. The defaults of a workload are what
-    `hcasim show WORKLOAD` prints. Programs of perftest may be named as they are, ib_write_lat,
-    and -s, -n, -q and -t are perftest's; -I is NetPIPE's, and perftest's -l has no counterpart.
+    netpipe runs NetPIPE's sizes unless some are given; of OSU's and Intel's benchmarks
+    `hcasim bench osu_latency --help` and the like say which --size is the whole table. The
+    defaults of a workload are what `hcasim show WORKLOAD` prints. Programs of perftest may be named
+    as they are, ib_write_lat, and -s, -n, -q and -t are perftest's; -I is NetPIPE's, and perftest's
+    -l has no counterpart.
 
     Of size, qps and reuse several may be given; each is measured with each. Sizes take K, M and G
     as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops when it repeats itself;

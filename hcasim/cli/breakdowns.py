@@ -17,6 +17,8 @@ TELLING = 0.5
 def print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
     """Print what a point's explanation holds."""
     of = f" of {point}" if point else ""
+    where = f", {point}" if point else ""
+    point = point or "one call"
     if "stages" in breakdown:
         one = "" if breakdown.get("typical", True) else ", one message of many that differ"
         _print_stages(f"Where the time{of} goes{one}", breakdown)
@@ -24,7 +26,8 @@ def print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
             click.echo()
             _print_resources(point, breakdown)
     elif "steps" in breakdown:
-        one = "" if breakdown["typical"] else ", one message of many that differ"
+        one = f", {breakdown['what']}" if "what" in breakdown else ""
+        one += "" if breakdown["typical"] else ", one of many that differ"
         _print_steps(f"Where the time{of} goes{one}", breakdown)
         if _share_of(breakdown, breakdown["binds"]) >= TELLING:
             click.echo()
@@ -48,7 +51,7 @@ def print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
         _print_bus("What a message takes of the bus", breakdown["bus_per_message"])
     if breakdown.get("caches"):
         click.echo()
-        _print_caches(f"Caches of the adapters, {point}", breakdown["caches"])
+        _print_caches(f"Caches of the adapters{where}", breakdown["caches"])
 
 
 def _share_of(breakdown: Mapping[str, Any], name: str) -> float:
@@ -151,6 +154,9 @@ def _print_path(point: str, breakdown: Mapping[str, Any]) -> None:
     told = [*spent.items(), ("total", total)]
     shares = [(name, f"{us:.3f}", _percent(us, total)) for name, us in told]
     print_table("What it consists of", ("Step", "us", "Share"), shares, right=("us", "Share"))
+    click.echo(
+        "\nThe path ends with the last process; the latency of the table is the mean over all."
+    )
     _print_ways(breakdown["path"])
 
 

@@ -46,18 +46,15 @@ def format_faults(form: str, workload: str, explain: bool) -> Iterator[str]:
 def _has_test(form: str, workload: Workload) -> bool:
     """Whether the results of a workload can be printed in the layout of a tool."""
     from hcasim.cli.layouts import perftest
-    from hcasim.traces.imb.titles import TITLES
+    from hcasim.traces.imb import titles as imb
+    from hcasim.traces.osu import titles as osu
 
-    measured = set(workload.fields)
-    if form in ("perftest", "osu") and workload.name in _BUS_ALONE:
-        return False
-    if form == "perftest":
-        return workload.name in perftest.TITLES
-    if form == "imb":
-        return workload.name in TITLES
-    if form == "osu":
-        return bool(measured & {"latency_us", "bandwidth_MBps"})
-    return form != "netpipe" or "throughput_Mbps" in measured
+    if form in BANDED:
+        return True
+    if form == "netpipe":
+        return "throughput_Mbps" in workload.fields
+    titles = {"perftest": perftest.TITLES, "osu": osu.TITLES, "imb": imb.TITLES}[form]
+    return workload.name in titles
 
 
 def untold(form: str, points: Iterable[Point]) -> Iterator[str]:
@@ -73,7 +70,7 @@ def untold(form: str, points: Iterable[Point]) -> Iterator[str]:
         option = name.replace("_", "-")
         yield (
             f"--{option}: found with format perftest, which does not say it; "
-            "allowed: text, json, csv or osu"
+            "allowed: text, json or csv"
         )
 
 
@@ -152,6 +149,8 @@ def _named(point: Mapping[str, int]) -> str:
             return format_size(value)
         if name == "reuse":
             return f"{value} % reuse"
+        if name in ("nodes", "clients"):
+            return f"{value} {name}" if value > 1 else "1 client"
         return f"{value} QP" if value == 1 else f"{value} QPs"
 
     return ", ".join(word(name, value) for name, value in point.items())

@@ -187,6 +187,7 @@ class Breakdown(Form):
     total_us: float = Field(
         default=0, description="what stages, steps or path add up to, in microseconds"
     )
+    what: str = Field(default="", description="what the steps are of, if it is no message")
     typical: bool = Field(default=True, description="whether all operations last as long")
     binds: str = Field(default="", description="the resource that limits")
     resources: tuple[Resource, ...] = ()

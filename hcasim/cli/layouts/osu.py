@@ -17,7 +17,7 @@ _VERSION = "5.6.3"
 
 
 def lines(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[str]:
-    """What a run prints; benchmarks of other suites have a title of their own.
+    """What a run prints.
 
     Parameters:
         result: what was measured.
@@ -25,8 +25,7 @@ def lines(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[st
         changed: of each row the options that are not the defaults.
     """
     name, options = result.workload, result.options
-    if name in TITLES:
-        yield f"# OSU MPI {TITLES[name]} Test v{_VERSION}"
+    yield f"# OSU MPI {TITLES[name]} Test v{_VERSION}"
     yield title(result)
     yield from machine_lines(result.machine)
     told: dict[str, Any] = {axis.name: rows[0][axis.name] for axis in result.axes}

@@ -126,7 +126,7 @@ def _hotspot(way: str, title: str, nodes: Nodes = first_nodes) -> Workload:
 
 def _overlap(call: str, title: str) -> Workload:
     fields = ("communication_us", "overlap_percent")
-    return _pair(f"overlap_{call}", title, fields, _BW, _PAIR - {"explain"})
+    return _pair(f"overlap_{call}", title, fields, _BW, _PAIR)
 
 
 def _collective(tool: str, name: str) -> Workload:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from hcasim.catalog import Machine
@@ -123,6 +123,23 @@ def measure(groups: Sequence[Group]) -> None:
 
 def explain_message(group: Group) -> dict[str, Any]:
     """Where the time goes of a message to the peer, if that was asked for."""
+    return _explain(
+        group, lambda: (group.peers[0].rank, group.received_ps), group.laps.mean_ps() / 2
+    )
+
+
+def explain_iteration(group: Group) -> dict[str, Any]:
+    """Where the time goes of an iteration of who takes the time, if that was asked for."""
+    return _explain(group, lambda: (group.one.rank, group.sim.now), group.laps.mean_ps())
+
+
+def _explain(group: Group, end: Callable[[], tuple[int, int]], mean_ps: float) -> dict[str, Any]:
+    """Follow what begins with an iteration.
+
+    Parameters:
+        end: says of the last one in which rank it ended, and when.
+        mean_ps: of all of them.
+    """
     if not group.options.explain:
         return {}
     path = CriticalPath(group.sim, group.job.processes)
@@ -130,12 +147,13 @@ def explain_message(group: Group) -> dict[str, Any]:
     group.iterate()
     begin, use = group.sim.now, Utilisation(group.job.cluster)
     group.iterate()
-    steps = path.back(group.peers[0].rank, group.received_ps, begin)
-    took_ps = group.received_ps - begin
+    rank, end_ps = end()
+    steps = path.back(rank, end_ps, begin)
+    took_ps = end_ps - begin
     return use.report() | {
         "steps": [step.to_dict() for step in steps],
         "total_us": took_ps / 1e6,
-        "typical": abs(took_ps - group.laps.mean_ps() / 2) <= TYPICAL * took_ps,
+        "typical": abs(took_ps - mean_ps) <= TYPICAL * took_ps,
     }
 
 

@@ -16,7 +16,7 @@ from hcasim.catalog import Machine
 from hcasim.engine import Simulator
 from hcasim.mpi import Comm
 from hcasim.workloads.end import Steps
-from hcasim.workloads.mpi.group import Group, measure, one_pair
+from hcasim.workloads.mpi.group import Group, explain_iteration, measure, one_pair
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
@@ -84,7 +84,7 @@ class Receiving(Overlap):
 def _overlap(kind: type[Overlap], sim: Simulator, machine: Machine, options: Options) -> Result:
     alone = one_pair(kind, sim, machine, options)
     measure([alone])
-    communication_ps = alone.laps.mean_ps()
+    communication_ps, explained = alone.laps.mean_ps(), explain_iteration(alone)
     beside = one_pair(kind, Simulator(), machine, options)
     beside.computing_ps = round(communication_ps)
     measure([beside])
@@ -94,7 +94,9 @@ def _overlap(kind: type[Overlap], sim: Simulator, machine: Machine, options: Opt
         "communication_us": communication_ps / 1e6,
         "overlap_percent": 100 * max(0.0, 1 - longer),
     }
-    return Result(row, beside.job.cluster.counters())
+    if explained:
+        explained["what"] = "an iteration without computing"
+    return Result(row, beside.job.cluster.counters(), explained)
 
 
 def overlap_isend(sim: Simulator, machine: Machine, options: Options) -> Result:

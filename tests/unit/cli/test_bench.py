@@ -135,7 +135,7 @@ def test_each_moderation_of_completions_is_a_run_of_perftest(hcasim_: Hcasim) ->
 @invented
 def test_osu_bandwidths_are_in_ten_to_the_six(hcasim_: Hcasim) -> None:
     words = ("--size", "1M", "--format", "osu")
-    lines = hcasim_("bench", "window_bw", *LIU, *words).output.splitlines()
+    lines = hcasim_("bench", "osu_bw", *LIU, *words).output.splitlines()
     assert lines[-2] == "# Size      Bandwidth (MB/s)"
     assert lines[-1] == "1048576              1048.58"
 
@@ -188,6 +188,26 @@ def test_an_explained_collective_names_who_waits_for_whom(hcasim_: Hcasim) -> No
     assert total.split()[1] == waiting[-1][-1]
 
 
+def test_what_is_explained_is_named_by_all_that_varies(hcasim_: Hcasim) -> None:
+    words = ("--size", "8", "--nodes", "2,4", "--iters", "2", "--explain")
+    output = hcasim_("bench", "osu_bcast", *LIU, *words).output
+    for nodes in (2, 4):
+        assert f"Critical path of 8 B, {nodes} nodes, binomial, begun" in output
+
+
+def test_an_explained_overlap_is_an_iteration_without_computing(hcasim_: Hcasim) -> None:
+    words = ("--size", "64K", "--iters", "4", "--warmup", "4", "--explain", "--json")
+    found = json.loads(hcasim_("bench", "overlap_irecv", *LIU, *words).output)
+    assert found["breakdown"]["what"] == "an iteration without computing"
+    took = sum(step["us"] for step in found["breakdown"]["steps"])
+    assert took == pytest.approx(found["rows"][0]["communication_us"], rel=0.01)
+    sent = [(one["rank"], one["to"]) for one in found["breakdown"]["steps"] if "to" in one]
+    assert sent[0] == (0, 1)
+    assert found["breakdown"]["steps"][-1]["rank"] == 0
+    output = hcasim_("bench", "overlap_irecv", *LIU, *words[:-1]).output
+    assert "Where the time of 64 KiB goes, an iteration without computing" in output
+
+
 @invented
 def test_an_explained_bandwidth_names_what_binds(hcasim_: Hcasim) -> None:
     output = hcasim_("bench", "window_bw", *LIU, "--size", "4K", "--explain").output
@@ -233,16 +253,25 @@ def test_a_run_of_perftest_has_one_number_of_queue_pairs(hcasim_: Hcasim) -> Non
 
 
 @invented
-@pytest.mark.parametrize("form", ["osu", "netpipe"])
-def test_the_forms_of_tools_say_on_what_was_simulated(form: str, hcasim_: Hcasim) -> None:
+@pytest.mark.parametrize(
+    ("form", "workload", "stack"),
+    [
+        ("osu", "osu_latency", "mvapich2"),
+        ("imb", "imb_pingpong", "mvapich2"),
+        ("netpipe", "netpipe", "thca"),
+    ],
+)
+def test_the_forms_of_tools_say_on_what_was_simulated(
+    form: str, workload: str, stack: str, hcasim_: Hcasim
+) -> None:
     words = ("--size", "8", "--no-switch", "--mtu", "512", "--set", "adapter.send.latency=1 us")
-    words = (*words, "--firmware-mode", "memfree", "--stack", "thca", "--format", form)
-    lines = hcasim_("bench", "netpipe", *SUR, *words).output.splitlines()
+    words = (*words, "--firmware-mode", "memfree", "--stack", stack, "--format", form)
+    lines = hcasim_("bench", workload, *SUR, *words).output.splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith("# simulated"))
     assert lines[start : start + 2] == [
         (
-            "# simulated: sur2005, adapter mt25218, stack thca, firmware mode memfree, no switch, "
-            "adapter.send.latency=1 us"
+            f"# simulated: sur2005, adapter mt25218, stack {stack}, firmware mode memfree, "
+            "no switch, adapter.send.latency=1 us"
         ),
         "# [ mtu: 512 ]",
     ]
@@ -250,10 +279,10 @@ def test_the_forms_of_tools_say_on_what_was_simulated(form: str, hcasim_: Hcasim
 
 @invented
 def test_a_run_of_osu_says_what_varies(hcasim_: Hcasim) -> None:
-    words = ("--size", "8,16", "--qps", "1,128", "--format", "osu")
-    lines = hcasim_("bench", "write_lat", *SUR, *words).output.splitlines()
-    assert [one for one in lines if "qps" in one] == ["# [ qps: 1 ]", "# [ qps: 128 ]"]
-    assert len(lines) == 2 * 7
+    words = ("--size", "8,16", "--nodes", "2,4", "--format", "osu")
+    lines = hcasim_("bench", "osu_bcast", *LIU, *words).output.splitlines()
+    assert [one for one in lines if "nodes" in one] == ["# [ nodes: 2 ]", "# [ nodes: 4 ]"]
+    assert len(lines) == 2 * 9
 
 
 @invented

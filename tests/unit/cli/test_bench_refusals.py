@@ -15,7 +15,7 @@ SUR = ("--testbed", "sur2005")
 
 def test_perftest_has_no_windows_with_a_reply(hcasim_: Hcasim) -> None:
     (fault,) = hcasim_("bench", "window_bw", *LIU, "--format", "perftest").faults
-    assert "perftest has no test like window_bw; allowed: text, json, csv or osu" in fault
+    assert "perftest has no test like window_bw; allowed: text, json or csv" in fault
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,18 @@ def test_perftest_has_no_windows_with_a_reply(hcasim_: Hcasim) -> None:
             "perftest has no test like host_memory; allowed: text, ",
         ),
         ("host_memory", "osu", "osu has no test like host_memory; allowed: text, json or csv"),
-        ("write_lat", "netpipe", "netpipe has no test like write_lat; allowed: text, json, csv, "),
-        ("qp_lat", "perftest", "perftest has no test like qp_lat; allowed: text, json, csv or osu"),
+        (
+            "write_lat",
+            "netpipe",
+            "netpipe has no test like write_lat; allowed: text, json, csv or perftest",
+        ),
+        ("qp_lat", "perftest", "perftest has no test like qp_lat; allowed: text, json or csv"),
+        ("write_lat", "osu", "osu has no test like write_lat; allowed: text, json, csv or perfte"),
+        ("hotspot_send", "osu", "osu has no test like hotspot_send; allowed: text, json or csv"),
+        ("multi_bibw", "imb", "imb has no test like multi_bibw; allowed: text, json or csv"),
+        ("imb_bcast", "osu", "osu has no test like imb_bcast; allowed: text, json, csv or imb"),
+        ("osu_bcast", "imb", "imb has no test like osu_bcast; allowed: text, json, csv or osu"),
+        ("netpipe_mpi", "osu", "osu has no test like netpipe_mpi; allowed: text, json, csv or n"),
     ],
 )
 def test_a_tool_that_has_no_such_test_has_no_form_for_it(

@@ -66,3 +66,15 @@ def test_packets_of_one_kind_have_their_stages_together(capsys: pytest.CaptureFi
 
 def test_what_takes_no_time_has_no_shares(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, [{"rank": 0, "step": "call", "us": 0.0}]) == [["0", "0.000", "0.000"]]
+
+
+def test_a_path_ends_later_than_the_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {"path": [{"rank": 0, "step": "call", "us": 1.0}], "total_us": 1.0, "binds": "cpu"}
+    print_breakdown("", {**found, "algorithm": "tree", "resources": [{"name": "cpu", "busy": 0.9}]})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Critical path of one call, tree, begun by all at once"
+    assert (
+        "The path ends with the last process; the latency of the table is the mean over "
+        in "".join(lines)
+    )
+    assert "What limits one call: cpu" in lines

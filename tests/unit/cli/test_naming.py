@@ -113,6 +113,7 @@ def test_programs_and_letters_of_perftest_are_understood(hcasim_: Hcasim) -> Non
         (("-I", "64"), "perftest's -I is --inline"),
         (("-I",), "perftest's -I is --inline"),
         (("-l", "64"), "perftest's -l has no counterpart"),
+        (("-m", "0:4M"), "perftest's -m is --mtu; OSU's -m MIN:MAX is --size MIN..MAX"),
         (("-a",), "perftest's -a is --size 2..8M"),
         (("--all",), "perftest's --all is --size 2..8M"),
         (("-b",), "perftest's -b is a benchmark of its own: write_bibw, "),
@@ -138,6 +139,12 @@ def test_help_says_the_default_of_each_number(hcasim_: Hcasim) -> None:
     for name, size, iters in (
         ("ib_write_bw", "64K", "5000"),
         ("netpipe", "NetPIPE's sizes", "100"),
+        ("osu_latency", "8; all of the tool's: 0..4M", "10000"),
+        ("osu_mbw_mr", "64K; all of the tool's: 1..4M", "100"),
+        ("osu_bcast", "1K; all of the tool's: 1..1M", "100"),
+        ("osu_allreduce", "1K; all of the tool's: 4..1M", "100"),
+        ("imb_allreduce", "1K; all of the tool's: 0..4M", "100"),
+        ("hotspot_send", "64K", "100"),
     ):
         text = re.sub(r"\s+", " ", hcasim_("bench", name, "-h").output)
         assert f"4K,64K or 4..1M (default: {size})" in text

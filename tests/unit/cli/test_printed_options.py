@@ -49,10 +49,7 @@ UNTOLD = {
 CASES = [
     (form, workload, option)
     for form, workload in (
-        ("osu", "write_lat"),
-        ("osu", "window_bw"),
-        ("osu", "write_bw"),
-        ("osu", "all_to_all"),
+        ("osu", "osu_latency"),
         ("osu", "osu_bw"),
         ("osu", "osu_allgather"),
         ("osu", "osu_barrier"),

@@ -66,8 +66,6 @@ def test_what_bench_prints_is_read_back(
     [
         *(("perftest", one, "latency_us") for one in ("write_lat", "read_lat", "send_lat")),
         *(("perftest", one, "bandwidth_MBps") for one in ("write_bw", "send_bibw")),
-        *(("osu", one, "latency_us") for one in ("write_lat", "qp_lat")),
-        *(("osu", one, "bandwidth_MBps") for one in ("window_bw", "read_bw")),
         ("netpipe", "netpipe", "latency_us"),
     ],
 )
@@ -129,14 +127,6 @@ def test_what_bench_prints_of_mpi_is_read_back_with_all_that_it_is_of(
             assert abs(number - row[field]) <= 0.00501, (field, number, row)
         # What counts is there, whatever follows from it.
         assert point["measured"][0]["quantity"] in known.fields[0]
-
-
-@pytest.mark.parametrize(("workload", "axis"), [("write_bw", "clients"), ("all_to_all", "nodes")])
-def test_what_osu_s_form_says_of_nodes_is_read(workload: str, axis: str, reread: Reread) -> None:
-    words = (workload, "--testbed", "liu2004", "--size", "64,4K", f"--{axis}", "2,3")
-    trace = reread("bench", *words, "--iters", "20", "--format", "osu")
-    found = [(one["options"][axis], one["options"]["size"]) for one in trace["points"]]
-    assert found == [(2, 64), (2, 4096), (3, 64), (3, 4096)]
 
 
 def test_what_osu_s_form_says_of_several_pairs_is_read(
