@@ -80,7 +80,7 @@ def simulated_on(machine: Machine) -> str:
     """Say on what was simulated: the testbed, and what may be chosen beside it."""
     adapter = machine.adapter
     parts = [f"simulated: {machine.id}", f"adapter {adapter.id}", f"stack {machine.stack.id}"]
-    if adapter.firmware_mode != "tavor":
+    if adapter.firmware_mode not in (None, "tavor"):
         parts.append(f"firmware mode {adapter.firmware_mode}")
     if machine.switch is None:
         parts.append("no switch")

@@ -278,6 +278,13 @@ def test_the_forms_of_tools_say_on_what_was_simulated(
 
 
 @invented
+def test_an_adapter_with_one_firmware_says_nothing_of_its_mode(hcasim_: Hcasim) -> None:
+    words = ("--testbed", "rashti2007", "--size", "8", "--format", "osu")
+    lines = hcasim_("bench", "osu_latency", *words).output.splitlines()
+    assert "# simulated: rashti2007, adapter ne010e, stack mpich2-nes" in lines
+
+
+@invented
 def test_a_run_of_osu_says_what_varies(hcasim_: Hcasim) -> None:
     words = ("--size", "8,16", "--nodes", "2,4", "--format", "osu")
     lines = hcasim_("bench", "osu_bcast", *LIU, *words).output.splitlines()
