@@ -100,10 +100,11 @@ class Channel(ABC):
         return self.credits > 0
 
     @abstractmethod
-    def settle(self, wire: int) -> None:
-        """Have all buffers in the caches that keep them, as if each had held a packet before.
+    def settle(self, number: int, wire: int) -> None:
+        """Have a buffer in the caches that keep it, as if it had held a packet before.
 
         Parameters:
+            number: of the buffer, counted from 0 over and over.
             wire: bytes of the packet with its header.
         """
 
@@ -165,14 +166,13 @@ class Ring(Channel):
         self.memory: MR = self.process.pd.reg_mr(size, _REMOTE)
         self.memory.listen(self._written)
 
-    def settle(self, wire: int) -> None:
+    def settle(self, number: int, wire: int) -> None:
         ring = self._ring
         length = min(ring.slot, wire + ring.flag)
-        for end in range(ring.slot, ring.slots * ring.slot + 1, ring.slot):
-            start = end - length
-            self.process.context.core.hold(self._source.addr + start, length)
-            self._source.hold(self._source.addr + start, length)
-            self.memory.hold(self.memory.addr + start, length)
+        start = (number % ring.slots + 1) * ring.slot - length
+        self.process.context.core.hold(self._source.addr + start, length)
+        self._source.hold(self._source.addr + start, length)
+        self.memory.hold(self.memory.addr + start, length)
 
     @property
     def ready(self) -> bool:
@@ -257,14 +257,13 @@ class Queue(Channel):
             self._count: MR = self.process.pd.reg_mr(self.COUNT, _REMOTE)
             self._count.listen(self._counted)
 
-    def settle(self, wire: int) -> None:
+    def settle(self, number: int, wire: int) -> None:
         size = self._queue.buffer
         length = min(size, wire)
-        for start in range(0, self._source.length, size):
-            self.process.context.core.hold(self._source.addr + start, length)
-            self._source.hold(self._source.addr + start, length)
-        for start in range(0, self._memory.length, size):
-            self._memory.hold(self._memory.addr + start, length)
+        start = number * size % self._source.length
+        self.process.context.core.hold(self._source.addr + start, length)
+        self._source.hold(self._source.addr + start, length)
+        self._memory.hold(self._memory.addr + number * size % self._memory.length, length)
 
     def open(self) -> None:
         """Post the receives in no time: they have been there since the program began."""
@@ -362,9 +361,9 @@ class SharedMemory(Channel):
         self._room = room
         self.address = self.process.context.node.allocate(room * shared.packet)
 
-    def settle(self, wire: int) -> None:
-        for start in range(0, self._room * self._packet, self._packet):
-            self.process.context.core.hold(self.address + start, min(wire, self._packet))
+    def settle(self, number: int, wire: int) -> None:
+        start = number % self._room * self._packet
+        self.process.context.core.hold(self.address + start, min(wire, self._packet))
 
     def post(self, packet: Packet) -> Steps:
         peer = self.peer

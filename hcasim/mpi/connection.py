@@ -63,17 +63,18 @@ class Connection:
         for own, other in zip(self.channels, peer.channels, strict=True):
             own.peer = other
 
-    def settle(self, size: int) -> None:
-        """Have the buffers of the preferred ways in the caches, as if they had been in use.
+    def settle(self, number: int, size: int) -> None:
+        """Have a buffer of each preferred way in the caches, as if it had been in use.
 
         Parameters:
-            size: bytes of the messages that went through them.
+            number: of the buffer, counted from 0 over and over.
+            size: bytes of the messages that went through it.
         """
         header = self.library.header
         wire = header.control if size > self.eager_limit else header.size + size
         preferred = self.channels if self.shared else [lane.channels[0] for lane in self.lanes]
         for channel in preferred:
-            channel.settle(wire)
+            channel.settle(number, wire)
 
     # Out.
 

@@ -9,6 +9,7 @@ from hcasim.catalog.algorithms import algorithm_faults
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.ground.errors import nearest, one_of
+from hcasim.mpi.channel import Queue
 from hcasim.mpi.comm import Comm, Program
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.errors import DeadlockError, MPIError
@@ -21,15 +22,13 @@ Main = Callable[[Comm], Generator[Event, Any, Any]]
 class Job:
     """Processes that run the same program.
 
-    Connections are made when they are first used, in no time, and are found as those of a program
-    that has used them before.
+    Connections are made when they are first used, in no time.
 
     Parameters:
         cluster: where they run.
         per_node: processes on each node, each on a core of its own.
         placement: "block" fills a node before the next, "cyclic" deals processes out in turn.
         algorithms: of collectives, by name, in place of what the stack's rules choose.
-        usual: bytes of the messages that went through its connections before.
 
     Attributes:
         processes: by rank.
@@ -47,10 +46,8 @@ class Job:
         per_node: int = 1,
         placement: str = "block",
         algorithms: Mapping[str, str] | None = None,
-        usual: int = 0,
     ) -> None:
         self.sim = sim
-        self._usual = usual
         self.cluster = cluster
         libraries = {node.group.stack.id: node.group.stack.mpi for node in cluster.nodes}
         if None in libraries.values() or len(libraries) > 1:
@@ -87,9 +84,22 @@ class Job:
         other.join(process.rank, theirs)
         mine.connect(theirs)
         theirs.connect(mine)
-        mine.settle(self._usual)
-        theirs.settle(self._usual)
         return mine
+
+    def settle(self, size: int) -> None:
+        """Have the buffers of all connections in the caches, as after many messages to each peer.
+
+        Parameters:
+            size: bytes of those messages.
+        """
+        library = self.processes[0].library
+        buffers = library.queue.receives + Queue.SPARE
+        if library.ring is not None:
+            buffers = library.ring.slots
+        ends = [end for process in self.processes for end in process.connections.values()]
+        for number in range(buffers):
+            for end in ends:
+                end.settle(number, size)
 
     def run(self, main: Main) -> list[Any]:
         """Run a program in all processes to its end; return what each returns.

@@ -112,10 +112,10 @@ class Collective:
         self.cluster = Cluster(sim, machine, first_nodes(machine, options))
         name = call.__name__.lstrip("_")
         chosen = {name: options.algorithm} if options.algorithm else {}
-        self.job = Job(sim, self.cluster, options.processes, algorithms=chosen, usual=options.size)
+        self.job = Job(sim, self.cluster, options.processes, algorithms=chosen)
         self._call = call
         self._apart = apart
-        turns = len(self.job.worlds) if name in ROOTED and not apart else 1
+        self._turns = turns = len(self.job.worlds) if name in ROOTED and not apart else 1
         self._sums: dict[int, list[int]] = {}
         self._cold = COLD * turns
         # By rank: calls after the first ones, and how long they took in all.
@@ -138,6 +138,9 @@ class Collective:
                 if self._done.triggered:
                     return
                 self._begun += 1
+                if index == self._turns:
+                    # All connections have been made.
+                    self.job.settle(self.options.size)
             begin = self.sim.now
             root = 0 if self._apart else index % comm.size
             yield from self._call(comm, self.options.size, root)

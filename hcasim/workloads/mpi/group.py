@@ -92,7 +92,7 @@ OneOf = TypeVar("OneOf", bound=Group)
 def one_pair(kind: type[OneOf], sim: Simulator, machine: Machine, options: Options) -> OneOf:
     """Two processes, each on a node or both on one."""
     nodes = clients_and_server(machine, options)[: TOGETHER // options.processes]
-    job = Job(sim, Cluster(sim, machine, nodes), options.processes, usual=options.size)
+    job = Job(sim, Cluster(sim, machine, nodes), options.processes)
     return kind(job, options, job.worlds[0], job.worlds[1:])
 
 
@@ -100,12 +100,7 @@ def several_pairs(
     kind: type[OneOf], sim: Simulator, machine: Machine, options: Options
 ) -> list[OneOf]:
     """Pairs of processes: the first half of all, each with that of its number in the second."""
-    job = Job(
-        sim,
-        Cluster(sim, machine, paired_nodes(machine, options)),
-        options.processes,
-        usual=options.size,
-    )
+    job = Job(sim, Cluster(sim, machine, paired_nodes(machine, options)), options.processes)
     half = len(job.worlds) // 2
     pairs = zip(job.worlds[:half], job.worlds[half:], strict=True)
     return [kind(job, options, one, (other,)) for one, other in pairs]
@@ -114,6 +109,11 @@ def several_pairs(
 def measure(groups: Sequence[Group]) -> None:
     """Run groups of one program until the times of all are known."""
     sim = groups[0].sim
+    for group in groups:
+        for comm in group.peers:
+            group.one.process.connection(comm.process.rank)
+    job, options = groups[0].job, groups[0].options
+    job.settle(options.size)
     for group in groups:
         for comm in group.peers:
             sim.process(group.second(comm))

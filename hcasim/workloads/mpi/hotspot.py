@@ -44,12 +44,7 @@ class Relay(Windows):
 
 
 def _hotspot(kind: type[Windows], sim: Simulator, machine: Machine, options: Options) -> Result:
-    job = Job(
-        sim,
-        Cluster(sim, machine, first_nodes(machine, options)),
-        options.processes,
-        usual=options.size,
-    )
+    job = Job(sim, Cluster(sim, machine, first_nodes(machine, options)), options.processes)
     return bandwidth([kind(job, options, job.worlds[0], job.worlds[options.processes :])])
 
 
