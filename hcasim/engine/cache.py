@@ -69,3 +69,9 @@ class SetAssociativeCache:
             del held[victim]
         held[key] = None
         return victim
+
+    def precede(self, key: int) -> None:
+        """Have ``key`` held, if there is room, as if it had come before all others of its set."""
+        held = self._sets.setdefault(key % self.sets, {})
+        if len(held) < self.ways and key not in held:
+            self._sets[key % self.sets] = {key: None, **held}

@@ -82,10 +82,8 @@ class ContextCache:
             waiting.append((self.sim.now, action, args))
 
     def hold(self, key: int) -> None:
-        """Have an entry on chip at once, as if it had been used before."""
-        line = key // self._per_line
-        if not self._cache.touch(line):
-            self._cache.fill(line)
+        """Have an entry on chip, if there is room, as if it had been used before all others."""
+        self._cache.precede(key // self._per_line)
 
     def arrived(self, line: int) -> None:
         """A line is here: whoever waits for it goes on."""

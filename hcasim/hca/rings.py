@@ -12,19 +12,21 @@ class Ring:
 
     Attributes:
         region: the registered memory that it lies in.
+        stride: bytes from one entry to the next.
+        entries: how many there are.
     """
 
-    __slots__ = ("_entries", "_first", "_stride", "region")
+    __slots__ = ("_first", "entries", "region", "stride")
 
     def __init__(self, region: Region, offset: int, stride: int, entries: int) -> None:
         self.region = region
         self._first = region.address + offset
-        self._stride = stride
-        self._entries = entries
+        self.stride = stride
+        self.entries = entries
 
     def address(self, index: int) -> int:
         """Address of the entry that the ``index``-th use of the queue takes, counted from 0."""
-        return self._first + index % self._entries * self._stride
+        return self._first + index % self.entries * self.stride
 
 
 @dataclass(frozen=True)

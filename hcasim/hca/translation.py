@@ -107,7 +107,7 @@ class TranslationTables:
         self._regions.pop(region.key, None)
 
     def hold(self, region: Region, address: int, length: int) -> None:
-        """Have the entries of a range on chip at once, as far as they fit."""
+        """Have the entries of a range on chip, if there is room, as if used before all others."""
         self.mpt.hold(region.key)
         first = address // region.page_size
         last = (address + length - 1) // region.page_size

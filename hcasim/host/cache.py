@@ -47,6 +47,14 @@ class ProcessorCache:
                     used.popitem(last=False)
         return min(missed, size)
 
+    def hold(self, address: int, size: int) -> None:
+        """Hold bytes, as far as there is room, as if they had been used before all others."""
+        used = self._used
+        for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
+            if len(used) < self._blocks and block not in used and block not in self._written:
+                used[block] = None
+                used.move_to_end(block, last=False)
+
     def place(self, address: int, size: int) -> int:
         """Take what a device writes; return the bytes that go to memory to make room for it."""
         used, written = self._used, self._written

@@ -37,8 +37,8 @@ class Core:
         return self.sim.timeout(duration_ps)
 
     def hold(self, address: int, size: int) -> None:
-        """Have bytes in the cache of the socket, as if they had been used before."""
-        self._memory.caches[self.socket].access(address, size)
+        """Have bytes in the cache of the socket, if there is room, as if used before all others."""
+        self._memory.caches[self.socket].hold(address, size)
 
     def copy(self, size: int, source: int, destination: int) -> Event:
         """An event to yield: ``size`` bytes copied by this core from one address to another.

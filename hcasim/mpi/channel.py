@@ -10,6 +10,7 @@ from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Probe
 from hcasim.mpi.message import Kind, Packet
 from hcasim.mpi.roles import Steps, Way, Worker
+from hcasim.mpi.settling import Turns
 from hcasim.verbs import MR, QP, SGE, Access, RecvWR, SendWR, WROpcode
 
 _REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE
@@ -100,12 +101,11 @@ class Channel(ABC):
         return self.credits > 0
 
     @abstractmethod
-    def settle(self, number: int, wire: int) -> None:
-        """Have a buffer in the caches that keep it, as if it had held a packet before.
+    def turns(self, wire: int) -> list[Turns]:
+        """Its buffers, those of packets out and those of packets in.
 
         Parameters:
-            number: of the buffer, counted from 0 over and over.
-            wire: bytes of the packet with its header.
+            wire: bytes of a packet with its header.
         """
 
     @abstractmethod
@@ -166,13 +166,26 @@ class Ring(Channel):
         self.memory: MR = self.process.pd.reg_mr(size, _REMOTE)
         self.memory.listen(self._written)
 
-    def settle(self, number: int, wire: int) -> None:
-        ring = self._ring
+    def turns(self, wire: int) -> list[Turns]:
+        ring, core, source, memory = (
+            self._ring,
+            self.process.context.core,
+            self._source,
+            self.memory,
+        )
         length = min(ring.slot, wire + ring.flag)
-        start = (number % ring.slots + 1) * ring.slot - length
-        self.process.context.core.hold(self._source.addr + start, length)
-        self._source.hold(self._source.addr + start, length)
-        self.memory.hold(self.memory.addr + start, length)
+
+        def start(number: int) -> int:
+            return (number % ring.slots + 1) * ring.slot - length
+
+        def out(number: int) -> None:
+            core.hold(source.addr + start(number), length)
+            source.hold(source.addr + start(number), length)
+
+        def into(number: int) -> None:
+            memory.hold(memory.addr + start(number), length)
+
+        return [Turns(self._sent, ring.slots, out), Turns(self._taken, ring.slots, into)]
 
     @property
     def ready(self) -> bool:
@@ -257,13 +270,20 @@ class Queue(Channel):
             self._count: MR = self.process.pd.reg_mr(self.COUNT, _REMOTE)
             self._count.listen(self._counted)
 
-    def settle(self, number: int, wire: int) -> None:
+    def turns(self, wire: int) -> list[Turns]:
+        core, source, memory = self.process.context.core, self._source, self._memory
         size = self._queue.buffer
         length = min(size, wire)
-        start = number * size % self._source.length
-        self.process.context.core.hold(self._source.addr + start, length)
-        self._source.hold(self._source.addr + start, length)
-        self._memory.hold(self._memory.addr + number * size % self._memory.length, length)
+
+        def out(number: int) -> None:
+            start = number % self._buffers * size
+            core.hold(source.addr + start, length)
+            source.hold(source.addr + start, length)
+
+        def into(number: int) -> None:
+            memory.hold(memory.addr + number % self._receives * size, length)
+
+        return [Turns(self._sent, self._buffers, out), Turns(self._taken, self._receives, into)]
 
     def open(self) -> None:
         """Post the receives in no time: they have been there since the program began."""
@@ -361,9 +381,18 @@ class SharedMemory(Channel):
         self._room = room
         self.address = self.process.context.node.allocate(room * shared.packet)
 
-    def settle(self, number: int, wire: int) -> None:
-        start = number % self._room * self._packet
-        self.process.context.core.hold(self.address + start, min(wire, self._packet))
+    def turns(self, wire: int) -> list[Turns]:
+        core, peer = self.process.context.core, self.peer
+        assert isinstance(peer, SharedMemory)
+        theirs = peer.address
+
+        def out(number: int) -> None:
+            core.hold(theirs + number % self._room * self._packet, min(wire, self._packet))
+
+        def into(number: int) -> None:
+            core.hold(self.address + number % self._room * self._packet, min(wire, self._packet))
+
+        return [Turns(self._sent, self._room, out), Turns(self._taken, self._room, into)]
 
     def post(self, packet: Packet) -> Steps:
         peer = self.peer

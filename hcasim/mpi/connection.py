@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channel import Channel, Queue, SharedMemory
@@ -10,6 +11,7 @@ from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import Kind, Packet, Send
 from hcasim.mpi.rendezvous import Rendezvous, choose
 from hcasim.mpi.roles import Steps, Worker
+from hcasim.mpi.settling import Turns, entries
 from hcasim.verbs import CQ
 
 _EAGER = (Kind.EAGER, Kind.DATA)
@@ -63,18 +65,19 @@ class Connection:
         for own, other in zip(self.channels, peer.channels, strict=True):
             own.peer = other
 
-    def settle(self, number: int, size: int) -> None:
-        """Have a buffer of each preferred way in the caches, as if it had been in use.
+    def turns(self, size: int) -> Iterator[Turns]:
+        """The queues and buffers that are used in turn.
 
         Parameters:
-            number: of the buffer, counted from 0 over and over.
-            size: bytes of the messages that went through it.
+            size: bytes of the messages that go through them.
         """
         header = self.library.header
         wire = header.control if size > self.eager_limit else header.size + size
-        preferred = self.channels if self.shared else [lane.channels[0] for lane in self.lanes]
-        for channel in preferred:
-            channel.settle(number, wire)
+        for channel in self.channels:
+            yield from channel.turns(wire)
+        for lane in self.lanes:
+            for queue in lane.qp.used:
+                yield entries(self.process.context.adapter, queue)
 
     # Out.
 

@@ -9,11 +9,11 @@ from hcasim.catalog.algorithms import algorithm_faults
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.ground.errors import nearest, one_of
-from hcasim.mpi.channel import Queue
 from hcasim.mpi.comm import Comm, Program
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.errors import DeadlockError, MPIError
 from hcasim.mpi.process import Process
+from hcasim.mpi.settling import entries, settle
 
 PLACEMENTS = ("block", "cyclic")
 Main = Callable[[Comm], Generator[Event, Any, Any]]
@@ -87,19 +87,16 @@ class Job:
         return mine
 
     def settle(self, size: int) -> None:
-        """Have the buffers of all connections in the caches, as after many messages to each peer.
+        """Have queues and buffers in the caches as after many more messages like those so far.
 
         Parameters:
             size: bytes of those messages.
         """
-        library = self.processes[0].library
-        buffers = library.queue.receives + Queue.SPARE
-        if library.ring is not None:
-            buffers = library.ring.slots
-        ends = [end for process in self.processes for end in process.connections.values()]
-        for number in range(buffers):
-            for end in ends:
-                end.settle(number, size)
+        turns = [entries(one.context.adapter, one.cq.used) for one in self.processes]
+        for process in self.processes:
+            for connection in process.connections.values():
+                turns.extend(connection.turns(size))
+        settle(turns)
 
     def run(self, main: Main) -> list[Any]:
         """Run a program in all processes to its end; return what each returns.

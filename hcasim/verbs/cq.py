@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from hcasim.engine import Event
 from hcasim.hca import Completion
 from hcasim.hca.doorbell import DOORBELL_SIZE
+from hcasim.hca.rings import Ring
 from hcasim.verbs.context import Context
 from hcasim.verbs.errors import VerbsError
 
@@ -36,6 +37,11 @@ class CQ:
         self.on_entry: Callable[[], None] | None = None
         self._event: Event | None = None
         self.queue.on_entry = self._entry
+
+    @property
+    def used(self) -> tuple[Ring, int]:
+        """Its memory, and how many entries have been written to it so far."""
+        return self.queue.ring, self.queue.produced
 
     def _entry(self) -> None:
         if self._event is not None:

@@ -143,7 +143,7 @@ class MR:
         return (self.addr + self.length - 1) // size - self.addr // size + 1
 
     def hold(self, address: int, length: int) -> None:
-        """Have the translations of a range in the adapter's caches, as if it had been used."""
+        """Have the translations of a range in the adapter's caches, as if used before all else."""
         self.pd.context.adapter.tables.hold(self._region, address, length)
 
     def word(self, address: int) -> int:

@@ -8,7 +8,7 @@ from hcasim.catalog.link import mtu_fault, path_mtus
 from hcasim.engine import Event
 from hcasim.hca import Completion, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE
-from hcasim.hca.rings import WorkQueueBuffer
+from hcasim.hca.rings import Ring, WorkQueueBuffer
 from hcasim.hca.wqe import send_stride
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
@@ -113,6 +113,15 @@ class QP:
         answers = remote.context.adapter.description.responder.outstanding
         self._qp.requester.max_rd_atomic = min(adapter.description.requester.outstanding, answers)
         self._qp.connect(mtu, remote.lid, remote.qp_num)
+
+    @property
+    def used(self) -> tuple[tuple[Ring, int], ...]:
+        """The memory of the send and of the receive queue, each with its entries used so far."""
+        receives = self._qp.responder.receive_queue.ring
+        return (
+            (self._qp.requester.ring, self._posted_sends),
+            (receives, self._retired_receives),
+        )
 
     def post_send(self, wr: SendWR) -> Generator[Event, object, int]:
         """Post a request to the send queue and ring the doorbell.

@@ -27,6 +27,9 @@ from hcasim.workloads.roles import first_nodes
 
 SLACK = 1e-3
 ERROR = 2e-3
+ENOUGH = 16
+"""Calls with short messages of which a mean may be known: twice as many use each slot of a ring.
+Those with long ones take several slots each."""
 Call = Callable[[Comm, int, int], Steps]
 """What a process calls, with the bytes of one part and the root."""
 
@@ -122,6 +125,9 @@ class Collective:
         self._calls, self._took_ps = ([0] * len(self.job.worlds) for _ in range(2))
         self._done = sim.event()
         self._begun = 0
+        # Processes that have called with each root.
+        self._settled = 0
+        eager = self.job.processes[0].library.eager
         self.laps = Laps(
             options.warmup,
             options.iters,
@@ -130,6 +136,7 @@ class Collective:
             cold=self._cold,
             slack=SLACK,
             error=ERROR,
+            enough=ENOUGH if options.size <= eager.limit else ENOUGH // 2,
         )
 
     def _loop(self, comm: Comm) -> Steps:
@@ -138,8 +145,9 @@ class Collective:
                 if self._done.triggered:
                     return
                 self._begun += 1
-                if index == self._turns:
-                    # All connections have been made.
+            if index == self._turns:
+                self._settled += 1
+                if self._settled == comm.size:
                     self.job.settle(self.options.size)
             begin = self.sim.now
             root = 0 if self._apart else index % comm.size

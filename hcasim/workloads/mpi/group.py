@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any, TypeVar
 
 from hcasim.catalog import Machine
@@ -36,6 +37,7 @@ class Group(ABC):
 
     Attributes:
         laps: the durations that it takes.
+        begun: happens after the first iteration.
         known: happens when they say enough.
         received_ps: when a peer had its last message, of those that say so.
     """
@@ -46,6 +48,7 @@ class Group(ABC):
         self.options = options
         self.one = one
         self.peers = peers
+        self.begun: Event = job.sim.event()
         self.known: Event = job.sim.event()
         self.received_ps = 0
         self._again: Event | None = None
@@ -77,9 +80,22 @@ class Group(ABC):
         self._again = self.sim.event()
         self.sim.run(until=self._again)
 
-    @abstractmethod
     def first(self) -> Steps:
         """The process that takes the time, for ever."""
+        for index in count():
+            begin = self.sim.now
+            yield from self.turn(index)
+            self.ended(index, self.sim.now - begin)
+            if index == 0:
+                self.begun.succeed()
+
+    def ended(self, index: int, duration_ps: int) -> None:
+        """Note the duration of an iteration."""
+        self.lap(duration_ps)
+
+    @abstractmethod
+    def turn(self, index: int) -> Steps:
+        """An iteration of the process that takes the time."""
 
     @abstractmethod
     def second(self, comm: Comm) -> Steps:
@@ -108,16 +124,14 @@ def several_pairs(
 
 def measure(groups: Sequence[Group]) -> None:
     """Run groups of one program until the times of all are known."""
-    sim = groups[0].sim
-    for group in groups:
-        for comm in group.peers:
-            group.one.process.connection(comm.process.rank)
-    job, options = groups[0].job, groups[0].options
-    job.settle(options.size)
+    one = groups[0]
+    sim = one.sim
     for group in groups:
         for comm in group.peers:
             sim.process(group.second(comm))
         sim.process(group.first())
+    sim.run(until=sim.all_of([group.begun for group in groups]))
+    one.job.settle(one.options.size)
     sim.run(until=sim.all_of([group.known for group in groups]))
 
 

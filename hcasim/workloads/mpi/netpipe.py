@@ -8,6 +8,8 @@ Source: NetPIPE 3.6, src/mpi.c and src/netpipe.c.
 
 from __future__ import annotations
 
+from itertools import cycle
+
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
 from hcasim.mpi import Comm
@@ -54,23 +56,18 @@ class Rotation(Group):
         return list(zip(pool(), pool(), strict=True))
 
     def first(self) -> Steps:
+        self._own = self._places(self.one)
+        yield from super().first()
+
+    def turn(self, index: int) -> Steps:
         comm, peer = self.one, self.peers[0].rank
-        places = self._places(comm)
-        message = 0
-        while True:
-            source, target = places[message % len(places)]
-            message += 1
-            begin = self.sim.now
-            yield from comm.send(source, peer)
-            yield from comm.recv(target, peer)
-            self.lap(self.sim.now - begin)
+        source, target = self._own[index % len(self._own)]
+        yield from comm.send(source, peer)
+        yield from comm.recv(target, peer)
 
     def second(self, comm: Comm) -> Steps:
         places, peer = self._places(comm), self.one.rank
-        message = 0
-        while True:
-            source, target = places[message % len(places)]
-            message += 1
+        for source, target in cycle(places):
             yield from comm.recv(target, peer)
             self.received_ps = self.sim.now
             yield from comm.send(source, peer)

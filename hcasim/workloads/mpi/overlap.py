@@ -10,8 +10,6 @@ OSU benchmarks 4.4, osu_ialltoall.c and the like, for how it is measured.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
 from hcasim.mpi import Comm
@@ -33,26 +31,16 @@ class Overlap(Group):
 
     computing_ps = 0
 
-    def first(self) -> Steps:
-        comm, peer = self.one, self.peers[0].rank
-        while True:
-            begin = self.sim.now
-            yield from self._iteration(comm, peer)
-            self.lap(self.sim.now - begin)
-
     def _compute(self) -> Steps:
         if self.computing_ps:
             yield self.one.process.context.core.work(self.computing_ps)
-
-    @abstractmethod
-    def _iteration(self, comm: Comm, peer: int) -> Steps:
-        """The call, computing, and waiting."""
 
 
 class Sending(Overlap):
     """The first process sends; the other answers."""
 
-    def _iteration(self, comm: Comm, peer: int) -> Steps:
+    def turn(self, index: int) -> Steps:
+        comm, peer = self.one, self.peers[0].rank
         request = yield from comm.isend(self.options.size, peer)
         yield from self._compute()
         yield from request.wait()
@@ -68,7 +56,8 @@ class Sending(Overlap):
 class Receiving(Overlap):
     """The first process receives what it has asked for."""
 
-    def _iteration(self, comm: Comm, peer: int) -> Steps:
+    def turn(self, index: int) -> Steps:
+        comm, peer = self.one, self.peers[0].rank
         request = yield from comm.irecv(self.options.size, peer)
         yield from comm.send(WORD, peer)
         yield from self._compute()

@@ -69,6 +69,7 @@ class Windows(Group):
     def timing(self) -> Laps:
         options = self.options
         self._lengths: list[int] = []
+        self._durations: list[int] = []
         self._cut = 0
         self._ahead = 0
         self._from = 1
@@ -102,20 +103,20 @@ class Windows(Group):
             self._lengths.append((self._ahead + 1 + turn) * self._cut or self.options.window)
         return self._lengths[index]
 
-    def first(self) -> Steps:
+    def turn(self, index: int) -> Steps:
         to, of = ([one.rank for one in some] for some in (self.targets, self.sources))
-        durations: list[int] = []
-        for index in count():
-            begin = self.sim.now
-            yield from self._window(self.one, self._length(index), to, of)
-            if self._lengths[index] == self.options.window:
-                self.lap(self.sim.now - begin)
-            elif index >= self._from and not self.laps.done:
-                durations.append(self.sim.now - begin)
-                self._extend(durations, index)
+        yield from self._window(self.one, self._length(index), to, of)
 
-    def _extend(self, durations: list[int], index: int) -> None:
+    def ended(self, index: int, duration_ps: int) -> None:
+        if self._lengths[index] == self.options.window:
+            self.lap(duration_ps)
+        elif index >= self._from and not self.laps.done:
+            self._durations.append(duration_ps)
+            self._extend(index)
+
+    def _extend(self, index: int) -> None:
         """Work out a whole window from three cut ones, if further messages take equally long."""
+        durations = self._durations
         if len(durations) % 3:
             return
         short, middle, long = durations[-3:]

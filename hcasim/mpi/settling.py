@@ -1,0 +1,60 @@
+"""Caches as a program leaves them that has exchanged messages for long.
+
+What is used in turn (slots of rings, entries of queues) has been used all, each as long ago as the
+counts of the first messages say. A short run then shows what a long one would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from heapq import merge
+
+from hcasim.hca import HostChannelAdapter
+from hcasim.hca.rings import Ring
+
+PAGE = 4096
+
+
+@dataclass(slots=True)
+class Turns:
+    """Places that are used in turn.
+
+    Attributes:
+        used: how often one of them has been used so far.
+        places: how many there are.
+        hold: has the place of the use with a number, counted from 0, in the caches, if there is
+            room, as if it had been used before all others there.
+        step: places in a row that one call of it stands for.
+    """
+
+    used: int
+    places: int
+    hold: Callable[[int], None]
+    step: int = 1
+
+
+def entries(adapter: HostChannelAdapter, used: tuple[Ring, int]) -> Turns:
+    """The turns of a queue's entries."""
+    ring, count = used
+
+    def hold(number: int) -> None:
+        adapter.tables.hold(ring.region, ring.address(number), ring.stride)
+
+    return Turns(count, ring.entries, hold, max(1, PAGE // ring.stride))
+
+
+def settle(turns: Iterable[Turns]) -> None:
+    """Have all places in the caches that keep them; the shorter ago their use, the sooner.
+
+    All have been in use equally long, each as often as its count says.
+    """
+    used = [one for one in turns if one.used]
+
+    def ages(index: int, one: Turns) -> Iterator[tuple[float, int, int]]:
+        for back in range(1, one.places + 1, one.step):
+            yield back / one.used, index, back
+
+    for _, index, back in merge(*(ages(index, one) for index, one in enumerate(used))):
+        one = used[index]
+        one.hold(one.used - back)
