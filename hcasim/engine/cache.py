@@ -42,6 +42,11 @@ class SetAssociativeCache:
     def __len__(self) -> int:
         return sum(len(held) for held in self._sets.values())
 
+    @property
+    def full(self) -> bool:
+        """Whether nothing can come in without another key leaving."""
+        return len(self) == self.entries
+
     def __contains__(self, key: int) -> bool:
         return key in self._sets.get(key % self.sets, ())
 

@@ -53,6 +53,11 @@ class ContextCache:
             return self._blocked_ps
         return self._blocked_ps + self.sim.now - self._blocked_since
 
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for another line."""
+        return self._cache.full
+
     def held(self, key: int) -> bool:
         """Look ``key`` up if that needs no fetch; return whether it did not."""
         if self._cache.touch(key // self._per_line):

@@ -31,6 +31,11 @@ class ProcessorCache:
         """Whether writes of devices go here (Intel: Data Direct I/O)."""
         return self._blocks_of_devices > 0
 
+    @property
+    def full(self) -> bool:
+        """Whether nothing can come in without something else leaving."""
+        return len(self._used) == self._blocks
+
     def access(self, address: int, size: int) -> int:
         """Let a processor use ``size`` bytes; return how many of them were not here, by block."""
         used, written = self._used, self._written

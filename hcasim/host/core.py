@@ -36,6 +36,11 @@ class Core:
         self.busy_ps += duration_ps
         return self.sim.timeout(duration_ps)
 
+    @property
+    def full(self) -> bool:
+        """Whether the cache of the socket has no room."""
+        return self._memory.caches[self.socket].full
+
     def hold(self, address: int, size: int) -> None:
         """Have bytes in the cache of the socket, if there is room, as if used before all others."""
         self._memory.caches[self.socket].hold(address, size)

@@ -13,7 +13,7 @@ from hcasim.mpi.comm import Comm, Program
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.errors import DeadlockError, MPIError
 from hcasim.mpi.process import Process
-from hcasim.mpi.settling import entries, settle
+from hcasim.mpi.settling import Holding, entries, settle
 
 PLACEMENTS = ("block", "cyclic")
 Main = Callable[[Comm], Generator[Event, Any, Any]]
@@ -92,11 +92,17 @@ class Job:
         Parameters:
             size: bytes of those messages.
         """
-        turns = [entries(one.context.adapter, one.cq.used) for one in self.processes]
-        for process in self.processes:
-            for connection in process.connections.values():
-                turns.extend(connection.turns(size))
-        settle(turns)
+        for node in self.cluster.nodes:
+            here = [process for process in self.processes if process.node is node]
+            turns = [entries(process.context.adapter, process.cq.used) for process in here]
+            for process in here:
+                for connection in process.connections.values():
+                    turns.extend(connection.turns(size))
+            caches: list[Holding] = [
+                node.adapter.tables.mtt,
+                *(process.context.core for process in here),
+            ]
+            settle(turns, caches)
 
     def run(self, main: Main) -> list[Any]:
         """Run a program in all processes to its end; return what each returns.

@@ -6,14 +6,17 @@ counts of the first messages say. A short run then shows what a long one would.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
+from typing import Protocol
 
 from hcasim.hca import HostChannelAdapter
 from hcasim.hca.rings import Ring
 
 PAGE = 4096
+LOOK = 64
+"""Places between two looks whether there is room."""
 
 
 @dataclass(slots=True)
@@ -44,10 +47,20 @@ def entries(adapter: HostChannelAdapter, used: tuple[Ring, int]) -> Turns:
     return Turns(count, ring.entries, hold, max(1, PAGE // ring.stride))
 
 
-def settle(turns: Iterable[Turns]) -> None:
+class Holding(Protocol):
+    """A cache."""
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing can come in without something else leaving."""
+
+
+def settle(turns: Iterable[Turns], caches: Sequence[Holding]) -> None:
     """Have all places in the caches that keep them; the shorter ago their use, the sooner.
 
-    All have been in use equally long, each as often as its count says.
+    Parameters:
+        turns: those of one node, in use equally long, each as often as its count says.
+        caches: those of the node; when they are full there is nothing more to do.
     """
     used = [one for one in turns if one.used]
 
@@ -55,6 +68,10 @@ def settle(turns: Iterable[Turns]) -> None:
         for back in range(1, one.places + 1, one.step):
             yield back / one.used, index, back
 
-    for _, index, back in merge(*(ages(index, one) for index, one in enumerate(used))):
+    sooner = merge(*(ages(index, one) for index, one in enumerate(used)))
+    for number, (age, index, back) in enumerate(sooner):
+        # After as long as has been counted each region has been looked up.
+        if age > 1 and number % LOOK == 0 and all(cache.full for cache in caches):
+            break
         one = used[index]
         one.hold(one.used - back)

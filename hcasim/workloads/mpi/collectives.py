@@ -27,9 +27,12 @@ from hcasim.workloads.roles import first_nodes
 
 SLACK = 1e-3
 ERROR = 2e-3
+FEWEST = 6
+"""Calls of which a mean may be known at the earliest."""
 ENOUGH = 16
-"""Calls with short messages of which a mean may be known: twice as many use each slot of a ring.
-Those with long ones take several slots each."""
+"""The same for short messages, which take a slot of a ring each: twice as many use all slots."""
+FEW = 16
+"""Processes up to which the mean of a call depends much on the slots that it takes."""
 Call = Callable[[Comm, int, int], Steps]
 """What a process calls, with the bytes of one part and the root."""
 
@@ -127,7 +130,6 @@ class Collective:
         self._begun = 0
         # Processes that have called with each root.
         self._settled = 0
-        eager = self.job.processes[0].library.eager
         self.laps = Laps(
             options.warmup,
             options.iters,
@@ -136,8 +138,13 @@ class Collective:
             cold=self._cold,
             slack=SLACK,
             error=ERROR,
-            enough=ENOUGH if options.size <= eager.limit else ENOUGH // 2,
+            enough=self._enough(),
         )
+
+    def _enough(self) -> int:
+        """Calls of which a mean may be known at the earliest."""
+        short = self.options.size <= self.job.processes[0].library.eager.limit
+        return ENOUGH if short and len(self.job.processes) <= FEW else FEWEST
 
     def _loop(self, comm: Comm) -> Steps:
         for index in count():
