@@ -36,8 +36,11 @@ class Messages:
 
     # Memory.
 
-    def buffer(self, memory: Memory) -> Buffer:
+    def buffer(self, memory: Memory, *, incoming: bool = False) -> Buffer:
         """What a message is sent from or received into.
+
+        Parameters:
+            incoming: whether it is received; without contents it has another place then.
 
         Raises:
             MPIError: ``MPI_ERR_BUFFER`` for what is no memory.
@@ -47,9 +50,9 @@ class Messages:
         if isinstance(memory, int):
             if memory < 0:
                 raise MPIError("MPI_ERR_COUNT", f"a message of {memory} bytes")
-            return self.process.anonymous(memory)
+            return self.process.anonymous(memory, incoming)
         if memory is None:
-            return self.process.anonymous(0)
+            return self.process.anonymous(0, incoming)
         if hasattr(memory, "__array_interface__"):
             if not memory.flags.c_contiguous:
                 raise MPIError("MPI_ERR_BUFFER", "an array whose elements are not in one piece")
@@ -69,7 +72,7 @@ class Messages:
         if hasattr(memory, "flags") and not memory.flags.writeable:
             found = "found a read-only array; needed: one that can be written"
             raise self.refusal("MPI_ERR_BUFFER", call, found)
-        return self.buffer(memory)
+        return self.buffer(memory, incoming=True)
 
     def refusal(self, name: str, call: str, why: str) -> MPIError:
         """The error of a call that cannot be done."""

@@ -69,7 +69,7 @@ class Process:
         self._unblocked: deque[Way] = deque()
         self._event: Event | None = None
         self._scratch = Buffer(0, 0)
-        self._anonymous = Buffer(0, 0)
+        self._anonymous = [Buffer(0, 0), Buffer(0, 0)]
         self._temporaries: dict[int, int] = {}
         self._arrays: dict[int, Buffer] = {}
 
@@ -92,11 +92,12 @@ class Process:
             place = self._temporaries[size] = self.allocate(size).address
         return Buffer(place, size, data)
 
-    def anonymous(self, size: int) -> Buffer:
-        """The same memory for all messages without contents."""
-        if self._anonymous.size < size:
-            self._anonymous = self.allocate(max(size, 2 * self._anonymous.size))
-        return self._anonymous.part(0, size)
+    def anonymous(self, size: int, incoming: bool) -> Buffer:
+        """The same memory for all messages without contents that come in, or for all others."""
+        held = self._anonymous[incoming]
+        if held.size < size:
+            held = self._anonymous[incoming] = self.allocate(max(size, 2 * held.size))
+        return held.part(0, size)
 
     def placed(self, array: Any) -> Buffer:
         """The memory of a NumPy array, the same whenever it is used; arrays are not freed."""
