@@ -1,7 +1,8 @@
 """Caches as a program leaves them that has exchanged messages for long.
 
 What is used in turn (slots of rings, entries of queues) has been used all, each as long ago as the
-counts of the first messages say. A short run then shows what a long one would.
+counts of the first messages say. What these did not need, like the receives that serve when a ring
+is full, was used before. A short run then shows what a long one would.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from hcasim.hca import HostChannelAdapter
 from hcasim.hca.rings import Ring
 
 PAGE = 4096
+SELDOM = 1e6
+"""How long ago, in parts of the time so far, what has not been used in it was used."""
 LOOK = 64
 """Places between two looks whether there is room."""
 
@@ -62,16 +65,17 @@ def settle(turns: Iterable[Turns], caches: Sequence[Holding]) -> None:
         turns: those of one node, in use equally long, each as often as its count says.
         caches: those of the node; when they are full there is nothing more to do.
     """
-    used = [one for one in turns if one.used]
+    known = list(turns)
 
     def ages(index: int, one: Turns) -> Iterator[tuple[float, int, int]]:
+        seldom = 0 if one.used else SELDOM
         for back in range(1, one.places + 1, one.step):
-            yield back / one.used, index, back
+            yield seldom + back / max(1, one.used), index, back
 
-    sooner = merge(*(ages(index, one) for index, one in enumerate(used)))
+    sooner = merge(*(ages(index, one) for index, one in enumerate(known)))
     for number, (age, index, back) in enumerate(sooner):
         # After as long as has been counted each region has been looked up.
         if age > 1 and number % LOOK == 0 and all(cache.full for cache in caches):
             break
-        one = used[index]
+        one = known[index]
         one.hold(one.used - back)

@@ -31,6 +31,18 @@ def test_lru_evicts_the_key_used_longest_ago() -> None:
     assert cache.fill(6) == 1
 
 
+def test_what_precedes_displaces_nothing_and_is_the_first_to_go() -> None:
+    cache = SetAssociativeCache(3, 3, "lru")
+    look_up(cache, 1)
+    cache.precede(2)
+    cache.precede(3)
+    assert cache.full
+    cache.precede(4)
+    assert 4 not in cache
+    cache.precede(1)
+    assert [cache.fill(key) for key in (5, 6, 7)] == [3, 2, 1]
+
+
 def test_fifo_evicts_the_key_brought_in_longest_ago_however_often_it_was_used() -> None:
     cache = SetAssociativeCache(3, 3, "fifo")
     look_up(cache, 1, 2, 3, 1, 1)

@@ -37,6 +37,15 @@ def test_latency_is_that_of_every_iteration(workload: str, size: str) -> None:
     assert short == pytest.approx(exact, rel=2e-2)
 
 
+@pytest.mark.parametrize("size", ["64", "4K"])
+@pytest.mark.parametrize("workload", ["osu_alltoall", "osu_bcast", "osu_allreduce", "imb_bcast"])
+def test_processes_that_share_an_adapter_are_timed_long_enough(workload: str, size: str) -> None:
+    """Their queues and buffers do not all fit in its caches, so that no two calls are alike."""
+    options = {"size": size, "processes": 2, "iters": 60, "warmup": 20}
+    exact = measured(workload, "latency_us", exact=True, **options)
+    assert measured(workload, "latency_us", **options) == pytest.approx(exact, rel=5e-2)
+
+
 @pytest.mark.parametrize(
     ("stack", "size", "invalidate"),
     [
