@@ -27,6 +27,10 @@ from hcasim.workloads.roles import first_nodes
 
 SLACK = 1e-3
 ERROR = 2e-3
+REPEATS = 3
+"""Equal calls in a row after which the others are taken to be equal."""
+SHARED_REPEATS = 8
+"""The same if processes share an adapter: its caches are as they were only now and then."""
 FEWEST = 6
 """Calls of which a mean may be known at the earliest."""
 ENOUGH = 16
@@ -138,6 +142,7 @@ class Collective:
             cold=self._cold,
             slack=SLACK,
             error=ERROR,
+            repeats=REPEATS if options.processes == 1 else SHARED_REPEATS,
             enough=self._enough(),
         )
 
