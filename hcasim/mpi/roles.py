@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Event
 from hcasim.mpi.registration import RegistrationCache
 from hcasim.verbs import PD, Context
 
-if TYPE_CHECKING:
-    from hcasim.mpi.channel import Channel
-    from hcasim.mpi.lane import Lane
-    from hcasim.mpi.message import Packet, Recv, Request
+# What these hand on is defined in terms of them, so that its kinds are not known here.
+Packet: TypeAlias = Any
+Recv: TypeAlias = Any
+Request: TypeAlias = Any
+Channel: TypeAlias = Any
+Lane: TypeAlias = Any
 
 Steps = Generator[Event, object, None]
 
