@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channel import Channel, Queue, SharedMemory
+from hcasim.mpi.channels import Channel, Queue, SharedMemory
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import Kind, Packet, Send
 from hcasim.mpi.rendezvous import Rendezvous, choose
@@ -207,14 +207,14 @@ class Connection:
             process.context.probe.event(step, 0, packet)
         match packet.kind:
             case Kind.EAGER | Kind.RTS:
-                yield from process.match(packet, channel)
+                yield from process.receiver.match(packet, channel)
             case Kind.CTS:
                 assert packet.send is not None
                 assert isinstance(packet.send.rendezvous, Rendezvous)
                 yield from channel.release(packet)
                 yield from packet.send.rendezvous.cleared(self, packet)
             case Kind.DATA:
-                yield from process.take_data(packet, channel)
+                yield from process.receiver.take_data(packet, channel)
             case Kind.FIN:
                 yield from channel.release(packet)
                 if packet.recv is not None:

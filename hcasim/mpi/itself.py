@@ -5,27 +5,10 @@ Source: MVAPICH 1.x, MPID_VIA_self_start and MPID_VIA_self_finish.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.matching import Matching
 from hcasim.mpi.message import Kind, Packet, Recv, Send
-from hcasim.mpi.roles import Steps, Worker
-
-
-class Owner(Worker, Protocol):
-    """The process."""
-
-    matching: Matching
-
-    def scratch(self, size: int) -> Buffer:
-        """Memory for what has no other place."""
-
-    def fill(self, recv: Recv, packet: Packet) -> None:
-        """A message is where it was wanted."""
-
-    def check(self, recv: Recv, size: int) -> None:
-        """Raise an MPIError if a message is longer than its receive."""
+from hcasim.mpi.receiver import Receiver
+from hcasim.mpi.roles import Steps
 
 
 class Itself:
@@ -34,26 +17,27 @@ class Itself:
     If none does, a short one is put aside, and a long one stays where it is until one comes.
 
     Parameters:
+        receiver: the receives of the process.
         eager_limit: bytes of the longest short one.
     """
 
-    def __init__(self, process: Owner, eager_limit: int) -> None:
-        self._process = process
+    def __init__(self, receiver: Receiver, eager_limit: int) -> None:
+        self._receiver = receiver
         self._eager_limit = eager_limit
 
     def start(self, send: Send, source: int) -> Steps:
         """Begin to send a message from a rank of a communicator."""
-        process, buffer = self._process, send.buffer
+        receiver, buffer = self._receiver, send.buffer
         packet = Packet(Kind.EAGER, source, send.tag, send.context, buffer.size, send=send)
-        recv = process.matching.arrive(packet)
+        recv = receiver.matching.arrive(packet)
         if recv is not None:
-            process.check(recv, buffer.size)
+            receiver.check(recv, buffer.size)
             yield from self.accept(recv, packet)
         elif buffer.size > self._eager_limit:
             packet.kind = Kind.RTS
             send.rendezvous = self
         else:
-            yield from self._copy(buffer, process.scratch(buffer.size))
+            yield from self._copy(buffer, receiver.process.heap.scratch(buffer.size))
             packet.data = buffer.take(buffer.size)
             send.finish()
 
@@ -64,7 +48,7 @@ class Itself:
         yield from self._copy(send.buffer, recv.buffer)
         packet.data = send.buffer.take(send.buffer.size)
         packet.size = send.buffer.size
-        self._process.fill(recv, packet)
+        self._receiver.fill(recv, packet)
         send.finish()
 
     def over(self) -> None:
@@ -72,7 +56,7 @@ class Itself:
 
     def _copy(self, source: Buffer, to: Buffer) -> Steps:
         if source.size:
-            context = self._process.context
+            context = self._receiver.process.context
             yield context.core.copy(source.size, source.address, to.address)
             if context.probe.listeners:
                 context.probe.event("copy", 0)

@@ -16,7 +16,7 @@ from hcasim.mpi.process import Process
 from hcasim.mpi.settling import Holding, entries, settle
 
 PLACEMENTS = ("block", "cyclic")
-Main = Callable[[Comm], Generator[Event, Any, Any]]
+Main = Callable[[Comm], Generator[Event, object, Any]]
 
 
 class Job:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Probe
-from hcasim.mpi.channel import Channel, Poster, Queue, Ring, tell_post
+from hcasim.mpi.channels import Channel, Poster, Queue, Ring, What, tell_post
 from hcasim.mpi.roles import Steps, Way
 from hcasim.verbs import CQ, QP, SendWR
 
@@ -49,7 +49,7 @@ class Lane:
             max_inline_data=self.max_inline,
             port_num=port + 1,
         )
-        self._posted: deque[tuple[Poster, Any, int]] = deque()
+        self._posted: deque[tuple[Poster[Any], Any, int]] = deque()
         self.queue = Queue(self, library)
         self.ring = Ring(self, library) if library.ring else None
         self.channels: list[Channel] = [self.ring] if self.ring else []
@@ -61,7 +61,7 @@ class Lane:
         for mine, theirs in zip(self.channels, peer.channels, strict=True):
             mine.peer = theirs
 
-    def post(self, wr: SendWR, poster: Poster, what: Any) -> Steps:
+    def post(self, wr: SendWR, poster: Poster[What], what: What) -> Steps:
         """Post a request; wait for room in the send queue if there is none."""
         while len(self._posted) >= self._depth:
             yield from self.way.process.drain()

@@ -50,15 +50,15 @@ class Messages:
         if isinstance(memory, int):
             if memory < 0:
                 raise MPIError("MPI_ERR_COUNT", f"a message of {memory} bytes")
-            return self.process.anonymous(memory, incoming)
+            return self.process.heap.anonymous(memory, incoming)
         if memory is None:
-            return self.process.anonymous(0, incoming)
+            return self.process.heap.anonymous(0, incoming)
         if hasattr(memory, "__array_interface__"):
             if not memory.flags.c_contiguous:
                 raise MPIError("MPI_ERR_BUFFER", "an array whose elements are not in one piece")
             if memory.dtype.hasobject:
                 raise MPIError("MPI_ERR_TYPE", "an array of Python objects, which cannot be sent")
-            return self.process.placed(memory)
+            return self.process.heap.placed(memory)
         raise MPIError(
             "MPI_ERR_BUFFER", f"found {memory!r}; allowed: an array, a Buffer, a number of bytes"
         )
@@ -90,7 +90,7 @@ class Messages:
         if tag != ANY_TAG and not 0 <= tag <= MAX_TAG:
             raise MPIError("MPI_ERR_TAG", f"tag is {tag}; allowed: 0 to {MAX_TAG}, or ANY_TAG")
 
-    def isend(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, Any, Request]:
+    def isend(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, object, Request]:
         """Begin to send; the buffer is the library's until the request is done."""
         self._peer(dest, "dest")
         if not 0 <= tag <= MAX_TAG:
@@ -99,7 +99,7 @@ class Messages:
 
     def post(
         self, buffer: Buffer, dest: int, tag: int, context: int
-    ) -> Generator[Event, Any, Request]:
+    ) -> Generator[Event, object, Request]:
         """Begin to send within a context of this communicator."""
         request = yield from self.process.isend(
             buffer, self.members[dest], self.rank, dest, tag, context
@@ -108,20 +108,21 @@ class Messages:
 
     def irecv(
         self, memory: Memory, source: int = ANY_SOURCE, tag: int = ANY_TAG
-    ) -> Generator[Event, Any, Recv]:
+    ) -> Generator[Event, object, Recv]:
         """Begin to receive; the buffer is the library's until the request is done."""
         self._wanted_from(source, tag)
         into = self.target(memory, "recv")
-        return (yield from self.process.irecv(into, source, tag, 2 * self.context))
+        receiver = self.process.receiver
+        return (yield from receiver.irecv(into, source, tag, 2 * self.context))
 
-    def send(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, Any, None]:
+    def send(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, object, None]:
         """Send; return when the buffer may be used again."""
         request = yield from self.isend(memory, dest, tag)
         yield from request.wait()
 
     def recv(
         self, memory: Memory, source: int = ANY_SOURCE, tag: int = ANY_TAG
-    ) -> Generator[Event, Any, Status]:
+    ) -> Generator[Event, object, Status]:
         """Receive a message."""
         request = yield from self.irecv(memory, source, tag)
         status = yield from request.wait()
@@ -136,7 +137,7 @@ class Messages:
         source: int = ANY_SOURCE,
         sendtag: int = 0,
         recvtag: int = ANY_TAG,
-    ) -> Generator[Event, Any, Status]:
+    ) -> Generator[Event, object, Status]:
         """Send and receive at the same time."""
         incoming = yield from self.irecv(into, source, recvtag)
         outgoing = yield from self.isend(memory, dest, sendtag)
@@ -144,22 +145,22 @@ class Messages:
         assert incoming.status is not None
         return incoming.status
 
-    def wait(self, request: Request) -> Generator[Event, Any, Status | None]:
+    def wait(self, request: Request) -> Generator[Event, object, Status | None]:
         """Wait until a request is done."""
         return (yield from request.wait())
 
-    def test(self, request: Request) -> Generator[Event, Any, bool]:
+    def test(self, request: Request) -> Generator[Event, object, bool]:
         """Make some progress; return whether a request is done."""
         return (yield from request.test())
 
-    def waitall(self, requests: Iterable[Request]) -> Generator[Event, Any, list[Status | None]]:
+    def waitall(self, requests: Iterable[Request]) -> Generator[Event, object, list[Status | None]]:
         """Wait until all requests are done."""
         requests = list(requests)
         for request in requests:
             yield from request.wait()
         return [request.status for request in requests]
 
-    def waitany(self, requests: Sequence[Request]) -> Generator[Event, Any, int | None]:
+    def waitany(self, requests: Sequence[Request]) -> Generator[Event, object, int | None]:
         """Wait until one of the requests is done.
 
         Returns:
@@ -177,13 +178,15 @@ class Messages:
 
     def iprobe(
         self, source: int = ANY_SOURCE, tag: int = ANY_TAG
-    ) -> Generator[Event, Any, Status | None]:
+    ) -> Generator[Event, object, Status | None]:
         """Look once whether a message could be received."""
         self._wanted_from(source, tag)
         yield from self.process.look()
         return self._probe(source, tag)
 
-    def probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Generator[Event, Any, Status]:
+    def probe(
+        self, source: int = ANY_SOURCE, tag: int = ANY_TAG
+    ) -> Generator[Event, object, Status]:
         """Wait until a message could be received, and say which."""
         self._wanted_from(source, tag)
         while True:
@@ -196,7 +199,7 @@ class Messages:
         return Wanted(self.process, Buffer(0, 0), source, tag, 2 * self.context, 0)
 
     def _probe(self, source: int, tag: int) -> Status | None:
-        packet = self.process.matching.probe(self._wanted(source, tag))
+        packet = self.process.receiver.matching.probe(self._wanted(source, tag))
         if packet is None:
             return None
         size = packet.size if packet.send is None else packet.send.buffer.size

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator
-from typing import Any
 
 from hcasim.cluster import Node
 from hcasim.engine import Event, Simulator
 from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.channel import Channel
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.errors import MPIError
+from hcasim.mpi.heap import Heap
 from hcasim.mpi.itself import Itself
 from hcasim.mpi.lane import Lane
-from hcasim.mpi.matching import Matching
-from hcasim.mpi.message import AnyOf, Kind, Packet, Recv, Request, Send, Status
+from hcasim.mpi.message import AnyOf, Kind, Packet, Request, Send
+from hcasim.mpi.receiver import Receiver
 from hcasim.mpi.registration import RegistrationCache
 from hcasim.mpi.roles import Steps, Todo, Way
 from hcasim.verbs import CQ, PD, Context
@@ -41,6 +40,8 @@ class Process:
         connect: joins it to another process of the program, by the rank of that one.
 
     Attributes:
+        heap: its memory.
+        receiver: its receives.
         ready: what has come in and has not been noticed, or has to be done next.
         waiting: what it waits for, if it sleeps.
         collective: name of the last one that it has begun.
@@ -55,59 +56,20 @@ class Process:
         assert self.context.stack.mpi is not None
         self.library = self.context.stack.mpi
         self.probe = self.context.probe
+        self.heap = Heap(node)
         self.pd = PD(self.context)
         self.cq = CQ(self.context, CQ_DEPTH)
         self.cq.on_entry = self.wake
         self.lanes: dict[int, Lane] = {}
         self.connections: dict[int, Connection] = {}
-        self.matching = Matching()
-        self._itself = Itself(self, self.library.eager.limit)
+        self.receiver = Receiver(self, self.library.calls.recv)
+        self._itself = Itself(self.receiver, self.library.eager.limit)
         self.registrations = RegistrationCache(self.pd, self.library.registration)
         self.ready: deque[Todo] = deque()
         self.waiting: Request | AnyOf | None = None
         self.collective = ""
         self._unblocked: deque[Way] = deque()
         self._event: Event | None = None
-        self._scratch = Buffer(0, 0)
-        self._anonymous = [Buffer(0, 0), Buffer(0, 0)]
-        self._temporaries: dict[int, int] = {}
-        self._arrays: dict[int, Buffer] = {}
-
-    # Memory.
-
-    def allocate(self, size: int, data: Any = None) -> Buffer:
-        """Fresh memory, from the beginning of a page on."""
-        return Buffer(self.node.allocate(max(size, 1)), size, data)
-
-    def scratch(self, size: int) -> Buffer:
-        """Memory for what has no other place."""
-        if self._scratch.size < size:
-            self._scratch = self.allocate(max(size, 2 * self._scratch.size))
-        return self._scratch.part(0, size)
-
-    def temporary(self, size: int, data: Any = None) -> Buffer:
-        """Memory of a collective call: the same that another call of this size has had."""
-        place = self._temporaries.get(size)
-        if place is None:
-            place = self._temporaries[size] = self.allocate(size).address
-        return Buffer(place, size, data)
-
-    def anonymous(self, size: int, incoming: bool) -> Buffer:
-        """The same memory for all messages without contents that come in, or for all others."""
-        held = self._anonymous[incoming]
-        if held.size < size:
-            held = self._anonymous[incoming] = self.allocate(max(size, 2 * held.size))
-        return held.part(0, size)
-
-    def placed(self, array: Any) -> Buffer:
-        """The memory of a NumPy array, the same whenever it is used; arrays are not freed."""
-        start = array.__array_interface__["data"][0]
-        found = self._arrays.get(start)
-        data = array.reshape(-1).view("uint8")
-        if found is None or found.size < data.nbytes:
-            found = self.allocate(data.nbytes, data)
-            self._arrays[start] = found
-        return Buffer(found.address, data.nbytes, data)
 
     # Costs.
 
@@ -217,7 +179,7 @@ class Process:
 
     def isend(
         self, buffer: Buffer, rank: int, source: int, dest: int, tag: int, context: int
-    ) -> Generator[Event, Any, Send]:
+    ) -> Generator[Event, object, Send]:
         """Begin to send to a process.
 
         Parameters:
@@ -232,81 +194,3 @@ class Process:
             self.probe.event("call send", 0, send)
         yield from way.start(send, source)
         return send
-
-    def irecv(
-        self, buffer: Buffer, source: int, tag: int, context: int
-    ) -> Generator[Event, Any, Recv]:
-        """Begin to receive from a rank of a communicator."""
-        recv = Recv(self, buffer, source, tag, context, next(self.matching.serials))
-        yield self.context.core.work(self.library.calls.recv)
-        if self.probe.listeners:
-            self.probe.event("call recv", 0, recv)
-        packet = self.matching.post(recv)
-        if packet is None:
-            return recv
-        if packet.kind is Kind.RTS:
-            yield from self._accept(recv, packet)
-        else:
-            self.check(recv, packet.size)
-            if packet.size:
-                place = self.scratch(packet.size).address
-                yield self.context.core.copy(packet.size, place, buffer.address)
-                if self.probe.listeners:
-                    self.probe.event("copy out", 0, packet)
-            self.fill(recv, packet)
-        return recv
-
-    def match(self, packet: Packet, channel: Channel) -> Steps:
-        """Find where a message goes."""
-        recv = self.matching.arrive(packet)
-        if packet.kind is Kind.RTS:
-            yield from channel.release(packet)
-            if recv is not None:
-                yield from self._accept(recv, packet)
-            return
-        if recv is not None:
-            self.check(recv, packet.size)
-        if packet.size:
-            to = self.scratch(packet.size) if recv is None else recv.buffer
-            yield self.context.core.copy(packet.size, channel.place(packet), to.address)
-            if self.probe.listeners:
-                self.probe.event("copy out", 0, packet)
-        yield from channel.release(packet)
-        if recv is not None:
-            self.fill(recv, packet)
-
-    def fill(self, recv: Recv, packet: Packet) -> None:
-        """A message is where it was wanted."""
-        recv.buffer.put(packet.data)
-        recv.status = Status(packet.source, packet.tag, packet.size)
-        recv.finish()
-
-    def _accept(self, recv: Recv, packet: Packet) -> Steps:
-        send = packet.send
-        assert send is not None
-        assert send.rendezvous is not None
-        self.check(recv, send.buffer.size)
-        recv.status = Status(packet.source, packet.tag, send.buffer.size)
-        yield from send.rendezvous.accept(recv, packet)
-
-    def check(self, recv: Recv, size: int) -> None:
-        """Raise an MPIError if a message is longer than its receive."""
-        if size > recv.buffer.size:
-            raise MPIError(
-                "MPI_ERR_TRUNCATE",
-                f"rank {self.rank}: a message of {size} bytes; the receive has {recv.buffer.size}",
-            )
-
-    def take_data(self, packet: Packet, channel: Channel) -> Steps:
-        """Copy a piece of a message to its place."""
-        recv = packet.recv
-        assert recv is not None
-        to = recv.buffer.part(packet.offset, packet.size)
-        yield self.context.core.copy(packet.size, channel.place(packet), to.address)
-        if self.probe.listeners:
-            self.probe.event("copy out", 0, packet)
-        yield from channel.release(packet)
-        to.put(packet.data)
-        recv.missing -= packet.size
-        if not recv.missing:
-            recv.finish()

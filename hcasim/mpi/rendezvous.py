@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channel import UNWATCHED
+from hcasim.mpi.channels import UNWATCHED
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import Kind, Packet, Recv, Send
 from hcasim.mpi.roles import Steps, Way
@@ -133,7 +132,7 @@ class _Reading:
         self._recv = recv
         self._send = send
 
-    def completed(self, what: Any) -> None:
+    def completed(self, what: object) -> None:
         """One of the reads has completed."""
         self._recv.missing -= 1
         if not self._recv.missing:

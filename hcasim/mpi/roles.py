@@ -8,11 +8,13 @@ from typing import Any, Protocol, TypeAlias
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Event
+from hcasim.mpi.heap import Heap
 from hcasim.mpi.registration import RegistrationCache
 from hcasim.verbs import PD, Context
 
 # What these hand on is defined in terms of them, so that its kinds are not known here.
 Packet: TypeAlias = Any
+Receiver: TypeAlias = Any
 Recv: TypeAlias = Any
 Request: TypeAlias = Any
 Channel: TypeAlias = Any
@@ -34,12 +36,18 @@ class Worker(Protocol):
     Attributes:
         ready: what has come in and has not been noticed, or has to be done next.
         collective: name of the last one that it has begun.
+        heap: its memory.
+        rank: in the whole program.
+        receiver: its receives.
     """
 
     collective: str
     context: Context
+    heap: Heap
     pd: PD
+    rank: int
     ready: deque[Todo]
+    receiver: Receiver
     registrations: RegistrationCache
 
     @property
@@ -66,12 +74,6 @@ class Worker(Protocol):
 
     def look(self) -> Steps:
         """Look once whether something has come in, and deal with it."""
-
-    def match(self, packet: Packet, channel: Channel) -> Steps:
-        """Find where a message goes."""
-
-    def take_data(self, packet: Packet, channel: Channel) -> Steps:
-        """Copy a piece of a message to its place."""
 
 
 class Acceptor(Protocol):

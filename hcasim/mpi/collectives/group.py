@@ -42,7 +42,8 @@ class Group:
 
     def irecv(self, buffer: Buffer, source: int) -> Generator[Event, object, Recv]:
         """Begin to receive."""
-        return (yield from self._comm.process.irecv(buffer, source, self._tag, self._context))
+        receiver = self._comm.process.receiver
+        return (yield from receiver.irecv(buffer, source, self._tag, self._context))
 
     def send(self, buffer: Buffer, dest: int) -> Steps:
         """Send."""
@@ -103,4 +104,4 @@ class Group:
             from numpy import zeros
 
             data = zeros(size, dtype="uint8")
-        return self._comm.process.temporary(size, data)
+        return self._comm.process.heap.temporary(size, data)

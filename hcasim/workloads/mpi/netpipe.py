@@ -43,12 +43,12 @@ class Rotation(Group):
         """Where each message is sent from and where it is received, in the order of use."""
         size, turns, process = self.options.size, rotation(self.options), comm.process
         if not self.options.invalidate:
-            buffers = [process.allocate(size) for _ in range(turns)]
+            buffers = [process.heap.allocate(size) for _ in range(turns)]
             return [(one, one) for one in buffers]
         step = spacing(size)
 
         def pool() -> list[Buffer]:
-            memory = process.allocate(POOL + ALIGNMENT).address
+            memory = process.heap.allocate(POOL + ALIGNMENT).address
             # A pool that is aligned already loses a whole boundary (src/netpipe.c: AlignBuffer).
             start = memory + ALIGNMENT - memory % ALIGNMENT
             return [Buffer(start + turn * step, size) for turn in range(turns)]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hcasim.mpi import Comm
-from hcasim.mpi.channel import Channel
+from hcasim.mpi.channels import Channel
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.message import Kind, Packet
 from tests.mpi_jobs import job, machine, one_way

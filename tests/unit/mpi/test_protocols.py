@@ -6,7 +6,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.mpi import Comm
-from hcasim.mpi.channel import Queue
+from hcasim.mpi.channels import Queue
 from hcasim.mpi.message import Kind, Packet
 from tests.mpi_jobs import job, one_way
 

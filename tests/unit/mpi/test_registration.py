@@ -15,7 +15,7 @@ def use(rounds: int, buffers: int, parts: list[tuple[int, int]], **options: str)
     made = job(2, 1, **{f"registration__{name}": value for name, value in options.items()})
 
     def main(comm: Comm) -> Any:
-        own = [comm.process.allocate(2 * SIZE) for _ in range(buffers)]
+        own = [comm.process.heap.allocate(2 * SIZE) for _ in range(buffers)]
         for _ in range(rounds):
             for buffer in own:
                 for offset, size in parts:

@@ -1,0 +1,60 @@
+"""The memory that a process sends from and receives into."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hcasim.cluster import Node
+from hcasim.mpi.buffer import Buffer, Bytes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Heap:
+    """The memory of a process.
+
+    Parameters:
+        node: where it runs.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._scratch = Buffer(0, 0)
+        self._anonymous = [Buffer(0, 0), Buffer(0, 0)]
+        self._temporaries: dict[int, int] = {}
+        self._arrays: dict[int, Buffer] = {}
+
+    def allocate(self, size: int, data: Bytes | None = None) -> Buffer:
+        """Fresh memory, from the beginning of a page on."""
+        return Buffer(self._node.allocate(max(size, 1)), size, data)
+
+    def scratch(self, size: int) -> Buffer:
+        """Memory for what has no other place."""
+        if self._scratch.size < size:
+            self._scratch = self.allocate(max(size, 2 * self._scratch.size))
+        return self._scratch.part(0, size)
+
+    def temporary(self, size: int, data: Bytes | None = None) -> Buffer:
+        """Memory of a collective call: the same that another call of this size has had."""
+        place = self._temporaries.get(size)
+        if place is None:
+            place = self._temporaries[size] = self.allocate(size).address
+        return Buffer(place, size, data)
+
+    def anonymous(self, size: int, incoming: bool) -> Buffer:
+        """The same memory for all messages without contents that come in, or for all others."""
+        held = self._anonymous[incoming]
+        if held.size < size:
+            held = self._anonymous[incoming] = self.allocate(max(size, 2 * held.size))
+        return held.part(0, size)
+
+    def placed(self, array: NDArray[Any]) -> Buffer:
+        """The memory of a NumPy array, the same whenever it is used; arrays are not freed."""
+        start = array.__array_interface__["data"][0]
+        found = self._arrays.get(start)
+        data = array.reshape(-1).view("uint8")
+        if found is None or found.size < data.nbytes:
+            found = self.allocate(data.nbytes, data)
+            self._arrays[start] = found
+        return Buffer(found.address, data.nbytes, data)
