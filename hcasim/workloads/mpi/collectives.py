@@ -31,7 +31,7 @@ REPEATS = 3
 """Equal calls in a row after which the others are taken to be equal."""
 SHARED_REPEATS = 8
 """The same if processes share an adapter: its caches are as they were only now and then."""
-FEWEST = 6
+FEWEST = 5
 """Calls of which a mean may be known at the earliest."""
 ENOUGH = 16
 """The same for short messages, which take a slot of a ring each: twice as many use all slots."""
