@@ -123,13 +123,22 @@ class CollectiveCalls(Messages):
         incoming: Memory,
         recv_counts: Sequence[int],
     ) -> Steps:
-        """Send each so many bytes and receive from each so many, one behind the other."""
+        """Send each so many bytes and receive from each so many, one behind the other.
+
+        Raises:
+            MPIError: ``MPI_ERR_COUNT`` for counts of other processes, below 0, or that together are
+                more than the buffer.
+        """
         out, into = self.buffer(outgoing), self.target(incoming, "alltoallv")
         self._calls += 1
         self.process.collective = "alltoallv"
         group = Group(self, self._calls)
         if len(send_counts) != self.size or len(recv_counts) != self.size:
             raise MPIError("MPI_ERR_COUNT", f"counts for {self.size} processes are needed")
+        for buffer, counts, what in ((out, send_counts, "send"), (into, recv_counts, "receive")):
+            if min(counts) < 0 or sum(counts) > buffer.size:
+                found = f"{list(counts)} bytes to {what}; the buffer has {buffer.size}"
+                raise self.refusal("MPI_ERR_COUNT", "alltoallv", found)
         sends, recvs = _starts(send_counts), _starts(recv_counts)
         yield from all_at_once(
             group,

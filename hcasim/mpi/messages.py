@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 from hcasim.engine import Event
@@ -47,10 +48,10 @@ class Messages:
         """
         if isinstance(memory, Buffer):
             return memory
-        if isinstance(memory, int):
+        if isinstance(memory, Integral):
             if memory < 0:
                 raise MPIError("MPI_ERR_COUNT", f"a message of {memory} bytes")
-            return self.process.heap.anonymous(memory, incoming)
+            return self.process.heap.anonymous(int(memory), incoming)
         if memory is None:
             return self.process.heap.anonymous(0, incoming)
         if hasattr(memory, "__array_interface__"):
@@ -69,7 +70,8 @@ class Messages:
         Raises:
             MPIError: ``MPI_ERR_BUFFER`` for what is no memory, or for an array that is read-only.
         """
-        if hasattr(memory, "flags") and not memory.flags.writeable:
+        is_array = hasattr(memory, "flags") and not isinstance(memory, Integral)
+        if is_array and not memory.flags.writeable:
             found = "found a read-only array; needed: one that can be written"
             raise self.refusal("MPI_ERR_BUFFER", call, found)
         return self.buffer(memory, incoming=True)

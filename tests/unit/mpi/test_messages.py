@@ -247,3 +247,13 @@ def test_arrays_are_added_unless_another_operation_is_asked_for() -> None:
         return total.tolist(), one.tolist()
 
     assert run(main) == [([3.0, 3.0], [3.0, 3.0]), ([3.0, 3.0], [0.0, 0.0])]
+
+
+def test_a_number_of_numpy_is_a_number_of_bytes() -> None:
+    def main(comm: Comm) -> Any:
+        if comm.rank == 0:
+            yield from comm.send(np.int64(100), 1)
+            return None
+        return (yield from comm.recv(np.int32(100), 0)).count
+
+    assert run(main) == [None, 100]

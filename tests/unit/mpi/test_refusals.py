@@ -38,6 +38,9 @@ def test_a_message_that_is_too_long_is_refused(size: int) -> None:
         (lambda comm: comm.bcast(8, 2), "MPI_ERR_ROOT"),
         (lambda comm: comm.bcast(8, algorithm="magic"), "MPI_ERR_ARG"),
         (lambda comm: comm.allgather(8, 8), "MPI_ERR_COUNT"),
+        (lambda comm: comm.send(np.int64(-8), 1), "MPI_ERR_COUNT"),
+        (lambda comm: comm.alltoallv(np.zeros(8), [64, 1], 64, [32, 32]), "MPI_ERR_COUNT"),
+        (lambda comm: comm.alltoallv(8, [4, 4], 8, [9, -1]), "MPI_ERR_COUNT"),
     ],
 )
 def test_a_wrong_call_is_refused_by_the_name_of_its_error(call: Any, name: str) -> None:
