@@ -34,8 +34,10 @@ class Header(Section):
     """What packets carry beside the data."""
 
     size: _Bytes = Field(description="header of a packet with data")
-    cached: _Bytes = Field(description="header of a short packet that is like the one before")
-    cached_limit: _Bytes = Field(description="most data with the short header; 0: never")
+    cached: _Bytes = Field(
+        description="header of a short packet with the sender and tag of the short one before"
+    )
+    cached_limit: _Bytes = Field(description="most data with that header; 0: never")
     control: _Bytes = Field(description="a packet of the rendezvous, or of credits")
 
 

@@ -40,7 +40,6 @@ class CollectiveCalls(Messages):
         super().__init__(process, members, context)
         self._algorithms = algorithms
         self._calls = 0
-        self.algorithm = ""
 
     def _begin(
         self, collective: str, size: int, algorithm: str, operand: Memory = None

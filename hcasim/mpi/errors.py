@@ -34,4 +34,4 @@ class DeadlockError(Exception):
     def __str__(self) -> str:
         each = [f"rank {rank} waits for {what}" for rank, what in self.waiting.items()]
         each += [f"rank {rank} has ended" for rank in self.ended]
-        return f"no process can go on: {'; '.join(each)}"
+        return f"no process can go on: {'; '.join(each) or 'none of them waits for MPI'}"

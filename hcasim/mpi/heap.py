@@ -22,7 +22,7 @@ class Heap:
         self._node = node
         self._scratch = Buffer(0, 0)
         self._anonymous = [Buffer(0, 0), Buffer(0, 0)]
-        self._temporaries: dict[int, int] = {}
+        self._temporaries: dict[tuple[int, int], int] = {}
         self._arrays: dict[int, Buffer] = {}
 
     def allocate(self, size: int, data: Bytes | None = None) -> Buffer:
@@ -35,11 +35,15 @@ class Heap:
             self._scratch = self.allocate(max(size, 2 * self._scratch.size))
         return self._scratch.part(0, size)
 
-    def temporary(self, size: int, data: Bytes | None = None) -> Buffer:
-        """Memory of a collective call: the same that another call of this size has had."""
-        place = self._temporaries.get(size)
+    def temporary(self, size: int, number: int, data: Bytes | None = None) -> Buffer:
+        """Memory of a collective call: the same that another call has had.
+
+        Parameters:
+            number: how many of this size the call has already.
+        """
+        place = self._temporaries.get((size, number))
         if place is None:
-            place = self._temporaries[size] = self.allocate(size).address
+            place = self._temporaries[size, number] = self.allocate(size).address
         return Buffer(place, size, data)
 
     def anonymous(self, size: int, incoming: bool) -> Buffer:

@@ -47,6 +47,8 @@ class Job:
         placement: str = "block",
         algorithms: Mapping[str, str] | None = None,
     ) -> None:
+        if cluster.sim is not sim:
+            raise MPIError("MPI_ERR_ARG", "the cluster belongs to another simulator")
         self.sim = sim
         self.cluster = cluster
         libraries = {node.group.stack.id: node.group.stack.mpi for node in cluster.nodes}

@@ -8,6 +8,7 @@ from typing import Any
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Probe
 from hcasim.mpi.channels import Channel, Poster, Queue, Ring, What, tell_post
+from hcasim.mpi.channels.queue import spare
 from hcasim.mpi.roles import Steps, Way
 from hcasim.verbs import CQ, QP, SendWR
 
@@ -38,14 +39,14 @@ class Lane:
             stack.max_inline,
         )
         self._probe: Probe = process.context.probe
-        self.receives = min(library.queue.receives, limits.max_wr - Queue.SPARE)
+        self.receives = min(library.queue.receives, limits.max_wr - spare(library))
         self._depth = min(DEPTH, limits.max_wr)
         self.qp = QP(
             process.pd,
             cq,
             cq,
             max_send_wr=self._depth,
-            max_recv_wr=self.receives + Queue.SPARE,
+            max_recv_wr=self.receives + spare(library),
             max_inline_data=self.max_inline,
             port_num=port + 1,
         )

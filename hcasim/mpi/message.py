@@ -112,7 +112,7 @@ class Request:
     Attributes:
         done: whether the process may use the buffer again.
         told: whether a call has told the program so; `waitany` passes over it then.
-        status: of what was received; of a send, of what was sent.
+        status: of what was received; None for a send.
     """
 
     __slots__ = (

@@ -15,6 +15,8 @@ from hcasim.mpi.process import Process
 Memory = Any
 """A `Buffer`, a NumPy array whose contents are sent, or a number of bytes without contents."""
 MAX_TAG = 2**30
+MAX_BYTES = 2**40
+"""Of a call: for many processes together, more than the 2 GiB that one message may have."""
 
 
 class Messages:
@@ -31,6 +33,7 @@ class Messages:
         self.context = context
         self.rank = self.members.index(process.rank)
         self.size = len(self.members)
+        self.algorithm = ""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rank={self.rank}, size={self.size})"
@@ -48,10 +51,11 @@ class Messages:
         """
         if isinstance(memory, Buffer):
             return memory
-        if isinstance(memory, Integral):
-            if memory < 0:
-                raise MPIError("MPI_ERR_COUNT", f"a message of {memory} bytes")
-            return self.process.heap.anonymous(int(memory), incoming)
+        if isinstance(memory, Integral) and not isinstance(memory, bool):
+            size = int(memory)
+            if not 0 <= size <= MAX_BYTES:
+                raise MPIError("MPI_ERR_COUNT", f"{size} bytes; allowed: 0 to {MAX_BYTES}")
+            return self.process.heap.anonymous(size, incoming)
         if memory is None:
             return self.process.heap.anonymous(0, incoming)
         if hasattr(memory, "__array_interface__"):

@@ -17,7 +17,7 @@ from hcasim.mpi.errors import MPIError
 from hcasim.mpi.heap import Heap
 from hcasim.mpi.itself import Itself
 from hcasim.mpi.lane import Lane
-from hcasim.mpi.message import AnyOf, Kind, Packet, Request, Send
+from hcasim.mpi.message import AnyOf, Request, Send
 from hcasim.mpi.receiver import Receiver
 from hcasim.mpi.registration import RegistrationCache
 from hcasim.mpi.roles import Steps, Todo, Way
@@ -72,14 +72,6 @@ class Process:
         self._event: Event | None = None
 
     # Costs.
-
-    def wire_size(self, packet: Packet) -> int:
-        """Bytes of a packet, with its header."""
-        header = self.library.header
-        if packet.kind in (Kind.EAGER, Kind.DATA):
-            short = 0 < header.cached_limit >= packet.size
-            return packet.size + (header.cached if short else header.size)
-        return header.control
 
     @property
     def notice_ps(self) -> int:

@@ -54,9 +54,6 @@ class Worker(Protocol):
     def notice_ps(self) -> int:
         """Picoseconds until a packet in memory is noticed."""
 
-    def wire_size(self, packet: Packet) -> int:
-        """Bytes of a packet, with its header."""
-
     def wake(self) -> None:
         """Go on if it sleeps."""
 
@@ -112,6 +109,9 @@ class Way(Announcer, Protocol):
     @property
     def blocked(self) -> bool:
         """Whether packets wait for room."""
+
+    def wire_size(self, packet: Packet) -> int:
+        """Bytes of a packet that is about to be sent, with its header."""
 
     def next_lane(self) -> int:
         """The lane of a message that is not divided."""

@@ -12,6 +12,16 @@ from hcasim.mpi.roles import Steps
 from hcasim.mpi.settling import Turns
 from hcasim.verbs import MR, SGE, RecvWR, SendWR, WROpcode
 
+FEWEST_SPARE = 8
+
+
+def spare(library: Mpi) -> int:
+    """Receives for packets that only give credits back, of which so many may be under way."""
+    least: int = library.queue.receives // (library.queue.credit_return + 1)
+    if library.ring is not None:
+        least += library.ring.slots // (library.ring.credit_return + 1)
+    return max(FEWEST_SPARE, least)
+
 
 class Queue(Channel):
     """Buffers in the peer's receive queue; the peer polls its completion queue.
@@ -21,7 +31,6 @@ class Queue(Channel):
     Source: LAM/MPI, ssi_rpi_ib_long.c.
     """
 
-    SPARE = 8
     COUNT = 4
 
     def __init__(self, lane: Sender, library: Mpi) -> None:
@@ -37,7 +46,7 @@ class Queue(Channel):
         self._buffers = lane.receives
         self._queue = queue
         self._inline = min(queue.inline, lane.max_inline)
-        self._receives = self._buffers + self.SPARE
+        self._receives = self._buffers + spare(library)
         self._memory: MR = self.process.pd.reg_mr(self._receives * queue.buffer)
         self._source: MR = self.process.pd.reg_mr(self._buffers * queue.buffer)
         self.piggybacks = queue.credits_by == "packet"
@@ -77,8 +86,8 @@ class Queue(Channel):
         return self.credits > 0 and self._sent - self._completed < self._buffers
 
     def post(self, packet: Packet) -> Steps:
-        queue, process = self._queue, self.process
-        wire = process.wire_size(packet)
+        queue = self._queue
+        wire = self.way.wire_size(packet)
         address = self._source.addr + self._sent % self._buffers * queue.buffer
         self._sent += 1
         if packet.kind is not Kind.CREDIT:

@@ -65,8 +65,8 @@ class Ring(Channel):
         return self.credits > 0 and self._sent - self._completed < self._ring.slots
 
     def post(self, packet: Packet) -> Steps:
-        ring, process = self._ring, self.process
-        wire = process.wire_size(packet)
+        ring = self._ring
+        wire = self.way.wire_size(packet)
         wire += -wire % ALIGNMENT + ring.flag
         start = self._sent % ring.slots * ring.slot + ring.slot - wire
         self._sent += 1

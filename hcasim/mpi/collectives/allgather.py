@@ -24,6 +24,7 @@ def ring(group: Group, own: Buffer, gathered: Buffer) -> Steps:
 def recursive_doubling(group: Group, own: Buffer, gathered: Buffer) -> Steps:
     """Exchange all that is known with ever farther ranks; other than powers of two take Bruck's."""
     if group.size & (group.size - 1):
+        group.instead("bruck")
         yield from bruck(group, own, gathered)
         return
     size = own.size

@@ -41,6 +41,7 @@ def _own(group: Group, outgoing: Buffer, incoming: Buffer, size: int) -> Steps:
 def pairwise_xor(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
     """In step k with the rank that differs in the bits of k; others than powers of two shift."""
     if group.size & (group.size - 1):
+        group.instead("pairwise_shift")
         yield from pairwise_shift(group, outgoing, incoming)
         return
     size = outgoing.size // group.size
@@ -73,11 +74,11 @@ def bruck(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
         yield from group.copy(
             outgoing.part(0, rank * size), work.part((count - rank) * size, rank * size)
         )
+    most = [group.temporary(count // 2 * size, outgoing) for _ in range(2)]
     mask = 1
     while mask < count:
         moved = [block for block in range(count) if block & mask]
-        packed = group.temporary(len(moved) * size, outgoing)
-        arrived = group.temporary(len(moved) * size, outgoing)
+        packed, arrived = (one.part(0, len(moved) * size) for one in most)
         for place, block in enumerate(moved):
             yield from group.copy(work.part(block * size, size), packed.part(place * size, size))
         yield from group.exchange(packed, (rank + mask) % count, arrived, (rank - mask) % count)

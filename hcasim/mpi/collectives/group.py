@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator
 from math import lcm
 
@@ -35,6 +36,12 @@ class Group:
         self.rank = comm.rank
         self.size = comm.size
         self.unit = lcm(UNIT, element)
+        # By size, how many there are.
+        self._temporaries: Counter[int] = Counter()
+
+    def instead(self, algorithm: str) -> None:
+        """Note that another algorithm serves, because the chosen one is for powers of two."""
+        self._comm.algorithm = algorithm
 
     def isend(self, buffer: Buffer, dest: int) -> Generator[Event, object, Request]:
         """Begin to send."""
@@ -104,4 +111,6 @@ class Group:
             from numpy import zeros
 
             data = zeros(size, dtype="uint8")
-        return self._comm.process.heap.temporary(size, data)
+        number = self._temporaries[size]
+        self._temporaries[size] += 1
+        return self._comm.process.heap.temporary(size, number, data)

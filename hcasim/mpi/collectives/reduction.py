@@ -203,6 +203,7 @@ def pairwise(group: Group, operands: Buffer, own: Buffer, operation: Reduction |
 def halving(group: Group, operands: Buffer, own: Buffer, operation: Reduction | None) -> Steps:
     """Halve what is still to be reduced in each step; others than powers of two go pairwise."""
     if group.size & (group.size - 1):
+        group.instead("pairwise")
         yield from pairwise(group, operands, own, operation)
         return
     size = own.size

@@ -10,12 +10,23 @@ from hcasim.mpi.collectives.group import Group, Steps
 from hcasim.mpi.message import Request
 
 
+def _leaf(relative: int, count: int) -> bool:
+    """Whether nobody is below it in a binomial tree."""
+    return relative % 2 == 1 or relative + 1 == count
+
+
 def gather_binomial(group: Group, own: Buffer, gathered: Buffer | None, root: int) -> Steps:
-    """Up a binomial tree, each with what it collected."""
+    """Up a binomial tree, each with what it collected; who collects nothing sends its own."""
     size, count = own.size, group.size
     relative = (group.rank - root) % count
-    work = group.temporary(size * count, own)
-    yield from group.copy(own, work.part(0, size))
+    in_place = gathered is not None and not root
+    work = own
+    if gathered is not None and in_place:
+        work = gathered
+    elif not _leaf(relative, count):
+        work = group.temporary(size * count, own)
+    if work is not own:
+        yield from group.copy(own, work.part(0, size))
     mask = 1
     while mask < count:
         if relative & mask:
@@ -26,11 +37,10 @@ def gather_binomial(group: Group, own: Buffer, gathered: Buffer | None, root: in
             more = min(mask, count - relative - mask) * size
             yield from group.recv(work.part(mask * size, more), (group.rank + mask) % count)
         mask <<= 1
-    if gathered is not None:
+    if gathered is not None and not in_place:
         behind = (count - root) * size
         yield from group.copy(work.part(0, behind), gathered.part(root * size, behind))
-        if root:
-            yield from group.copy(work.part(behind, root * size), gathered.part(0, root * size))
+        yield from group.copy(work.part(behind, root * size), gathered.part(0, root * size))
 
 
 def gather_linear(group: Group, own: Buffer, gathered: Buffer | None, root: int) -> Steps:
@@ -51,12 +61,15 @@ def scatter_binomial(group: Group, parts: Buffer | None, own: Buffer, root: int)
     """Down a binomial tree, to each what it and those below it keep."""
     size, count = own.size, group.size
     relative = (group.rank - root) % count
-    work = group.temporary(size * count, own)
-    if parts is not None:
+    work = own
+    if parts is not None and not root:
+        work = parts
+    elif parts is not None or not _leaf(relative, count):
+        work = group.temporary(size * count, own)
+    if parts is not None and root:
         behind = (count - root) * size
         yield from group.copy(parts.part(root * size, behind), work.part(0, behind))
-        if root:
-            yield from group.copy(parts.part(0, root * size), work.part(behind, root * size))
+        yield from group.copy(parts.part(0, root * size), work.part(behind, root * size))
     mask = 1
     while mask < count:
         if relative & mask:
@@ -70,7 +83,8 @@ def scatter_binomial(group: Group, parts: Buffer | None, own: Buffer, root: int)
             more = min(mask, count - relative - mask) * size
             yield from group.send(work.part(mask * size, more), (group.rank + mask) % count)
         mask >>= 1
-    yield from group.copy(work.part(0, size), own)
+    if work is not own:
+        yield from group.copy(work.part(0, size), own)
 
 
 def scatter_linear(group: Group, parts: Buffer | None, own: Buffer, root: int) -> Steps:

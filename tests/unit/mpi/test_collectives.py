@@ -8,7 +8,9 @@ import pytest
 from hcasim.catalog import resolve
 from hcasim.catalog.algorithms import NAMES, choose, parse_rules
 from hcasim.mpi import Comm
+from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives import ALGORITHMS
+from hcasim.mpi.collectives.group import Group
 from tests.mpi_jobs import run
 
 
@@ -205,3 +207,58 @@ def test_rules_choose_by_size_number_of_processes_and_total() -> None:
 def test_a_rule_that_cannot_be_read_is_told(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         parse_rules("bcast", text)
+
+
+@pytest.mark.parametrize(
+    ("collective", "algorithm"),
+    [(one, name) for one in sorted(set(ALGORITHMS) - {"barrier"}) for name in NAMES[one]],
+)
+@pytest.mark.parametrize("count", [3, 4])
+def test_no_two_places_of_a_call_are_one(
+    collective: str, algorithm: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither of what it sends from nor of what it receives into at the same time."""
+    exchange = Group.exchange
+
+    def looked_at(self: Group, out: Buffer, dest: int, into: Buffer, source: int) -> Any:
+        apart = out.address + out.size <= into.address or into.address + into.size <= out.address
+        assert apart or not out.size or not into.size
+        return exchange(self, out, dest, into, source)
+
+    monkeypatch.setattr(Group, "exchange", looked_at)
+    every = np.arange(count * count * 2.0).reshape(count, -1)
+
+    def main(comm: Comm) -> Any:
+        yield from call(comm, collective, every[comm.rank].copy(), 0, algorithm)
+
+    run(main, count, 1)
+
+
+@pytest.mark.parametrize(
+    ("collective", "chosen", "run_instead"),
+    [
+        ("allgather", "recursive_doubling", "bruck"),
+        ("alltoall", "pairwise_xor", "pairwise_shift"),
+        ("reduce_scatter", "recursive_halving", "pairwise"),
+    ],
+)
+def test_the_algorithm_that_serves_is_the_one_that_is_told(
+    collective: str, chosen: str, run_instead: str
+) -> None:
+    def main(comm: Comm) -> Any:
+        yield from call(comm, collective, np.ones(12), 0, chosen)
+        return comm.algorithm
+
+    assert run(main, 3, 1) == [run_instead] * 3
+    assert run(main, 4, 1) == [chosen] * 4
+
+
+@pytest.mark.parametrize("collective", ["gather", "scatter"])
+def test_who_has_nobody_below_copies_nothing(collective: str) -> None:
+    """As in MPICH: data go from where they are to where they are wanted."""
+
+    def main(comm: Comm) -> Any:
+        yield from call(comm, collective, np.ones(4 * 512), 0, "binomial")
+        return comm.process.heap._temporaries
+
+    assert [len(made) for made in run(main, 4, 1)] == [0, 0, 1, 0]

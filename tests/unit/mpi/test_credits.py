@@ -49,3 +49,22 @@ def test_credits_that_are_written_take_no_packets(monkeypatch: pytest.MonkeyPatc
     library = machine("lam-7.1", queue__receives="4", queue__credit_return="1")
     job(2, 1, library).run(one_way(100))
     assert came == [Kind.EAGER] * 100
+
+
+@pytest.mark.parametrize("credit_return", ["0", "2", "10"])
+def test_no_packet_comes_where_no_receive_waits(credit_return: str) -> None:
+    """Both send much while one of them looks at nothing."""
+    made = job(2, 1, queue__credit_return=credit_return)
+
+    def main(comm: Comm) -> Any:
+        requests = []
+        for _ in range(112):
+            requests.append((yield from comm.isend(600, 1 - comm.rank)))
+        if comm.rank == 0:
+            yield comm.process.context.core.work(10**10)
+        for _ in range(112):
+            yield from comm.recv(600, 1 - comm.rank)
+        yield from comm.waitall(requests)
+
+    made.run(main)
+    assert made.cluster.counters()["naks"] == 0

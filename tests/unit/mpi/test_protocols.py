@@ -75,9 +75,26 @@ def test_nobody_is_told_of_freed_slots_if_none_but_all_of_them_tell(
 
 def test_short_messages_that_are_like_the_one_before_have_a_short_header() -> None:
     process = job(2).processes[0]
-    header = process.library.header
-    for size, carried in ((255, header.cached), (256, header.size)):
-        assert process.wire_size(Packet(Kind.EAGER, size=size)) == size + carried
+    header, way = process.library.header, process.connection(1)
+    for size, tag, carried in (
+        (8, 1, header.size),
+        (255, 1, header.cached),
+        (256, 1, header.size),
+        (8, 1, header.cached),
+        (8, 2, header.size),
+        (8, 1, header.size),
+    ):
+        assert way.wire_size(Packet(Kind.EAGER, tag=tag, size=size)) == size + carried
+
+
+def test_calls_of_one_collective_are_alike_and_those_of_two_are_not() -> None:
+    process = job(2).processes[0]
+    header, way = process.library.header, process.connection(1)
+    carried = []
+    for tag, name in enumerate(("bcast", "bcast", "barrier")):
+        process.collective = name
+        carried.append(way.wire_size(Packet(Kind.EAGER, context=1, tag=tag, size=8)) - 8)
+    assert carried == [header.size, header.cached, header.size]
 
 
 def test_the_root_goes_around_where_calls_follow_each_other(

@@ -34,7 +34,9 @@ def test_a_message_that_is_too_long_is_refused(size: int) -> None:
         (lambda comm: comm.recv(8, 1, -5), "MPI_ERR_TAG"),
         (lambda comm: comm.iprobe(77), "MPI_ERR_RANK"),
         (lambda comm: comm.send(-8, 1), "MPI_ERR_COUNT"),
+        (lambda comm: comm.send(10**30, 1), "MPI_ERR_COUNT"),
         (lambda comm: comm.send("text", 1), "MPI_ERR_BUFFER"),
+        (lambda comm: comm.send(True, 1), "MPI_ERR_BUFFER"),
         (lambda comm: comm.bcast(8, 2), "MPI_ERR_ROOT"),
         (lambda comm: comm.bcast(8, algorithm="magic"), "MPI_ERR_ARG"),
         (lambda comm: comm.allgather(8, 8), "MPI_ERR_COUNT"),
@@ -154,9 +156,10 @@ def test_more_processes_than_processors_are_refused() -> None:
 
 
 def test_all_misspelt_names_of_a_job_are_said_at_once() -> None:
+    made = job()
     names = {"alreduce": "ring", "bcast": "binominal", "allgather": "ring"}
     with pytest.raises(MPIError) as caught:
-        Job(Simulator(), job().cluster, placement="cylic", algorithms=names)
+        Job(made.sim, made.cluster, placement="cylic", algorithms=names)
     first, second, third = caught.value.args[1].splitlines()
     assert first.startswith("algorithms: found 'alreduce'; allowed: bcast, ")
     assert first.endswith("did you mean 'allreduce'?")
@@ -164,3 +167,8 @@ def test_all_misspelt_names_of_a_job_are_said_at_once() -> None:
     assert second.endswith("did you mean 'binomial'?")
     allowed = "allowed: block or cyclic; did you mean 'cyclic'?"
     assert third == f"placement: found 'cylic'; {allowed}"
+
+
+def test_a_cluster_of_another_simulator_is_refused() -> None:
+    with pytest.raises(MPIError, match="another simulator"):
+        Job(Simulator(), job().cluster)
