@@ -111,8 +111,14 @@ class Job:
 
         Raises:
             DeadlockError: no process can go on.
+            MPIError: ``MPI_ERR_ARG`` for a program that is no generator.
         """
-        running = [self.sim.process(main(comm)) for comm in self.worlds]
+        programs = [main(comm) for comm in self.worlds]
+        for one in programs:
+            if not isinstance(one, Generator):
+                needed = "needed: a generator, with `yield from` before each call"
+                raise MPIError("MPI_ERR_ARG", f"the program has returned {one!r}; {needed}")
+        running = [self.sim.process(one) for one in programs]
         if not self.sim.reach(self.sim.all_of(running)):
             raise DeadlockError(
                 {

@@ -172,3 +172,8 @@ def test_all_misspelt_names_of_a_job_are_said_at_once() -> None:
 def test_a_cluster_of_another_simulator_is_refused() -> None:
     with pytest.raises(MPIError, match="another simulator"):
         Job(Simulator(), job().cluster)
+
+
+def test_a_program_without_calls_is_refused() -> None:
+    with pytest.raises(MPIError, match="has returned 0; needed: a generator, with `yield from`"):
+        job().run(lambda comm: comm.rank)
