@@ -207,13 +207,14 @@ def test_where_bands_are_lost_is_said(hcasim_: Hcasim, words: list[str]) -> None
     machine = ("--testbed", "liu2004", "--calibration", "cal.toml", "-j", "1")
     run = ("bench", "write_lat", "--size", "8", *machine)
     pipe = ("bench", "netpipe", "--size", "8", *machine)
+    mpi = ("bench", "osu_latency", "--size", "8", *machine)
     others = "; --json, CSV and tables have"
     bands = ("--uncertainty", "2")
     for command, more, text in (
         (run, ("-o", "u.jsonl"), "u.jsonl: a trace has no bands"),
         (pipe, ("-o", "u.OUT"), "u.OUT: NetPIPE's np.out has no bands"),
         (run, ("--plot", "u.svg"), "u.svg: a figure has no bands"),
-        (run, ("--format", "osu"), "--format osu: has no bands"),
+        (mpi, ("--format", "osu"), "--format osu: has no bands"),
         (run, ("--format", "perftest"), "--format perftest: has no bands"),
         (pipe, ("--format", "netpipe"), "--format netpipe: has no bands"),
     ):

@@ -35,7 +35,7 @@ def test_a_what_if_that_does_not_suit_a_series_is_a_fault() -> None:
 
 def test_all_faults_of_a_request_are_said_at_once() -> None:
     with pytest.raises(CatalogError) as caught:
-        replay("liu2004/fig03", series=["pice"], sizes="0,x")
+        replay("liu2004/fig03", series=["pice"], sizes="4G,x")
     assert len(caught.value.faults) == 3
     assert "did you mean 'pcie'?" in caught.value.faults[0]
 
