@@ -9,7 +9,7 @@ from hcasim.catalog import CatalogError
 from hcasim.traces import FORMATS, Hints, Source, import_trace
 
 SIZES = (1_250, 10_000)
-ABOUT = 1.5 * SIZES[1] / SIZES[0]
+ABOUT = 2.5 * SIZES[1] / SIZES[0]
 """How many times as long it may take; what is quadratic takes 64 times as long."""
 BRIEF = 0.02
 """Seconds of the processor of which nothing can be said."""
