@@ -9,7 +9,7 @@ from hcasim.catalog import CatalogError
 from hcasim.traces import FORMATS, Hints, Source, import_trace
 
 SIZES = (1_250, 10_000)
-ABOUT = 2.5 * SIZES[1] / SIZES[0]
+ABOUT = 1.5 * SIZES[1] / SIZES[0]
 """How many times as long it may take; what is quadratic takes 64 times as long."""
 BRIEF = 0.02
 """Seconds of the processor of which nothing can be said."""
@@ -43,11 +43,11 @@ def test_eight_times_as_much_takes_no_more_than_about_eight_times_as_long(form: 
             large = seconds(start, pattern, SIZES[1], form)
             if large < BRIEF:
                 continue
-            small = min(seconds(start, pattern, SIZES[0], form) for _ in range(3))
             for _ in range(ATTEMPTS):
+                # The clock of a processor varies: only what is measured together is compared.
+                small = min(seconds(start, pattern, SIZES[0], form) for _ in range(3))
                 if large < ABOUT * small:
                     break
-                # Beside other work any may take longer: the best of several count.
-                large = min(large, seconds(start, pattern, SIZES[1], form))
-                small = min(small, seconds(start, pattern, SIZES[0], form))
-            assert large < ABOUT * small, (start, pattern)
+                large = seconds(start, pattern, SIZES[1], form)
+            else:
+                pytest.fail(f"{large:.3f} s beside {small:.4f} s: {start!r}, {pattern!r}")
