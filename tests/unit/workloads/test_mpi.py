@@ -7,6 +7,7 @@ import pytest
 import hcasim as hc
 from hcasim.catalog import list_ids
 from hcasim.catalog.algorithms import NAMES
+from hcasim.mpi import Job
 from hcasim.workloads import Options, run_point
 
 
@@ -35,6 +36,19 @@ def test_latency_is_that_of_every_iteration(workload: str, size: str) -> None:
     exact = measured(workload, "latency_us", size=size, iters=100, warmup=10, exact=True)
     short = measured(workload, "latency_us", size=size, iters=100, warmup=10)
     assert short == pytest.approx(exact, rel=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("workload", "options"), [("osu_barrier", {}), ("osu_alltoall", {"size": "64"})]
+)
+def test_caches_are_found_as_many_calls_leave_them(
+    workload: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After 250 calls each slot of a ring and each entry of a send queue has been used."""
+    short = measured(workload, "latency_us", **options)
+    monkeypatch.setattr(Job, "settle", lambda self, size: None)
+    long = measured(workload, "latency_us", exact=True, warmup=250, iters=20, **options)
+    assert short == pytest.approx(long, rel=5e-3)
 
 
 @pytest.mark.parametrize("size", ["64", "4K"])
