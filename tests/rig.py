@@ -165,6 +165,24 @@ def refitted(base: Machine, mtu: int | None = None, **parts: Any) -> Machine:
     return base.model_copy(update={"groups": groups, "mtu": mtu or base.mtu})
 
 
+def extended(base: Machine, **parts: dict[str, Any]) -> Machine:
+    """The machine with other values in every node, also those that its files leave out.
+
+    Args:
+        parts: adapter, host, stack or link: values by name, those of a section in a dictionary.
+    """
+    changed = {name: _changed(getattr(base, name), values) for name, values in parts.items()}
+    return refitted(base, **changed)
+
+
+def _changed(description: Any, values: dict[str, Any]) -> Any:
+    update = {
+        name: _changed(getattr(description, name), value) if isinstance(value, dict) else value
+        for name, value in values.items()
+    }
+    return description.model_copy(update=update)
+
+
 def networked(
     network: Network,
     nodes: int,

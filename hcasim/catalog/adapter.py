@@ -76,10 +76,28 @@ for _model in (PcieDevice, PcixDevice, CardBridge):
     _model.model_rebuild()
 
 
+class BlueFlame(Section):
+    """Registers that take a whole work request, which then need not be fetched.
+
+    Only a request that is posted alone is written there (rdma-core, providers/mlx4/qp.c and
+    providers/mlx5/qp.c).
+    """
+
+    buffer: Annotated[int, SIZE, Field(ge=64, le=4096, multiple_of=64)] = Field(
+        description="longest work request that it takes"
+    )
+    takes: Literal["inline", "any"] = Field(
+        description="inline: only requests that carry their data; any: all that fit"
+    )
+
+
 class Doorbell(Section):
     """The register that software writes to announce work."""
 
     latency: Latency = Field(description="doorbell received to queue pair scheduled")
+    blueflame: BlueFlame | None = Field(
+        default=None, description="of adapters that take work requests themselves"
+    )
 
 
 class Scheduler(Section):
@@ -244,12 +262,30 @@ class Limits(Section):
     atomics: bool = Field(description="fetch-and-add and compare-and-swap are offered")
 
 
+_Segment = Annotated[int, SIZE, Field(ge=0, le=256)]
+
+
 class Wqe(Section):
-    """Work queue entries."""
+    """Work queue entries.
+
+    What is not told of the segments is as in the entries of mthca, mlx4 and mlx5, which agree in it
+    (rdma-core, providers/mthca/wqe.h, providers/mlx4/mlx4dv.h, providers/mlx5/mlx5dv.h).
+    """
 
     stride: Annotated[Literal[16, 32, 64, 128, 256, 512, 1024], SIZE] = Field(
         description="distance of two entries"
     )
+    packed: bool | None = Field(
+        default=None,
+        description="a send takes as many strides as it needs; otherwise each as many as the "
+        "longest",
+    )
+    control: _Segment | None = Field(default=None, description="control segment of a send")
+    remote_address: _Segment | None = Field(default=None, description="remote address segment")
+    data: _Segment | None = Field(default=None, description="segment that points to data")
+    atomic: _Segment | None = Field(default=None, description="segment of the operands")
+    inline_header: _Segment | None = Field(default=None, description="header of inline data")
+    datagram: _Segment | None = Field(default=None, description="address vector of a datagram")
 
 
 class Cqe(Section):

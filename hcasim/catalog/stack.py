@@ -81,6 +81,16 @@ class Stack(Description):
     """The processor's time per call, and how the library uses the adapter."""
 
     post_send: Latency = Field(description="posting one send request, up to the doorbell")
+    post_wr: Latency | None = Field(
+        default=None,
+        description="each further request of a list; as long as the first unless given",
+    )
+    doorbell: Latency | None = Field(
+        default=None, description="until a doorbell has left the processor (store fence)"
+    )
+    blueflame: Latency | None = Field(
+        default=None, description="copying 64 B of a work request to the adapter's registers"
+    )
     post_recv: Latency = Field(description="posting one receive request")
     poll_cq: Latency = Field(description="one look at a completion queue")
     poll_memory: Latency = Field(description="one look at a memory location")

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from hcasim.engine import Simulator
 
 DOORBELL_SIZE = 8
+GRANULE = 64
+"""Bytes of a work request that the processor writes to BlueFlame registers at once."""
 
 
 class Doorbell:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hcasim.engine import Probe, SerialServer
 from hcasim.fabric.packet import AtomicEth, Header, Opcode, Packet, Reth
 from hcasim.hca.completion_queue import Status
@@ -43,12 +45,14 @@ class SendEngine:
 
     # From the doorbell to a WQE in the adapter.
 
-    def doorbell(self, qp: QueuePair, wqe: SendWqe) -> None:
-        """Learn of one more entry in the send queue of ``qp``."""
-        if self._probe.listeners:
-            self._probe.event("doorbell", wqe.operation, qp)
-        wqe.segment = self._wire.payload(qp.mtu, wqe.opcode)
-        qp.requester.send_queue.append(wqe)
+    def doorbell(self, qp: QueuePair, wqes: Sequence[SendWqe]) -> None:
+        """Learn of more entries in the send queue of ``qp``."""
+        mine = qp.requester
+        for wqe in wqes:
+            if self._probe.listeners:
+                self._probe.event("doorbell", wqe.operation, qp)
+            wqe.segment = self._wire.payload(qp.mtu, wqe.opcode)
+            mine.send_queue.append(wqe)
         self.schedule(qp)
         if qp.state is State.ERR:
             self._completions.flush(qp)
@@ -79,14 +83,19 @@ class SendEngine:
             wqe = mine.send_queue[0]
             if self._probe.listeners:
                 self._probe.event("send QP context", wqe.operation, qp)
-            size = wqe.size(self.adapter.wqe.stride)
-            self._dma.fetch_entry(mine.ring, wqe.posted - 1, size, self._fetched, qp)
+            if wqe.carried:
+                self.sim.call_after(0, self._begin_entry, qp)
+            else:
+                self._dma.fetch_entry(mine.ring, wqe.slot, wqe.size, self._fetched, qp)
         else:
             # By an event, because a whole line may have lost its work while it waited.
             self.sim.call_after(0, self._leave, qp)
 
     def _fetched(self, qp: QueuePair) -> None:
         self.wqes_fetched += 1
+        self._begin_entry(qp)
+
+    def _begin_entry(self, qp: QueuePair) -> None:
         mine = qp.requester
         if not mine.send_queue or qp.state is not State.RTS or mine.rnr_waiting:
             self._leave(qp)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
+from hcasim.catalog.adapter import Wqe
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.translation import Region
 
-NEXT_SEGMENT = 8
-CONTROL_SEGMENT = 8
+CONTROL_SEGMENT = 16
 REMOTE_ADDRESS_SEGMENT = 16
 DATA_SEGMENT = 16
 ATOMIC_SEGMENT = 16
 INLINE_HEADER = 4
+DATAGRAM_SEGMENT = 48
 
 
 @dataclass(slots=True, eq=False)
@@ -22,6 +24,9 @@ class SendWqe:
 
     Attributes:
         length: bytes of the message.
+        size: bytes of the entry.
+        slot: where in the ring of its queue it lies.
+        carried: whether the doorbell has brought it, so that it need not be fetched.
         posted: its number among the requests of its queue pair, counted from 1.
         operation: its number among all requests of a run, by which it can be followed.
         is_atomic: whether it is a fetch-and-add or a compare-and-swap.
@@ -49,6 +54,9 @@ class SendWqe:
     compare_add: int = 0
     swap: int = 0
     operation: int = 0
+    size: int = 0
+    slot: int = 0
+    carried: bool = False
     is_atomic: bool = False
     awaits_response: bool = False
     segment: int = 0
@@ -75,16 +83,6 @@ class SendWqe:
         """Packets that the requester sends for it."""
         return 1 if self.awaits_response else self.packets
 
-    def size(self, stride: int) -> int:
-        """Bytes of the entry, rounded up to the stride of the work queue."""
-        size = NEXT_SEGMENT + CONTROL_SEGMENT
-        if self.opcode is not Opcode.SEND:
-            size += REMOTE_ADDRESS_SEGMENT
-        if self.is_atomic:
-            size += ATOMIC_SEGMENT
-        size += INLINE_HEADER + self.length if self.inline else DATA_SEGMENT
-        return -(-size // stride) * stride
-
 
 @dataclass(slots=True, eq=False)
 class ReceiveWqe:
@@ -108,17 +106,96 @@ class ReceiveWqe:
     received: int = 0
 
 
-def send_stride(max_inline: int, stride: int) -> int:
-    """Bytes of a send queue entry that holds any request: a power of two.
+@dataclass(frozen=True, slots=True)
+class EntryLayout:
+    """How entries of send queues are made up and lie in their ring.
 
-    Args:
-        max_inline: bytes that a request may carry inline.
-        stride: the least distance of two entries in bytes.
-
-    Source: Linux mthca_qp.c, which rounds the largest entry up to a power of two.
+    Attributes:
+        stride: what sizes are multiples of.
+        packed: whether a ring is made of strides, of which an entry takes as many as it needs;
+            otherwise it is made of equal slots.
+        control, remote_address, data, atomic, inline_header, datagram: bytes of each segment.
     """
-    fixed = NEXT_SEGMENT + CONTROL_SEGMENT + REMOTE_ADDRESS_SEGMENT
-    largest = fixed + max(ATOMIC_SEGMENT + DATA_SEGMENT, INLINE_HEADER + max_inline)
-    while stride < largest:
-        stride *= 2
-    return stride
+
+    stride: int
+    packed: bool
+    control: int
+    remote_address: int
+    data: int
+    atomic: int
+    inline_header: int
+    datagram: int
+
+    def size(self, opcode: Opcode, inline: int, datagram: bool = False) -> int:
+        """Bytes of an entry: a multiple of the stride.
+
+        Args:
+            inline: bytes of the data in the entry itself; below 0 if it points to the data.
+            datagram: whether it tells whom it goes to.
+        """
+        size = self.control
+        if datagram:
+            size += self.datagram
+        if opcode is not Opcode.SEND:
+            size += self.remote_address
+        if opcode is Opcode.FETCH_ADD or opcode is Opcode.COMPARE_SWAP:
+            size += self.atomic
+        size += self.data if inline < 0 else self.inline_header + inline
+        return -(-size // self.stride) * self.stride
+
+    def room(self, max_inline: int) -> int:
+        """Bytes of a slot that holds any entry: a power of two.
+
+        Args:
+            max_inline: bytes that a request may carry inline.
+
+        Source: Linux mthca_qp.c, which rounds the largest entry up to a power of two.
+        """
+        fixed = self.control + self.remote_address
+        largest = fixed + max(self.atomic + self.data, self.inline_header + max_inline)
+        room = self.stride
+        while room < largest:
+            room *= 2
+        return room
+
+    def ring(self, max_send_wr: int, max_inline: int) -> tuple[int, int]:
+        """(entries, stride) of a ring that holds so many requests.
+
+        Source: rdma-core providers/mlx5/verbs.c, mlx5_calc_sq_size, for packed rings.
+        """
+        room = self.room(max_inline)
+        if not self.packed:
+            return max_send_wr, room
+        size = 1 << (max_send_wr * room - 1).bit_length()
+        return size // self.stride, self.stride
+
+    def place(self, slot: int, size: int, ring_slots: int) -> tuple[int, int]:
+        """(slot of an entry, the next free one) in a ring whose next free slot is ``slot``.
+
+        An entry is not broken at the end of the ring: what is left there is passed over.
+        """
+        if not self.packed:
+            return slot, slot + 1
+        count = size // self.stride
+        left = ring_slots - slot % ring_slots
+        first = slot if count <= left else slot + left
+        return first, first + count
+
+
+@cache
+def entry_layout(description: Wqe) -> EntryLayout:
+    """The layout of an adapter's entries."""
+
+    def given(value: int | None, usual: int) -> int:
+        return usual if value is None else value
+
+    return EntryLayout(
+        description.stride,
+        bool(description.packed),
+        given(description.control, CONTROL_SEGMENT),
+        given(description.remote_address, REMOTE_ADDRESS_SEGMENT),
+        given(description.data, DATA_SEGMENT),
+        given(description.atomic, ATOMIC_SEGMENT),
+        given(description.inline_header, INLINE_HEADER),
+        given(description.datagram, DATAGRAM_SEGMENT),
+    )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 from hcasim.catalog.link import mtu_fault, path_mtus
 from hcasim.engine import Event
 from hcasim.hca import Completion, ReceiveWqe, SendWqe, State
-from hcasim.hca.doorbell import DOORBELL_SIZE
+from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
 from hcasim.hca.rings import Ring, WorkQueueBuffer
-from hcasim.hca.wqe import send_stride
+from hcasim.hca.wqe import entry_layout
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.memory import PD
@@ -66,9 +66,12 @@ class QP:
         self._retired_sends = 0
         self._posted_receives = 0
         self._retired_receives = 0
-        stride = adapter.description.wqe.stride
+        self._layout = entry_layout(adapter.description.wqe)
+        self._slots, send_stride = self._layout.ring(max_send_wr, max_inline_data)
+        self._next_slot = 0
+        self._blueflame = adapter.description.doorbell.blueflame
         queues = WorkQueueBuffer(
-            max_send_wr, send_stride(max_inline_data, stride), max_recv_wr, stride
+            self._slots, send_stride, max_recv_wr, adapter.description.wqe.stride
         )
         address = self.context.node.allocate(queues.size)
         self._qp = adapter.create_qp(
@@ -119,7 +122,7 @@ class QP:
         """The memory of the send and of the receive queue, each with its entries used so far."""
         receives = self._qp.responder.receive_queue.ring
         return (
-            (self._qp.requester.ring, self._posted_sends),
+            (self._qp.requester.ring, self._next_slot),
             (receives, self._retired_receives),
         )
 
@@ -134,15 +137,75 @@ class QP:
                 connected or the request is not one that the adapter can take.
         """
         self._check_send(wr)
-        context = self.context
         self._posted_sends = posted = self._posted_sends + 1
-        yield context.core.work(context.stack.post_send)
+        core, stack = self.context.core, self.context.stack
+        yield core.work(stack.post_send)
+        wqe = self._entry(wr, posted)
+        if wqe.carried:
+            for _ in range(1, -(-wqe.size // GRANULE)):
+                if stack.blueflame:
+                    yield core.work(stack.blueflame)
+                self.context.node.bus.mmio_write(GRANULE, _noted)
+            if stack.blueflame:
+                yield core.work(stack.blueflame)
+            self._ring(GRANULE, (wqe,))
+        else:
+            self._ring(DOORBELL_SIZE, (wqe,))
+        if stack.doorbell:
+            yield core.work(stack.doorbell)
+        return wqe.operation
+
+    def post_send_list(self, wrs: Sequence[SendWR]) -> Generator[Event, object, list[int]]:
+        """Post requests to the send queue and ring the doorbell once, for all of them.
+
+        It is what ibv_post_send does with requests that are linked with each other.
+
+        Returns:
+            The numbers under which probes tell of the operations.
+
+        Raises:
+            VerbsError: as for one request; then none is posted.
+        """
+        if len(wrs) == 1:
+            return [(yield from self.post_send(wrs[0]))]
+        for ahead, wr in enumerate(wrs):
+            self._check_send(wr, ahead)
+        first, self._posted_sends = self._posted_sends + 1, self._posted_sends + len(wrs)
+        core, stack = self.context.core, self.context.stack
+        further = stack.post_send if stack.post_wr is None else stack.post_wr
+        wqes = []
+        for ahead, wr in enumerate(wrs):
+            yield core.work(further if ahead else stack.post_send)
+            wqes.append(self._entry(wr, first + ahead, alone=False))
+        if wqes:
+            self._ring(DOORBELL_SIZE, wqes)
+            if stack.doorbell:
+                yield core.work(stack.doorbell)
+        return [wqe.operation for wqe in wqes]
+
+    def _entry(self, wr: SendWR, posted: int, alone: bool = True) -> SendWqe:
+        """The entry of a request, written to the send queue.
+
+        Args:
+            alone: whether no other request is posted with it.
+        """
+        context = self.context
         sge = wr.sge or NOTHING
         operation = next(context.sim.operations)
         if context.probe.listeners:
             context.probe.event("post_send", operation, self._qp)
-        wqe = SendWqe(
-            wr.opcode.value,
+        opcode = wr.opcode.value
+        size = self._layout.size(opcode, sge.length if wr.inline else -1)
+        slot, self._next_slot = self._layout.place(self._next_slot, size, self._slots)
+        blueflame = self._blueflame
+        carried = (
+            blueflame is not None
+            and alone
+            and size <= blueflame.buffer
+            and (wr.inline or blueflame.takes == "any")
+        )
+        return SendWqe(
+            opcode,
             wr.wr_id,
             sge.length,
             address=sge.addr,
@@ -155,18 +218,24 @@ class QP:
             compare_add=wr.compare_add,
             swap=wr.swap,
             operation=operation,
+            size=size,
+            slot=slot,
+            carried=carried,
         )
-        adapter = context.adapter
-        context.node.bus.mmio_write(
-            DOORBELL_SIZE, adapter.doorbell.ring, adapter.send_engine.doorbell, self._qp, wqe
-        )
-        return operation
 
-    def _check_send(self, wr: SendWR) -> None:
+    def _ring(self, size: int, wqes: Sequence[SendWqe]) -> None:
+        """Tell the adapter of new entries by a register write of ``size`` bytes."""
+        adapter = self.context.adapter
+        self.context.node.bus.mmio_write(
+            size, adapter.doorbell.ring, adapter.send_engine.doorbell, self._qp, wqes
+        )
+
+    def _check_send(self, wr: SendWR, ahead: int = 0) -> None:
+        """Raise what is wrong with a request that is posted behind ``ahead`` others."""
         length = (wr.sge or NOTHING).length
         if self._qp.state is State.RESET:
             raise VerbsError("EINVAL", "the queue pair is not connected")
-        if self._posted_sends - self._retired_sends >= self._max_send_wr:
+        if self._posted_sends + ahead - self._retired_sends >= self._max_send_wr:
             raise VerbsError(
                 "ENOMEM", f"the send queue is full: {self._max_send_wr} requests are outstanding"
             )
@@ -222,3 +291,7 @@ class QP:
             self._retired_receives = completion.posted
         else:
             self._retired_sends = completion.posted
+
+
+def _noted() -> None:
+    """The adapter takes a part of a work request; the last part begins the work."""

@@ -4,7 +4,7 @@ import pytest
 
 from hcasim.hca import Access, Region
 from hcasim.hca.rings import Ring, WorkQueueBuffer
-from hcasim.hca.wqe import send_stride
+from hcasim.hca.wqe import EntryLayout
 from tests.rig import SEND, WRITE, Program, Rig, machine, succeeded
 
 PAGE = 4096
@@ -44,7 +44,7 @@ def test_the_send_queue_lies_behind_the_receive_queue(
     [(0, 64), (28, 64), (29, 128), (92, 128), (93, 256), (128, 256)],
 )
 def test_an_entry_of_the_send_queue_holds_any_request(inline: int, stride: int) -> None:
-    assert send_stride(inline, 64) == stride
+    assert EntryLayout(64, False, 16, 16, 16, 16, 4, 48).room(inline) == stride
 
 
 def addresses(inline: int = 0) -> tuple[list[int], list[int]]:

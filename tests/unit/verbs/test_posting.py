@@ -1,0 +1,161 @@
+"""How requests are posted: one by one, as lists, and through BlueFlame registers."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.catalog.adapter import BlueFlame
+from hcasim.hca.wqe import EntryLayout
+from hcasim.verbs import SendWR
+from tests.rig import READ, SEND, WRITE, Program, Rig, extended, machine, run, succeeded
+
+NS = 1000
+
+
+def with_blueflame(takes: str = "inline", buffer: int = 256, **stack: int) -> Rig:
+    blueflame = BlueFlame.model_construct(buffer=buffer, takes=takes)
+    return Rig(
+        extended(machine(), adapter={"doorbell": {"blueflame": blueflame}}, stack=dict(stack))
+    )
+
+
+def posted(rig: Rig, count: int, as_list: bool, **request: Any) -> tuple[int, int]:
+    """(until requests are posted, until all have completed) in ps."""
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_inline_data=64)
+    wrs = [a.request(WRITE, b, **request)] * count
+
+    def program() -> Program:
+        if as_list:
+            yield from qp.post_send_list(wrs)
+        else:
+            yield from a.post(qp, *wrs)
+        after = rig.sim.now
+        assert succeeded((yield from a.collect(count)))
+        return after, rig.sim.now
+
+    return tuple(rig.run(program())[0])
+
+
+def test_a_list_rings_one_doorbell() -> None:
+    rig = Rig()
+    posted(rig, 5, as_list=True)
+    assert rig.peers[0].adapter.doorbell.rung - 5 == 1, "five more are of completions consumed"
+
+
+def test_further_requests_of_a_list_and_its_doorbell_have_costs_of_their_own() -> None:
+    rig = Rig(extended(machine(), stack={"post_wr": 40 * NS, "doorbell": 90 * NS}))
+    assert posted(rig, 5, as_list=True)[0] == (300 + 4 * 40 + 90) * NS
+    rig = Rig(extended(machine(), stack={"post_wr": 40 * NS, "doorbell": 90 * NS}))
+    assert posted(rig, 5, as_list=False)[0] == 5 * (300 + 90) * NS
+
+
+def test_a_list_costs_as_much_as_its_requests_unless_the_stack_says_otherwise() -> None:
+    assert posted(Rig(), 5, as_list=True)[0] == posted(Rig(), 5, as_list=False)[0]
+
+
+def test_the_fence_behind_a_doorbell_holds_up_the_processor_and_not_the_message() -> None:
+    slow = extended(machine(), stack={"doorbell": 90 * NS})
+    (without, done), (fenced, done_fenced) = (
+        posted(Rig(on), 1, as_list=False) for on in (machine(), slow)
+    )
+    assert (fenced - without, done_fenced) == (90 * NS, done)
+
+
+def test_nothing_of_a_list_is_posted_if_one_of_it_is_wrong(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b, max_send_wr=4)
+    good = a.request(WRITE, b)
+
+    def program() -> Program:
+        with pytest.raises(Exception, match="ENOMEM"):
+            yield from qp.post_send_list([good] * 5)
+        with pytest.raises(Exception, match="EINVAL"):
+            yield from qp.post_send_list([good, SendWR(READ, good.sge, inline=True)])
+        yield from qp.post_send_list([])
+        yield from qp.post_send_list([good] * 4)
+        return (yield from a.collect(4))
+
+    assert succeeded(rig.run(program())[0])
+    assert rig.counter("wqes_fetched") == 4
+
+
+def test_a_request_that_blueflame_takes_is_not_fetched() -> None:
+    rig = with_blueflame()
+    posted(rig, 1, as_list=False, inline=True)
+    assert rig.counter("wqes_fetched") == 0
+    assert rig.counter("bus_read_bytes") == 0
+
+
+@pytest.mark.parametrize(
+    ("takes", "buffer", "count", "inline", "fetched"),
+    [
+        ("inline", 64, 1, True, 0),
+        ("any", 64, 1, True, 0),
+        ("inline", 64, 1, False, 1),
+        ("any", 64, 1, False, 0),
+        ("any", 64, 2, True, 2),
+    ],
+)
+def test_blueflame_takes_single_requests_with_their_data_or_all_by_its_rule(
+    takes: str, buffer: int, count: int, inline: bool, fetched: int
+) -> None:
+    rig = with_blueflame(takes, buffer)
+    posted(rig, count, as_list=True, inline=inline)
+    assert rig.counter("wqes_fetched") == fetched
+
+
+def test_blueflame_takes_what_fits_and_what_is_longer_has_a_doorbell() -> None:
+    # Control 16, remote address 16, header 4: 28 B of data in a block of 64.
+    for length, fetched in ((28, 0), (29, 1)):
+        rig = with_blueflame(buffer=64)
+        posted(rig, 1, as_list=False, inline=True, length=length)
+        assert rig.counter("wqes_fetched") == fetched
+
+
+def test_a_request_is_copied_to_blueflame_by_64_bytes() -> None:
+    plain, copied = (with_blueflame(blueflame=ps) for ps in (0, 25 * NS))
+    times = [posted(rig, 1, as_list=False, inline=True, length=64)[0] for rig in (plain, copied)]
+    assert times == [300 * NS, (300 + 2 * 25) * NS]
+    # Two writes of 64 B, and the doorbell of the completion that was consumed.
+    assert copied.counter("bus_mmio_writes") == 3
+
+
+def test_blueflame_saves_the_latency_of_one_read_of_host_memory() -> None:
+    options: dict[str, Any] = {"size": 8, "iters": 4, "warmup": 2, "inline": True}
+    blueflame = BlueFlame.model_construct(buffer=256, takes="inline")
+    quick = extended(machine(), adapter={"doorbell": {"blueflame": blueflame}})
+    with_doorbell, through_blueflame = (
+        run("write_lat", on, **options).row["latency_us"] for on in (machine(), quick)
+    )
+    (read,) = {run("lat_rd", machine(), size=64, iters=1, warmup=0).row["latency_us"]}
+    # The register write is 56 B longer: some 30 ns on eight lanes of the first generation.
+    assert with_doorbell - through_blueflame == pytest.approx(read - 0.03, abs=0.02)
+
+
+def test_entries_of_a_packed_ring_follow_each_other_and_are_not_broken_at_its_end() -> None:
+    layout = EntryLayout(64, True, 16, 16, 16, 16, 4, 48)
+    assert layout.ring(3, 92) == (8, 64)
+    sizes = [layout.size(WRITE.value, inline) for inline in (-1, 28, 29, 220)]
+    assert sizes == [64, 64, 128, 256]
+    slot, places = 0, []
+    for size in [*sizes, 256]:
+        place, slot = layout.place(slot, size, 8)
+        places.append(place)
+    # The last two would end behind the end: they begin again.
+    assert places == [0, 1, 2, 4, 8]
+    assert layout.place(6, 256, 8) == (8, 12)
+
+
+def test_a_datagram_carries_its_address_vector() -> None:
+    layout = EntryLayout(16, False, 16, 16, 16, 16, 4, 48)
+    assert layout.size(SEND.value, -1, datagram=True) == 80
+
+
+def test_other_segments_change_what_is_fetched() -> None:
+    sizes = {}
+    for control in (16, 32):
+        rig = Rig(extended(machine(), adapter={"wqe": {"control": control, "stride": 16}}))
+        posted(rig, 1, as_list=False)
+        sizes[control] = rig.counter("bus_read_bytes")
+    assert sizes[32] - sizes[16] == 16
