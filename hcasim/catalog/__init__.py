@@ -9,7 +9,7 @@ from hcasim.catalog.loader import Loaded, find_kind, load
 from hcasim.catalog.machine import Machine, NodeGroup
 from hcasim.catalog.network import Way, Wiring, select
 from hcasim.catalog.overrides import as_texts
-from hcasim.catalog.protocol import InfinibandProtocol, IwarpProtocol
+from hcasim.catalog.protocol import InfinibandProtocol, IwarpProtocol, Rocev2Protocol
 from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter, Value
 from hcasim.catalog.resolve import resolve
 from hcasim.catalog.schema import file_schema
@@ -44,6 +44,7 @@ __all__ = [
     "Parameter",
     "PcieDevice",
     "PcixDevice",
+    "Rocev2Protocol",
     "Stack",
     "Switch",
     "Testbed",

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from hcasim.catalog.bridge import Bridge, Burst
 from hcasim.catalog.description import PLAIN, Count, Description, Latency, Section, Size
-from hcasim.catalog.protocol import Protocol
+from hcasim.catalog.protocol import Port, Protocol
 from hcasim.ground.errors import one_of
 from hcasim.ground.units import FREQUENCY, RATE, SIZE
 
@@ -298,6 +298,7 @@ class Adapter(Description):
     """An RDMA adapter."""
 
     ports: Annotated[int, Field(ge=1, le=8)] = Field(description="network ports")
+    port: Port | None = Field(default=None, description="the links that each port takes")
     firmware_mode: FirmwareMode | None = Field(
         default=None,
         description="tavor or mem: tables in the adapter's memory; memfree: in the host's",

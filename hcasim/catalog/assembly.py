@@ -13,7 +13,7 @@ from hcasim.catalog.fields import keys_of
 from hcasim.catalog.folders import list_ids
 from hcasim.catalog.loader import Loaded, load
 from hcasim.catalog.network import BackToBack, Explicit, Network, OneSwitch
-from hcasim.catalog.overrides import Part, kind_of, replace_bus
+from hcasim.catalog.overrides import Part, choose_protocol, kind_of, replace_bus
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.slots import plug
 from hcasim.catalog.testbed import Nodes, Testbed
@@ -90,6 +90,7 @@ def gather(
             continue
         if group.ports is not None:
             faults += _cable(bed, part, name, group.ports)
+        faults += choose_protocol(part, settings, testbed.link.kind)
         buses = [path for path in settings if path in part.bus_paths]
         for path in buses:
             fault = replace_bus(part, settings[path], [*dict.fromkeys((*measured, *known))])

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from hcasim.catalog.description import PLAIN, Section
+from hcasim.catalog.description import PLAIN, Latency, Section
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.units import DELAY, LENGTH, SIZE
 
@@ -53,10 +53,48 @@ bits (clauses 74 and 91) and slows nothing. Lanes of PAM4 carry four 64-bit bloc
 
 Speed = Literal["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR"]
 Width = Literal[1, 4, 8, 12]
-Gigabits = Literal[1, 10, 25, 40, 100]
+Gigabits = Literal[1, 10, 25, 40, 50, 100, 200, 400]
 CableLength = Annotated[int, LENGTH, Field(ge=0, le=10**8)]
 Propagation = Annotated[int, DELAY, Field(ge=3335, le=10**5)]
 CreditUpdate = Annotated[int, SIZE, Field(ge=1, le=2**20)]
+
+
+class Code(NamedTuple):
+    """A forward error correction.
+
+    Attributes:
+        bits: of data that the link carries while one of its code words passes.
+        per_lane: each lane has code words of its own, instead of all together.
+    """
+
+    bits: int
+    per_lane: bool
+
+
+CODES: Mapping[str, Code] = MappingProxyType(
+    {
+        "none": Code(0, per_lane=False),
+        "firecode": Code(32 * 64, per_lane=True),
+        "rs272": Code(2560, per_lane=False),
+        "rs528": Code(5120, per_lane=False),
+        "rs544": Code(5120, per_lane=False),
+    }
+)
+"""By name: 2112 bits for 32 blocks of 64 bits (IEEE 802.3 clause 74), and the Reed-Solomon codes of
+272, 528 and 544 symbols of 10 bits, of which 257 and 514 hold blocks of four times 64 bits in 257
+(clauses 91 and 119): 5280 bits take 51.2 ns on lanes that carry 100 Gbit/s of data."""
+
+
+class Fec(Section):
+    """A forward error correction, whose receiver waits for a code word before it uses any of it."""
+
+    code: Literal["none", "firecode", "rs272", "rs528", "rs544"] = Field(
+        description="kind, which changes no rate: the speed has that in it"
+    )
+    decoding: Latency = Field(description="last bit of a code word to its data being corrected")
+
+
+_Fec = Annotated[Fec | None, Field(default=None, description="of links that correct errors")]
 
 
 class InfinibandLink(Section):
@@ -72,6 +110,7 @@ class InfinibandLink(Section):
     credit_update: CreditUpdate = Field(
         description="receive buffer freed between two flow-control packets"
     )
+    fec: _Fec
 
 
 class EthernetLink(Section):
@@ -83,6 +122,7 @@ class EthernetLink(Section):
     propagation: Propagation = Field(
         description="delay of the cable; light in vacuum takes 3.336 ns/m"
     )
+    fec: _Fec
 
 
 Link = Annotated[InfinibandLink | EthernetLink, Field(discriminator="kind")]
@@ -108,29 +148,44 @@ MTUS: Mapping[str, Leaf] = MappingProxyType(
         "ethernet": Leaf(int, SIZE, (), 576, LARGEST_MTU, None),
     }
 )
-"""By kind of link: the payload of an InfiniBand packet, or the IP packet of an Ethernet frame."""
+"""By kind: the payload of an InfiniBand packet, or the IP packet of an Ethernet frame."""
 
 
-def mtu_fault(kind: str, mtu: object, found: str) -> str | None:
-    """Say what is allowed if links of a kind do not carry an MTU.
+def mtu_fault(mtu: object, found: str, *kinds: str) -> str | None:
+    """Say what is allowed if an MTU is of none of some kinds.
 
     Parameters:
-        kind: of the link.
         mtu: in bytes.
         found: the MTU as it was given.
+        kinds: of MTUs, keys of MTUS.
     """
-    leaf = MTUS[kind]
+    leaves = [MTUS[kind] for kind in kinds]
     if isinstance(mtu, int) and not isinstance(mtu, bool):
-        legal = mtu in leaf.choices
-        if leaf.low is not None and leaf.high is not None:
-            legal = leaf.low <= mtu <= leaf.high
-        if legal:
-            return None
-    return f"found {found}; allowed: {leaf.allowed}"
+        for leaf in leaves:
+            legal = mtu in leaf.choices
+            if leaf.low is not None and leaf.high is not None:
+                legal = leaf.low <= mtu <= leaf.high
+            if legal:
+                return None
+    return f"found {found}; allowed: {', or '.join(leaf.allowed for leaf in leaves)}"
+
+
+AROUND_ROCE = 96
+"""Bytes beside the data that Linux leaves in an IP packet for all headers that RoCE may have
+(include/rdma/ib_addr.h, iboe_get_mtu)."""
+
+
+def roce_mtu(mtu: int) -> int:
+    """The path MTU of RoCEv2 where ``mtu`` is its name, or the largest IP packet.
+
+    What InfiniBand has is the name of a path MTU: 4096 is 4096, but 1500 leaves room for 1024.
+    """
+    paths = [int(path) for path in MTUS["infiniband"].choices]
+    return max(path for path in paths if path == mtu or path + AROUND_ROCE <= mtu)
 
 
 def path_mtus(kind: str, largest: int) -> str:
-    """The MTUs up to ``largest`` bytes that links of a kind carry, for messages."""
+    """The MTUs of a kind up to ``largest`` bytes, for messages."""
     leaf = MTUS[kind]
     if leaf.choices:
         return ", ".join(str(size) for size in leaf.choices if int(size) <= largest)

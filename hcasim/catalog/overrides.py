@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
 from hcasim.catalog.loader import Loaded, load
+from hcasim.catalog.protocol import LINK_OF, spoken
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.ground.arguments import refuse, settings_fault
 from hcasim.ground.errors import nearest, one_of
@@ -19,6 +20,7 @@ from hcasim.ground.units import UnitError
 
 BUS = "adapter.bus"
 BUS_KIND = f"{BUS}.kind"
+PROTOCOL_KIND = "adapter.protocol.kind"
 PREFIXES = ("adapter", "host", "switch", "link", "stack")
 
 
@@ -55,6 +57,11 @@ class Part:
     def bus_paths(self) -> tuple[str, ...]:
         """The settings that give it, if it is an adapter, the bus of another."""
         return (BUS, BUS_KIND, f"{self.name}.bus", f"{self.name}.bus.kind")
+
+    @property
+    def protocol_paths(self) -> tuple[str, ...]:
+        """The settings that say, if it is an adapter, what it speaks."""
+        return (PROTOCOL_KIND, f"{self.name}.protocol.kind")
 
     def put(self, path: str, value: Value, leaf: Leaf, setting: str) -> None:
         """Change one value, whose full path is given, for the sake of a setting."""
@@ -127,6 +134,31 @@ def replace_bus(part: Part, text: str, adapters: Sequence[str]) -> str | None:
     take_section(part, "bus", other, f"the bus of {other.model.id}")
     part.set_paths.append(f"{part.name}.bus")
     return None
+
+
+def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> list[str]:
+    """Let an adapter whose ports take several links speak the protocol of its own one.
+
+    Parameters:
+        part: the adapter.
+        settings: of which one may say what it speaks.
+        link: kind of its links, of which one that no protocol has leaves it as it is.
+
+    Returns:
+        A fault if it does not speak what the settings say.
+    """
+    usual, port = part.values["protocol"]["kind"], part.values.get("port", {})
+    allowed = spoken(usual, port)
+    chosen = next((kind for kind in allowed if LINK_OF[kind] == link), usual)
+    for path in part.protocol_paths:
+        if path in settings:
+            chosen = settings[path]
+            if chosen not in allowed:
+                hint = nearest(chosen, allowed)
+                return [f"--set {path}: found {chosen!r}; allowed: {one_of(allowed)}{hint}"]
+    if chosen != usual:
+        part.values["protocol"] = {"kind": chosen}
+    return []
 
 
 def take_section(part: Part, name: str, other: Loaded, words: str) -> None:

@@ -1,4 +1,4 @@
-"""What an adapter speaks over its links, by kind."""
+"""What an adapter speaks over its links, by kind, and which links its ports take."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hcasim.catalog.description import PLAIN, Section
+from hcasim.catalog.link import Gigabits, Speed, Width
 
 
 class InfinibandProtocol(Section):
     """The reliable connection service of InfiniBand, which leaves nothing to choose."""
 
     kind: Annotated[Literal["infiniband"], PLAIN] = "infiniband"
+
+
+class Rocev2Protocol(Section):
+    """InfiniBand's transport in UDP datagrams (InfiniBand specification volume 1, annex A17)."""
+
+    kind: Annotated[Literal["rocev2"], PLAIN] = "rocev2"
 
 
 class IwarpProtocol(Section):
@@ -25,7 +32,45 @@ class IwarpProtocol(Section):
     timestamps: bool = Field(description="TCP segments carry the timestamps option")
 
 
-Protocol = Annotated[InfinibandProtocol | IwarpProtocol, Field(discriminator="kind")]
+Protocol = Annotated[
+    InfinibandProtocol | Rocev2Protocol | IwarpProtocol, Field(discriminator="kind")
+]
 
-LINK_OF: Mapping[str, str] = MappingProxyType({"infiniband": "infiniband", "iwarp": "ethernet"})
+LINK_OF: Mapping[str, str] = MappingProxyType(
+    {"infiniband": "infiniband", "rocev2": "ethernet", "iwarp": "ethernet"}
+)
 """The kind of link that each protocol runs on."""
+
+MTU_OF: Mapping[str, str] = MappingProxyType(
+    {"infiniband": "infiniband", "rocev2": "infiniband", "iwarp": "ethernet"}
+)
+"""The kind of MTU that a connection of each protocol has."""
+
+
+class Port(Section):
+    """The fastest links of each port; one that takes both kinds speaks the protocol of its link."""
+
+    speed: Speed | None = Field(default=None, description="InfiniBand: lane rate, by its name")
+    width: Width | None = Field(default=None, description="InfiniBand: lanes")
+    gigabits: Gigabits | None = Field(default=None, description="Ethernet: data rate in Gbit/s")
+
+    @model_validator(mode="after")
+    def _is_some_link(self) -> Port:
+        if (self.speed is None) != (self.width is None):
+            raise ValueError("found one of speed and width; allowed: both or none")
+        if self.speed is None and self.gigabits is None:
+            raise ValueError("found no link; allowed: speed and width, gigabits or all of them")
+        return self
+
+
+def spoken(kind: str, port: Mapping[str, object]) -> tuple[str, ...]:
+    """The protocols of an adapter, that of its description first.
+
+    Parameters:
+        kind: of the protocol in its description.
+        port: the values of its section `port`, if it has one.
+    """
+    if kind == "iwarp":
+        return (kind,)
+    both = (("infiniband", "speed" in port), ("rocev2", "gigabits" in port))
+    return (kind, *(other for other, has in both if has and other != kind))

@@ -15,7 +15,7 @@ from hcasim.catalog.assembly import gather, models_of, starts_of, trunks_of
 from hcasim.catalog.consistency import contradictions
 from hcasim.catalog.fields import Leaf, keys_of
 from hcasim.catalog.folders import find_file
-from hcasim.catalog.link import MTUS, mtu_fault
+from hcasim.catalog.link import MTUS, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.machine import Machine, NodeGroup
 from hcasim.catalog.network import BackToBack, Network
@@ -23,6 +23,7 @@ from hcasim.catalog.overrides import (
     BUS,
     BUS_KIND,
     PREFIXES,
+    PROTOCOL_KIND,
     Part,
     as_texts,
     kind_of,
@@ -100,18 +101,24 @@ def resolve(
     if firmware_mode is not None:
         chosen = [_choose_firmware(part, firmware_mode) for part in adapters]
         faults += dict.fromkeys(fault for fault in chosen if fault)
-    buses = {BUS, BUS_KIND}.union(*(part.bus_paths for part in adapters))
-    rest = [path for path in settings if path not in buses]
+    done = {BUS, BUS_KIND, PROTOCOL_KIND}
+    done.update(*(part.bus_paths + part.protocol_paths for part in adapters))
+    rest = [path for path in settings if path not in done]
     found: dict[str, str | None] = dict.fromkeys(rest)
     # What is said of all comes before what is said of one group.
     for path in sorted(rest, key=lambda path: path.partition(".")[0] not in PREFIXES):
         found[path] = override(parts, path, settings[path], switch)
     faults += [fault for fault in found.values() if fault]
     size = {p.path: p for p in bed.parameters}["mtu"]
+    roce = any(part.values["protocol"]["kind"] == "rocev2" for part in adapters)
     if mtu is not None:
-        size, fault = _chosen_mtu(size, mtu, testbed.link.kind)
+        size, fault = _chosen_mtu(size, mtu, testbed.link.kind, roce=roce)
         if fault:
             faults.append(fault)
+    if roce and not faults and roce_mtu(int(size.value)) != size.value:
+        largest = roce_mtu(int(size.value))
+        words = f"largest path MTU of RoCEv2 in IP packets of {size.text}"
+        size = size.changed(largest, MTUS["infiniband"].format(largest), words)
     built: dict[str, Any] = {}
     for name, part in parts.items():
         try:
@@ -172,13 +179,13 @@ def _choose_firmware(part: Part, mode: str) -> str | None:
 
 
 def _chosen_mtu(
-    size: Parameter[Value], given: object, kind: str
+    size: Parameter[Value], given: object, kind: str, *, roce: bool
 ) -> tuple[Parameter[Value], str | None]:
     try:
         mtu = parse_size(given) if isinstance(given, str) else plain(given)
     except UnitError as error:
         return size, f"mtu: {error}"
-    fault = mtu_fault(kind, mtu, repr(mtu))
+    fault = mtu_fault(mtu, repr(mtu), *(("infiniband",) if roce else ()), kind)
     if fault is not None:
         return size, f"mtu: {fault}"
     assert isinstance(mtu, int)

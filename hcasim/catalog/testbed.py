@@ -71,7 +71,7 @@ class Testbed(Description):
     @classmethod
     def _suits_the_link(cls, mtu: int, info: ValidationInfo) -> int:
         link = info.data.get("link")
-        fault = None if link is None else mtu_fault(link.kind, mtu, format_size(mtu))
+        fault = None if link is None else mtu_fault(mtu, format_size(mtu), link.kind)
         if fault is not None:
             raise ValueError(fault)
         return mtu

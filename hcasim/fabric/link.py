@@ -55,7 +55,7 @@ class Transmitter:
         physics = medium(link)
         self._rate = Rate(physics.ps_per_byte)
         self._around = physics.around
-        self._propagation = link.cable_length * link.propagation // 1000
+        self._propagation = link.cable_length * link.propagation // 1000 + physics.correction
         self._tail = self._propagation - self._rate.time(physics.gap)
         self._fcp_time = self._rate.time(physics.update_size)
         self._credit_update = physics.update
@@ -183,7 +183,7 @@ class Transmitter:
 
     @property
     def propagation_ps(self) -> int:
-        """Time of flight over the cable in ps."""
+        """Time of flight over the cable in ps, error correction included."""
         return self._propagation
 
     def serialisation(self, packet: Packet) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hcasim.catalog import EthernetLink, InfinibandLink
-from hcasim.catalog.link import LANES
+from hcasim.catalog.link import CODES, LANES
 from hcasim.fabric import ethernet
 from hcasim.fabric.packet import FLOW_CONTROL_PACKET, FRAME_DELIMITERS
 
@@ -27,6 +27,7 @@ class Medium:
         update: bytes freed in a receive buffer for which one flow-control packet goes back, or 0
             if none does.
         update_size: bytes of that packet, all told.
+        correction: time in ps that error correction holds back each packet.
     """
 
     ps_per_byte: Fraction
@@ -35,6 +36,7 @@ class Medium:
     block: int
     update: int
     update_size: int
+    correction: int
 
 
 def ps_per_byte(speed: str, width: int) -> Fraction:
@@ -52,6 +54,32 @@ def ps_per_byte(speed: str, width: int) -> Fraction:
     return Fraction(8000) * skips / (lane.gigabits * lane.coding * width)
 
 
+ETHERNET_LANES = {1: 1, 10: 1, 25: 1, 40: 4, 50: 2, 100: 4, 200: 4, 400: 8}
+INTERLEAVED = {200: 2, 400: 2}
+"""Code words among which Ethernet deals out symbols in turn (IEEE 802.3 clause 119.2.4.7)."""
+
+
+def correction(link: InfinibandLink | EthernetLink) -> int:
+    """Time in ps by which error correction delays what a link carries.
+
+    The first bit of a code word waits for its last, and then for the decoder; those behind it keep
+    their distance.
+    """
+    if link.fec is None:
+        return 0
+    code = CODES[link.fec.code]
+    if not code.bits:
+        return 0
+    if isinstance(link, EthernetLink):
+        lanes, words = ETHERNET_LANES[link.gigabits], INTERLEAVED.get(link.gigabits, 1)
+        rate = Fraction(link.gigabits)
+    else:
+        lane = LANES[link.speed]
+        lanes, words, rate = link.width, 1, lane.gigabits * lane.coding * link.width
+    bits = code.bits * (lanes if code.per_lane else words)
+    return round(bits * 1000 / rate) + link.fec.decoding
+
+
 def medium(link: InfinibandLink | EthernetLink) -> Medium:
     """The physics of a link.
 
@@ -62,7 +90,10 @@ def medium(link: InfinibandLink | EthernetLink) -> Medium:
     sender knew the room in the receive buffer to the byte, and what the few pause frames cost on
     the wire is left out.
     """
+    late = correction(link)
     if isinstance(link, EthernetLink):
-        return Medium(Fraction(8000, link.gigabits), ethernet.AROUND, ethernet.GAP, 1, 0, 0)
+        rate = Fraction(8000, link.gigabits)
+        return Medium(rate, ethernet.AROUND, ethernet.GAP, 1, 0, 0, late)
     rate = ps_per_byte(link.speed, link.width)
-    return Medium(rate, FRAME_DELIMITERS, 0, CREDIT_BLOCK, link.credit_update, FLOW_CONTROL_PACKET)
+    update = link.credit_update
+    return Medium(rate, FRAME_DELIMITERS, 0, CREDIT_BLOCK, update, FLOW_CONTROL_PACKET, late)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Protocol
 
-from hcasim.catalog import IwarpProtocol
+from hcasim.catalog import IwarpProtocol, Rocev2Protocol
 from hcasim.catalog.protocol import Protocol as ProtocolDescription
 from hcasim.fabric.iwarp import IwarpFormat
 from hcasim.fabric.packet import FRAME_DELIMITERS, Header, Opcode, packet_size
+from hcasim.fabric.rocev2 import Rocev2Format
 
 
 class WireFormat(Protocol):
@@ -50,4 +51,6 @@ def wire_format(protocol: ProtocolDescription) -> WireFormat:
     """The format of what an adapter speaks."""
     if isinstance(protocol, IwarpProtocol):
         return IwarpFormat(protocol.markers, protocol.timestamps)
+    if isinstance(protocol, Rocev2Protocol):
+        return Rocev2Format()
     return InfinibandFormat()

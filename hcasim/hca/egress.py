@@ -76,7 +76,7 @@ class Egress:
 
     Attributes:
         loopback: the way back into the same port, for packets between two of its queue pairs. It
-            has the rate of the port, but no cable and no flow-control packets.
+            has the rate of the port, but no cable, no error correction and no flow-control packets.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Egress:
         self.name = name
         self.lid = lid
         self.transmitter = Transmitter(sim, f"{name}.link", link, SOURCES, urgent=1)
-        inside = link.model_copy(update={"cable_length": 0, "credit_update": 0})
+        inside = link.model_copy(update={"cable_length": 0, "credit_update": 0, "fec": None})
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, SOURCES, urgent=1)
         slots = max(1, adapter.send.port_buffer // payload)
         self.requests, self.responses = (

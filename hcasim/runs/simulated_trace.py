@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hcasim import __version__
-from hcasim.catalog import EthernetLink, IwarpProtocol, Machine, PcieDevice
+from hcasim.catalog import EthernetLink, Machine, PcieDevice
 from hcasim.catalog.link import LANES
+from hcasim.catalog.protocol import MTU_OF
 from hcasim.ground.quantities import QUANTITIES, traced
 from hcasim.runs.options import find_workload
 from hcasim.traces import (
+    TRANSPORTS,
     Device,
     Header,
     Measured,
@@ -97,9 +99,9 @@ def _measured(field: str, value: float) -> Measured:
 def _header(machine: Machine) -> Header:
     adapter, link = machine.adapter, machine.link
     bus = adapter.bus
-    iwarp = isinstance(adapter.protocol, IwarpProtocol)
     if isinstance(link, EthernetLink):
-        port = Port(layer="ethernet", width=1, speed=float(link.gigabits))
+        mtu = machine.mtu if MTU_OF[adapter.protocol.kind] == "infiniband" else None
+        port = Port(layer="ethernet", width=1, speed=float(link.gigabits), mtu=mtu)
     else:
         speed = float(LANES[link.speed].gigabits)
         port = Port(layer="infiniband", width=link.width, speed=speed, mtu=machine.mtu)
@@ -113,7 +115,7 @@ def _header(machine: Machine) -> Header:
         )
     return Header(
         tool=Tool(name="hcasim", version=__version__),
-        device=Device(name=adapter.id, transport="iwarp" if iwarp else "infiniband"),
+        device=Device(name=adapter.id, transport=TRANSPORTS[adapter.protocol.kind]),
         port=port,
         pci=pci,
         notes=(simulated_on(machine),),

@@ -1,7 +1,7 @@
 """Traces: measurements of real adapters, and of simulated ones, in one form with their units."""
 
 from hcasim.traces.document import Trace, parse_trace, read_trace, render
-from hcasim.traces.header import Clock, Device, Header, Host, Pci, Plan, Port, Tool
+from hcasim.traces.header import TRANSPORTS, Clock, Device, Header, Host, Pci, Plan, Port, Tool
 from hcasim.traces.importing import FORMATS, import_trace, merge, sniff
 from hcasim.traces.printed import Hints
 from hcasim.traces.schema import UNITS, End, Failure, Measured, Point, Statistics
@@ -9,6 +9,7 @@ from hcasim.traces.source import Source
 
 __all__ = [
     "FORMATS",
+    "TRANSPORTS",
     "UNITS",
     "Clock",
     "Device",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -53,6 +55,12 @@ class Device(Record):
     firmware: str = ""
     driver: str = ""
     transport: Literal["", "infiniband", "roce", "iwarp"] = ""
+
+
+TRANSPORTS: Mapping[str, Literal["infiniband", "roce", "iwarp"]] = MappingProxyType(
+    {"infiniband": "infiniband", "rocev2": "roce", "iwarp": "iwarp"}
+)
+"""By the kind of the protocol in an adapter's description."""
 
 
 class Port(Record):

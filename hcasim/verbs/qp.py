@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 from hcasim.catalog.link import mtu_fault, path_mtus
+from hcasim.catalog.protocol import MTU_OF
 from hcasim.engine import Event
 from hcasim.hca import Completion, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
@@ -104,12 +105,13 @@ class QP:
                 ready to receive.
 
         Raises:
-            VerbsError: ``EINVAL`` for an MTU that this kind of link or this machine does not have.
+            VerbsError: ``EINVAL`` for an MTU that this protocol or this machine does not have.
         """
         adapter = self.context.adapter
         mtu = adapter.mtu if path_mtu is None else path_mtu
-        if mtu_fault(adapter.link.kind, mtu, "") or mtu > adapter.mtu:
-            allowed = path_mtus(adapter.link.kind, adapter.mtu)
+        kind = MTU_OF[adapter.description.protocol.kind]
+        if mtu_fault(mtu, "", kind) or mtu > adapter.mtu:
+            allowed = path_mtus(kind, adapter.mtu)
             raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {allowed}")
         self._qp.requester.rnr_retry = rnr_retry
         self._qp.responder.rnr_timer_ps = min_rnr_timer_ps

@@ -75,7 +75,8 @@ def machine_faults(where: str, table: Mapping[str, Any], *, whole: bool) -> Iter
     bed = load(machine[0], "testbeds").model
     assert isinstance(bed, Testbed)
     mtu = made.get("mtu")
-    fault = None if mtu is None else mtu_fault(bed.link.kind, mtu, repr(mtu))
+    kinds = dict.fromkeys(("infiniband", bed.link.kind))
+    fault = None if mtu is None else mtu_fault(mtu, repr(mtu), *kinds)
     if fault is not None:
         yield f"{where}: made.mtu: {fault}"
     elif whole:

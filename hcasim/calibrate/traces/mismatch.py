@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hcasim.catalog import InfinibandLink, IwarpProtocol, Machine, PcieDevice
+from hcasim.catalog import InfinibandLink, Machine, PcieDevice
 from hcasim.catalog.link import LANES
-from hcasim.traces import Header
+from hcasim.traces import TRANSPORTS, Header
 
 SLACK = 0.07
 """Drivers round lane rates: 25 for 25.78125, 50 for 53.125."""
@@ -25,7 +25,7 @@ def mismatches(header: Header, machine: Machine) -> Iterator[str]:
     device, adapter = header.device, machine.adapter
     if header.tool.name == "hcasim" and device.name not in ("", adapter.id):
         yield f"adapter: found {device.name}; {machine.id} has {adapter.id} here; see --adapter"
-    speaks = "iwarp" if isinstance(adapter.protocol, IwarpProtocol) else "infiniband"
+    speaks = TRANSPORTS[adapter.protocol.kind]
     if device.transport and device.transport != speaks:
         yield f"transport: found {device.transport}; {adapter.id} speaks {speaks}"
     layer, kind = header.port.layer, machine.link.kind

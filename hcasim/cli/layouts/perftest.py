@@ -68,7 +68,7 @@ def lines(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[st
     yield _RULE
 
 
-_TRANSPORTS = {"infiniband": "IB", "iwarp": "IW"}
+_TRANSPORTS = {"infiniband": "IB", "rocev2": "IB", "iwarp": "IW"}
 _LINKS = {"infiniband": "IB", "ethernet": "Ethernet"}
 _LATENCY_HEAD = (
     " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "

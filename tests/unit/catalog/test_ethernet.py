@@ -65,13 +65,13 @@ def test_an_mtu_beyond_that_of_the_adapter_is_refused() -> None:
             BED,
             "gigabits = { value = 10,",
             "gigabits = { value = 9,",
-            "link.gigabits: found 9; allowed: 1, 10, 25, 40 or 100",
+            "link.gigabits: found 9; allowed: 1, 10, 25, 40, 50, 100, 200 or 400",
         ),
         (
             BED,
             "gigabits = {",
             "gigabit = {",
-            "link.gigabit: unknown key; allowed: kind, gigabits, cable_length or propagation",
+            "link.gigabit: unknown key; allowed: kind, gigabits, cable_length, propagation or fec",
         ),
         (
             BED,
@@ -89,7 +89,7 @@ def test_an_mtu_beyond_that_of_the_adapter_is_refused() -> None:
             ADAPTER,
             'kind = "iwarp"',
             'kind = "iwrap"',
-            "protocol.kind: found 'iwrap'; allowed: infiniband or iwarp; did you mean 'iwarp'?",
+            "protocol.kind: found 'iwrap'; allowed: infiniband, rocev2 or iwarp; did you mean",
         ),
         (
             ADAPTER,
@@ -118,7 +118,7 @@ def test_an_infiniband_adapter_does_not_fit_an_ethernet_testbed() -> None:
     (fault,) = faults(adapter="mt25208")
     assert fault == (
         f"{iwarp.TESTBED}: adapter.protocol: found infiniband, which needs infiniband links, on a "
-        "link of kind ethernet; allowed: an adapter that speaks iwarp"
+        "link of kind ethernet; allowed: an adapter that speaks rocev2 or iwarp"
     )
 
 
@@ -142,9 +142,11 @@ def test_the_protocol_of_iwarp_may_be_set_but_not_its_kind() -> None:
     machine = resolve(iwarp.TESTBED, overrides={"adapter.protocol.markers": "true"})
     assert isinstance(machine.adapter.protocol, IwarpProtocol)
     assert machine.adapter.protocol.markers
-    for path in ("adapter.protocol.kind", "link.kind", "link.credit_update"):
+    for path in ("link.kind", "link.credit_update"):
         (fault,) = faults(overrides={path: "infiniband"})
         assert fault.startswith(f"--set {path}: unknown parameter; allowed: ")
+    path = "adapter.protocol.kind"
+    assert faults(overrides={path: "rocev2"}) == [f"--set {path}: found 'rocev2'; allowed: iwarp"]
 
 
 def test_a_buffer_holds_a_frame_of_the_mtu() -> None:

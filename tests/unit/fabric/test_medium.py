@@ -4,12 +4,13 @@ from fractions import Fraction
 
 import pytest
 
-from hcasim.catalog import EthernetLink
+from hcasim.catalog import EthernetLink, InfinibandLink
+from hcasim.catalog.link import Fec
 from hcasim.engine import Simulator
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
 from hcasim.fabric.iwarp import IwarpFormat
 from hcasim.fabric.link import ReceiveBuffer
-from hcasim.fabric.medium import medium
+from hcasim.fabric.medium import correction, medium
 
 WIRE = IwarpFormat(markers=False, timestamps=False)
 FULL = 1518
@@ -54,7 +55,7 @@ class Pair:
             (on or self.there).send(0, each, int(self.sim.now), self.leave)
 
 
-@pytest.mark.parametrize("gigabits", [1, 10, 25, 40, 100])
+@pytest.mark.parametrize("gigabits", [1, 10, 25, 40, 50, 100, 200, 400])
 def test_the_rate_is_the_nominal_one(gigabits: int) -> None:
     assert medium(link(gigabits)).ps_per_byte == Fraction(8000, gigabits)
 
@@ -96,3 +97,71 @@ def test_a_frame_waits_for_room_to_the_byte() -> None:
     pair.buffer.free(frame(), int(pair.sim.now))
     pair.sim.run()
     assert len(pair.far.arrivals) == 2
+
+
+def infiniband(speed: str, width: int = 4, fec: Fec | None = None) -> InfinibandLink:
+    return InfinibandLink(
+        speed=speed, width=width, cable_length=0, propagation=5000, credit_update=1024, fec=fec
+    )
+
+
+@pytest.mark.parametrize(
+    ("speed", "lane"),
+    [
+        # 64b/66b: what the lane signals, less the synchronisation bits.
+        ("FDR", Fraction(140625, 10000) * 64 / 66),
+        ("EDR", Fraction(2578125, 100000) * 64 / 66),
+        # A quarter, and a half, of what Ethernet calls 200 and 400 Gbit/s.
+        ("HDR", Fraction(50)),
+        ("NDR", Fraction(100)),
+    ],
+)
+def test_a_lane_carries_what_its_coding_leaves(speed: str, lane: Fraction) -> None:
+    for width in (1, 4):
+        skips = Fraction(4484, 4480)
+        assert medium(infiniband(speed, width)).ps_per_byte == 8000 * skips / (lane * width)
+
+
+@pytest.mark.parametrize(
+    ("of", "code", "bits", "signalled"),
+    [
+        # Bits of a code word over what the lanes signal in Gbit/s.
+        (infiniband("FDR"), "firecode", 2112, Fraction("14.0625")),
+        (infiniband("EDR"), "rs528", 5280, 4 * Fraction("25.78125")),
+        (infiniband("HDR"), "rs544", 5440, 4 * Fraction("53.125")),
+        (infiniband("HDR"), "rs272", 2720, 4 * Fraction("53.125")),
+        (infiniband("NDR"), "rs544", 5440, 4 * Fraction("106.25")),
+        (link(25), "rs528", 5280, Fraction("25.78125")),
+        (link(25), "firecode", 2112, Fraction("25.78125")),
+        (link(100), "rs528", 5280, 4 * Fraction("25.78125")),
+        (link(100), "rs544", 5440, 2 * Fraction("53.125")),
+        (link(200), "rs544", 2 * 5440, 4 * Fraction("53.125")),
+        (link(400), "rs544", 2 * 5440, 8 * Fraction("53.125")),
+    ],
+)
+def test_error_correction_waits_for_a_code_word_and_its_decoder(
+    of: EthernetLink | InfinibandLink, code: str, bits: int, signalled: Fraction
+) -> None:
+    fec = Fec(code=code, decoding=40_000)
+    found = correction(of.model_copy(update={"fec": fec}))
+    assert found == 40_000 + round(bits * 1000 / signalled)
+
+
+def test_error_correction_delays_frames_and_slows_none() -> None:
+    """All of a frame comes later by the same time, and the next one right behind it."""
+    plain, corrected = Pair(link(100)), Pair(link(100).model_copy(update={"fec": FEC}))
+    for pair in (plain, corrected):
+        pair.send(frame(), frame())
+        pair.sim.run()
+    late = 51_200 + 40_000
+    arrivals = plain.far.arrivals
+    assert corrected.far.arrivals == [(head + late, tail + late) for head, tail in arrivals]
+    assert corrected.left == plain.left
+
+
+def test_a_link_without_error_correction_waits_for_none() -> None:
+    assert correction(link()) == 0
+    assert correction(link().model_copy(update={"fec": Fec(code="none", decoding=40_000)})) == 0
+
+
+FEC = Fec(code="rs528", decoding=40_000)
