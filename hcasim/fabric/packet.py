@@ -15,6 +15,7 @@ BTH = 12
 RETH = 16
 AETH = 4
 ATOMIC_ETH = 28
+DETH = 8
 ICRC = 4
 VCRC = 2
 FRAME_DELIMITERS = 2
@@ -25,7 +26,7 @@ BASE = LRH + BTH + ICRC + VCRC
 
 
 class Opcode(Enum):
-    """Operation of a packet of a reliable connection.
+    """Operation of a packet.
 
     The words are InfiniBand's; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge
     read responses.
@@ -97,7 +98,15 @@ class Aeth:
     original: int = 0
 
 
-Header = Reth | AtomicEth | Aeth
+@dataclass(slots=True)
+class Deth:
+    """Datagram extended transport header: from which queue pair it comes."""
+
+    size: ClassVar[int] = DETH
+    source_qpn: int
+
+
+Header = Reth | AtomicEth | Aeth | Deth
 """An extended transport header."""
 
 

@@ -2,7 +2,7 @@
 
 from hcasim.hca.adapter import HostChannelAdapter
 from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
-from hcasim.hca.queue_pair import QueuePair, State
+from hcasim.hca.queue_pair import QPType, QueuePair, State
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
@@ -11,6 +11,7 @@ __all__ = [
     "Completion",
     "CompletionQueue",
     "HostChannelAdapter",
+    "QPType",
     "QueuePair",
     "ReceiveWqe",
     "Region",

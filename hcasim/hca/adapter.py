@@ -16,7 +16,13 @@ from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Port
-from hcasim.hca.queue_pair import QueuePair, ReceiveQueue, ReliableRequester, ReliableResponder
+from hcasim.hca.queue_pair import (
+    QPType,
+    QueuePair,
+    ReceiveQueue,
+    ReliableRequester,
+    ReliableResponder,
+)
 from hcasim.hca.requester import Requester
 from hcasim.hca.responder import Responder
 from hcasim.hca.rings import Ring, WorkQueueBuffer
@@ -126,6 +132,7 @@ class HostChannelAdapter:
         receive_cq: CompletionQueue,
         queues: WorkQueueBuffer,
         address: int,
+        kind: QPType = QPType.RC,
     ) -> QueuePair:
         """A new queue pair.
 
@@ -133,6 +140,7 @@ class HostChannelAdapter:
             port: number of its port, from 0.
             queues: geometry of its send and receive queue.
             address: of their entries in host memory.
+            kind: its transport service.
         """
         memory = self.tables.register(DRIVER, address, queues.size, Access.LOCAL_WRITE)
         send_ring, receive_ring = queues.rings(memory)
@@ -143,6 +151,8 @@ class HostChannelAdapter:
             ReliableRequester(send_cq, send_ring),
             ReliableResponder(receive_cq, ReceiveQueue(receive_ring)),
             self.transport.wire.size,
+            kind,
+            kind.reliable,
         )
         self._queue_pairs[qp.qpn] = qp
         return qp
@@ -172,6 +182,7 @@ class HostChannelAdapter:
             "acknowledgements": self.responder.acknowledgements + self.requester.acknowledgements,
             "naks": self.responder.naks,
             "out_of_sequence": self.responder.out_of_sequence,
+            "dropped": self.responder.dropped,
             "retransmissions": self.requester.retransmissions,
             "port_xmit_packets": sum(p.transmitter.packets for p in self.ports),
             "port_xmit_data": sum(p.transmitter.payload_bytes for p in self.ports),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from hcasim.catalog import Adapter, Link
 from hcasim.engine import CreditPool, Probe, Simulator
@@ -34,6 +35,11 @@ class StagingBuffer:
         self._latency = latency_ps
         self._packets: deque[Packet] = deque()
         self._inside = 0
+        self._told: dict[Packet, Callable[[], None]] = {}
+
+    def when_sent(self, packet: Packet, action: Callable[[], None]) -> None:
+        """Call ``action()`` when the last byte of a staged packet has left."""
+        self._told[packet] = action
 
     @property
     def empty(self) -> bool:
@@ -60,7 +66,9 @@ class StagingBuffer:
             self._probe.event("send pipeline", packet.operation, packet, ready_at)
         self._egress.way_out(packet).send(self._source, packet, ready_at, self._leaves)
 
-    def _leaves(self, _packet: Packet, end_ps: int) -> None:
+    def _leaves(self, packet: Packet, end_ps: int) -> None:
+        if self._told and packet in self._told:
+            self.sim.call_at(end_ps, self._told.pop(packet))
         self._inside -= 1
         self.slots.release_at(end_ps, 1)
 

@@ -17,6 +17,24 @@ PSN_MODULUS = 1 << 24
 RETRY_FOR_EVER = 7
 
 
+class QPType(Enum):
+    """Transport service of a queue pair; the names are those of libibverbs.
+
+    RC is acknowledged. UC, unreliable connection, and UD, unreliable datagram, are not: a request
+    has ended when its last packet has left, and what finds no receive buffer is dropped without a
+    word (InfiniBand Architecture Specification volume 1, 9.8.2 and 9.8.3).
+    """
+
+    RC = auto()
+    UC = auto()
+    UD = auto()
+
+    @property
+    def reliable(self) -> bool:
+        """Whether requests are acknowledged."""
+        return self is QPType.RC
+
+
 class State(Enum):
     """State of a queue pair."""
 
@@ -224,6 +242,8 @@ class QueuePair:
 
     Attributes:
         port: index of the adapter port it uses.
+        kind: its transport service.
+        reliable: whether its requests are acknowledged.
         size_of: sizes of its packets.
         scheduled: whether it is in line at that port.
     """
@@ -234,6 +254,8 @@ class QueuePair:
     requester: ReliableRequester
     responder: ReliableResponder
     size_of: Callable[[Opcode, int, Header | None], int]
+    kind: QPType = QPType.RC
+    reliable: bool = True
     scheduled: bool = False
     state: State = State.RESET
     mtu: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcasim.engine import CreditPool, Probe
-from hcasim.fabric.packet import Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
+from hcasim.fabric.packet import Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
@@ -12,6 +12,8 @@ from hcasim.hca.translation import Access
 from hcasim.hca.wqe import ReceiveWqe
 
 ATOMIC_SIZE = 8
+GRH = 40
+"""Bytes in front of the data of a datagram in its receive buffer (volume 1, 11.4.1.2)."""
 
 
 class Responder:
@@ -29,7 +31,7 @@ class Responder:
         self.receive_wqes_fetched = 0
         self.acknowledgements = 0
         self.naks = 0
-        self.out_of_sequence = 0
+        self.out_of_sequence = self.dropped = 0
         self._atomic_unit = CreditPool(parts.sim, f"{parts.name}.atomic_unit", 1)
         self._probe = Probe(parts.sim, f"{parts.name}.responder")
         self._transport = parts.transport
@@ -49,7 +51,7 @@ class Responder:
         packet, mine = arrival.packet, arrival.qp.responder
         if self._probe.listeners:
             self._probe.event("receive QP context", packet.operation, packet)
-        if packet.psn != mine.expected_psn:
+        if packet.psn != mine.expected_psn and not _may_begin(arrival.qp, packet):
             # After a negative acknowledgement the requester starts again at the refused PSN.
             self.out_of_sequence += 1
             arrival.free()
@@ -102,6 +104,8 @@ class Responder:
         if wqe is None:
             self._refuse(arrival, self._transport.not_ready)
             return
+        if isinstance(arrival.packet.header, Deth):
+            wqe.received = GRH
         self._dma.fetch_entry(
             mine.receive_queue.ring, wqe.posted - 1, self.adapter.wqe.stride, self._fetched, arrival
         )
@@ -154,6 +158,8 @@ class Responder:
     def _fail(self, arrival: Arrival, wqe: ReceiveWqe, status: Status, syndrome: Syndrome) -> None:
         arrival.qp.responder.receiving = None
         self._completions.receive(arrival.qp, wqe, status, 0)
+        if not arrival.qp.reliable:
+            self._completions.flush(arrival.qp)
         self._refuse(arrival, syndrome)
 
     # Reads and atomics.
@@ -269,6 +275,11 @@ class Responder:
 
     def _refuse(self, arrival: Arrival, syndrome: Syndrome) -> None:
         arrival.free()
+        if not arrival.qp.reliable:
+            # The packets behind it are out of sequence, up to the first of another message.
+            self.dropped += 1
+            arrival.finish()
+            return
         self.naks += 1
         qp = arrival.qp
         header = Aeth(syndrome, qp.responder.msn, rnr_timer_ps=qp.responder.rnr_timer_ps)
@@ -296,3 +307,11 @@ class Responder:
         answers.popleft()
         if answers:
             self._begin_answer(qp)
+
+
+def _may_begin(qp: QueuePair, packet: Packet) -> bool:
+    """Make a packet the expected one where nothing is sent again and any message may be next."""
+    begins = packet.first and not qp.reliable and qp.state is State.RTS
+    if begins:
+        qp.responder.expected_psn = packet.psn
+    return begins

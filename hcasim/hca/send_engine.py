@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hcasim.engine import Probe, SerialServer
-from hcasim.fabric.packet import AtomicEth, Header, Opcode, Packet, Reth
+from hcasim.fabric.packet import AtomicEth, Deth, Header, Opcode, Packet, Reth
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
-from hcasim.hca.queue_pair import PSN_MODULUS, QueuePair, State
+from hcasim.hca.queue_pair import PSN_MODULUS, QPType, QueuePair, State
 from hcasim.hca.scheduler import Scheduler
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import SendWqe
@@ -204,10 +204,17 @@ class SendEngine:
         else:
             burst = self.adapter.scheduler.burst
             scheduler.add(qp, goes_on=wqe.sent * wqe.segment % burst >= wqe.segment)
+        if packet.last and not qp.reliable:
+            staging.when_sent(packet, lambda: self._left(qp, wqe))
         if wqe.region is None or packet.payload == 0:
             staging.complete(packet)
         else:
             self._dma.gather(staging, packet, wqe.region, wqe.address + offset)
+
+    def _left(self, qp: QueuePair, wqe: SendWqe) -> None:
+        """The last packet of a request that nobody acknowledges has left."""
+        wqe.responded = True
+        self._completions.retire(qp)
 
     def _next_packet(self, qp: QueuePair, wqe: SendWqe, offset: int) -> Packet:
         index = wqe.sent
@@ -221,14 +228,18 @@ class SendEngine:
             header = AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare)
         elif index == 0 and wqe.opcode is not Opcode.SEND:
             header = Reth(wqe.remote_address, wqe.remote_key, wqe.length)
+        lid, qpn = qp.remote_lid, qp.remote_qpn
+        if qp.kind is QPType.UD:
+            lid, qpn, header = wqe.dlid, wqe.remote_qpn, Deth(qp.qpn)
         payload, ask = 0, False
         if not wqe.awaits_response:
             payload = wqe.length - offset if last else wqe.segment
-            ask = qp.requester.asks_for_acknowledgement(last, self.adapter.ack.interval)
+            if qp.reliable:
+                ask = qp.requester.asks_for_acknowledgement(last, self.adapter.ack.interval)
         return Packet(
             wqe.opcode,
-            qp.remote_lid,
-            qp.remote_qpn,
+            lid,
+            qpn,
             (wqe.first_psn + index) % PSN_MODULUS,
             payload,
             header,

@@ -26,6 +26,7 @@ class SendWqe:
         length: bytes of the message.
         size: bytes of the entry.
         slot: where in the ring of its queue it lies.
+        dlid, remote_qpn: where a datagram goes.
         carried: whether the doorbell has brought it, so that it need not be fetched.
         posted: its number among the requests of its queue pair, counted from 1.
         operation: its number among all requests of a run, by which it can be followed.
@@ -56,6 +57,8 @@ class SendWqe:
     operation: int = 0
     size: int = 0
     slot: int = 0
+    dlid: int = 0
+    remote_qpn: int = 0
     carried: bool = False
     is_atomic: bool = False
     awaits_response: bool = False

@@ -3,7 +3,7 @@
 Calls that take time are generators for use in a SimPy process: ``yield from qp.post_send(wr)``.
 """
 
-from hcasim.hca import Access, Completion, Status
+from hcasim.hca import Access, Completion, QPType, Status
 from hcasim.verbs.context import Context
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
@@ -20,6 +20,7 @@ __all__ = [
     "Access",
     "Completion",
     "Context",
+    "QPType",
     "RecvWR",
     "SendWR",
     "Status",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
+from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import mtu_fault, path_mtus
 from hcasim.catalog.protocol import MTU_OF
 from hcasim.engine import Event
-from hcasim.hca import Completion, ReceiveWqe, SendWqe, State
+from hcasim.hca import Completion, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
 from hcasim.hca.rings import Ring, WorkQueueBuffer
 from hcasim.hca.wqe import entry_layout
@@ -20,19 +21,22 @@ ATOMIC_SIZE = 8
 MAX_MESSAGE = 1 << 31
 _ATOMICS = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
 _INLINE = (WROpcode.RDMA_WRITE, WROpcode.SEND)
+_SERVED = {QPType.UC: _INLINE, QPType.UD: (WROpcode.SEND,)}
 
 
 class QP:
-    """A queue pair of the reliable connection service.
+    """A queue pair.
 
     Args:
+        qp_type: its transport service.
         max_send_wr: entries of the send queue.
         max_recv_wr: entries of the receive queue.
         max_inline_data: bytes that a request may carry inline.
         port_num: port it uses, from 1.
 
     Raises:
-        VerbsError: ``EINVAL`` for a limit of the adapter, ``ENOMEM`` if it has no more queue pairs.
+        VerbsError: ``EINVAL`` for a limit of the adapter or a service that it has not, ``ENOMEM``
+            if it has no more queue pairs.
     """
 
     def __init__(
@@ -45,6 +49,7 @@ class QP:
         max_recv_wr: int = 128,
         max_inline_data: int = 0,
         port_num: int = 1,
+        qp_type: QPType = QPType.RC,
     ) -> None:
         self.context = pd.context
         adapter = self.context.adapter
@@ -58,11 +63,14 @@ class QP:
         ):
             if not low <= value <= high:
                 raise VerbsError("EINVAL", f"{what} is {value}; allowed: {low} to {high}")
+        if not qp_type.reliable and isinstance(adapter.description.protocol, IwarpProtocol):
+            raise VerbsError("EINVAL", f"qp_type is {qp_type.name}; iWARP has only RC")
         if adapter.queue_pairs >= limits.max_qp:
             raise VerbsError("ENOMEM", f"all {limits.max_qp} queue pairs are in use")
         self._max_send_wr = max_send_wr
         self._max_recv_wr = max_recv_wr
         self._max_inline = max_inline_data
+        self._datagram = qp_type is QPType.UD
         self._posted_sends = 0
         self._retired_sends = 0
         self._posted_receives = 0
@@ -76,7 +84,7 @@ class QP:
         )
         address = self.context.node.allocate(queues.size)
         self._qp = adapter.create_qp(
-            pd.handle, port_num - 1, send_cq.queue, recv_cq.queue, queues, address
+            pd.handle, port_num - 1, send_cq.queue, recv_cq.queue, queues, address, qp_type
         )
         self.qp_num = self._qp.qpn
         self.lid = adapter.ports[port_num - 1].lid
@@ -105,19 +113,42 @@ class QP:
                 ready to receive.
 
         Raises:
-            VerbsError: ``EINVAL`` for an MTU that this protocol or this machine does not have.
+            VerbsError: ``EINVAL`` for an MTU that this protocol or this machine does not have,
+                for queue pairs of different services, or for datagrams.
         """
+        kind, other = self._qp.kind, remote._qp.kind
+        if self._datagram or other is not kind:
+            allowed = "activate" if self._datagram else f"two of the service {kind.name}"
+            raise VerbsError("EINVAL", f"connect {kind.name} with {other.name}; allowed: {allowed}")
+        mtu = self._mtu(path_mtu)
+        self._qp.requester.rnr_retry = rnr_retry
+        self._qp.responder.rnr_timer_ps = min_rnr_timer_ps
+        adapter = self.context.adapter
+        answers = remote.context.adapter.description.responder.outstanding
+        self._qp.requester.max_rd_atomic = min(adapter.description.requester.outstanding, answers)
+        self._qp.connect(mtu, remote.lid, remote.qp_num)
+
+    def activate(self, *, path_mtu: int | None = None) -> None:
+        """Bring a queue pair for datagrams to ready-to-send.
+
+        Args:
+            path_mtu: bytes; the machine's MTU by default.
+
+        Raises:
+            VerbsError: ``EINVAL`` for a queue pair of a connection, or an MTU as in ``connect``.
+        """
+        if not self._datagram:
+            raise VerbsError("EINVAL", f"activate of {self._qp.kind.name}; allowed: connect")
+        self._qp.connect(self._mtu(path_mtu), 0, 0)
+
+    def _mtu(self, path_mtu: int | None) -> int:
         adapter = self.context.adapter
         mtu = adapter.mtu if path_mtu is None else path_mtu
         kind = MTU_OF[adapter.description.protocol.kind]
         if mtu_fault(mtu, "", kind) or mtu > adapter.mtu:
             allowed = path_mtus(kind, adapter.mtu)
             raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {allowed}")
-        self._qp.requester.rnr_retry = rnr_retry
-        self._qp.responder.rnr_timer_ps = min_rnr_timer_ps
-        answers = remote.context.adapter.description.responder.outstanding
-        self._qp.requester.max_rd_atomic = min(adapter.description.requester.outstanding, answers)
-        self._qp.connect(mtu, remote.lid, remote.qp_num)
+        return mtu
 
     @property
     def used(self) -> tuple[tuple[Ring, int], ...]:
@@ -197,7 +228,7 @@ class QP:
         if context.probe.listeners:
             context.probe.event("post_send", operation, self._qp)
         opcode = wr.opcode.value
-        size = self._layout.size(opcode, sge.length if wr.inline else -1)
+        size = self._layout.size(opcode, sge.length if wr.inline else -1, self._datagram)
         slot, self._next_slot = self._layout.place(self._next_slot, size, self._slots)
         blueflame = self._blueflame
         carried = (
@@ -222,6 +253,8 @@ class QP:
             operation=operation,
             size=size,
             slot=slot,
+            dlid=wr.dlid,
+            remote_qpn=wr.remote_qpn,
             carried=carried,
         )
 
@@ -243,6 +276,15 @@ class QP:
             )
         if length < 0 or length > MAX_MESSAGE:
             raise VerbsError("EINVAL", f"a message of {length} bytes; allowed: 0 to {MAX_MESSAGE}")
+        kind = self._qp.kind
+        if not kind.reliable and wr.opcode not in _SERVED[kind]:
+            raise VerbsError(
+                "EINVAL", f"{wr.opcode.name} on a queue pair of the service {kind.name}"
+            )
+        if self._datagram and length > self._qp.mtu:
+            raise VerbsError(
+                "EINVAL", f"a datagram of {length} bytes; allowed: up to the MTU, {self._qp.mtu}"
+            )
         description = self.context.adapter.description
         if wr.opcode in _ATOMICS and not description.limits.atomics:
             raise VerbsError("EINVAL", f"{wr.opcode.name}; {description.id} has no atomics")

@@ -43,6 +43,7 @@ class SendWR:
         signaled: whether a completion is wanted.
         compare_add: operand of an atomic: what to compare with, or what to add.
         swap: second operand of a compare-and-swap.
+        dlid, remote_qpn: port and queue pair that a datagram goes to.
     """
 
     opcode: WROpcode
@@ -54,6 +55,8 @@ class SendWR:
     signaled: bool = True
     compare_add: int = 0
     swap: int = 0
+    dlid: int = 0
+    remote_qpn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
