@@ -1,6 +1,6 @@
 """The catalogue of hardware and experiments: from ids to frozen, validated descriptions."""
 
-from hcasim.catalog.adapter import Adapter, Cache, PcieDevice, PcixDevice
+from hcasim.catalog.adapter import Adapter, Cache, PcieDevice, PcixDevice, Services
 from hcasim.catalog.fits import Fit, FittedValue, load_fit, render_fit
 from hcasim.catalog.folders import KINDS, MODELS, data_path, find_file, list_ids
 from hcasim.catalog.host import Host
@@ -45,6 +45,7 @@ __all__ = [
     "PcieDevice",
     "PcixDevice",
     "Rocev2Protocol",
+    "Services",
     "Stack",
     "Switch",
     "Testbed",

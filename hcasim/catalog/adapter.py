@@ -109,24 +109,44 @@ class Scheduler(Section):
     burst: Size = Field(description="what a queue pair sends before another has its turn")
 
 
+class Services(Section):
+    """Occupancy of a processing unit by a request, by its operation, beside that of its packets."""
+
+    write: Latency = Field(description="of an RDMA write")
+    send: Latency = Field(description="of a send")
+    read: Latency = Field(description="of an RDMA read")
+    atomic: Latency = Field(description="of a fetch-and-add or compare-and-swap")
+
+
+_Units = Annotated[int, Field(ge=1, le=1024)]
+
+
 class Send(Section):
     """The transmit pipeline."""
 
-    wqe_service: Latency = Field(description="occupancy of the pipeline per work request")
-    packet_service: Latency = Field(description="occupancy of the pipeline per packet")
+    units: _Units = Field(
+        default=1, description="processing units, each at work on another queue pair"
+    )
+    wqe_service: Latency = Field(description="occupancy of a unit per work request")
+    services: Services | None = Field(
+        default=None, description="likewise by operation, instead of wqe_service"
+    )
+    packet_service: Latency = Field(description="occupancy of a unit per packet")
     latency: Latency = Field(description="delay of a packet through the pipeline")
     prefetch: Annotated[int, Field(ge=0, le=4096)] = Field(
         description="packets translated while others wait to be read; 0: each when its turn comes"
     )
     port_buffer: Size = Field(
-        description="data staged in front of each port, in slots of a full packet"
+        description="data staged in front of each port; in slots of a full packet if packets keep "
+        "the order of the port"
     )
 
 
 class Receive(Section):
     """The receive pipeline."""
 
-    packet_service: Latency = Field(description="occupancy of the pipeline per packet")
+    units: _Units = Field(default=1, description="processing units that share the packets")
+    packet_service: Latency = Field(description="occupancy of a unit per packet")
     latency: Latency = Field(description="delay of a packet through the pipeline")
     buffer: Size = Field(description="link receive buffer of each port")
 
@@ -151,6 +171,9 @@ class Responder(Section):
     """The server of RDMA reads and atomics."""
 
     latency: Latency = Field(description="request accepted to first access of host memory")
+    services: Services | None = Field(
+        default=None, description="occupancy of a receiving unit per request, beside its packets"
+    )
     outstanding: Annotated[int, Field(ge=1, le=128)] = Field(
         description="requests accepted at once per queue pair"
     )
@@ -186,6 +209,17 @@ class LocalMemory(Section):
 NO_MEMORY = LocalMemory(size=0, latency=0, bandwidth=10**6)
 
 
+class IcmCache(Section):
+    """A cache of lines of all tables, between the caches of each and the memory behind them."""
+
+    size: Size = Field(description="capacity")
+    banks: Annotated[int, Field(ge=1, le=1024)] = Field(
+        description="equal parts; a line belongs to one by the lowest bits of its number"
+    )
+    latency: Latency = Field(description="of a line that it holds")
+    policy: Literal["lru", "random", "fifo"] = Field(description="which line of a bank is replaced")
+
+
 class Icm(Section):
     """The path to the tables behind the caches (InfiniHost context memory)."""
 
@@ -195,6 +229,9 @@ class Icm(Section):
     latency: Latency = Field(description="of a fetch, besides the memory that holds the table")
     victims: Annotated[int, Field(ge=1, le=1024)] = Field(
         description="changed lines that may wait for their write-back"
+    )
+    cache: IcmCache | None = Field(
+        default=None, description="behind the caches of all tables, if there is one"
     )
 
 
@@ -265,6 +302,16 @@ class Limits(Section):
 _Segment = Annotated[int, SIZE, Field(ge=0, le=256)]
 
 
+class WqeCache(Section):
+    """The requests in flight whose work queue entries are still on the chip.
+
+    A response to a read or an atomic whose entry had to leave fetches it again.
+    """
+
+    entries: Count = Field(description="entries of all queue pairs together")
+    policy: Literal["lru", "random", "fifo"] = Field(description="which entry is replaced")
+
+
 class Wqe(Section):
     """Work queue entries.
 
@@ -286,6 +333,15 @@ class Wqe(Section):
     atomic: _Segment | None = Field(default=None, description="segment of the operands")
     inline_header: _Segment | None = Field(default=None, description="header of inline data")
     datagram: _Segment | None = Field(default=None, description="address vector of a datagram")
+    fetch: Annotated[int, Field(ge=1, le=256)] = Field(
+        default=1, description="entries of a send queue that one read brings at most"
+    )
+    ahead: Annotated[int, Field(ge=0, le=256)] = Field(
+        default=0,
+        description="entries of a send queue that may be on the chip before their turn; "
+        "0: the next is fetched when the packets of the last have been handed on",
+    )
+    cache: WqeCache | None = Field(default=None, description="of entries in flight, if it is known")
 
 
 class Cqe(Section):
@@ -305,6 +361,11 @@ class Adapter(Description):
     )
     bus: Bus
     protocol: Protocol = Field(description="what it speaks over its links")
+    order: Literal["port", "queue_pair"] = Field(
+        default="port",
+        description="what keeps its order: all packets of a port and direction, so that one that "
+        "has to wait holds up the others, or those of each queue pair",
+    )
     doorbell: Doorbell
     scheduler: Scheduler
     send: Send
@@ -345,6 +406,11 @@ class Adapter(Description):
             "mpt": self.mpt,
             "mtt": self.mtt,
         }
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether packets of other queue pairs go on while one has to wait."""
+        return self.order == "queue_pair"
 
     @property
     def local_memory_size(self) -> int:

@@ -37,6 +37,7 @@ class Leaf:
         high: largest value allowed.
         step: what the value must be a multiple of.
         required: a file must hold it.
+        default: what holds for a description that does not say it; None if there is no such value.
     """
 
     base: type
@@ -46,6 +47,7 @@ class Leaf:
     high: int | None
     step: int | None
     required: bool = True
+    default: Value | None = None
 
     def format(self, value: Value) -> str:
         """Write a value as a file would hold it, without quotes."""
@@ -243,6 +245,8 @@ def _key(info: FieldInfo) -> Key:
         low=_bound(info, annotated_types.Ge, "ge"),
         high=_bound(info, annotated_types.Le, "le"),
         step=_bound(info, annotated_types.MultipleOf, "multiple_of"),
+        required=info.is_required(),
+        default=None if info.is_required() else info.default,
     )
 
 

@@ -17,6 +17,9 @@ Value = int | str | bool
 T_co = TypeVar("T_co", bound=Value, covariant=True)
 T = TypeVar("T", bound=Value)
 
+UNSAID = "not said; the default of such descriptions"
+"""The source of a value that a description leaves out."""
+
 
 @dataclass(frozen=True)
 class Parameter(Generic[T_co]):

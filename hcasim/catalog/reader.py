@@ -14,7 +14,7 @@ from hcasim.catalog.description import Description, Name
 from hcasim.catalog.fields import DEPTH, Leaf, PlainKey, Table, keys_of, leaf_paths
 from hcasim.catalog.fits import Fit, FittedValue, load_fit
 from hcasim.catalog.folders import find_file, is_path, list_ids
-from hcasim.catalog.provenance import Parameter, Value
+from hcasim.catalog.provenance import UNSAID, Parameter, Value
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.faults import Wrong, shown, told
 from hcasim.ground.toml import read_toml
@@ -135,7 +135,22 @@ class Reader:
                 values[name] = self.several(key, raw, base.get(name, {}), here)
             else:
                 values[name] = self.table(key, raw, base.get(name, {}), here)
+        for name, key in keys.items():
+            if isinstance(key, Leaf) and key.default is not None and name not in values:
+                values[name] = self.usual(key, key.default, (*path, name))
         return values
+
+    def usual(self, key: Leaf, value: Value, path: _Path) -> Value:
+        """Return what holds for a leaf that the file does not say, and keep that it does not."""
+        self.parameters[".".join(path)] = Parameter(
+            path=".".join(path),
+            value=value,
+            text=key.format(value),
+            unit=key.unit.base if key.unit else "",
+            evidence="assumed",
+            source=UNSAID,
+        )
+        return value
 
     def table(self, key: Table, raw: dict[str, Any], base: Mapping[str, Any], path: _Path) -> Any:
         """Return the values of a section of which there may be several kinds."""

@@ -7,7 +7,7 @@ from hcasim.engine.cache import SetAssociativeCache
 from hcasim.engine.clock import Simulator
 from hcasim.engine.credits import CreditPool
 from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
-from hcasim.engine.server import Rate, SerialServer
+from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, servers
 from hcasim.engine.steady import bounded_mean, find_period
 
 __all__ = [
@@ -17,13 +17,16 @@ __all__ = [
     "EventLog",
     "EventStream",
     "Listener",
+    "ParallelServers",
     "Probe",
     "Process",
     "Rate",
     "SerialServer",
+    "Server",
     "SetAssociativeCache",
     "Simulator",
     "Timeout",
     "bounded_mean",
     "find_period",
+    "servers",
 ]

@@ -75,6 +75,12 @@ class SetAssociativeCache:
         held[key] = None
         return victim
 
+    def discard(self, key: int) -> None:
+        """Let ``key`` go, if it is held."""
+        held = self._sets.get(key % self.sets)
+        if held is not None:
+            held.pop(key, None)
+
     def precede(self, key: int) -> None:
         """Have ``key`` held, if there is room, as if it had come before all others of its set."""
         held = self._sets.setdefault(key % self.sets, {})

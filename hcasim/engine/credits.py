@@ -55,16 +55,22 @@ class CreditPool:
         """
         if count > self.capacity:
             raise ValueError(f"{self.name}: {count} credits asked of a pool of {self.capacity}")
-        if self._returning and self._returning[0][0] <= self.sim.now:
-            self._collect()
-        if not self._waiting and count <= self.available:
-            self.available -= count
+        if self.take(count):
             action(*args)
             return
         if not self._waiting:
             self._waiting_since = self.sim.now
         self._waiting.append((count, action, args))
         self._arm()
+
+    def take(self, count: int) -> bool:
+        """Hold ``count`` credits if they can be had at once; return whether they are held."""
+        if self._returning and self._returning[0][0] <= self.sim.now:
+            self._collect()
+        if self._waiting or count > self.available:
+            return False
+        self.available -= count
+        return True
 
     def release(self, count: int) -> None:
         """Give ``count`` credits back now.

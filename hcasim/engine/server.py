@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from heapq import heapreplace
+from typing import Protocol
 
 from hcasim.engine.clock import Simulator
 
@@ -78,3 +80,59 @@ class SerialServer:
         self.free_at = end = start + (count - 1) * period_ps + duration_ps
         self.busy_ps += count * duration_ps
         return end
+
+
+class Server(Protocol):
+    """What serves requests by arithmetic: one at a time, or several."""
+
+    @property
+    def name(self) -> str:
+        """For reports."""
+
+    @property
+    def busy_ps(self) -> int:
+        """Time in ps that it was in use so far; the mean of those that work side by side."""
+
+    def reserve(self, duration_ps: int) -> int:
+        """Take a place for ``duration_ps`` as soon as one is free; return the end time in ps."""
+
+    def reserve_from(self, arrival_ps: int, duration_ps: int) -> int:
+        """Likewise for a request that arrives at ``arrival_ps``, in order of arrival."""
+
+
+class ParallelServers:
+    """Several servers with one line of requests, each taken by the one that is free first.
+
+    Args:
+        count: how many.
+    """
+
+    __slots__ = ("_free_at", "_served_ps", "name", "sim")
+
+    def __init__(self, sim: Simulator, name: str, count: int) -> None:
+        self.sim = sim
+        self.name = name
+        self._free_at = [0] * count
+        self._served_ps = 0
+
+    @property
+    def busy_ps(self) -> int:
+        """Time in ps that one of them was in use so far, in the mean."""
+        return self._served_ps // len(self._free_at)
+
+    def reserve(self, duration_ps: int) -> int:
+        """Take a place for ``duration_ps`` as soon as one is free; return the end time in ps."""
+        return self.reserve_from(self.sim.now, duration_ps)
+
+    def reserve_from(self, arrival_ps: int, duration_ps: int) -> int:
+        """Likewise for a request that arrives at ``arrival_ps``, in order of arrival."""
+        free = self._free_at[0]
+        end = (free if free > arrival_ps else arrival_ps) + duration_ps
+        heapreplace(self._free_at, end)
+        self._served_ps += duration_ps
+        return end
+
+
+def servers(sim: Simulator, name: str, count: int) -> Server:
+    """So many servers with one line of requests."""
+    return SerialServer(sim, name) if count == 1 else ParallelServers(sim, name, count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hcasim.bus import Bus
 from hcasim.catalog import Adapter, Link
-from hcasim.engine import Simulator
+from hcasim.engine import Simulator, servers
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.completion_queue import CompletionQueue
@@ -29,6 +29,7 @@ from hcasim.hca.rings import Ring, WorkQueueBuffer
 from hcasim.hca.send_engine import SendEngine
 from hcasim.hca.translation import Access, TranslationTables
 from hcasim.hca.transport import transport
+from hcasim.hca.wqe_cache import WqeCache
 
 DRIVER = 0
 """Protection domain of the queues, which no application shares."""
@@ -75,7 +76,15 @@ class HostChannelAdapter:
         )
         self.icm = Icm(sim, name, description, bus, self.memory)
         self.tables = TranslationTables(description, self.icm)
-        self.dma = DmaEngine(sim, name, bus, self.memory, self.tables, description.send.prefetch)
+        self.dma = DmaEngine(
+            sim,
+            name,
+            bus,
+            self.memory,
+            self.tables,
+            description.send.prefetch,
+            overlaps=description.overlaps,
+        )
         self.completions = CompletionEngine(sim, name, description, self.icm, self.dma)
         parts = Parts(
             sim,
@@ -87,6 +96,8 @@ class HostChannelAdapter:
             self.dma,
             self.completions,
             egresses,
+            servers(sim, f"{name}.send_engine", description.send.units),
+            WqeCache(in_flight) if (in_flight := description.wqe.cache) else None,
         )
         self.send_engine = SendEngine(parts)
         self.requester = Requester(parts, self.send_engine)
@@ -210,7 +221,7 @@ class HostChannelAdapter:
         found |= {f"{self.name}.{cache.name}": cache.blocked_ps for cache in self.caches}
         for port in self.ports:
             for buffer in (port.egress.requests, port.egress.responses):
-                found[buffer.slots.name] = buffer.slots.wait_ps
+                found[buffer.room.name] = buffer.room.wait_ps
             credits = port.transmitter.credits
             if credits is not None:
                 found[credits.name] = credits.wait_ps

@@ -67,6 +67,7 @@ class DmaEngine:
         host: host memory, over the bus.
         local: the adapter's own memory.
         prefetch: packets translated while others wait to be read.
+        overlaps: whether packets need not wait for the reads before them.
 
     Attributes:
         gathered: bytes of message data read so far.
@@ -81,7 +82,10 @@ class DmaEngine:
         local: Storage,
         tables: TranslationTables,
         prefetch: int,
+        *,
+        overlaps: bool,
     ) -> None:
+        self._overlaps = overlaps
         self._probe = Probe(sim, f"{name}.dma")
         self._host = host
         self._local = local
@@ -130,6 +134,13 @@ class DmaEngine:
     def gather(self, buffer: StagingBuffer, packet: Packet, region: Region, address: int) -> None:
         """Read the data of a staged packet from a region, in turn, and complete the packet."""
         self.gathered += packet.payload
+        if self._overlaps:
+            read = self._storage(region).read
+            size = packet.payload
+            self._tables.translate(
+                region, address, size, read, address, size, buffer.complete, packet
+            )
+            return
         stream = self._streams.get(buffer)
         if stream is None:
             stream = self._streams[buffer] = ReadStream(

@@ -13,52 +13,89 @@ from hcasim.fabric.packet import Packet
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
 SOURCES = 3
 
+LEAST = 64
+"""Bytes that the descriptor of a packet takes at least in a buffer that is shared by bytes."""
+
 
 class StagingBuffer:
-    """Packets being gathered, in the order in which they go onto the link.
+    """Packets being gathered, which go onto the link in the order of their port or queue pair.
 
     Args:
-        slots: packets that fit, each a full one.
+        size: bytes that fit; one full packet always does.
+        full: bytes of data in a full packet.
         latency_ps: from the last byte gathered to the packet offered to the link.
         egress: where the packets leave.
         source: queue of the port's transmitter that it feeds.
+        overlaps: whether only packets of a queue pair keep their order. If not, each packet takes
+            the room of a full one.
+
+    Attributes:
+        full: bytes of room that must be held before it is known which packet is next.
     """
 
     def __init__(
-        self, sim: Simulator, name: str, egress: Egress, source: int, slots: int, latency_ps: int
+        self,
+        sim: Simulator,
+        name: str,
+        egress: Egress,
+        source: int,
+        size: int,
+        full: int,
+        latency_ps: int,
+        *,
+        overlaps: bool,
     ) -> None:
         self.sim = sim
-        self.slots = CreditPool(sim, name, slots)
+        self.full = full
+        self.room = CreditPool(sim, name, max(full, size if overlaps else size // full * full))
+        self._overlaps = overlaps
         self._probe = Probe(sim, name)
         self._egress = egress
         self._source = source
         self._latency = latency_ps
-        self._packets: deque[Packet] = deque()
-        self._inside = 0
+        self._lines: dict[int, deque[Packet]] = {}
+        self._inside: dict[int, int] = {}
         self._told: dict[Packet, Callable[[], None]] = {}
 
     def when_sent(self, packet: Packet, action: Callable[[], None]) -> None:
         """Call ``action()`` when the last byte of a staged packet has left."""
         self._told[packet] = action
 
-    @property
-    def empty(self) -> bool:
-        """Whether all packets have begun to leave over the link."""
-        return not self._inside
+    def _line(self, packet: Packet) -> int:
+        """The line whose order a packet keeps: that of its connection, or the only one."""
+        return packet.lid << 24 | packet.qpn if self._overlaps else 0
+
+    def holds(self, packet: Packet) -> bool:
+        """Whether packets in whose line another would be have not begun to leave over the link."""
+        return self._line(packet) in self._inside
 
     def stage(self, packet: Packet) -> None:
-        """Put a packet in line, behind which those after it wait; its slot must be held."""
-        self._inside += 1
-        self._packets.append(packet)
+        """Put a packet in line, behind which those after it wait; room for a full one is held."""
+        line = self._line(packet)
+        self._inside[line] = self._inside.get(line, 0) + 1
+        waiting = self._lines.get(line)
+        if waiting is None:
+            waiting = self._lines[line] = deque()
+        waiting.append(packet)
+        if self._overlaps and (rest := self.full - self._takes(packet)):
+            self.room.release(rest)
+
+    def _takes(self, packet: Packet) -> int:
+        if self._overlaps:
+            return min(self.full, max(LEAST, packet.payload))
+        return self.full
 
     def complete(self, packet: Packet) -> None:
         """Note that a packet's data is here, and send on what has become first in line."""
         packet.gathered = True
         if self._probe.listeners:
             self._probe.event("gather data", packet.operation, packet)
-        packets = self._packets
+        line = self._line(packet)
+        packets = self._lines[line]
         while packets and packets[0].gathered:
             self._offer(packets.popleft())
+        if not packets and self._overlaps:
+            del self._lines[line]
 
     def _offer(self, packet: Packet) -> None:
         ready_at = self.sim.now + self._latency
@@ -69,8 +106,11 @@ class StagingBuffer:
     def _leaves(self, packet: Packet, end_ps: int) -> None:
         if self._told and packet in self._told:
             self.sim.call_at(end_ps, self._told.pop(packet))
-        self._inside -= 1
-        self.slots.release_at(end_ps, 1)
+        line = self._line(packet)
+        self._inside[line] -= 1
+        if not self._inside[line]:
+            del self._inside[line]
+        self.room.release_at(end_ps, self._takes(packet))
 
 
 class Egress:
@@ -96,9 +136,18 @@ class Egress:
         self.transmitter = Transmitter(sim, f"{name}.link", link, SOURCES, urgent=1)
         inside = link.model_copy(update={"cable_length": 0, "credit_update": 0, "fec": None})
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, SOURCES, urgent=1)
-        slots = max(1, adapter.send.port_buffer // payload)
+        send = adapter.send
         self.requests, self.responses = (
-            StagingBuffer(sim, f"{name}.{what}", self, source, slots, adapter.send.latency)
+            StagingBuffer(
+                sim,
+                f"{name}.{what}",
+                self,
+                source,
+                send.port_buffer,
+                payload,
+                send.latency,
+                overlaps=adapter.overlaps,
+            )
             for what, source in (("requests", REQUESTS), ("responses", RESPONSES))
         )
         self._ack_latency = adapter.ack.latency
@@ -112,20 +161,21 @@ class Egress:
 
         An acknowledgement that overtook a read response would tell that it was lost.
         """
-        if self.responses.empty:
-            self.acknowledge_at_once(packet)
+        responses = self.responses
+        if responses.holds(packet):
+            responses.room.acquire(responses.full, self.respond, packet)
         else:
-            self.responses.slots.acquire(1, self.respond, packet)
+            self.acknowledge_at_once(packet)
 
     def acknowledge_at_once(self, packet: Packet) -> None:
         """Send an acknowledgement ahead of everything else."""
         self.way_out(packet).send(ACKNOWLEDGEMENTS, packet, self.sim.now + self._ack_latency, _gone)
 
     def respond(self, packet: Packet) -> None:
-        """Send an answer whose data is here behind the responses before it; its slot is held."""
+        """Send an answer whose data is here behind the responses before it; its room is held."""
         self.responses.stage(packet)
         self.responses.complete(packet)
 
 
 def _gone(_packet: Packet, _end_ps: int) -> None:
-    """An acknowledgement holds no slot."""
+    """An acknowledgement holds no room."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hcasim.catalog import Adapter, Cache
-from hcasim.engine import Simulator
+from hcasim.engine import Server, Simulator
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
@@ -13,6 +13,7 @@ from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
 from hcasim.hca.translation import TranslationTables
 from hcasim.hca.transport import Transport
+from hcasim.hca.wqe_cache import WqeCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Parts:
     Attributes:
         name: of the adapter.
         egresses: the transmitting side of each port.
+        units: processing units of the transmit pipeline.
+        flight: the requests in flight whose entries are on the chip, if that is limited.
     """
 
     sim: Simulator
@@ -33,6 +36,8 @@ class Parts:
     dma: DmaEngine
     completions: CompletionEngine
     egresses: list[Egress]
+    units: Server
+    flight: WqeCache | None
 
     def context_cache(self, name: str, description: Cache) -> ContextCache:
         """A cache of queue pair contexts, which every use changes."""

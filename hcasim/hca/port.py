@@ -6,26 +6,69 @@ from collections import deque
 from collections.abc import Callable
 
 from hcasim.catalog import Adapter
-from hcasim.engine import Probe, SerialServer, Simulator
+from hcasim.engine import Probe, Simulator, servers
 from hcasim.fabric.link import ReceiveBuffer, Transmitter
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import Egress
 from hcasim.hca.queue_pair import QueuePair
+from hcasim.hca.services import services_of
+
+
+class Line:
+    """Arrivals that keep their order: one is in hand at a time.
+
+    Args:
+        dispatch: called with each arrival when it has its turn.
+
+    Attributes:
+        occupied: whether an arrival is in hand.
+        waiting: those behind it.
+        through_at: when the last one comes through the receive pipeline, in ps.
+    """
+
+    __slots__ = ("_dispatch", "_draining", "occupied", "through_at", "waiting")
+
+    def __init__(self, dispatch: Callable[[Arrival], None]) -> None:
+        self._dispatch = dispatch
+        self.waiting: deque[Arrival] = deque()
+        self.occupied = False
+        self.through_at = 0
+        self._draining = False
+
+    def add(self, arrival: Arrival) -> None:
+        """Deal with an arrival now, or behind those before it."""
+        if self.occupied:
+            self.waiting.append(arrival)
+        else:
+            self.occupied = True
+            self._dispatch(arrival)
+
+    def go_on(self) -> None:
+        """Deal with those that wait, as long as none stays in hand."""
+        if not self._draining:
+            # A loop, because packets that need no wait would nest as deep as the buffer holds.
+            self._draining = True
+            while self.waiting and not self.occupied:
+                self.occupied = True
+                self._dispatch(self.waiting.popleft())
+            self._draining = False
 
 
 class Arrival:
     """A packet in a receive buffer of a port, from its last byte on until it leaves both.
 
-    It holds two things. Its turn: the port deals with one arrival at a time, from when it hands it
-    out until :meth:`finish`. And its room, until :meth:`free`. Whoever has the arrival in hand
-    calls each of them once, in either order.
+    It holds two things. Its turn: of a line one arrival at a time is dealt with, from when it is
+    handed out until :meth:`finish`. And its room, until :meth:`free`. Whoever has the arrival in
+    hand calls each of them once, in either order.
 
     Attributes:
+        line: the one that it is in, once it is in the receive pipeline.
         qp: the queue pair that it is for, once the port has handed it out.
     """
 
-    __slots__ = ("_has_turn", "_port", "_room", "packet", "qp")
+    __slots__ = ("_has_turn", "_port", "_room", "line", "packet", "qp")
 
+    line: Line
     qp: QueuePair
 
     def __init__(self, port: Port, packet: Packet, room: ReceiveBuffer) -> None:
@@ -38,10 +81,10 @@ class Arrival:
         """It has been dealt with, but for data on its way to memory: the next has its turn."""
         assert self._has_turn, f"{self.packet} has finished before"
         self._has_turn = False
-        port = self._port
-        port.occupied = False
-        if port.waiting:
-            port.go_on()
+        line = self.line
+        line.occupied = False
+        if line.waiting:
+            line.go_on()
 
     def free(self) -> None:
         """Its data has left for memory, or it has none: its room is free from now on."""
@@ -72,8 +115,7 @@ class Port:
 
     Attributes:
         buffer: receive buffer at the end of the link, once that is attached.
-        occupied: whether an arrival is in hand.
-        waiting: those behind it.
+        lines: of arrivals: one, or one for each queue pair, by its number.
     """
 
     buffer: ReceiveBuffer
@@ -91,12 +133,12 @@ class Port:
         self.payload_received = 0
         self._latency = adapter.receive.latency
         self._service = adapter.receive.packet_service
-        self._pipeline = SerialServer(sim, f"{egress.name}.receive_pipeline")
+        self._services = services_of(adapter.responder.services)
+        self._pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
         self._probe = Probe(sim, egress.name)
         self._dispatch = dispatch
-        self.waiting: deque[Arrival] = deque()
-        self.occupied = False
-        self._draining = False
+        self._overlaps = adapter.overlaps
+        self.lines: dict[int, Line] = {}
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Take a packet once the whole of it is here."""
@@ -107,8 +149,25 @@ class Port:
         if self._probe.listeners:
             packet = arrival.packet
             self._probe.event("link", packet.operation, packet, tail_at)
-        through = self._pipeline.reserve_from(tail_at, self._service) + self._latency
+        line = self._line(arrival.packet.qpn)
+        arrival.line = line
+        service = self._service
+        if self._services and arrival.packet.first:
+            service += self._services.get(arrival.packet.opcode, 0)
+        through = self._pipeline.reserve_from(tail_at, service) + self._latency
+        if through < line.through_at:
+            # Another unit was quicker, but the line keeps its order.
+            through = line.through_at
+        line.through_at = through
         self.sim.call_at(through, self._through, arrival)
+
+    def _line(self, qpn: int) -> Line:
+        """What a packet to a queue pair keeps its order with."""
+        key = qpn if self._overlaps else 0
+        line = self.lines.get(key)
+        if line is None:
+            line = self.lines[key] = Line(self._dispatch)
+        return line
 
     def _through(self, arrival: Arrival) -> None:
         packet = arrival.packet
@@ -116,21 +175,7 @@ class Port:
         self.payload_received += packet.payload
         if self._probe.listeners:
             self._probe.event("receive pipeline", packet.operation, packet)
-        if self.occupied:
-            self.waiting.append(arrival)
-        else:
-            self.occupied = True
-            self._dispatch(arrival)
-
-    def go_on(self) -> None:
-        """Deal with those that wait, as long as none stays in hand."""
-        if not self._draining:
-            # A loop, because packets that need no wait would nest as deep as the buffer holds.
-            self._draining = True
-            while self.waiting and not self.occupied:
-                self.occupied = True
-                self._dispatch(self.waiting.popleft())
-            self._draining = False
+        arrival.line.add(arrival)
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that the pipeline and the link were in use, by name."""

@@ -50,6 +50,9 @@ class ReliableRequester:
     Attributes:
         ring: memory of the send queue.
         send_queue: entries the adapter has been told of by a doorbell and has not fetched.
+        fetched: entries on the chip whose turn has not come.
+        fetching: entries on their way to the chip, the first ones of ``send_queue``.
+        awaits_entry: whether its turn has come before an entry was on the chip.
         current: the entry being executed.
         unacknowledged: entries sent, oldest first, whose completion is still due.
         next_psn: sequence number of the next message's first packet.
@@ -64,6 +67,9 @@ class ReliableRequester:
     cq: CompletionQueue
     ring: Ring
     send_queue: deque[SendWqe] = field(default_factory=deque)
+    fetched: deque[SendWqe] = field(default_factory=deque)
+    fetching: int = 0
+    awaits_entry: bool = False
     current: SendWqe | None = None
     unacknowledged: deque[SendWqe] = field(default_factory=deque)
     next_psn: int = 0
@@ -74,6 +80,11 @@ class ReliableRequester:
     rnr_retry: int = RETRY_FOR_EVER
     rnr_tries: int = 0
     rnr_waiting: bool = False
+
+    @property
+    def has_work(self) -> bool:
+        """Whether an entry waits for its turn, on the chip or in memory."""
+        return bool(self.fetched or self.send_queue)
 
     def number(self, wqe: SendWqe) -> None:
         """Give a message its sequence numbers, unless it is sent again."""
@@ -128,6 +139,9 @@ class ReliableRequester:
                 self.outstanding_reads -= 1
             if last is wqe:
                 break
+        self.send_queue.extendleft(reversed(self.fetched))
+        self.fetched.clear()
+        self.fetching = 0
         if self.current is not None and self.current not in again:
             self.send_queue.appendleft(self.current)
         self.current = None
@@ -143,8 +157,10 @@ class ReliableRequester:
         if self.current is not None and self.current not in self.unacknowledged:
             self.unacknowledged.append(self.current)
         self.current = None
-        drained = [*self.unacknowledged, *self.send_queue]
+        drained = [*self.unacknowledged, *self.fetched, *self.send_queue]
         self.unacknowledged.clear()
+        self.fetched.clear()
+        self.fetching = 0
         self.send_queue.clear()
         self.outstanding_reads = 0
         return drained
@@ -184,6 +200,7 @@ class Read:
         region: memory that it reads; None if it reads nothing.
         segment: bytes in each packet of the response but the last.
         sent: packets of the response sent so far.
+        accepted_ps: when its turn began to be awaited.
     """
 
     qp: QueuePair
@@ -192,16 +209,22 @@ class Read:
     region: Region | None
     segment: int
     sent: int = 0
+    accepted_ps: int = 0
 
 
 @dataclass(slots=True)
 class Atomic:
-    """An atomic that the responder executes on a word of ``region``."""
+    """An atomic that the responder executes on a word of ``region``.
+
+    Attributes:
+        accepted_ps: when its turn began to be awaited.
+    """
 
     qp: QueuePair
     request: Packet
     header: AtomicEth
     region: Region
+    accepted_ps: int = 0
 
 
 @dataclass(slots=True, eq=False)

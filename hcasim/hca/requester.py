@@ -8,7 +8,7 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
 from hcasim.hca.queue_pair import PSN_MODULUS, RETRY_FOR_EVER, QueuePair, State
 from hcasim.hca.send_engine import SendEngine
-from hcasim.hca.translation import Access
+from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import SendWqe
 
 _STATUS = {
@@ -36,6 +36,7 @@ class Requester:
         self._completions = parts.completions
         self._egresses = parts.egresses
         self._send_engine = send_engine
+        self._flight = parts.flight
 
     def answer(self, arrival: Arrival) -> None:
         """Deal with a packet of a responder; the queue pair's context is on chip."""
@@ -75,7 +76,14 @@ class Requester:
             return
         if wqe.is_atomic and isinstance(packet.header, Aeth):
             region.words[wqe.address] = packet.header.original
-        offset = (packet.psn - wqe.first_psn) % PSN_MODULUS * wqe.segment
+        if self._flight is not None and not self._flight.held(qp, wqe):
+            ring = qp.requester.ring
+            self._dma.fetch_entry(ring, wqe.slot, wqe.size, self._place, arrival, wqe, region)
+        else:
+            self._place(arrival, wqe, region)
+
+    def _place(self, arrival: Arrival, wqe: SendWqe, region: Region) -> None:
+        offset = (arrival.packet.psn - wqe.first_psn) % PSN_MODULUS * wqe.segment
         self._dma.place(arrival, region, wqe.address + offset, self._placed)
 
     def _placed(self, arrival: Arrival) -> None:
@@ -89,6 +97,8 @@ class Requester:
 
     def _responded(self, qp: QueuePair, wqe: SendWqe) -> None:
         wqe.responded = True
+        if self._flight is not None:
+            self._flight.drop(qp, wqe)
         qp.requester.outstanding_reads -= 1
         self._completions.retire(qp)
         if qp.requester.stalled:

@@ -19,9 +19,10 @@ GRH = 40
 class Responder:
     """The receiving half of the adapter for requests of other adapters.
 
-    It knows of them what their headers say. Packets of a port are dealt with in order; one that
+    It knows of them what their headers say. Packets of a line are dealt with in order; one that
     needs a receive WQE or a context that is not on chip holds up those behind it. Answers of one
-    queue pair keep their order.
+    queue pair keep their order. Where queue pairs overlap, a processing unit is at work on each
+    packet of a response, and the time to begin an answer runs while those before it are given.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -39,6 +40,9 @@ class Responder:
         self._dma = parts.dma
         self._completions = parts.completions
         self._egresses = parts.egresses
+        self._units = parts.units if parts.adapter.overlaps else None
+        self._packet_service = parts.adapter.send.packet_service
+        self._latency = parts.adapter.responder.latency
 
     def post_receive(self, qp: QueuePair, wqe: ReceiveWqe) -> None:
         """Learn of one more entry in the receive queue of ``qp``."""
@@ -206,10 +210,26 @@ class Responder:
             self._atomic_unit.acquire(1, self._fetch_word, answer)
 
     def _respond(self, read: Read) -> None:
-        slots = self._egresses[read.qp.port].responses.slots
-        slots.acquire(1, self._send_response, read)
+        """Send the packets of a response, as long as there is room for the next."""
+        responses = self._egresses[read.qp.port].responses
+        if self._units is not None:
+            responses.room.acquire(responses.full, self._take_unit, read)
+            return
+        while responses.room.take(responses.full):
+            if self._send_response(read):
+                return
+        responses.room.acquire(responses.full, self._go_on, read)
 
-    def _send_response(self, read: Read) -> None:
+    def _go_on(self, read: Read) -> None:
+        if not self._send_response(read):
+            self._respond(read)
+
+    def _take_unit(self, read: Read) -> None:
+        assert self._units is not None
+        self.sim.call_at(self._units.reserve(self._packet_service), self._go_on, read)
+
+    def _send_response(self, read: Read) -> bool:
+        """Send the next packet of a response; return whether it was the last."""
         qp, header, psn = read.qp, read.header, read.request.psn + read.sent
         segment = read.segment
         offset = read.sent * segment
@@ -233,8 +253,7 @@ class Responder:
             self._dma.gather(responses, packet, read.region, header.address + offset)
         if last:
             self._answered(qp)
-        else:
-            self._respond(read)
+        return last
 
     def _fetch_word(self, atomic: Atomic) -> None:
         address = atomic.header.address
@@ -249,8 +268,8 @@ class Responder:
             words[header.address] = header.swap_add
         self._dma.store(atomic.region, header.address, ATOMIC_SIZE)
         self._atomic_unit.release(1)
-        slots = self._egresses[atomic.qp.port].responses.slots
-        slots.acquire(1, self._send_word, atomic, original)
+        responses = self._egresses[atomic.qp.port].responses
+        responses.room.acquire(responses.full, self._send_word, atomic, original)
 
     def _send_word(self, atomic: Atomic, original: int) -> None:
         qp, request = atomic.qp, atomic.request
@@ -291,22 +310,28 @@ class Responder:
     def _answer_in_turn(self, qp: QueuePair, answer: Packet | Read | Atomic) -> None:
         answers = qp.responder.answers
         answers.append(answer)
+        if not isinstance(answer, Packet):
+            answer.accepted_ps = self.sim.now
         if len(answers) == 1:
-            self._begin_answer(qp)
+            self._begin_answers(qp)
 
-    def _begin_answer(self, qp: QueuePair) -> None:
-        answer = qp.responder.answers[0]
-        if isinstance(answer, Packet):
+    def _begin_answers(self, qp: QueuePair) -> None:
+        """Send the acknowledgements that are next, and begin the read or atomic behind them."""
+        answers = qp.responder.answers
+        while answers:
+            answer = answers[0]
+            if not isinstance(answer, Packet):
+                latency = self._latency
+                if self._units is not None:
+                    latency = max(0, latency - (self.sim.now - answer.accepted_ps))
+                self.sim.call_after(latency, self._execute, answer)
+                return
             self._egresses[qp.port].acknowledge(answer)
-            self._answered(qp)
-        else:
-            self.sim.call_after(self.adapter.responder.latency, self._execute, answer)
+            answers.popleft()
 
     def _answered(self, qp: QueuePair) -> None:
-        answers = qp.responder.answers
-        answers.popleft()
-        if answers:
-            self._begin_answer(qp)
+        qp.responder.answers.popleft()
+        self._begin_answers(qp)
 
 
 def _may_begin(qp: QueuePair, packet: Packet) -> bool:

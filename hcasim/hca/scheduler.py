@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import deque
 
 from hcasim.hca.queue_pair import QueuePair
@@ -16,18 +17,20 @@ class Scheduler:
 
     Args:
         queues: number of schedule queues.
-
-    Attributes:
-        competing: queue pairs that are ready to send a packet.
     """
 
     def __init__(self, queues: int) -> None:
         self._lines: dict[int, deque[QueuePair]] = {}
         self._in_hand: dict[int, QueuePair] = {}
-        self._ready: list[QueuePair | None] = [None] * queues
+        self._ready: dict[int, QueuePair] = {}
+        self._order: list[int] = []
         self._count = queues
         self._next = 0
-        self.competing = 0
+
+    @property
+    def competing(self) -> int:
+        """Queue pairs that are ready to send a packet."""
+        return len(self._order)
 
     def enqueue(self, qp: QueuePair) -> bool:
         """Put a queue pair that has work in line; return whether it is in hand at once."""
@@ -61,19 +64,16 @@ class Scheduler:
             goes_on: whether its turn is not over yet, so that it is the next.
         """
         queue = qp.qpn % self._count
-        if self._ready[queue] is None:
+        if queue not in self._ready:
             self._ready[queue] = qp
-            self.competing += 1
+            insort(self._order, queue)
         if goes_on:
             self._next = queue
 
     def take(self) -> QueuePair:
         """Return the queue pair whose turn at the port it is, which competes no longer."""
-        ready = self._ready
-        index = self._next
-        while (qp := ready[index]) is None:
-            index = index + 1 if index + 1 < self._count else 0
-        self._next = index + 1 if index + 1 < self._count else 0
-        ready[index] = None
-        self.competing -= 1
-        return qp
+        order = self._order
+        place = bisect_left(order, self._next)
+        queue = order.pop(place if place < len(order) else 0)
+        self._next = queue + 1
+        return self._ready.pop(queue)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hcasim.engine import Probe, SerialServer
+from hcasim.engine import Probe
 from hcasim.fabric.packet import AtomicEth, Deth, Header, Opcode, Packet, Reth
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.queue_pair import PSN_MODULUS, QPType, QueuePair, State
 from hcasim.hca.scheduler import Scheduler
+from hcasim.hca.services import services_of
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import SendWqe
 
@@ -19,29 +20,37 @@ NO_ACCESS = Access(0)
 class SendEngine:
     """Turns entries of send queues into packets; shared by the ports of the adapter.
 
-    The queue pair in hand of each schedule queue has one WQE on the chip; the next is fetched when
-    all packets of the last have been handed to the port, by the same queue pair or by the next in
-    line. Ports take turns at the engine packet by packet, and within a port the schedule queues
-    do.
+    The queue pair in hand of each schedule queue has one WQE in execution, and as many ready
+    behind it as the adapter fetches ahead. Without that the next is fetched when all packets of
+    the last have been handed to the port, by the same queue pair or by the next in line. Ports
+    take turns at the processing units packet by packet, and within a port the schedule queues do;
+    no two units work on the same queue pair.
 
     Attributes:
         schedulers: of each port, the queue pairs that have work for it.
+        server: the processing units.
+        fetches: reads of one or several WQEs so far.
     """
 
     def __init__(self, parts: Parts) -> None:
         self.sim = parts.sim
         self.adapter = parts.adapter
         self.sqpc = parts.context_cache("sqpc", parts.adapter.sqpc)
-        self.server = SerialServer(parts.sim, f"{parts.name}.send_engine")
+        self.server = parts.units
         self.schedulers = [Scheduler(parts.adapter.scheduler.queues) for _ in parts.egresses]
         self.wqes_fetched = 0
-        self._pumping = [False for _ in parts.egresses]
+        self.fetches = 0
+        self._units = parts.adapter.send.units
+        self._busy = [0 for _ in parts.egresses]
+        self._services = services_of(parts.adapter.send.services, parts.adapter.send.wqe_service)
+        self._packet_service = parts.adapter.send.packet_service
         self._probe = Probe(parts.sim, self.server.name)
         self._wire = parts.transport.wire
         self._tables = parts.tables
         self._dma = parts.dma
         self._completions = parts.completions
         self._egresses = parts.egresses
+        self._flight = parts.flight
 
     # From the doorbell to a WQE in the adapter.
 
@@ -52,7 +61,10 @@ class SendEngine:
             if self._probe.listeners:
                 self._probe.event("doorbell", wqe.operation, qp)
             wqe.segment = self._wire.payload(qp.mtu, wqe.opcode)
-            mine.send_queue.append(wqe)
+            if wqe.carried and not mine.send_queue:
+                mine.fetched.append(wqe)
+            else:
+                mine.send_queue.append(wqe)
         self.schedule(qp)
         if qp.state is State.ERR:
             self._completions.flush(qp)
@@ -63,7 +75,7 @@ class SendEngine:
         if qp.scheduled or mine.rnr_waiting or mine.stalled or qp.state is not State.RTS:
             return
         if mine.current is None:
-            if not mine.send_queue:
+            if not mine.has_work:
                 return
         elif mine.current.fault is not None:
             # It waits for the requests before it, and those behind it will be flushed.
@@ -73,36 +85,67 @@ class SendEngine:
 
     def _load(self, qp: QueuePair) -> None:
         """Bring the context and the next entry of the queue pair in hand onto the chip."""
-        self.sqpc.access(qp.qpn, self._fetch, qp)
+        self.sqpc.access(qp.qpn, self._next, qp)
 
-    def _fetch(self, qp: QueuePair) -> None:
+    def _next(self, qp: QueuePair) -> None:
         mine = qp.requester
         if mine.current is not None:
             self._make_ready(qp, mine.current)
-        elif mine.send_queue and qp.state is State.RTS and not mine.rnr_waiting:
-            wqe = mine.send_queue[0]
-            if self._probe.listeners:
-                self._probe.event("send QP context", wqe.operation, qp)
-            if wqe.carried:
-                self.sim.call_after(0, self._begin_entry, qp)
-            else:
-                self._dma.fetch_entry(mine.ring, wqe.slot, wqe.size, self._fetched, qp)
-        else:
+        elif not mine.has_work or qp.state is not State.RTS or mine.rnr_waiting:
             # By an event, because a whole line may have lost its work while it waited.
             self.sim.call_after(0, self._leave, qp)
+        elif mine.fetched:
+            self._begin_next(qp)
+        else:
+            mine.awaits_entry = True
+            if not mine.fetching:
+                if self._probe.listeners:
+                    self._probe.event("send QP context", mine.send_queue[0].operation, qp)
+                self._fetch(qp)
 
-    def _fetched(self, qp: QueuePair) -> None:
-        self.wqes_fetched += 1
-        self._begin_entry(qp)
-
-    def _begin_entry(self, qp: QueuePair) -> None:
+    def _fetch(self, qp: QueuePair) -> None:
+        """Fetch entries that lie side by side, as many as one read brings."""
         mine = qp.requester
-        if not mine.send_queue or qp.state is not State.RTS or mine.rnr_waiting:
-            self._leave(qp)
+        queue, ring = mine.send_queue, mine.ring
+        first = last = queue[0]
+        count = 1
+        for _ in range(min(self.adapter.wqe.fetch, len(queue)) - 1):
+            if queue[count].slot % ring.entries < last.slot % ring.entries:
+                break
+            last = queue[count]
+            count += 1
+        size = (last.slot - first.slot) * ring.stride + last.size
+        mine.fetching = count
+        self.fetches += 1
+        self._dma.fetch_entry(ring, first.slot, size, self._fetched, qp, first, count)
+
+    def _fetched(self, qp: QueuePair, first: SendWqe, count: int) -> None:
+        self.wqes_fetched += count
+        mine = qp.requester
+        if mine.fetching and mine.send_queue[0] is first:
+            for _ in range(mine.fetching):
+                wqe = mine.send_queue.popleft()
+                mine.fetched.append(wqe)
+                if self._probe.listeners:
+                    self._probe.event("WQE fetch", wqe.operation, f"{wqe.opcode.name} {qp}")
+            mine.fetching = 0
+        elif mine.fetching:
+            # What this read brings has been taken back, and another is on its way.
             return
-        mine.current = wqe = mine.send_queue.popleft()
-        if self._probe.listeners:
-            self._probe.event("WQE fetch", wqe.operation, f"{wqe.opcode.name} {qp}")
+        if mine.awaits_entry:
+            mine.awaits_entry = False
+            self._next(qp)
+        self._fetch_ahead(qp)
+
+    def _fetch_ahead(self, qp: QueuePair) -> None:
+        mine = qp.requester
+        if mine.send_queue and not mine.fetching and len(mine.fetched) < self.adapter.wqe.ahead:
+            self._fetch(qp)
+
+    def _begin_next(self, qp: QueuePair) -> None:
+        mine = qp.requester
+        mine.current = wqe = mine.fetched.popleft()
+        self._fetch_ahead(qp)
         self._make_ready(qp, wqe)
 
     def _make_ready(self, qp: QueuePair, wqe: SendWqe) -> None:
@@ -149,31 +192,38 @@ class SendEngine:
     # From the schedule queues to the port, one packet at a time.
 
     def _pump(self, port: int) -> None:
-        if not self._pumping[port] and self.schedulers[port].competing:
-            self._pumping[port] = True
-            self._egresses[port].requests.slots.acquire(1, self._slot_held, port)
+        """Put processing units to work, as many as there are and queue pairs compete."""
+        staging = self._egresses[port].requests
+        scheduler = self.schedulers[port]
+        while self._busy[port] < self._units and scheduler.competing:
+            self._busy[port] += 1
+            staging.room.acquire(staging.full, self._room_held, port)
 
-    def _slot_held(self, port: int) -> None:
+    def _idle(self, port: int) -> None:
+        """Give back a unit and the room that nobody needs."""
+        self._busy[port] -= 1
+        staging = self._egresses[port].requests
+        staging.room.release(staging.full)
+
+    def _room_held(self, port: int) -> None:
         scheduler = self.schedulers[port]
         if not scheduler.competing:
-            self._pumping[port] = False
-            self._egresses[port].requests.slots.release(1)
+            self._idle(port)
             return
         qp = scheduler.take()
         wqe = qp.requester.current
-        send = self.adapter.send
-        service = send.packet_service
+        service = self._packet_service
         if wqe is not None and wqe.sent == 0:
-            service += send.wqe_service
+            service += self._services.get(wqe.opcode, 0)
         self.sim.call_at(self.server.reserve(service), self._execute, port, qp)
 
     def _execute(self, port: int, qp: QueuePair) -> None:
-        self._pumping[port] = False
         wqe = qp.requester.current
         if wqe is None or qp.state is not State.RTS or (wqe.sent == 0 and not self._begin(qp, wqe)):
-            self._egresses[port].requests.slots.release(1)
+            self._idle(port)
             self._leave(qp)
         else:
+            self._busy[port] -= 1
             self._send_packet(port, qp, wqe)
         self._pump(port)
 
@@ -185,6 +235,8 @@ class SendEngine:
             self._completions.fail(qp, wqe, Status.LOC_PROT_ERR)
             return False
         qp.requester.number(wqe)
+        if self._flight is not None and wqe.awaits_response:
+            self._flight.add(qp, wqe)
         return True
 
     def _send_packet(self, port: int, qp: QueuePair, wqe: SendWqe) -> None:
@@ -197,7 +249,7 @@ class SendEngine:
         scheduler = self.schedulers[port]
         if packet.last:
             qp.requester.current = None
-            if qp.requester.send_queue and not scheduler.contended(qp):
+            if qp.requester.has_work and not scheduler.contended(qp):
                 self._load(qp)
             else:
                 self._leave(qp)

@@ -13,7 +13,7 @@ from tests.rig import FETCH_ADD, READ, SEND, WRITE, Rig, machine
 
 
 class Desk:
-    """Stands for the port and for its receive buffer."""
+    """Stands for the port, its line of arrivals and its receive buffer."""
 
     def __init__(self) -> None:
         self.sim = self
@@ -31,7 +31,9 @@ class Desk:
 
 
 def arrival(desk: Desk) -> Arrival:
-    return Arrival(desk, Packet(Opcode.SEND, 1, 1, 0, 8), desk)
+    held = Arrival(desk, Packet(Opcode.SEND, 1, 1, 0, 8), desk)
+    held.line = desk
+    return held
 
 
 @given(order=st.permutations(["finish", "free"]), again=st.sampled_from(["finish", "free"]))

@@ -89,8 +89,8 @@ def test_room_comes_back_to_where_it_was_taken() -> None:
             transmitter.credits._collect()
             assert transmitter.credits.available == transmitter.credits.capacity
         for staging in (port.egress.requests, port.egress.responses):
-            staging.slots._collect()
-            assert staging.slots.available == staging.slots.capacity
+            staging.room._collect()
+            assert staging.room.available == staging.room.capacity
 
 
 def test_a_receiver_in_the_same_port_that_is_not_ready_is_asked_again() -> None:

@@ -24,7 +24,7 @@ def test_packets_that_piled_up_behind_a_slow_context_are_all_dealt_with() -> Non
     def noted(packet: object) -> None:
         nonlocal longest
         through(packet)
-        longest = max(longest, len(port.waiting))
+        longest = max(longest, len(port.lines[0].waiting))
 
     port._through = noted
 

@@ -1,0 +1,25 @@
+"""How long requests occupy a processing unit, by their operation."""
+
+from __future__ import annotations
+
+from hcasim.catalog import Services
+from hcasim.fabric.packet import Opcode
+
+
+def services_of(description: Services | None, otherwise: int = 0) -> dict[Opcode, int]:
+    """Occupancy of a unit by the first packet of a request in ps, by its opcode.
+
+    Args:
+        otherwise: that of every request if the adapter does not tell them apart.
+    """
+    requests = (
+        Opcode.RDMA_WRITE,
+        Opcode.SEND,
+        Opcode.RDMA_READ_REQUEST,
+        Opcode.FETCH_ADD,
+        Opcode.COMPARE_SWAP,
+    )
+    if description is None:
+        return dict.fromkeys(requests, otherwise) if otherwise else {}
+    one = description
+    return dict(zip(requests, (one.write, one.send, one.read, one.atomic, one.atomic), strict=True))

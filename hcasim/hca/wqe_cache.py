@@ -1,0 +1,38 @@
+"""The work queue entries of requests in flight, as far as they are still on the chip."""
+
+from __future__ import annotations
+
+from hcasim.catalog.adapter import WqeCache as Description
+from hcasim.engine import SetAssociativeCache
+from hcasim.hca.queue_pair import QueuePair
+from hcasim.hca.wqe import SendWqe
+
+
+class WqeCache:
+    """Which entries of requests that await a response have not had to leave the chip.
+
+    Attributes:
+        misses: responses whose entry had left.
+    """
+
+    def __init__(self, description: Description) -> None:
+        self.misses = 0
+        entries = description.entries
+        self._cache = SetAssociativeCache(entries, entries, description.policy)
+
+    def add(self, qp: QueuePair, wqe: SendWqe) -> None:
+        """Keep the entry of a request that has just been sent."""
+        self._cache.fill(qp.qpn << 24 | wqe.posted)
+
+    def held(self, qp: QueuePair, wqe: SendWqe) -> bool:
+        """Look up the entry of a request whose response is here; count it if it is not here."""
+        key = qp.qpn << 24 | wqe.posted
+        if self._cache.touch(key):
+            return True
+        self.misses += 1
+        self._cache.fill(key)
+        return False
+
+    def drop(self, qp: QueuePair, wqe: SendWqe) -> None:
+        """Forget the entry of a request that has been answered."""
+        self._cache.discard(qp.qpn << 24 | wqe.posted)
