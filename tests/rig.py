@@ -345,8 +345,8 @@ def check_that_nothing_is_lent(rig: Rig, ends: Iterable[QP]) -> None:
         for port in peer.adapter.ports:
             transmitters.append(port.transmitter)
             for staging in (port.egress.requests, port.egress.responses):
-                staging.slots._collect()
-                assert staging.slots.available == staging.slots.capacity
+                staging.room._collect()
+                assert staging.room.available == staging.room.capacity
             assert not any(line.occupied for line in port.lines.values())
     for transmitter in transmitters:
         if transmitter.credits is not None:

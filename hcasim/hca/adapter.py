@@ -203,6 +203,10 @@ class HostChannelAdapter:
         }
         for cache in self.caches:
             found |= cache.counters()
+        if (shared := self.icm.cache) is not None:
+            found |= {"icm_access_cnt": shared.accesses, "icm_miss_cnt": shared.misses}
+        if (in_flight := self.send_engine.flight) is not None:
+            found["wqe_cache_miss_cnt"] = in_flight.misses
         return found | self.memory.counters() | self.bus.counters()
 
     def busy_ps(self) -> dict[str, int]:

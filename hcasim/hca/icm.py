@@ -1,7 +1,8 @@
 """InfiniHost context memory (ICM): the tables behind the on-chip caches, and the path to them.
 
 Each table lives in the adapter's own memory or, in MemFree mode, in host memory, where it is
-reached over the same bus as descriptors and data (sur2005 section 2.3).
+reached over the same bus as descriptors and data (sur2005 section 2.3). A cache of lines of all
+tables may be in between.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Protocol
 from hcasim.bus import Storage
 from hcasim.catalog import Adapter, Cache
 from hcasim.engine import Simulator
+from hcasim.hca.line_cache import LineCache
 from hcasim.hca.local_memory import LocalMemory
 
 
@@ -36,6 +38,7 @@ class Icm:
 
     Attributes:
         latency: of the path, in ps.
+        cache: lines of all tables on the chip, if there is such a cache.
     """
 
     def __init__(
@@ -50,6 +53,8 @@ class Icm:
         self._full_ps = 0
         self._full_since = 0
         self._room = adapter.icm.victims
+        self.cache = LineCache(shared) if (shared := adapter.icm.cache) else None
+        self._tables: list[Table] = []
         self._adapter = adapter
         self._victims: deque[tuple[Storage, int, int]] = deque()
         self._host = host
@@ -64,9 +69,13 @@ class Icm:
 
     def table(self, description: Cache) -> Table:
         """The table behind a cache, in the memory that it is described to be in."""
+        number = len(self._tables)
         if self._adapter.in_host(description):
-            return Table(self, self._host, description.line)
-        return LocalTable(self, self._local, description.line)
+            table = Table(self, number, self._host, description.line)
+        else:
+            table = LocalTable(self, number, self._local, description.line)
+        self._tables.append(table)
+        return table
 
     def leave(self, storage: Storage, address: int, size: int) -> None:
         """Take a changed line that has left its cache, to write it back."""
@@ -76,7 +85,9 @@ class Icm:
 
     def fetch(self, table: Table, line: int, cache: Waiting) -> None:
         """Fetch a line for a cache as soon as a fetch can be started."""
-        if self._free:
+        if self.cache is not None and self.cache.touch(table.number, line):
+            self.sim.call_after(self.cache.latency, cache.arrived, line)
+        elif self._free:
             self._free -= 1
             self._begin(table, line, cache)
         else:
@@ -91,8 +102,11 @@ class Icm:
             self._write_back()
         table.read(line, cache)
 
-    def fetched(self, line: int, cache: Waiting) -> None:
+    def fetched(self, table: Table, line: int, cache: Waiting) -> None:
         """What was fetched has come through the path."""
+        if self.cache is not None:
+            for number, gone in self.cache.fill(table.number, line, table.line):
+                self._tables[number].store(gone)
         if self._in_flight == self._outstanding:
             self._full_ps += self.sim.now - self._full_since
         self._in_flight -= 1
@@ -114,16 +128,18 @@ class Table:
     """One table of the ICM, in the memory that holds it.
 
     Args:
+        number: among the tables of the adapter.
         line: bytes of one fetch.
 
     Attributes:
         read_ps: time that the memory took for all fetches so far, in ps.
     """
 
-    def __init__(self, icm: Icm, storage: Storage, line: int) -> None:
+    def __init__(self, icm: Icm, number: int, storage: Storage, line: int) -> None:
         self._icm = icm
+        self.number = number
         self._storage = storage
-        self._line = line
+        self.line = line
         self.read_ps = 0
 
     def fetch(self, line: int, cache: Waiting) -> None:
@@ -132,29 +148,37 @@ class Table:
 
     def read(self, line: int, cache: Waiting) -> None:
         """Read a line now."""
-        size = self._line
+        size = self.line
         self._storage.read(line * size, size, self._arrived, self._icm.sim.now, line, cache)
 
     def _arrived(self, began: int, line: int, cache: Waiting) -> None:
         icm = self._icm
         self.read_ps += icm.sim.now - began
-        icm.sim.call_after(icm.latency, icm.fetched, line, cache)
+        icm.sim.call_after(icm.latency, icm.fetched, self, line, cache)
 
     def write_back(self, line: int) -> None:
-        """Write a line when no fetch is waiting; nobody waits for it."""
-        self._icm.leave(self._storage, line * self._line, self._line)
+        """Take back a changed line: into the shared cache if it is there, else into memory."""
+        shared = self._icm.cache
+        if shared is not None and shared.holds(self.number, line):
+            shared.mark(self.number, line)
+        else:
+            self.store(line)
+
+    def store(self, line: int) -> None:
+        """Write a line to memory when no fetch is waiting; nobody waits for it."""
+        self._icm.leave(self._storage, line * self.line, self.line)
 
 
 class LocalTable(Table):
     """A table in the adapter's own memory, which says at once when a line will be here."""
 
-    def __init__(self, icm: Icm, memory: LocalMemory, line: int) -> None:
-        super().__init__(icm, memory, line)
+    def __init__(self, icm: Icm, number: int, memory: LocalMemory, line: int) -> None:
+        super().__init__(icm, number, memory, line)
         self._memory = memory
 
     def read(self, line: int, cache: Waiting) -> None:
         """Read a line now."""
         icm = self._icm
-        here = self._memory.begin_read(self._line)
+        here = self._memory.begin_read(self.line)
         self.read_ps += here - icm.sim.now
-        icm.sim.call_at(here + icm.latency, icm.fetched, line, cache)
+        icm.sim.call_at(here + icm.latency, icm.fetched, self, line, cache)

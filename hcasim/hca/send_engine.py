@@ -30,6 +30,7 @@ class SendEngine:
         schedulers: of each port, the queue pairs that have work for it.
         server: the processing units.
         fetches: reads of one or several WQEs so far.
+        flight: the requests in flight whose entries are on the chip, if that is limited.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -50,7 +51,7 @@ class SendEngine:
         self._dma = parts.dma
         self._completions = parts.completions
         self._egresses = parts.egresses
-        self._flight = parts.flight
+        self.flight = parts.flight
 
     # From the doorbell to a WQE in the adapter.
 
@@ -235,8 +236,8 @@ class SendEngine:
             self._completions.fail(qp, wqe, Status.LOC_PROT_ERR)
             return False
         qp.requester.number(wqe)
-        if self._flight is not None and wqe.awaits_response:
-            self._flight.add(qp, wqe)
+        if self.flight is not None and wqe.awaits_response:
+            self.flight.add(qp, wqe)
         return True
 
     def _send_packet(self, port: int, qp: QueuePair, wqe: SendWqe) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hcasim.catalog.adapter import IcmCache, WqeCache
 from hcasim.engine import EventLog
 from hcasim.verbs import Completion, Status, WROpcode
 from tests.rig import (
@@ -17,10 +18,12 @@ from tests.rig import (
     Program,
     Rig,
     check_that_nothing_is_lent,
+    extended,
     machine,
 )
 
 SLOT = 1 << 17
+SHARED = IcmCache(size=1024, banks=2, latency=50_000, policy="random")
 CACHES = ("sqpc", "rqpc", "cqc", "mpt", "mtt")
 SIZES = st.one_of(
     st.integers(0, 300), st.sampled_from([1023, 1024, 1025, 4096]), st.integers(0, 40_000)
@@ -60,6 +63,8 @@ class Mix:
     mtu: int
     switch: bool
     changes: tuple[tuple[str, str], ...]
+    shared: IcmCache | None
+    in_flight: WqeCache | None
     operations: tuple[Operation, ...]
 
 
@@ -78,6 +83,11 @@ def mixes(draw: st.DrawFn) -> Mix:
         "adapter.send.prefetch": draw(st.sampled_from(["0", "1", "8"])),
         "adapter.bus.read_tags": draw(st.sampled_from(["1", "8"])),
         "host.root_port.short_read": draw(st.sampled_from(["0 B", "256 B"])),
+        "adapter.order": draw(st.sampled_from(["port", "queue_pair"])),
+        "adapter.send.units": draw(st.sampled_from(["1", "3"])),
+        "adapter.receive.units": draw(st.sampled_from(["1", "3"])),
+        "adapter.wqe.fetch": draw(st.sampled_from(["1", "4"])),
+        "adapter.wqe.ahead": draw(st.sampled_from(["0", "2"])),
         # All that is needed is missing every time, or hardly ever.
         **{
             f"adapter.{name}.entries": draw(st.sampled_from(["1", "4"]))
@@ -95,6 +105,8 @@ def mixes(draw: st.DrawFn) -> Mix:
         draw(st.sampled_from([256, 512, 1024, 2048, 4096])),
         draw(st.booleans()),
         tuple(changes.items()),
+        draw(st.sampled_from([None, SHARED])),
+        draw(st.sampled_from([None, WqeCache(entries=2, policy="fifo")])),
         tuple(draw(st.lists(operations(), min_size=1, max_size=14))),
     )
 
@@ -111,6 +123,10 @@ class Run:
             switch=mix.switch,
             firmware_mode=mix.mode,
         )
+        if mix.shared is not None:
+            on = extended(on, adapter={"icm": {"cache": mix.shared}})
+        if mix.in_flight is not None:
+            on = extended(on, adapter={"wqe": {"cache": mix.in_flight}})
         self.rig = rig = Rig(on)
         self.log = EventLog()
         rig.sim.listeners.append(self.log)
@@ -216,6 +232,9 @@ def test_bytes_that_go_in_come_out(mix: Mix) -> None:
                 scattered += op.size
         assert (node.dma.gathered, node.dma.scattered) == (gathered, scattered)
     assert run.rig.counter("retransmissions") == run.rig.counter("naks") == 0
+    if mix.shared is not None or mix.in_flight is not None:
+        # What they bring again depends on what they hold.
+        return
     fetched, written = (
         sum(run.rig.counter(f"{name}_{kind}_bytes") for name in CACHES)
         for kind in ("fetch", "writeback")

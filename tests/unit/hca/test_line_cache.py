@@ -1,0 +1,73 @@
+"""Lines of all tables share a cache by bytes, bank by bank."""
+
+import pytest
+
+from hcasim.catalog.adapter import IcmCache
+from hcasim.hca.line_cache import LineCache
+
+
+def cache(size: int = 1024, banks: int = 1, policy: str = "lru") -> LineCache:
+    return LineCache(IcmCache(size=size, banks=banks, latency=1000, policy=policy))
+
+
+def test_lines_of_different_sizes_take_their_bytes() -> None:
+    shared = cache(1024)
+    for line in range(3):
+        assert shared.fill(0, line, 256) == []
+    for line in range(4):
+        shared.fill(1, line, 64)
+    assert all(shared.holds(0, line) for line in range(3))
+    shared.fill(0, 3, 256)
+    assert not shared.holds(0, 0)
+    assert shared.holds(1, 0)
+
+
+@pytest.mark.parametrize(("policy", "kept"), [("lru", 0), ("fifo", 1)])
+def test_the_policy_tells_which_line_leaves(policy: str, kept: int) -> None:
+    shared = cache(512, policy=policy)
+    shared.fill(0, 0, 256)
+    shared.fill(0, 1, 256)
+    assert shared.touch(0, 0)
+    shared.fill(0, 2, 256)
+    assert shared.holds(0, kept)
+    assert not shared.holds(0, 1 - kept)
+
+
+def test_random_replacement_holds_the_share_that_fits_and_repeats_itself() -> None:
+    def held() -> list[int]:
+        shared = cache(100 * 256, policy="random")
+        for _ in range(3):
+            for line in range(400):
+                if not shared.touch(0, line):
+                    shared.fill(0, line, 256)
+        return [line for line in range(400) if shared.holds(0, line)]
+
+    assert len(held()) == 100
+    assert held() == held()
+    assert min(held()) < 100
+
+
+def test_a_bank_holds_only_lines_of_its_own() -> None:
+    shared = cache(1024, banks=2)
+    for line in range(0, 8, 2):
+        shared.fill(0, line, 256)
+    assert [line for line in range(8) if shared.holds(0, line)] == [4, 6]
+
+
+def test_only_changed_lines_are_written_back_when_they_leave() -> None:
+    shared = cache(512)
+    shared.fill(0, 0, 256)
+    shared.fill(2, 7, 256)
+    shared.mark(2, 7)
+    assert shared.fill(0, 1, 256) == []
+    assert shared.fill(0, 2, 256) == [(2, 7)]
+    assert (shared.accesses, shared.misses) == (0, 0)
+
+
+def test_a_line_longer_than_its_bank_is_held_alone() -> None:
+    shared = cache(64)
+    shared.fill(0, 0, 256)
+    assert shared.touch(0, 0)
+    shared.fill(0, 1, 256)
+    assert not shared.touch(0, 0)
+    assert (shared.accesses, shared.misses) == (2, 1)

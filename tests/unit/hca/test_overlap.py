@@ -1,0 +1,174 @@
+"""An adapter whose queue pairs overlap: what waits holds up only its own queue pair."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.catalog.adapter import IcmCache, WqeCache
+from hcasim.verbs import SendWR
+from tests.rig import READ, WRITE, Peer, Program, Rig, extended, machine, succeeded
+
+OVERLAPS = {"adapter.order": "queue_pair", "adapter.scheduler.queues": "64"}
+
+
+def spent(rig: Rig, programs: list[Program]) -> int:
+    """Time in ps of programs that run together."""
+    rig.sim.run()
+    begun = rig.sim.now
+    rig.run(*programs)
+    return rig.sim.now - begun
+
+
+def writes(peer: Peer, qp: Any, other: Peer, count: int, size: int = 8) -> Program:
+    yield from qp.post_send_list([peer.request(WRITE, other, size) for _ in range(count)])
+    yield from peer.collect(count)
+
+
+@pytest.mark.parametrize("order", ["port", "queue_pair"])
+def test_a_context_that_is_missing_holds_up_others_only_in_the_order_of_the_port(
+    order: str,
+) -> None:
+    slow = {
+        "adapter.order": order,
+        "adapter.scheduler.queues": "64",
+        "adapter.memory.latency": "1 ms",
+        "adapter.mpt.location": "host",
+        "adapter.mtt.location": "host",
+        "adapter.cqc.location": "host",
+        "adapter.sqpc.location": "host",
+    }
+    rig = Rig(machine(slow))
+    a, b = rig.peers
+    warm, cold = rig.connect(a, b)[0], rig.connect(a, b)[0]
+    rig.exchange(warm, a, a.request(WRITE, b))
+    done: dict[str, int] = {}
+
+    def program() -> Program:
+        begun = rig.sim.now
+        yield from cold.post_send(a.request(WRITE, b, wr_id=1))
+        yield rig.sim.timeout(50_000_000)
+        yield from warm.post_send(a.request(WRITE, b, wr_id=2))
+        for completion in (yield from a.collect(2)):
+            done[completion.wr_id] = completion.timestamp_ps - begun
+
+    rig.run(program())
+    assert done[1] > 10**9
+    assert (done[2] < 10**8) is (order == "queue_pair")
+
+
+@pytest.mark.parametrize(("units", "speedup"), [(1, 1), (2, 2), (4, 4)])
+def test_several_units_work_on_several_queue_pairs_at_once(units: int, speedup: int) -> None:
+    def took(units: int, pairs: int) -> int:
+        busy = OVERLAPS | {
+            "adapter.send.units": str(units),
+            "adapter.send.wqe_service": "20 us",
+            "adapter.wqe.fetch": "8",
+        }
+        rig = Rig(machine(busy))
+        a, b = rig.peers
+        qps = [rig.connect(a, b)[0] for _ in range(pairs)]
+        for qp in qps:
+            rig.exchange(qp, a, a.request(WRITE, b))
+
+        def program() -> Program:
+            for qp in qps:
+                yield from qp.post_send_list([a.request(WRITE, b) for _ in range(20)])
+            yield from a.collect(20 * pairs)
+
+        return spent(rig, [program()])
+
+    assert took(1, 4) / took(units, 4) == pytest.approx(speedup, rel=0.1)
+    # One queue pair keeps its order, so units do not help it.
+    assert took(units, 1) == took(1, 1)
+
+
+@pytest.mark.parametrize(("fetch", "reads"), [(1, 16), (4, 4), (16, 1)])
+def test_one_read_brings_several_entries_of_a_list(fetch: int, reads: int) -> None:
+    rig = Rig(machine(OVERLAPS | {"adapter.wqe.fetch": str(fetch)}))
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    rig.run(writes(a, qp, b, 16))
+    assert a.adapter.send_engine.fetches == reads
+    assert rig.counter("wqes_fetched") == 16
+
+
+def test_entries_fetched_ahead_hide_the_latency_of_their_read() -> None:
+    def took(ahead: int) -> int:
+        rig = Rig(machine(OVERLAPS | {"adapter.wqe.ahead": str(ahead)}))
+        a, b = rig.peers
+        qp, _ = rig.connect(a, b)
+        rig.exchange(qp, a, a.request(WRITE, b))
+        return spent(rig, [writes(a, qp, b, 64)])
+
+    assert took(0) > 1.1 * took(1)
+
+
+def test_a_buffer_shared_by_bytes_takes_more_short_packets() -> None:
+    def took(order: str) -> int:
+        slow = {
+            "adapter.order": order,
+            "adapter.send.port_buffer": "2 KiB",
+            "adapter.send.wqe_service": "0 ns",
+            "host.memory.read_latency": "20 us",
+            "adapter.wqe.fetch": "64",
+            "adapter.bus.read_tags": "64",
+        }
+        rig = Rig(machine(slow))
+        a, b = rig.peers
+        qp, _ = rig.connect(a, b)
+        rig.exchange(qp, a, a.request(WRITE, b))
+        return spent(rig, [writes(a, qp, b, 64)])
+
+    assert took("port") > 4 * took("queue_pair")
+
+
+def test_a_response_whose_entry_has_left_the_chip_fetches_it_again() -> None:
+    def missed(entries: int) -> int:
+        card = {"wqe": {"cache": WqeCache(entries=entries, policy="fifo")}}
+        rig = Rig(extended(machine(OVERLAPS), adapter=card))
+        a, b = rig.peers
+        qps = [rig.connect(a, b)[0] for _ in range(4)]
+
+        def program() -> Program:
+            for qp in qps:
+                yield from qp.post_send_list([a.request(READ, b, 64) for _ in range(4)])
+            return (yield from a.collect(16))
+
+        (found,) = rig.run(program())
+        assert succeeded(found)
+        return rig.counter("wqe_cache_miss_cnt")
+
+    assert missed(16) == 0
+    assert missed(1) > 8
+
+
+def test_a_line_that_the_shared_cache_holds_is_not_fetched_from_memory() -> None:
+    def fetched(size: int) -> tuple[int, int]:
+        shared = IcmCache(size=size, banks=1, latency=50_000, policy="lru")
+        few = {
+            f"adapter.{name}.{key}": "1" for name in ("sqpc", "rqpc") for key in ("entries", "ways")
+        }
+        on = extended(machine(OVERLAPS | few), adapter={"icm": {"cache": shared}})
+        rig = Rig(on)
+        a, b = rig.peers
+        qps = [rig.connect(a, b)[0] for _ in range(4)]
+        for _ in range(4):
+            for qp in qps:
+                rig.exchange(qp, a, a.request(WRITE, b))
+        counters = rig.cluster.counters()
+        return counters["icm_access_cnt"], counters["icm_miss_cnt"]
+
+    accesses, misses = fetched(64 * 1024)
+    assert 2 * misses < accesses
+    again, all_missed = fetched(256)
+    assert again == accesses
+    assert all_missed == accesses
+
+
+@pytest.mark.parametrize("order", ["port", "queue_pair"])
+def test_a_read_may_answer_with_more_packets_than_calls_nest(order: str) -> None:
+    rig = Rig(machine({"adapter.send.port_buffer": "1 GiB", "adapter.order": order}))
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    request = SendWR(READ, a.sge(1 << 21), remote_addr=b.mr.addr, rkey=b.mr.rkey)
+    assert succeeded(rig.exchange(qp, a, request))
