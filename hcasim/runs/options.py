@@ -127,6 +127,7 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
     faults += _pool_faults(settings)
     faults += _pair_faults(workload, settings)
     faults += _verb_faults(workload, settings)
+    faults += _thread_faults(workload, settings)
     if machine is not None:
         try:
             # Some workloads cannot do with any number of nodes.
@@ -162,8 +163,8 @@ def _port_faults(settings: Options, given: Mapping[str, Any]) -> Iterator[str]:
 
 def _verb_faults(workload: Workload, settings: Options) -> Iterator[str]:
     verb = settings.verb
-    if verb == "read" and workload.name != "window_bw":
-        yield f"verb: found 'read' with {workload.name}; allowed: write or send"
+    if "verb" in workload.options and verb not in workload.verbs:
+        yield f"verb: found {verb!r} with {workload.name}; allowed: {one_of(workload.verbs)}"
     if verb == "read" and settings.inline:
         yield "inline: found with verb read, whose request carries no message"
     if verb != "write" and settings.mode == "striping":
@@ -173,6 +174,24 @@ def _verb_faults(workload: Workload, settings: Options) -> Iterator[str]:
             "completion: found 'cq' with verb write, which leaves no completion where it arrives; "
             "allowed: memory"
         )
+
+
+def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:
+    """Those of threads that keep a window of requests in flight."""
+    if not {"window", "tx_depth"} <= workload.options:
+        return
+    depth, every, listed = settings.tx_depth, settings.cq_mod, settings.post_list
+    for name, most, why in (
+        ("window", depth, "the entries of a queue (--tx-depth)"),
+        ("cq_mod", depth // 2, "half of those of a queue (--tx-depth)"),
+        ("post_list", settings.window, "the window"),
+        ("post_list", every if every > 1 else listed, "the requests for one completion (--cq-mod)"),
+    ):
+        found = getattr(settings, name)
+        if found > most:
+            yield f"{name}: found {found}; allowed: up to {most}, {why}"
+    if settings.region and settings.region < settings.size:
+        yield f"region: found {settings.region}; allowed: at least {settings.size}, the message"
 
 
 def _pool_faults(settings: Options) -> Iterator[str]:

@@ -14,6 +14,7 @@ Pattern = Literal["cyclic", "random", "zipf"]
 Memory = Literal["host", "adapter"]
 Notice = Literal["cq", "memory"]
 Verb = Literal["write", "send", "read"]
+Access = Literal["sequential", "random"]
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,14 @@ class Options:
             doubling=False,
         ),
     ] = 100
-    window: Annotated[int, Option("Messages sent back to back before the receiver's reply")] = 64
+    window: Annotated[
+        int,
+        Option(
+            "Messages sent back to back before the receiver's reply; of rdma_bench: requests of "
+            "each process in flight",
+            varies="16 to 64",
+        ),
+    ] = 64
     tx_depth: Annotated[
         int,
         Option(
@@ -207,9 +215,17 @@ class Options:
             varies="4 to 128",
         ),
     ] = 128
+    post_list: Annotated[
+        int,
+        Option("Requests of a queue pair posted with one doorbell, as perftest's -l says"),
+    ] = 1
     cq_mod: Annotated[
         int,
-        Option("Requests for one completion, as perftest's -Q says; 0: 100, but 1 above 8K", low=0),
+        Option(
+            "Requests for one completion, as perftest's -Q says; 0: 100, but 1 above 8K",
+            low=0,
+            varies="0 to 1",
+        ),
     ] = 0
     ports: Annotated[int, Option("Ports of each adapter in use")] = 1
     mode: Annotated[
@@ -236,7 +252,21 @@ class Options:
     nodes: Annotated[
         int, Option("Nodes that take part: 8 or 2..64", low=2, title="Nodes", varies="4 or 2")
     ] = 4
-    pattern: Annotated[Pattern, Option("Which queue pair is next")] = "cyclic"
+    pattern: Annotated[Pattern, Option("Which queue pair is next", varies="random or cyclic")] = (
+        "cyclic"
+    )
+    region: Annotated[
+        int,
+        Option(
+            "Bytes of the registered region that addresses are chosen from; 0: as many as what is "
+            "posted at once has",
+            low=0,
+            high=2**40,
+            is_size=True,
+            varies="2M or 0",
+        ),
+    ] = 0
+    access: Annotated[Access, Option("Which address of --region is next")] = "random"
     memory: Annotated[Memory, Option("Where the buffers are")] = "host"
     page_size: Annotated[
         int,

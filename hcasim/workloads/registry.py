@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from hcasim.catalog import Machine
@@ -23,6 +24,7 @@ from hcasim.workloads.mpi.benchmarks import MPI
 from hcasim.workloads.options import Options, Verb
 from hcasim.workloads.perftest import flows
 from hcasim.workloads.perftest.stream import Stream
+from hcasim.workloads.rdma_bench import rates
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import first_nodes
 from hcasim.workloads.windows import bandwidth
@@ -87,6 +89,21 @@ def _latency(title: str, options: frozenset[str], run: Run, **more: Any) -> Work
 
 def _stream(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
     return _measure(title, STREAM_FIELDS, options, run, **{"defaults": _BW, **more})
+
+
+_THREADS = frozenset(
+    _BUFFERS
+    | {"qps", "processes", "window", "tx_depth", "post_list", "cq_mod", "pattern"}
+    | {"region", "access", "verb", "inline"}
+)
+# rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE and the window of its published sweeps.
+_THREADED = Options(size=32, window=16, cq_mod=1)
+_SWARM = replace(_THREADED, pattern="random", region=2**21)
+
+
+def _rates(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
+    usual = {"defaults": _THREADED, "round": rates.thread_warm_up, "verbs": ("write", "read")}
+    return _measure(title, STREAM_FIELDS, _THREADS | options, run, **{**usual, **more})
 
 
 _FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod"}
@@ -157,6 +174,7 @@ _ALL = (
         "one-way windows with a reply: write, send or read",
         _WINDOWED,
         bandwidth.window_bw,
+        verbs=("write", "send", "read"),
         round=_windows,
         queue_pairs=_lanes,
     ),
@@ -174,6 +192,27 @@ _ALL = (
         defaults=Options(size=65536, iters=100, tx_depth=4),
         queue_pairs=lambda options: 2 * options.qps * (options.nodes - 1),
         nodes=first_nodes,
+    ),
+    _rates(
+        "small requests of threads of each node to each other",
+        frozenset({"nodes"}),
+        rates.rc_swarm,
+        defaults=_SWARM,
+        round=rates.swarm_warm_up,
+        queue_pairs=rates.swarm_queue_pairs,
+        nodes=first_nodes,
+    ),
+    _rates(
+        "small requests of many clients' threads to a server",
+        ROLES | {"clients"},
+        rates.rw_tput_receiver,
+        queue_pairs=rates.receiver_queue_pairs,
+    ),
+    _rates(
+        "small requests of a server's threads to many clients",
+        ROLES | {"clients"},
+        rates.rw_tput_sender,
+        queue_pairs=rates.sender_queue_pairs,
     ),
     *MPI,
     _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd),

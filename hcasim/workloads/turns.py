@@ -7,7 +7,7 @@ from itertools import accumulate, chain, cycle, repeat
 from random import Random
 
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.options import Options
+from hcasim.workloads.options import Options, Pattern
 
 SEED = 1
 EXPONENT = 1.0
@@ -17,23 +17,30 @@ FEWEST = 200
 ERROR = 0.01
 
 
+def turns(pattern: Pattern, count: int, seed: int) -> Iterator[int]:
+    """Numbers from 0 to one less than a count, for ever: in turn, or drawn.
+
+    They are drawn uniformly, or by Zipf's law with exponent 1, the first being the most popular.
+    """
+    if pattern == "cyclic" or count == 1:
+        return cycle(range(count))
+    draw = Random(seed)
+    if pattern == "random":
+        return (draw.randrange(count) for _ in repeat(None))
+    weights = list(accumulate((rank + 1) ** -EXPONENT for rank in range(count)))
+    return (draw.choices(range(count), cum_weights=weights)[0] for _ in repeat(None))
+
+
 def draw_turns(options: Options) -> Iterator[int]:
     """The queue pairs in the order of their use, for ever, as numbers from 0.
 
     Processes that are given the same options use the same order. Random orders are drawn anew
-    each time: uniformly, or by Zipf's law with exponent 1, the first queue pair being the most
-    popular.
+    each time.
     """
-    count = options.qps
-    if repeats(options):
-        return cycle(range(count))
-    draw = Random(SEED)
-    if options.pattern == "random":
-        drawn = (draw.randrange(count) for _ in repeat(None))
-    else:
-        weights = list(accumulate((rank + 1) ** -EXPONENT for rank in range(count)))
-        drawn = (draw.choices(range(count), cum_weights=weights)[0] for _ in repeat(None))
-    return chain(reversed(range(count)), drawn) if _warm_laps(options) else drawn
+    drawn = turns(options.pattern, options.qps, SEED)
+    if repeats(options) or not _warm_laps(options):
+        return drawn
+    return chain(reversed(range(options.qps)), drawn)
 
 
 def repeats(options: Options) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
-from hcasim.workloads.options import OPTIONS, Option, Options
+from hcasim.workloads.options import OPTIONS, Option, Options, Verb
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
 
@@ -45,6 +45,7 @@ class Workload:
         nodes: the numbers of those that take part.
         mpi: whether it needs an MPI library.
         table: the sizes that the tool itself measures, as `--size` takes them.
+        verbs: how its messages may travel.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Workload:
     nodes: Nodes = clients_and_server
     mpi: bool = False
     table: str = ""
+    verbs: tuple[Verb, ...] = ("write", "send")
 
     def option(self, name: str) -> Option:
         """An option as it is here: only tools whose tables begin with it send messages of 0 B."""

@@ -132,7 +132,7 @@ def test_letters_that_collide_say_so(hcasim_: Hcasim, words: tuple[str, ...], li
 
 def test_help_says_the_default_of_each_number(hcasim_: Hcasim) -> None:
     text = re.sub(r"\s+", " ", hcasim_("bench", "--help").output)
-    assert "receiver's reply (default: 64)" in text
+    assert "process in flight (default: 16 to 64, by workload)" in text
     assert "or its buffer's end (cq or memory; default: cq)" in text
     assert "leaves whole (default: 8K)" in text
     assert "Iterations that are timed (default: 100 to 10000, by workload)" in text

@@ -164,6 +164,35 @@ def test_an_option_of_some_workloads_is_checked_where_it_is_understood(
     assert fault in found
 
 
+@pytest.mark.parametrize(
+    ("options", "faults"),
+    [
+        ({"verb": "send"}, ["verb: found 'send' with rc_swarm; allowed: write or read"]),
+        (
+            {"window": 256, "cq_mod": 65},
+            [
+                "window: found 256; allowed: up to 128, the entries of a queue (--tx-depth)",
+                "cq_mod: found 65; allowed: up to 64, half of those of a queue (--tx-depth)",
+            ],
+        ),
+        ({"post_list": 17}, ["post_list: found 17; allowed: up to 16, the window"]),
+        (
+            {"post_list": 8, "cq_mod": 4},
+            ["post_list: found 8; allowed: up to 4, the requests for one completion (--cq-mod)"],
+        ),
+        ({"region": "31"}, ["region: found 31; allowed: at least 32, the message"]),
+        ({"qps": 65536}, ["qps: found 65536, in all 262144 queue pairs of a node; allowed: "]),
+    ],
+)
+def test_threads_with_windows_need_queues_that_hold_them(
+    options: dict[str, Any], faults: list[str]
+) -> None:
+    found = faults_of("rc_swarm", "sur2005", **options)
+    assert len(found) == len(faults)
+    for line, expected in zip(found, faults, strict=True):
+        assert line.startswith(expected)
+
+
 def test_a_size_is_refused_where_it_means_nothing() -> None:
     (fault,) = faults_of("host_memory", "sur2005", size=8)
     assert fault.startswith("size: host_memory has no such option; it has ")

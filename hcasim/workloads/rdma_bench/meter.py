@@ -1,0 +1,93 @@
+"""How many requests the threads of each node post in a second, and how well that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from math import sqrt
+
+from hcasim.engine import Simulator
+
+BATCHES = 10
+"""Least parts of a run whose rates are compared."""
+MANY = 50
+"""Batches of the longest run, if no more are in flight."""
+ERROR = 0.01
+STANDARD_ERRORS = 2
+
+
+class Meter:
+    """Counts what threads post, and ends the run once their rate is known.
+
+    The requests after a warm-up are divided into batches; the scatter of the rates of the batches
+    gives the error of their mean (method of batch means).
+
+    Args:
+        sim: the simulator.
+        nodes: the numbers of those whose threads post.
+        warm: requests of all that are not counted.
+        most: requests of all that are counted at most.
+        in_flight: requests of all in flight; a batch has no fewer if there are enough of them.
+        exact: whether as many as that are counted in any case.
+
+    Attributes:
+        begun, over: events of the two ends of what is counted.
+        batches: those that have passed.
+        error: relative error of the rate, twice its standard error.
+    """
+
+    def __init__(
+        self,
+        sim: Simulator,
+        nodes: Iterable[int],
+        warm: int,
+        most: int,
+        in_flight: int,
+        exact: bool,
+    ) -> None:
+        self._sim = sim
+        self._posted = dict.fromkeys(nodes, 0)
+        self._total = 0
+        self._next = warm
+        self._batch = max(1, min(max(in_flight, most // MANY), most // BATCHES))
+        self._last = warm + most
+        self._exact = exact
+        self._before: dict[int, int] = {}
+        self._times: list[int] = []
+        self.begun, self.over = sim.event(), sim.event()
+        self.error = 0.0
+        self.batches = 0
+
+    def posted(self, node: int, count: int) -> None:
+        """Note that a thread of a node has posted requests."""
+        self._posted[node] += count
+        self._total += count
+        if self._total >= self._next:
+            self._mark()
+
+    def _mark(self) -> None:
+        if self.over.triggered:
+            return
+        self._times.append(self._sim.now)
+        if len(self._times) == 1:
+            self._before = {**self._posted}
+            self.begun.succeed()
+        self._next = min(self._total + self._batch, self._last)
+        batches = self.batches = len(self._times) - 1
+        if batches > 1:
+            self.error = self._scatter(batches)
+        settled = batches >= BATCHES and self.error <= ERROR and not self._exact
+        if settled or self._total >= self._last:
+            self.over.succeed()
+
+    def _scatter(self, batches: int) -> float:
+        times = self._times
+        spans = [after - before for before, after in pairwise(times)]
+        mean = sum(spans) / batches
+        variance = sum((span - mean) ** 2 for span in spans) / (batches - 1)
+        return STANDARD_ERRORS * sqrt(variance / batches) / mean
+
+    def rates(self) -> list[float]:
+        """Requests a second of each node."""
+        seconds = (self._times[-1] - self._times[0]) / 1e12
+        return [(self._posted[node] - before) / seconds for node, before in self._before.items()]

@@ -1,0 +1,154 @@
+"""Threads of rdma_bench keep a window in flight, and their rate is known with its error."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import Machine
+from hcasim.catalog.network import OneSwitch
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from hcasim.workloads import Options
+from hcasim.workloads.places import places
+from hcasim.workloads.rdma_bench.meter import BATCHES, ERROR, Meter
+from hcasim.workloads.rdma_bench.worker import Worker, in_flight
+from tests.rig import networked, run
+
+FEW: dict[str, Any] = {"size": 32, "window": 4, "cq_mod": 1, "iters": 200, "warmup": 50}
+
+
+def machine(nodes: int = 4, **overrides: str) -> Machine:
+    changes = {"host.cpus": "4", **{name.replace("__", "."): v for name, v in overrides.items()}}
+    return networked(OneSwitch(switch="x"), nodes, overrides=changes)
+
+
+def pair(**given: Any) -> tuple[Simulator, tuple[Worker, ...], Meter]:
+    """Two threads of two nodes, of which the first posts."""
+    options, sim = Options(**FEW | given), Simulator()
+    cluster = Cluster(sim, machine(2), 2)
+    one, other = [Worker(cluster, node, 0, options, 2, node) for node in (0, 1)]
+    for number in (0, 1):
+        one.connect(number, other, number)
+        other.connect(number, one, number)
+    meter = Meter(sim, [0], options.warmup, options.iters, options.window, True)
+    sim.process(one.run(meter))
+    return sim, (one, other), meter
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"verb": "write"},
+        {"verb": "read"},
+        {"verb": "read", "cq_mod": 16},
+        {"verb": "write", "cq_mod": 16},
+        {"verb": "write", "cq_mod": 4, "post_list": 4},
+        {"verb": "read", "post_list": 4},
+        {"verb": "read", "size": 5000, "cq_mod": 2},
+    ],
+)
+def test_no_more_is_in_flight_than_the_window_and_the_rest_is_complete(
+    given: dict[str, Any],
+) -> None:
+    sim, (one, other), meter = pair(**given)
+    sim.run(until=meter.over)
+    options = Options(**FEW | given)
+    assert options.warmup + options.iters <= one.posted < 260
+    assert 0 < one.posted - one.done <= in_flight(options, 2) + options.post_list
+    assert other.posted == 0
+    # What has crossed the link is what is complete, or may be in flight.
+    end = one if options.verb == "read" else other
+    crossed = end.home.adapter.ports[0].payload_received
+    assert one.done * options.size <= crossed <= one.posted * options.size
+
+
+def test_one_read_at_a_time_takes_the_round_trip_of_the_latency_test() -> None:
+    one = {**FEW, "window": 1, "verb": "read", "region": 0}
+    rate = run("rw_tput_receiver", machine(), clients=1, **one).row["rate_Mps"]
+    trip = run("read_lat", machine(), size=32, iters=50, warmup=5).row["latency_us"]
+    assert rate == pytest.approx(1 / trip, rel=0.002)
+
+
+def test_clients_that_do_not_meet_a_limit_add_up() -> None:
+    one = {**FEW, "window": 1, "verb": "read"}
+    alone, together = (
+        run("rw_tput_receiver", machine(), clients=clients, **one).row for clients in (1, 2)
+    )
+    assert together["rate_Mps"] == pytest.approx(2 * alone["rate_Mps"], rel=0.01)
+    assert together["clients"] == 2
+    ends = [together["client_min_Mps"], together["client_max_Mps"]]
+    assert ends == pytest.approx([alone["rate_Mps"]] * 2, rel=0.01)
+
+
+def test_a_server_sends_to_all_clients_and_the_rate_is_its_own() -> None:
+    found = run("rw_tput_sender", machine(), clients=3, qps=3, processes=2, **FEW)
+    assert found.row["server_min_Mps"] == found.row["rate_Mps"]
+    assert found.row["bandwidth_MBps"] == pytest.approx(32 * found.row["rate_Mps"])
+
+
+@pytest.mark.parametrize("verb", ["read", "write"])
+def test_a_swarm_says_the_rate_of_a_node(verb: str) -> None:
+    given = {**FEW, "nodes": 3, "processes": 2, "qps": 2, "region": 1 << 16, "pattern": "random"}
+    row = run("rc_swarm", machine(), verb=verb, **given).row
+    assert row["node_min_Mps"] <= row["rate_Mps"] <= row["node_max_Mps"] < 1.2 * row["rate_Mps"]
+    assert (row["nodes"], row["processes"], row["qps"]) == (3, 2, 2)
+    # The same draws give the same result.
+    assert run("rc_swarm", machine(), verb=verb, **given).row == row
+
+
+def test_a_list_of_requests_rings_one_doorbell() -> None:
+    rung = []
+    for post_list in (1, 4):
+        given = {**FEW, "post_list": post_list, "exact": True, "inline": True}
+        counters = run("rw_tput_receiver", machine(), clients=1, **given).counters
+        rung.append(counters["doorbells"])
+    # Doorbells of completion queues stay: one for each request.
+    assert rung[1] == pytest.approx(rung[0] * (1 / 4 + 1) / 2, rel=0.05)
+
+
+def test_few_completions_are_asked_for_if_few_are_wanted() -> None:
+    given = {**FEW, "verb": "read", "exact": True}
+    each, few = (
+        run("rw_tput_receiver", machine(), clients=1, **given | {"cq_mod": every}).counters
+        for every in (1, 16)
+    )
+    assert few["cqes_written"] < each["cqes_written"] / 12
+
+
+def test_a_meter_counts_from_the_end_of_the_warm_up_and_gives_the_error_of_batches() -> None:
+    sim = Simulator()
+    meter = Meter(sim, [7, 9], 10, 1000, 20, True)
+    for turn in range(1010):
+        sim.call_after(1_000_000 * (turn + 1), meter.posted, 7 if turn % 4 else 9, 1)
+    sim.run(until=meter.over)
+    assert sum(meter.rates()) == pytest.approx(1e6)
+    assert meter.rates() == pytest.approx([0.75e6, 0.25e6])
+    assert meter.error == 0
+
+
+def test_a_meter_ends_early_where_the_rate_is_steady_only() -> None:
+    ends = []
+    for jitter in (0, 900_000):
+        sim = Simulator()
+        meter = Meter(sim, [0], 10, 100_000, 20, False)
+        when = 0
+        for turn in range(100_010):
+            when += 1_000_000 + (jitter if turn // 10_000 % 2 else -jitter)
+            sim.call_after(when, meter.posted, 0, 1)
+        sim.run(until=meter.over)
+        ends.append(meter)
+    assert ends[0].error <= ERROR < ends[1].error
+    assert ends[0].batches == BATCHES < ends[1].batches
+
+
+def test_places_lie_in_the_region_in_turn_or_as_drawn() -> None:
+    sequential = places(256, 40, "sequential", 0)
+    assert [next(sequential) for _ in range(6)] == [0, 64, 128, 192, 0, 64]
+    drawn = places(1 << 20, 100, "random", 3)
+    found = [next(drawn) for _ in range(1000)]
+    assert all(0 <= one <= (1 << 20) - 100 and one % 64 == 0 for one in found)
+    assert len(set(found)) > 900
+    again = places(1 << 20, 100, "random", 3)
+    assert [next(again) for _ in range(1000)] == found
+    unaligned = places(33, 32, "random", 0, align=1)
+    assert {next(unaligned) for _ in range(50)} == {0, 1}
