@@ -27,7 +27,9 @@ def connect(host: Host, device: PcieDevice | PcixDevice, name: str, socket: int 
         behind = BusBehind(sim, bus, bridge.completion_burst, bridge.reads)
         upstream: Upstream = Bridge(sim, f"{name}.bridge", bridge, behind)
     else:
-        upstream = host.attach(socket)
+        port = offers.root_port if isinstance(device, PcieDevice) else None
+        relaxed = isinstance(device, PcieDevice) and device.relaxed_ordering
+        upstream = host.attach(socket, port, relaxed=relaxed)
         if offers.io_bridge is not None:
             upstream = Bridge(sim, f"{name}.io_bridge", offers.io_bridge, upstream)
     if isinstance(device, PcieDevice):

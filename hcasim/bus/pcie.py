@@ -72,11 +72,14 @@ class PcieBus(Bus):
         self.posted_headers = CreditPool(sim, f"{name}.posted", far.posted_headers)
         self.posted_data = CreditPool(sim, f"{name}.posted_data", far.posted_data)
         self._completion = min(far.completion, device.max_payload)
+        self._boundary = min(far.boundary, self._completion)
+        self._gap = device.packet_gap
         self._short_read = far.short_read
         self._short_free_at = 0
         self._full_completion = rate.time(self._completion + COMPLETION_HEADER + TLP_LINK_OVERHEAD)
         self._header = memory_header(device.address_bits) + TLP_LINK_OVERHEAD
         self._header_time = rate.time(self._header)
+        self._request_time = self._header_time + self._gap
         self._completions: dict[tuple[int, int], tuple[int, int]] = {}
         # A burst takes and returns its credits as one, so several of them share the pools.
         tlps = min(
@@ -141,7 +144,7 @@ class PcieBus(Bus):
             self._send_request(read)
 
     def _send_request(self, read: _Read) -> None:
-        arrival = self.upstream.send(1, self._header_time)
+        arrival = self.upstream.send(1, self._request_time) - self._gap
         self.behind.read(arrival, read.address, read.size, self._complete, read)
         if read.on_issued is not None:
             read.on_issued()
@@ -159,7 +162,7 @@ class PcieBus(Bus):
         read.missing -= size
         if self.nonposted is not None and not read.missing:
             self.nonposted.release(1)
-        offset = address % self._completion
+        offset = address % self._boundary
         tlps, duration = self._completions.get((offset, size)) or self._cut(offset, size)
         downstream, upstream = self.downstream, self.upstream
         duration += acks
@@ -247,7 +250,8 @@ class PcieBus(Bus):
         on_sent: Callable[[], None] | None,
         on_visible: Callable[[], None] | None,
     ) -> None:
-        arrival = self.upstream.send(tlps, self.upstream.rate.time(size + tlps * self._header))
+        duration = self.upstream.rate.time(size + tlps * self._header) + tlps * self._gap
+        arrival = self.upstream.send(tlps, duration) - self._gap
         self.sim.call_at(arrival, self._written, tlps, units, address, size, on_sent, on_visible)
 
     def _written(

@@ -103,6 +103,7 @@ class FarEnd(NamedTuple):
 
     Attributes:
         completion: payload of one read completion in bytes.
+        boundary: a completion ends at a multiple of it.
         short_read: longest read in bytes that is answered ahead of longer ones.
         posted_headers: posted requests that it holds.
         posted_data: posted data that it holds, in units of 16 bytes.
@@ -110,6 +111,7 @@ class FarEnd(NamedTuple):
     """
 
     completion: int
+    boundary: int
     short_read: int
     posted_headers: int
     posted_data: int
@@ -120,6 +122,7 @@ class FarEnd(NamedTuple):
         """The root port."""
         return cls(
             port.completion,
+            port.completion_boundary or port.completion,
             port.short_read,
             port.posted_header_credits,
             port.posted_data_credits,
@@ -130,4 +133,4 @@ class FarEnd(NamedTuple):
     def of_bridge(cls, bridge: CardBridge, port: RootPort) -> FarEnd:
         """A port of a bridge, which holds what fits in its buffer and passes completions on."""
         data = max(8, bridge.buffer // DATA_CREDIT)
-        return cls(port.completion, 0, max(4, data // 8), data, bridge.reads)
+        return cls(port.completion, port.completion, 0, max(4, data // 8), data, bridge.reads)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from hcasim.catalog.bridge import Bridge, Burst
 from hcasim.catalog.description import PLAIN, Count, Description, Latency, Section, Size
+from hcasim.catalog.dma import DmaEngine
 from hcasim.catalog.protocol import Port, Protocol
 from hcasim.ground.errors import one_of
 from hcasim.ground.units import FREQUENCY, RATE, SIZE
@@ -33,6 +34,12 @@ class PcieDevice(Section):
     )
     dllp_tlps_per_update: Annotated[int, Field(ge=1, le=1024)] = Field(
         description="packets covered by one UpdateFC DLLP"
+    )
+    packet_gap: Latency = Field(
+        default=0, description="that the device leaves behind each packet it sends"
+    )
+    relaxed_ordering: bool = Field(
+        default=False, description="its writes need not become visible in order"
     )
     bridge: CardBridge | None = Field(default=None, description="what this bus leads to")
 
@@ -386,6 +393,9 @@ class Adapter(Description):
     limits: Limits
     wqe: Wqe
     cqe: Cqe
+    dma: DmaEngine | None = Field(
+        default=None, description="instead of all that serves RDMA, of a device on a bus alone"
+    )
 
     @model_validator(mode="after")
     def _has_modes(self) -> Adapter:
@@ -422,3 +432,50 @@ class Adapter(Description):
         if table.location == "mode":
             return self.firmware_mode == "memfree"
         return table.location == "host"
+
+
+OF_DEVICES = ("ports", "bus", "dma")
+"""Keys of a device that is no RDMA adapter, beside those of all descriptions."""
+_ABSENT: Any = None
+
+
+class Device(Adapter):
+    """A device that moves data over its bus for its own software: no RDMA adapter.
+
+    It has what its bus and its DMA engine need, and nothing of an adapter beside.
+    """
+
+    protocol: Protocol = Field(default=_ABSENT, exclude=True)
+    order: Literal["port", "queue_pair"] = Field(default=_ABSENT, exclude=True)
+    doorbell: Doorbell = Field(default=_ABSENT, exclude=True)
+    scheduler: Scheduler = Field(default=_ABSENT, exclude=True)
+    send: Send = Field(default=_ABSENT, exclude=True)
+    receive: Receive = Field(default=_ABSENT, exclude=True)
+    completion: Completion = Field(default=_ABSENT, exclude=True)
+    receive_queue: ReceiveQueue = Field(default=_ABSENT, exclude=True)
+    responder: Responder = Field(default=_ABSENT, exclude=True)
+    requester: Requester = Field(default=_ABSENT, exclude=True)
+    ack: Ack = Field(default=_ABSENT, exclude=True)
+    icm: Icm = Field(default=_ABSENT, exclude=True)
+    sqpc: Cache = Field(default=_ABSENT, exclude=True)
+    rqpc: Cache = Field(default=_ABSENT, exclude=True)
+    cqc: Cache = Field(default=_ABSENT, exclude=True)
+    mpt: Cache = Field(default=_ABSENT, exclude=True)
+    mtt: Cache = Field(default=_ABSENT, exclude=True)
+    limits: Limits = Field(default=_ABSENT, exclude=True)
+    wqe: Wqe = Field(default=_ABSENT, exclude=True)
+    cqe: Cqe = Field(default=_ABSENT, exclude=True)
+
+    @model_validator(mode="after")
+    def _has_modes(self) -> Device:
+        foreign = self.model_fields_set - Description.model_fields.keys() - {*OF_DEVICES}
+        if foreign:
+            raise ValueError(
+                f"found dma beside {', '.join(sorted(foreign))}; allowed: with bus and ports alone"
+            )
+        return self
+
+    @property
+    def caches(self) -> dict[str, Cache]:
+        """None."""
+        return {}

@@ -71,6 +71,8 @@ def _of_nodes(group: NodeGroup, mtu: int) -> list[str]:
                 f"allowed: from {bus.max_payload // 16}, to hold one write of "
                 f"adapter.bus.max_payload, {format_size(bus.max_payload)}"
             )
+    if adapter.dma is not None:
+        return faults
     protocol, link = adapter.protocol, group.link
     if LINK_OF[protocol.kind] != link.kind:
         speaks = [kind for kind, carrier in LINK_OF.items() if carrier == link.kind]

@@ -23,6 +23,10 @@ class Memory(Section):
     bandwidth: Bandwidth = Field(
         description="sustained by all channels of a memory controller together"
     )
+    partial_write: Latency = Field(
+        default=0,
+        description="longer until a write of a part of a line is visible, whose rest is read",
+    )
 
 
 class ProcessorCache(Section):
@@ -33,6 +37,11 @@ class ProcessorCache(Section):
     miss_bandwidth: Bandwidth = Field(description="copied with neither end in the cache")
     ddio: Annotated[int, SIZE, Field(ge=0, le=2**40)] = Field(
         description="part of it that writes of devices may fill; 0: they go to memory"
+    )
+    read_latency: Latency | None = Field(
+        default=None,
+        description="instead of memory's, of a device's read that the cache answers; "
+        "without it memory answers all",
     )
 
 
@@ -67,6 +76,40 @@ class RootPort(Section):
     nonposted_header_credits: Annotated[int, Field(ge=1, le=127)] = Field(
         description="non-posted requests that the root port can hold"
     )
+    completion_boundary: Annotated[Literal[64, 128] | None, SIZE] = Field(
+        default=None,
+        description="where a completion may end (RCB); without it at multiples of its payload only",
+    )
+    read_interval: Latency = Field(default=0, description="between two read requests that it takes")
+    write_hold: Latency | None = Field(
+        default=None,
+        description="arrival of a write to its room being free again; "
+        "without it when memory or cache has taken the data",
+    )
+    reads_wait: bool = Field(
+        default=False,
+        description="a read waits until the writes before it are visible; otherwise memory may "
+        "answer it before",
+    )
+    ordered_writes: Annotated[int, Field(ge=1, le=65536)] | None = Field(
+        default=None,
+        description="lines of 64 bytes that are on their way to be visible at once, of writes "
+        "that are not relaxed; without it any number",
+    )
+
+
+class Iommu(Section):
+    """Translates the addresses of devices, by page, and keeps what it used last."""
+
+    enabled: bool = Field(description="devices use it")
+    entries: Annotated[int, Field(ge=1, le=2**20)] = Field(
+        description="pages that it holds; what was used longest ago leaves"
+    )
+    page: Annotated[int, SIZE, Field(ge=4096, le=2**30, multiple_of=4096)] = Field(
+        description="size of a page"
+    )
+    walk_latency: Latency = Field(description="of a look-up that misses")
+    walk_interval: Latency = Field(description="between the beginnings of two of those")
 
 
 class Host(Description):
@@ -83,6 +126,7 @@ class Host(Description):
     )
     chipset: Chipset
     root_port: RootPort | None = Field(default=None, description="of hosts with PCI Express")
+    iommu: Iommu | None = Field(default=None, description="of hosts with one")
     pcix_bridge: PcixBridge | None = Field(default=None, description="of hosts with PCI-X")
     io_bridge: Bridge | None = Field(
         default=None, description="a further bridge, between all I/O and the memory controller"

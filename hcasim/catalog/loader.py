@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hcasim.catalog.adapter import Adapter
+from hcasim.catalog.adapter import Adapter, Device
 from hcasim.catalog.description import Description
 from hcasim.catalog.folders import MODELS, a_model, adopt, find_file, is_path, list_ids, unknown_id
 from hcasim.catalog.host import Host
@@ -114,7 +114,8 @@ def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
     known = _LOADED.get()
     if known is not None and (kind, file) in known:
         return known[kind, file]
-    base = read_toml(file).get("based_on")
+    table = read_toml(file)
+    base = table.get("based_on")
     values: Mapping[str, Any] = {}
     inherited: dict[str, Parameter[Value]] = {}
     if base is not None:
@@ -124,12 +125,16 @@ def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
             one.path: replace(one, inherited_from=one.inherited_from or loaded.model.id)
             for one in loaded.parameters
         }
-    reader = Reader(kind, CLASSES[kind], file, values, inherited)
+    reader = Reader(kind, _class_of(kind, {**values, **table}), file, values, inherited)
     model, values = reader.read()
     found = Loaded(kind, file, model, values, tuple(reader.parameters.values()))
     if known is not None:
         known[kind, file] = found
     return found
+
+
+def _class_of(kind: str, table: Mapping[str, Any]) -> type[Description]:
+    return Device if kind == "adapters" and table.get("dma") else CLASSES[kind]
 
 
 def _find_base(base: object, kind: str, file: Path, above: tuple[Path, ...]) -> Path:

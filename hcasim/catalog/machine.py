@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializeAsAny
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.host import Host
@@ -39,7 +39,7 @@ class NodeGroup(_Frozen):
     name: str
     count: int
     host: Host
-    adapter: Adapter
+    adapter: SerializeAsAny[Adapter]
     stack: Stack
     link: Link
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from hcasim.catalog.adapter import OF_DEVICES
 from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of
 from hcasim.catalog.loader import CLASSES
 from hcasim.catalog.reader import Chosen, Fitted, Given
@@ -36,7 +37,11 @@ def file_schema(kind: str) -> dict[str, Any]:
         "$defs": defs,
         "title": f"hcasim {kind}",
         "required": ["id", "title"],
-        "anyOf": [{"required": ["based_on"]}, {"required": needed}],
+        "anyOf": [
+            {"required": ["based_on"]},
+            {"required": needed},
+            *([{"required": [*OF_DEVICES]}] if kind == "adapters" else []),
+        ],
     }
     # While it makes a schema, pydantic follows references, and knows none to what comes later.
     linked: dict[str, Any] = json.loads(json.dumps(whole).replace(_LEAF, '"$ref": "#/$defs/Leaf"'))

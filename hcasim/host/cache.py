@@ -36,6 +36,12 @@ class ProcessorCache:
         """Whether nothing can come in without something else leaving."""
         return len(self._used) == self._blocks
 
+    def holds(self, address: int, size: int) -> bool:
+        """Whether all of it is here; to look is no use of it."""
+        used, written = self._used, self._written
+        blocks = range(address // BLOCK, -(-(address + size) // BLOCK))
+        return all(block in used or block in written for block in blocks)
+
     def access(self, address: int, size: int) -> int:
         """Let a processor use ``size`` bytes; return how many of them were not here, by block."""
         used, written = self._used, self._written

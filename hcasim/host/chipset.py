@@ -37,6 +37,7 @@ class Chipset:
         self._write_latency = description.memory.write_latency
         self._mmio_latency = description.chipset.mmio_latency
         self._visible_at = 0
+        self._hold = 0
 
     def read(
         self, at_ps: int, address: int, size: int, then: Callable[..., None], *args: Any
@@ -74,6 +75,7 @@ class Chipset:
         on_visible: Callable[[], None] | None,
         taken: Callable[..., None],
         args: tuple[Any, ...],
+        later_ps: int = 0,
     ) -> None:
         if self._copies.begun or self._ddio is not None:
             self._copies.advance()
@@ -84,9 +86,10 @@ class Chipset:
         through = size if self._ddio is None else self._ddio.place(address, size)
         if through:
             stored = path.transfer(through) + path.latency
-        taken(stored, *args)
+        held = now + self._hold
+        taken(stored if stored > held else held, *args)
         # Later writes are never seen first, wherever they go.
-        visible = now + self._write_latency + path.latency
+        visible = now + self._write_latency + path.latency + later_ps
         if stored > visible:
             visible = stored
         if self._visible_at > visible:

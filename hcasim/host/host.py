@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from hcasim.catalog import Host as Description
+from hcasim.catalog.host import RootPort
 from hcasim.engine import Simulator
 from hcasim.host.chipset import Chipset
 from hcasim.host.core import Core
+from hcasim.host.iommu import Iommu
 from hcasim.host.memory import Memory
+from hcasim.host.root_complex import RootComplex, says_more
 
 
 class Host:
@@ -14,6 +17,7 @@ class Host:
 
     Attributes:
         memory: shared by all buses and cores.
+        iommu: that translates the addresses of devices; None if none does.
         cores: one for each processor, the first ones in the first socket.
     """
 
@@ -21,11 +25,24 @@ class Host:
         self.sim = sim
         self.description = description
         self.memory = Memory(sim, description, name)
+        units = description.iommu
+        self.iommu = Iommu(sim, units, f"{name}.iommu") if units and units.enabled else None
         self.cores = [
             Core(sim, f"{name}.cpu{number}", description, number, self.memory)
             for number in range(description.cpus)
         ]
 
-    def attach(self, socket: int = 0) -> Chipset:
-        """What a bus at this socket leads to."""
-        return Chipset(self.sim, self.description, socket, self.memory)
+    def attach(
+        self, socket: int = 0, port: RootPort | None = None, *, relaxed: bool = False
+    ) -> Chipset:
+        """What a bus at this socket leads to.
+
+        Args:
+            port: the end of a PCI Express link.
+            relaxed: whether the device's writes may become visible in any order.
+        """
+        if port is None or not (self.iommu or says_more(self.description, port)):
+            return Chipset(self.sim, self.description, socket, self.memory)
+        return RootComplex(
+            self.sim, self.description, socket, self.memory, port, self.iommu, relaxed
+        )

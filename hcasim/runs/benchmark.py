@@ -247,12 +247,12 @@ def bench(
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
         options: those of `hcasim bench --help` by the same names, as numbers or as its text. Of
-            size (bytes), qps (queue pairs), reuse (percent), clients and nodes there may be
-            several, as a list, an array, "8,64" or "4..1M". The others are window,
+            size (bytes), qps (queue pairs), reuse (percent), clients, nodes and window_bytes there
+            may be several, as a list, an array, "8,64" or "4..1M". The others are window,
             tx_depth, cq_mod, ports, mode, threshold, processes, client, server, pattern, memory,
-            page_size, buffers, verb, completion, invalidate, depth, algorithm, op, iters, warmup,
-            inline, exact and explain. Without `size` it is the workload's usual one, and for
-            netpipe all of NetPIPE's.
+            page_size, buffers, verb, completion, invalidate, cache, iommu, path, depth, algorithm,
+            op, iters, warmup, inline, post_list, region, access, exact and explain. Without `size`
+            it is the workload's usual one, and for netpipe all of NetPIPE's.
 
     Raises:
         CatalogError: every fault of the request.

@@ -233,7 +233,43 @@ def _alike(workload: Workload) -> list[str]:
     return [one.name for one in others if one.name != workload.name]
 
 
+def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
+    """Faults of workloads on the bus alone, and of devices that have nothing else."""
+    engine, host = group.adapter.dma, group.host
+    if engine is not None and workload.rdma:
+        from hcasim.workloads import WORKLOADS
+
+        others = one_of([one.name for one in WORKLOADS.values() if not one.rdma])
+        yield (
+            f"{workload.name}: found with {group.adapter.id}, which is no RDMA adapter; "
+            f"allowed: {others}"
+        )
+    if engine is not None and settings.window != workload.defaults.window:
+        yield (
+            f"window: found with {group.adapter.id}, whose software keeps {engine.operations} "
+            "operations in flight; allowed: --set adapter.dma.operations"
+        )
+    if settings.path == "command" and (engine is None or settings.size > engine.command_limit):
+        if engine is None:
+            yield f"path: found 'command', but {group.adapter.id} has no DMA engine; allowed: dma"
+        else:
+            yield (
+                f"size: found {settings.size} with path command; allowed: up to "
+                f"{engine.command_limit}, as {group.adapter.id} has it"
+            )
+    if settings.iommu == "on" and host.iommu is None:
+        yield f"iommu: found 'on', but {host.id} has no section iommu; allowed: host or off"
+    if 0 < settings.window_bytes < settings.size:
+        yield (
+            f"window_bytes: found {settings.window_bytes} with size {settings.size}; "
+            "allowed: from the size, or 0"
+        )
+
+
 def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
+    yield from _device_faults(workload, settings, group)
+    if group.adapter.dma is not None:
+        return
     adapter, limits = group.adapter, group.adapter.limits
     if workload.name == "atomic_lat" and not limits.atomics:
         yield (

@@ -2,36 +2,126 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from typing import Literal
 
-from hcasim.bus import Bus, connect
-from hcasim.bus.base import Gather
-from hcasim.catalog import Machine
+from hcasim.bus import connect
+from hcasim.bus.base import Gather, split
+from hcasim.bus.dma_engine import DmaEngine
+from hcasim.catalog import Machine, PcieDevice
 from hcasim.engine import Simulator
 from hcasim.host import Host
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
+Done = Callable[[], None]
+Start = Callable[[Done], None]
+Kind = Literal["r", "w", "rw"]
+
+LINE = 64
+"""Places in a window begin at multiples of it."""
+TURN = 4096
+"""Bytes after which a read and a write of the same operation take turns: the longest request."""
+RANDOM_ERROR = 5e-3
+"""Relative error to which a mean over places at random is known."""
+
+
+class _Rig:
+    """A device on the bus of a host, and the memory that it uses."""
+
+    def __init__(self, sim: Simulator, machine: Machine, options: Options) -> None:
+        description = machine.host
+        if options.iommu != "host" and description.iommu is not None:
+            unit = description.iommu.model_copy(update={"enabled": options.iommu == "on"})
+            description = description.model_copy(update={"iommu": unit})
+        device = machine.adapter.bus
+        host = Host(sim, description, "host")
+        self.sim = sim
+        self.bus = connect(host, device, "bus")
+        self.size = options.size
+        self.engine: DmaEngine | None = None
+        engine = machine.adapter.dma
+        self.in_flight = options.window
+        if engine is not None:
+            request = device.max_read_request if isinstance(device, PcieDevice) else device.mmrbc
+            self.engine = DmaEngine(sim, engine, self.bus, request)
+            self.in_flight = engine.operations
+        self._place = -(-options.size // LINE) * LINE
+        self._places = max(1, options.window_bytes // self._place)
+        self._random = random.Random(0)
+        self._warm(host, options.cache, self._places * self._place)
+
+    @property
+    def scattered(self) -> bool:
+        """Whether operations are at places at random."""
+        return self._places > 1
+
+    def address(self) -> int:
+        """Where the next operation is."""
+        return self._place * self._random.randrange(self._places) if self.scattered else 0
+
+    def _warm(self, host: Host, cache: str, size: int) -> None:
+        """Let the processors or the device have written the window, from its begin to its end."""
+        near, description = host.memory.caches[0], host.description.cache
+        if cache == "host-warm":
+            tail = min(size, description.size)
+            near.access(size - tail, tail)
+        elif cache == "device-warm" and near.ddio:
+            tail = min(size, description.ddio)
+            near.place(size - tail, tail)
+
+    def starts(self, kind: Kind) -> tuple[Start, ...]:
+        """What begins one operation, each kind in its turn."""
+        engine, bus, size = self.engine, self.bus, self.size
+        if engine is not None:
+            read: Start = lambda done: engine.read(self.address(), size, done)  # noqa: E731
+            write: Start = lambda done: engine.write(self.address(), size, done)  # noqa: E731
+            return {"r": (read,), "w": (write,), "rw": (read, write)}[kind]
+        if kind == "rw":
+            return (self._both,)
+        start = bus.read if kind == "r" else bus.write
+        return (lambda done: start(self.address(), size, done),)
+
+    def _both(self, done: Done) -> None:
+        """A read and a write behind it, in turns, done when both are."""
+        address = self.address()
+        parts = list(split(address, self.size, TURN))
+        both = Gather(2 * len(parts), done, ())
+        for start, length in parts:
+            self.bus.read(start, length, both.arrived)
+            self.bus.write(start, length, both.arrived)
+
 
 class _Stream:
-    """Keeps a number of DMA operations of one kind in flight and times windows of them."""
+    """Keeps a number of operations in flight and times windows of them."""
 
-    def __init__(
-        self, sim: Simulator, start: Callable[[Callable[[], None]], None], options: Options
-    ):
-        self.sim = sim
-        self.laps = Laps(options.warmup, options.iters, options.exact, repeats=3, error=1e-3)
-        self.settled = sim.event()
-        self._start = start
-        self._window = options.window
+    def __init__(self, rig: _Rig, starts: tuple[Start, ...], options: Options) -> None:
+        self.sim = rig.sim
+        self.laps = Laps(
+            options.warmup,
+            options.iters,
+            options.exact,
+            error=RANDOM_ERROR if rig.scattered else 1e-3,
+            samples=32 if rig.scattered else 0,
+        )
+        self.settled = rig.sim.event()
+        self._starts = starts
+        self._next = 0
+        self._window = rig.in_flight
         self._finished = 0
         self._since = 0
 
     def begin(self) -> None:
         """Fill the window."""
         for _ in range(self._window):
-            self._start(self._done)
+            self._start()
+
+    def _start(self) -> None:
+        start = self._starts[self._next]
+        self._next = (self._next + 1) % len(self._starts)
+        start(self._done)
 
     def _done(self) -> None:
         self._finished += 1
@@ -41,35 +131,28 @@ class _Stream:
             self._finished, self._since = 0, now
             if self.laps.done and not self.settled.triggered:
                 self.settled.succeed()
-        self._start(self._done)
+        self._start()
 
 
-def _bandwidth(sim: Simulator, machine: Machine, options: Options, kind: str) -> Result:
-    bus = connect(Host(sim, machine.host, "host"), machine.adapter.bus, "bus")
-    starts = {
-        "r": lambda done: bus.read(0, options.size, done),
-        "w": lambda done: bus.write(0, options.size, done),
-        "rw": lambda done: _both(bus, options.size, done),
-    }
-    stream = _Stream(sim, starts[kind], options)
+def _bandwidth(sim: Simulator, machine: Machine, options: Options, kind: Kind) -> Result:
+    rig = _Rig(sim, machine, options)
+    starts = rig.starts(kind)
+    stream = _Stream(rig, starts, options)
     stream.begin()
     sim.run(until=stream.settled)
-    size, window = options.size, options.window
-    per_second = len(kind) * window / (stream.laps.mean_ps() / 1e12)
+    # An operation of a device is a read or a write; without one it is all of its kind.
+    moves = 1 if rig.engine is not None else len(kind)
+    per_second = moves * rig.in_flight / (stream.laps.mean_ps() / 1e12)
+    bandwidth = per_second * options.size / 1e6
     row = {
-        "size": size,
+        "size": options.size,
         "qps": options.qps,
-        "bandwidth_MBps": per_second * size / 1e6,
+        "bandwidth_MBps": bandwidth,
         "rate_Mps": per_second / 1e6,
     }
-    return Result(row, bus.counters())
-
-
-def _both(bus: Bus, size: int, done: Callable[[], None]) -> None:
-    """A read and a write behind it, done when both are."""
-    both = Gather(2, done, ())
-    bus.read(0, size, both.arrived)
-    bus.write(0, size, both.arrived)
+    if kind == "rw":
+        row["each_way_MBps"] = bandwidth / 2
+    return Result(row, rig.bus.counters())
 
 
 def bw_rd(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -83,7 +166,7 @@ def bw_wr(sim: Simulator, machine: Machine, options: Options) -> Result:
 
 
 def bw_rdwr(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth of DMA reads and writes in turn, added up."""
+    """Bandwidth of DMA reads and writes in turn, added up and each way."""
     return _bandwidth(sim, machine, options, "rw")
 
 
@@ -91,30 +174,52 @@ def _latency(
     machine: Machine,
     sim: Simulator,
     options: Options,
-    operation: Callable[[Bus, Callable[[], None]], None],
+    operation: Callable[[_Rig, int, Done], None],
 ) -> Result:
-    bus = connect(Host(sim, machine.host, "host"), machine.adapter.bus, "bus")
-    laps = Laps(options.warmup, options.iters, options.exact)
+    rig = _Rig(sim, machine, options)
+    error, samples = (RANDOM_ERROR, 500) if rig.scattered else (0.0, 0)
+    laps = Laps(options.warmup, options.iters, options.exact, error=error, samples=samples)
     while not laps.done:
         begin = sim.now
         finished: list[int] = []
-        operation(bus, lambda ended=finished: ended.append(sim.now))  # type: ignore[misc]
+        operation(rig, rig.address(), lambda ended=finished: ended.append(sim.now))  # type: ignore[misc]
         sim.run()
         laps.lap(finished[0] - begin)
     row = {"size": options.size, "qps": options.qps, "latency_us": laps.mean_ps() / 1e6}
-    return Result(row, bus.counters())
+    return Result(row, rig.bus.counters())
 
 
 def lat_rd(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Latency of one DMA read."""
-    return _latency(machine, sim, options, lambda bus, done: bus.read(0, options.size, done))
+    by_command = options.path == "command"
+
+    def operation(rig: _Rig, address: int, done: Done) -> None:
+        if rig.engine is None:
+            rig.bus.read(address, options.size, done)
+        elif by_command:
+            rig.engine.command_read(address, options.size, done)
+        else:
+            rig.engine.read(address, options.size, done)
+
+    return _latency(machine, sim, options, operation)
 
 
 def lat_wrrd(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Latency of a DMA read behind a DMA write to the same place."""
+    """Latency of a DMA read behind a DMA write to the same place.
 
-    def operation(bus: Bus, done: Callable[[], None]) -> None:
-        bus.write(0, options.size)
-        bus.read(0, options.size, done)
+    Commands are issued back to back; of an engine's operations, the read when the write is done.
+    """
+    by_command, size = options.path == "command", options.size
+
+    def operation(rig: _Rig, address: int, done: Done) -> None:
+        engine = rig.engine
+        if engine is None:
+            rig.bus.write(address, size)
+            rig.bus.read(address, size, done)
+        elif by_command:
+            engine.command_write(address, size)
+            engine.command_read(address, size, done)
+        else:
+            engine.write(address, size, lambda: engine.read(address, size, done))
 
     return _latency(machine, sim, options, operation)

@@ -15,6 +15,9 @@ Memory = Literal["host", "adapter"]
 Notice = Literal["cq", "memory"]
 Verb = Literal["write", "send", "read"]
 Access = Literal["sequential", "random"]
+Caching = Literal["cold", "host-warm", "device-warm"]
+Translation = Literal["host", "on", "off"]
+Path = Literal["dma", "command"]
 
 
 @dataclass(frozen=True)
@@ -284,6 +287,31 @@ class Options:
             short="-I",
         ),
     ] = False
+    window_bytes: Annotated[
+        int,
+        Option(
+            "Bytes of memory of which the device uses any place in turn: 8K, 256K,1M or 4K..64M; "
+            "0: always the same place",
+            low=0,
+            high=2**40,
+            is_size=True,
+            title="Window (B)",
+        ),
+    ] = 0
+    cache: Annotated[
+        Caching,
+        Option(
+            "What the last-level cache holds of that at the start: nothing, or what processors or "
+            "the device have written"
+        ),
+    ] = "cold"
+    iommu: Annotated[
+        Translation,
+        Option("Whether an IOMMU translates addresses of the device; host: as the host says"),
+    ] = "host"
+    path: Annotated[
+        Path, Option("Of a device with a DMA engine: by that, or by commands past it")
+    ] = "dma"
     depth: Annotated[int, Option("Entries of each work queue")] = 128
     algorithm: Annotated[
         str,

@@ -68,7 +68,9 @@ _INLINE = _LATENCY | {"inline"}
 _PORTS = frozenset({"ports", "mode", "threshold", "processes"})
 _WINDOWED = _MANY | _PORTS | {"window", "reuse", "buffers", "inline", "verb"}
 _ALONE = frozenset(COMMON - {"explain"})
-_BUS = _ALONE | {"window"}
+_DEVICE = _ALONE | {"window_bytes", "cache", "iommu"}
+_BUS = _DEVICE | {"window"}
+_ONE = _DEVICE | {"path"}
 _NETPIPE = frozenset(_BUFFERS | ROLES | {"buffers", "completion", "invalidate", "verb"})
 _LAT = Options(iters=10_000, warmup=1000)
 _BW = Options(size=65536, iters=100, warmup=10)
@@ -215,11 +217,11 @@ _ALL = (
         queue_pairs=rates.sender_queue_pairs,
     ),
     *MPI,
-    _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd),
-    _stream("DMA writes by the adapter, bus alone", _BUS, bus.bw_wr),
-    _stream("DMA reads and writes together, bus alone", _BUS, bus.bw_rdwr),
-    _latency("one DMA read, bus alone", _ALONE, bus.lat_rd),
-    _latency("a DMA write and a read behind it, bus alone", _ALONE, bus.lat_wrrd),
+    _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd, rdma=False),
+    _stream("DMA writes by the adapter, bus alone", _BUS, bus.bw_wr, rdma=False),
+    _stream("DMA reads and writes together, bus alone", _BUS, bus.bw_rdwr, rdma=False),
+    _latency("one DMA read, bus alone", _ONE, bus.lat_rd, rdma=False),
+    _latency("a DMA write and a read behind it, bus alone", _ONE, bus.lat_wrrd, rdma=False),
     _measure(
         "registering memory and deregistering it",
         ("registration_us", "deregistration_us"),

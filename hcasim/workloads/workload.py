@@ -44,6 +44,7 @@ class Workload:
         ladder: whether it runs NetPIPE's message sizes unless the user names some.
         nodes: the numbers of those that take part.
         mpi: whether it needs an MPI library.
+        rdma: whether it needs an RDMA adapter; else any device on a bus does.
         table: the sizes that the tool itself measures, as `--size` takes them.
         verbs: how its messages may travel.
     """
@@ -59,6 +60,7 @@ class Workload:
     ladder: bool = False
     nodes: Nodes = clients_and_server
     mpi: bool = False
+    rdma: bool = True
     table: str = ""
     verbs: tuple[Verb, ...] = ("write", "send")
 

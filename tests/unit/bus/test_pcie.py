@@ -116,6 +116,43 @@ def test_a_completion_is_no_longer_than_the_largest_payload(
     assert bus.counters()["pcie_downstream_tlps"] == tlps
 
 
+@pytest.mark.parametrize(
+    ("address", "size", "tlps"), [(0, 512, 4), (64, 256, 3), (64, 64, 1), (64, 128, 2), (96, 32, 1)]
+)
+def test_completions_may_be_longer_than_the_boundary_at_which_they_end(
+    pcie: Make, address: int, size: int, tlps: int
+) -> None:
+    bus = pcie({"completion": 128}, max_payload=128)
+    bus.read(address, size, lambda: None)
+    bus.sim.run()
+    assert bus.counters()["pcie_downstream_tlps"] == tlps
+    # With a boundary of 64 bytes they begin where the read does.
+    bus = pcie({"completion": 128, "completion_boundary": 64}, max_payload=128)
+    bus.read(address, size, lambda: None)
+    bus.sim.run()
+    expected = -(-(address % 64 + size) // 128)
+    assert bus.counters()["pcie_downstream_tlps"] == expected
+
+
+def test_a_gap_behind_each_packet_keeps_the_next_one_waiting_and_not_itself(pcie: Make) -> None:
+    plain, gap = pcie(), pcie(packet_gap=50_000)
+    for bus in (plain, gap):
+        assert (
+            end(bus, lambda done, bus=bus: bus.write(0, 64, done))
+            == round(  # type: ignore[misc]
+                84 * BYTE_PS
+            )
+            + PROPAGATION_PS
+        )
+    plain, gap = pcie(), pcie(packet_gap=50_000)
+    times = []
+    for bus in (plain, gap):
+        bus.write(0, 64)
+        bus.write(0, 64)
+        times.append(end(bus, lambda done, bus=bus: bus.read(0, 64, done)))  # type: ignore[misc]
+    assert times[1] - times[0] == 2 * 50_000
+
+
 def test_fewer_acks_and_updates_leave_the_other_direction_free(pcie: Make) -> None:
     bus = pcie(dllp_tlps_per_ack=4, dllp_tlps_per_update=3)
     for _ in range(3):

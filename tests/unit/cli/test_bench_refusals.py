@@ -111,7 +111,7 @@ def test_the_bus_alone_has_no_form_of_perftest(hcasim_: Hcasim) -> None:
 
 def test_the_bus_alone_has_no_stages_to_explain(hcasim_: Hcasim) -> None:
     (fault,) = hcasim_("bench", "bw_rd", *LIU, "--explain").faults
-    assert "explain: bw_rd has no such option; it has exact, " in fault
+    assert "explain: bw_rd has no such option; it has cache, exact, " in fault
 
 
 def test_a_trace_that_cannot_be_written_is_said(hcasim_: Hcasim, tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ def test_what_is_counted_doubles_along_the_axis_and_percentages_do_not() -> None
         "reuse": False,
         "clients": True,
         "nodes": True,
+        "window_bytes": True,
     }
     assert AXES["size"].label(4096) == "4K"
     assert AXES["qps"].label(4096) == "4096"

@@ -1,0 +1,37 @@
+"""The DMA engine of a device that moves data for its own software, without RDMA."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hcasim.catalog.description import Latency, Section
+from hcasim.ground.units import RATE, SIZE
+
+_Bandwidth = Annotated[int, RATE, Field(ge=10**6, le=10**13)]
+
+
+class DmaEngine(Section):
+    """An engine for bulk operations, and commands that reach the bus past it."""
+
+    operations: Annotated[int, Field(ge=1, le=65536)] = Field(
+        description="bulk operations that software keeps in flight"
+    )
+    latency: Latency = Field(
+        description="of a bulk operation in the device, enqueued to completion seen by software"
+    )
+    read_interval: Latency = Field(description="between two bulk reads that begin")
+    read_bandwidth: _Bandwidth = Field(
+        description="at which the engine works on bulk reads, one after the other"
+    )
+    write_interval: Latency = Field(description="between two bulk writes that begin")
+    store_bandwidth: _Bandwidth = Field(
+        description="at which the data of one read enter the device's memory, request by request"
+    )
+    command_latency: Latency = Field(
+        description="of a command in the device, issued to data seen by software"
+    )
+    command_limit: Annotated[int, SIZE, Field(ge=1, le=4096)] = Field(
+        description="longest access by a command"
+    )

@@ -1,0 +1,163 @@
+"""A root complex as a device sees it: what it keeps in order, caches and translates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hcasim.catalog import Host as Description
+from hcasim.catalog.host import RootPort
+from hcasim.engine import CreditPool, SerialServer, Simulator
+from hcasim.host.chipset import Chipset
+from hcasim.host.iommu import Iommu
+from hcasim.host.memory import Memory
+
+LINE = 64
+"""Bytes of a cache line."""
+
+
+def says_more(description: Description, port: RootPort) -> bool:
+    """Whether a host says of its root complex what only :class:`RootComplex` does."""
+    known = (port.write_hold, port.ordered_writes, description.cache.read_latency)
+    set_up = port.read_interval or port.reads_wait or description.memory.partial_write
+    return bool(set_up) or any(one is not None for one in known)
+
+
+def _lines(address: int, size: int) -> int:
+    return (address + size - 1) // LINE - address // LINE + 1
+
+
+class RootComplex(Chipset):
+    """A chipset that says more of itself than latencies.
+
+    Reads are taken one after the other, translated, and answered by the last-level cache of the
+    socket if that holds them. Writes are translated and stored in order. PCI Express lets no read
+    pass a posted write (Base Specification, 2.4.1); where `reads_wait` says so, a read therefore
+    begins when the writes before it are visible.
+
+    Args:
+        port: of the root complex, that the bus is on.
+        iommu: whose translations devices use, or None.
+        relaxed: whether the device's writes may become visible in any order, so that any number of
+            them can be on their way.
+    """
+
+    def __init__(
+        self,
+        sim: Simulator,
+        description: Description,
+        socket: int,
+        memory: Memory,
+        port: RootPort,
+        iommu: Iommu | None,
+        relaxed: bool,
+    ) -> None:
+        super().__init__(sim, description, socket, memory)
+        self._cache = memory.caches[socket]
+        self._cache_latency = description.cache.read_latency
+        self._partial = description.memory.partial_write
+        self._iommu = iommu
+        self._requests = SerialServer(sim, "requests")
+        self._read_interval = port.read_interval
+        self._hold = port.write_hold or 0
+        self._reads_wait = port.reads_wait
+        slots = None if relaxed else port.ordered_writes
+        self._slots = None if slots is None else CreditPool(sim, "ordered_writes", slots)
+        self._stored_from = 0
+
+    def read(
+        self, at_ps: int, address: int, size: int, then: Callable[..., None], *args: Any
+    ) -> None:
+        """Take a read in its turn."""
+        self.sim.call_at(at_ps, self._look_up, address, size, then, args)
+
+    def _look_up(
+        self, address: int, size: int, then: Callable[..., None], args: tuple[Any, ...]
+    ) -> None:
+        begin = self._requests.reserve(self._read_interval) - self._read_interval
+        if self._iommu is not None:
+            begin = max(begin, self._iommu.translate(address, size))
+        self.sim.call_at(begin, self._behind_writes, address, size, then, args)
+
+    def _behind_writes(
+        self, address: int, size: int, then: Callable[..., None], args: tuple[Any, ...]
+    ) -> None:
+        if self._reads_wait and self._slots is not None and self._slots.blocked:
+            self._slots.acquire(0, self._behind_stores, address, size, then, args)
+        else:
+            self._behind_stores(address, size, then, args)
+
+    def _behind_stores(
+        self, address: int, size: int, then: Callable[..., None], args: tuple[Any, ...]
+    ) -> None:
+        if self._reads_wait and self._stored_from > self.sim.now:
+            self.sim.call_at(self._stored_from, self._fetch, address, size, then, args)
+        else:
+            self._fetch(address, size, then, args)
+
+    def _fetch(
+        self, address: int, size: int, then: Callable[..., None], args: tuple[Any, ...]
+    ) -> None:
+        at_ps = self.sim.now
+        if self._reads_wait and self._visible_at > at_ps:
+            at_ps = self._visible_at
+        if self._cache_latency is not None and self._cache.holds(address, size):
+            at_ps += self._cache_latency
+            self.sim.call_at(at_ps, then, at_ps, address, size, *args)
+        else:
+            super().read(at_ps, address, size, then, *args)
+
+    def write(
+        self,
+        at_ps: int,
+        address: int,
+        size: int,
+        on_visible: Callable[[], None] | None,
+        taken: Callable[..., None],
+        *args: Any,
+    ) -> None:
+        """Store behind the writes before it, when its address is known and its turn has come."""
+        if self._slots is not None:
+            lines = min(self._slots.capacity, _lines(address, size))
+            self._slots.acquire(
+                lines, self._translate, at_ps, address, size, on_visible, taken, args
+            )
+        else:
+            self._translate(at_ps, address, size, on_visible, taken, args)
+
+    def _translate(
+        self,
+        at_ps: int,
+        address: int,
+        size: int,
+        on_visible: Callable[[], None] | None,
+        taken: Callable[..., None],
+        args: tuple[Any, ...],
+    ) -> None:
+        begin = max(at_ps, self._stored_from)
+        if self._iommu is not None:
+            begin = max(begin, self._iommu.translate(address, size))
+        if begin > self.sim.now:
+            self._stored_from = begin
+            self.sim.call_at(begin, self._keep, address, size, on_visible, taken, args)
+        else:
+            self._keep(address, size, on_visible, taken, args)
+
+    def _keep(
+        self,
+        address: int,
+        size: int,
+        on_visible: Callable[[], None] | None,
+        taken: Callable[..., None],
+        args: tuple[Any, ...],
+    ) -> None:
+        part = bool(address % LINE or (address + size) % LINE)
+        later = 0
+        # The rest of a line comes from memory, unless the cache that takes the write has it.
+        if part and (self._ddio is None or not self._ddio.holds(address, size)):
+            later = self._partial
+        self._store(address, size, on_visible, taken, args, later)
+        if self._slots is not None:
+            self._slots.release_at(
+                self._visible_at, min(self._slots.capacity, _lines(address, size))
+            )

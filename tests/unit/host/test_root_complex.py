@@ -1,0 +1,221 @@
+"""What a root complex keeps in order, caches and translates, in numbers worked out by hand."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.catalog.host import Host as Description
+from hcasim.catalog.host import Iommu as IommuDescription
+from hcasim.catalog.host import RootPort
+from hcasim.engine import Simulator
+from hcasim.host import Host
+from hcasim.host.chipset import Chipset
+from hcasim.host.root_complex import RootComplex
+
+PORT = {
+    "completion": 64,
+    "short_read": 0,
+    "posted_header_credits": 32,
+    "posted_data_credits": 256,
+    "nonposted_header_credits": 32,
+}
+READ, WRITE, CACHED = 400_000, 100_000, 250_000
+PS_PER_BYTE = 100
+"""Of memory, at 10 GB/s."""
+
+
+class Rig:
+    """A root complex with memory latencies of 400 and 100 ns, and when its accesses end."""
+
+    def __init__(
+        self,
+        *,
+        relaxed: bool = False,
+        iommu: dict[str, int] | None = None,
+        ddio: int = 0,
+        memory: dict[str, int] | None = None,
+        **port: Any,
+    ) -> None:
+        units = None
+        if iommu is not None:
+            units = IommuDescription(**({"enabled": True, "page": 4096, **iommu}))  # type: ignore[arg-type]
+        description = Description.model_validate(
+            {
+                "id": "round",
+                "title": "Round numbers",
+                "cpus": 1,
+                "sockets": 1,
+                "cache": {
+                    "size": 2**20,
+                    "hit_bandwidth": 10**10,
+                    "miss_bandwidth": 10**10,
+                    "ddio": ddio,
+                    "read_latency": CACHED,
+                },
+                "memory": {
+                    "read_latency": READ,
+                    "write_latency": WRITE,
+                    "bandwidth": 10**10,
+                    **(memory or {}),
+                },
+                "chipset": {"mmio_latency": 50_000},
+                "root_port": PORT | port,
+                "iommu": units,
+            }
+        )
+        self.sim = Simulator()
+        self.host = Host(self.sim, description, "host")
+        self.complex = self.host.attach(0, description.root_port, relaxed=relaxed)
+        self.read_at: list[int] = []
+        self.visible_at: list[int] = []
+        self.freed_at: list[int] = []
+
+    def read(self, address: int = 0, size: int = 64, at: int = 0) -> None:
+        self.complex.read(at, address, size, lambda *_: self.read_at.append(self.sim.now))
+
+    def write(self, address: int = 0, size: int = 64) -> None:
+        seen = self.visible_at
+        self.complex.write(
+            self.sim.now, address, size, lambda: seen.append(self.sim.now), self.freed_at.append
+        )
+
+    def run(self) -> "Rig":
+        self.sim.run()
+        return self
+
+
+def test_a_host_that_says_no_more_than_latencies_has_the_plain_chipset() -> None:
+    plain = Rig()
+    description = plain.host.description
+    cache = description.cache.model_copy(update={"read_latency": None})
+    bare = Host(Simulator(), description.model_copy(update={"cache": cache}), "host")
+    assert type(bare.attach(0, RootPort(**PORT))) is Chipset
+    assert type(plain.complex) is RootComplex
+    assert type(plain.host.attach(0)) is Chipset
+
+
+@pytest.mark.parametrize(("waits", "expected"), [(True, WRITE + READ), (False, READ)])
+def test_a_read_behind_a_write_begins_when_that_is_visible(waits: bool, expected: int) -> None:
+    rig = Rig(reads_wait=waits)
+    rig.write()
+    rig.read()
+    assert rig.run().read_at == [expected]
+
+
+def test_room_for_a_write_is_free_when_its_time_has_passed() -> None:
+    rig, held = Rig(), Rig(write_hold=70_000)
+    for one in (rig, held):
+        one.write()
+        one.run()
+    assert rig.freed_at == [64 * PS_PER_BYTE]
+    assert held.freed_at == [70_000]
+
+
+def test_reads_are_taken_an_interval_apart() -> None:
+    rig = Rig(read_interval=30_000)
+    for _ in range(3):
+        rig.read()
+    assert rig.run().read_at == [READ, READ + 30_000, READ + 60_000]
+
+
+def test_a_read_that_the_cache_holds_is_answered_by_it() -> None:
+    rig = Rig(ddio=4096)
+    rig.write()
+    rig.run()
+    rig.read(at=200_000)
+    rig.read(address=8192, at=200_000)
+    assert rig.run().read_at == [200_000 + CACHED, 200_000 + READ]
+
+
+def test_writes_in_order_are_under_way_only_as_many_lines_at_a_time() -> None:
+    ordered, relaxed = Rig(ordered_writes=2), Rig(ordered_writes=2, relaxed=True)
+    for rig in (ordered, relaxed):
+        for place in range(4):
+            rig.write(address=64 * place)
+        rig.run()
+    assert ordered.visible_at == [WRITE, WRITE, 2 * WRITE, 2 * WRITE]
+    assert relaxed.visible_at == [WRITE] * 4
+
+
+def test_a_write_longer_than_all_that_may_be_under_way_passes_alone() -> None:
+    rig = Rig(ordered_writes=1)
+    rig.write(size=256)
+    rig.write(size=64)
+    assert rig.run().visible_at == [WRITE, 2 * WRITE]
+
+
+@pytest.mark.parametrize(
+    ("address", "size", "later"), [(0, 64, 0), (0, 8, 60_000), (8, 64, 60_000), (64, 128, 0)]
+)
+def test_a_write_of_a_part_of_a_line_is_visible_later(address: int, size: int, later: int) -> None:
+    rig = Rig(memory={"partial_write": 60_000})
+    rig.write(address, size)
+    assert rig.run().visible_at == [WRITE + later]
+
+
+def test_the_cache_that_takes_writes_completes_a_line_that_it_holds() -> None:
+    rig = Rig(memory={"partial_write": 60_000}, ddio=4096)
+    rig.write(0, 8)
+    rig.run()
+    rig.write(0, 8)
+    assert rig.run().visible_at == [WRITE + 60_000, WRITE + 60_000 + WRITE]
+
+
+IOMMU = {"entries": 2, "walk_latency": 300_000, "walk_interval": 50_000}
+
+
+def test_a_page_that_is_not_known_is_looked_up_once() -> None:
+    rig = Rig(iommu=IOMMU)
+    rig.read(0)
+    rig.read(4095 - 63)
+    assert rig.run().read_at == [300_000 + READ] * 2
+    rig.read(64, at=rig.sim.now)
+    begin = rig.sim.now
+    assert rig.run().read_at[-1] == begin + READ
+    assert (rig.host.iommu.misses, rig.host.iommu.hits) == (1, 2)  # type: ignore[union-attr]
+
+
+def test_walks_begin_an_interval_apart_and_hits_pass_them() -> None:
+    rig = Rig(iommu=IOMMU)
+    rig.read(0)
+    rig.run()
+    begin = rig.sim.now
+    for page in (1, 2, 0):
+        rig.read(4096 * page, at=begin)
+    # Page 0 left for page 2: its turn comes third.
+    rig.run()
+    assert [at - begin for at in rig.read_at[1:]] == [
+        300_000 + READ,
+        350_000 + READ,
+        400_000 + READ,
+    ]
+
+
+def test_what_was_used_longest_ago_leaves() -> None:
+    rig = Rig(iommu=IOMMU)
+    for page in (0, 1, 0, 2, 0):
+        rig.read(4096 * page, at=rig.sim.now)
+        rig.run()
+    assert rig.host.iommu is not None
+    assert (rig.host.iommu.misses, rig.host.iommu.hits) == (3, 2)
+
+
+def test_an_iommu_that_is_not_in_use_costs_nothing() -> None:
+    rig = Rig(iommu=IOMMU | {"enabled": False})
+    rig.read(0)
+    assert rig.run().read_at == [READ]
+
+
+def test_a_read_waits_for_a_write_whose_page_is_looked_up() -> None:
+    rig = Rig(iommu=IOMMU, reads_wait=True)
+    rig.write(0)
+    rig.read(0)
+    assert rig.run().read_at == [300_000 + WRITE + READ]
+
+
+def test_a_read_waits_for_writes_that_wait_for_their_turn() -> None:
+    rig = Rig(ordered_writes=1, reads_wait=True)
+    for _ in range(3):
+        rig.write(0)
+    rig.read(0)
+    assert rig.run().read_at == [3 * WRITE + READ]
