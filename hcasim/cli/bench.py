@@ -52,17 +52,16 @@ class _Bench(Command):
 _WORKLOAD = "hcasim.workload"
 _POLLED = "has no counterpart: completions are polled"
 _CONNECTED = "has no counterpart: both ends are in the testbed, and connected"
-_INVALIDATE = "-I is NetPIPE's here (--invalidate); perftest's -I is --inline, without a number"
+_INVALIDATE = "-I is NetPIPE's here (--invalidate); perftest's -I is --inline-size"
 _PERFTEST = {
     ("-a", "--all"): "is --size 2..8M",
     ("-b", "--bidirectional"): "is a benchmark of its own: write_bibw, send_bibw or read_bibw",
-    ("-c", "--connection"): "has no counterpart: connections are reliable (RC)",
     ("-d", "--ib-dev"): "is --adapter",
     ("-D", "--duration"): "is --iters, a number of iterations",
     ("-e", "--events"): _POLLED,
     ("-F", "--CPU-freq"): "has no counterpart: clocks do not vary",
     ("-i", "--ib-port"): "is --ports, the number of ports in use",
-    ("-l", "--post_list"): "has no counterpart: requests are posted one by one, not in lists",
+    ("--post_list",): "is --post-list",
     ("-m",): "is --mtu; OSU's -m MIN:MAX is --size MIN..MAX",
     ("-o", "--outs"): "is --set adapter.requester.outstanding=N; -o is --output here",
     ("-p", "--port"): _CONNECTED,
@@ -70,7 +69,7 @@ _PERFTEST = {
     ("-r", "--rx-depth"): "has no counterpart: receive requests never run out",
     ("-R", "--rdma_cm"): _CONNECTED,
     ("-x", "--gid-index"): _CONNECTED,
-    ("--inline_size",): "is --inline, without a number",
+    ("--inline_size",): "is --inline-size",
     ("--report_gbits",): "has no counterpart: bandwidths are in 10^6 bytes per second",
 }
 """Options of perftest that are not ours, and what does the same."""

@@ -146,6 +146,15 @@ class EntryLayout:
         size += self.data if inline < 0 else self.inline_header + inline
         return -(-size // self.stride) * self.stride
 
+    def inline_within(self, room: int, opcode: Opcode, datagram: bool = False) -> int:
+        """The longest message inside an entry of ``room`` bytes; 0 if there is none."""
+        around = self.control + self.inline_header
+        if datagram:
+            around += self.datagram
+        if opcode is not Opcode.SEND:
+            around += self.remote_address
+        return max(0, room - around)
+
     def room(self, max_inline: int) -> int:
         """Bytes of a slot that holds any entry: a power of two.
 

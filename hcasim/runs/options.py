@@ -114,7 +114,7 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
         found = filter(None, map(workload.option(name).fault, several[name]))
         faults += [f"{name}: {fault}" for fault in found]
     sizes = several.get("size", ())
-    if not faults and workload.name == "atomic_lat" and set(sizes) - {ATOMIC_SIZE}:
+    if not faults and "op" in workload.options and set(sizes) - {ATOMIC_SIZE}:
         found = next(size for size in sizes if size != ATOMIC_SIZE)
         faults.append(
             f"size: found {found}; allowed: {ATOMIC_SIZE}, the size of an atomic operation"
@@ -128,6 +128,7 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
     faults += _pair_faults(workload, settings)
     faults += _verb_faults(workload, settings)
     faults += _thread_faults(workload, settings)
+    faults += _list_faults(workload, settings)
     if machine is not None:
         try:
             # Some workloads cannot do with any number of nodes.
@@ -136,6 +137,7 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
             chosen = [machine.place(node)[0] for node in workload.nodes(machine, settings)]
         except ValueError as error:
             return [*faults, str(error)]
+        faults += _service_faults(workload, settings, machine.mtu)
         for group in {one.name: one for one in chosen}.values():
             faults += (one for one in _group_faults(workload, settings, group) if one not in faults)
     return faults
@@ -194,6 +196,26 @@ def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:
         yield f"region: found {settings.region}; allowed: at least {settings.size}, the message"
 
 
+def _service_faults(workload: Workload, settings: Options, mtu: int) -> Iterator[str]:
+    if settings.connection == "UD" and not workload.name.startswith("send"):
+        yield f"connection: found 'UD' with {workload.name}; allowed: RC or UC"
+    elif settings.connection == "UD" and settings.size > mtu:
+        yield f"size: found {settings.size} with connection UD; allowed: up to the MTU, {mtu}"
+
+
+def _list_faults(workload: Workload, settings: Options) -> Iterator[str]:
+    """Those of perftest's force_dependecies (perftest_parameters.c)."""
+    if "window" in workload.options:
+        return
+    count = settings.post_list
+    if settings.iters % count:
+        yield f"iters: found {settings.iters} with post_list {count}; allowed: multiples of it"
+    if settings.tx_depth < count:
+        yield f"tx_depth: found {settings.tx_depth} with post_list {count}; allowed: from {count}"
+    if count > 1 and settings.cq_mod and count % settings.cq_mod:
+        yield f"cq_mod: found {settings.cq_mod} with post_list {count}; allowed: its divisors"
+
+
 def _pool_faults(settings: Options) -> Iterator[str]:
     from hcasim.workloads.pool import POOL
 
@@ -226,11 +248,11 @@ def mpi_stacks() -> list[str]:
 
 
 def _alike(workload: Workload) -> list[str]:
-    """Other workloads that measure the same."""
+    """Other workloads that measure the same without atomics."""
     from hcasim.workloads import WORKLOADS
 
     others = (one for one in WORKLOADS.values() if one.fields == workload.fields)
-    return [one.name for one in others if one.name != workload.name]
+    return [one.name for one in others if one.name != workload.name and "op" not in one.options]
 
 
 def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
@@ -271,7 +293,7 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
     if group.adapter.dma is not None:
         return
     adapter, limits = group.adapter, group.adapter.limits
-    if workload.name == "atomic_lat" and not limits.atomics:
+    if "op" in workload.options and not limits.atomics:
         yield (
             f"{workload.name}: found with {adapter.id}, which has no atomic operations; "
             f"allowed: {one_of(_alike(workload))}"
@@ -319,3 +341,7 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
     inline = min(limits.max_inline, group.stack.max_inline)
     if settings.inline and settings.size > inline:
         yield f"inline: found with size {settings.size}; allowed: up to {format_size(inline)}"
+    if settings.inline_size > inline:
+        yield f"inline_size: found {settings.inline_size}; allowed: up to {format_size(inline)}"
+    if settings.connection != "RC" and adapter.protocol.kind == "iwarp":
+        yield f"connection: found {settings.connection!r}; allowed: RC, which alone iWARP has"

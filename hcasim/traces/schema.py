@@ -136,9 +136,9 @@ class Point(Record):
             OSU, such as "osu_latency", are not simulated.
         options: what `hcasim bench` calls them: size (bytes), qps, window, ports, mode, processes,
             inline, reuse (percent), buffers, page_size (bytes), op, pattern, depth, tx_depth,
-            cq_mod, iters, warmup, mtu (bytes), completion, verb, invalidate; as far as the tool
-            tells. Others tell of an experiment that is not simulated: connection (other than RC),
-            srq, events, post_list, sl, multicast, forwarding, accelerator.
+            cq_mod, post_list, connection (of those, RC, UC and UD), iters, warmup, mtu (bytes),
+            completion, verb, invalidate; as far as the tool tells. Others tell of an experiment
+            that is not simulated: srq, events, sl, multicast, forwarding, accelerator.
         measured: what was measured.
     """
 

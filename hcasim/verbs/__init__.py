@@ -9,10 +9,11 @@ from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.memory import MR, PD
 from hcasim.verbs.qp import QP
-from hcasim.verbs.requests import SGE, RecvWR, SendWR, WROpcode
+from hcasim.verbs.requests import GRH_SIZE, SGE, RecvWR, SendWR, WROpcode
 
 __all__ = [
     "CQ",
+    "GRH_SIZE",
     "MR",
     "PD",
     "QP",

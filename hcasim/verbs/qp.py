@@ -54,11 +54,10 @@ class QP:
         self.context = pd.context
         adapter = self.context.adapter
         limits = adapter.description.limits
-        inline = min(limits.max_inline, self.context.stack.max_inline)
         for what, value, low, high in (
             ("max_send_wr", max_send_wr, 1, limits.max_wr),
             ("max_recv_wr", max_recv_wr, 1, limits.max_wr),
-            ("max_inline_data", max_inline_data, 0, inline),
+            ("max_inline_data", max_inline_data, 0, self.context.max_inline),
             ("port_num", port_num, 1, adapter.description.ports),
         ):
             if not low <= value <= high:
@@ -70,6 +69,7 @@ class QP:
         self._max_send_wr = max_send_wr
         self._max_recv_wr = max_recv_wr
         self._max_inline = max_inline_data
+        self.qp_type = qp_type
         self._datagram = qp_type is QPType.UD
         self._posted_sends = 0
         self._retired_sends = 0

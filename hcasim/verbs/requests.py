@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hcasim.fabric.packet import Opcode
+from hcasim.hca.responder import GRH
 
 
 class WROpcode(Enum):
@@ -27,6 +28,8 @@ class SGE:
     lkey: int
 
 
+GRH_SIZE = GRH
+"""Bytes in front of the data of a datagram in its receive buffer."""
 NOTHING = SGE(0, 0, 0)
 """The memory of a message without data."""
 

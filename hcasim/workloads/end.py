@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
-from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs import (
+    CQ,
+    GRH_SIZE,
+    MR,
+    PD,
+    QP,
+    SGE,
+    Access,
+    Context,
+    QPType,
+    RecvWR,
+    SendWR,
+    WROpcode,
+)
 from hcasim.workloads.options import Options, Verb
 from hcasim.workloads.turns import draw_turns
 
@@ -19,24 +32,67 @@ OPCODES: dict[Verb, WROpcode] = {
 }
 
 
-class End:
-    """One process of a pair: buffers, a completion queue, and queue pairs used in turn."""
+def inline_limit(context: Context, options: Options, opcode: WROpcode) -> int:
+    """The longest message that goes into the work request itself.
 
-    def __init__(self, sim: Simulator, cluster: Cluster, node: int, options: Options) -> None:
+    What perftest takes in its latency tests, 220, 236 and 188 B (perftest_parameters.h,
+    DEF_INLINE_WRITE, DEF_INLINE_SEND_RC_UC and DEF_INLINE_SEND_UD), is what fits into 256 B.
+    """
+    if options.inline:
+        return options.size
+    if options.inline_size >= 0:
+        return options.inline_size
+    return context.blueflame_inline(opcode, QPType[options.connection])
+
+
+def connect(mine: Sequence[QP], theirs: Sequence[QP]) -> dict[QP, tuple[int, int]]:
+    """Make queue pairs ready to send to those of another process, each to one.
+
+    Returns:
+        Port and queue pair that datagrams of each go to.
+    """
+    for one, other in zip(mine, theirs, strict=True):
+        if one.qp_type is QPType.UD:
+            one.activate()
+        else:
+            one.connect(other)
+    return {one: (other.lid, other.qp_num) for one, other in zip(mine, theirs, strict=True)}
+
+
+def receive_room(options: Options) -> int:
+    """Bytes that a receive buffer has for a message."""
+    return options.size + GRH_SIZE * (options.connection == "UD")
+
+
+class End:
+    """One process of a pair: buffers, a completion queue, and queue pairs used in turn.
+
+    Args:
+        opcode: of its messages.
+    """
+
+    def __init__(
+        self, sim: Simulator, cluster: Cluster, node: int, options: Options, opcode: WROpcode
+    ) -> None:
         self.sim = sim
         self.context = Context(sim, cluster.nodes[node])
         self.pd = PD(self.context)
+        self.opcode = opcode
         self.size = options.size
+        self.room = receive_room(options)
         self.cq = CQ(self.context, 4 * options.qps + 16)
         page_size = options.page_size
         self.source: MR = self.pd.reg_mr(options.size, ALL_ACCESS, page_size=page_size)
-        self.sink: MR = self.pd.reg_mr(options.size, ALL_ACCESS, page_size=page_size)
+        self.sink: MR = self.pd.reg_mr(self.room, ALL_ACCESS, page_size=page_size)
         self.arrivals = self.sink.watch(self.sink.addr + options.size - 1)
-        self.inline = options.inline
-        inline = options.size if options.inline else 0
+        limit = inline_limit(self.context, options, opcode)
+        self.inline = 0 < options.size <= limit
+        kind = QPType[options.connection]
         self.qps = [
-            QP(self.pd, self.cq, self.cq, max_inline_data=inline) for _ in range(options.qps)
+            QP(self.pd, self.cq, self.cq, max_inline_data=limit, qp_type=kind)
+            for _ in range(options.qps)
         ]
+        self._to: dict[QP, tuple[int, int]] = {}
         self._by_number = {qp.qp_num: qp for qp in self.qps}
         self._turns = draw_turns(options)
         self.received = 0
@@ -44,31 +100,34 @@ class End:
 
     def connect(self, other: End) -> None:
         """Connect each queue pair with its peer."""
-        for mine, theirs in zip(self.qps, other.qps, strict=True):
-            mine.connect(theirs)
+        self._to = connect(self.qps, other.qps)
 
     def next_qp(self) -> QP:
         """The queue pair whose turn it is."""
         return self.qps[next(self._turns)]
 
-    def request(self, opcode: WROpcode, peer: End) -> SendWR:
+    def request(self, qp: QP, peer: End) -> SendWR:
         """A request that moves the whole buffer."""
+        dlid, remote_qpn = self._to[qp]
         return SendWR(
-            opcode,
+            self.opcode,
             SGE(self.source.addr, self.size, self.source.lkey),
             remote_addr=peer.sink.addr,
             rkey=peer.sink.rkey,
             inline=self.inline,
             compare_add=1,
+            dlid=dlid,
+            remote_qpn=remote_qpn,
         )
 
-    def post(self, opcode: WROpcode, peer: End) -> Steps:
+    def post(self, peer: End) -> Steps:
         """Post such a request to the queue pair whose turn it is."""
-        self.operation = yield from self.next_qp().post_send(self.request(opcode, peer))
+        qp = self.next_qp()
+        self.operation = yield from qp.post_send(self.request(qp, peer))
 
     def prepare_receive(self, qp: QP) -> Steps:
         """Post one receive."""
-        yield from qp.post_recv(RecvWR(SGE(self.sink.addr, self.size, self.sink.lkey)))
+        yield from qp.post_recv(RecvWR(SGE(self.sink.addr, self.room, self.sink.lkey)))
 
     def await_receive(self) -> Generator[Event, object, QP]:
         """Poll the completion queue until a message has arrived, passing over sends.

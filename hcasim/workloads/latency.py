@@ -20,20 +20,28 @@ from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
 from hcasim.workloads.turns import make_laps, repeats
 
-_ATOMIC = {
+ATOMICS = {
     "fetch_add": WROpcode.ATOMIC_FETCH_AND_ADD,
     "cmp_swap": WROpcode.ATOMIC_CMP_AND_SWP,
 }
 
 
 class PingPong(ABC):
-    """Two ends that answer each other; half a round trip is reported."""
+    """Two ends that answer each other; half a round trip is reported.
+
+    Attributes:
+        opcode: of the messages.
+    """
+
+    opcode: WROpcode
 
     def __init__(self, sim: Simulator, machine: Machine, options: Options) -> None:
         self.sim = sim
         self.options = options
         self.cluster = Cluster(sim, machine, clients_and_server(machine, options))
-        self.client, self.server = (End(sim, self.cluster, node, options) for node in range(2))
+        self.client, self.server = (
+            End(sim, self.cluster, node, options, self.opcode) for node in range(2)
+        )
         self.client.connect(self.server)
         self.server.connect(self.client)
         self.laps = make_laps(options)
@@ -106,8 +114,10 @@ class PingPong(ABC):
 class WritePingPong(PingPong):
     """Each end polls the last byte of its buffer, after its own completion."""
 
+    opcode = WROpcode.RDMA_WRITE
+
     def send(self, end: End, peer: End) -> Steps:
-        yield from end.post(WROpcode.RDMA_WRITE, peer)
+        yield from end.post(peer)
         yield from end.cq.wait()
 
     def receive(self, end: End) -> Steps:
@@ -119,12 +129,14 @@ class WritePingPong(PingPong):
 class SendPingPong(PingPong):
     """Each end polls its completion queue and keeps a receive posted."""
 
+    opcode = WROpcode.SEND
+
     def prepare(self, end: End) -> Steps:
         for qp in end.qps:
             yield from end.prepare_receive(qp)
 
     def send(self, end: End, peer: End) -> Steps:
-        yield from end.post(WROpcode.SEND, peer)
+        yield from end.post(peer)
 
     def receive(self, end: End) -> Steps:
         qp = yield from end.await_receive()
@@ -146,13 +158,13 @@ def send_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
 def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROpcode) -> Result:
     """The initiator posts a request and polls its completion queue; the target is passive."""
     cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    initiator, target = (End(sim, cluster, node, options) for node in range(2))
+    initiator, target = (End(sim, cluster, node, options, opcode) for node in range(2))
     initiator.connect(target)
     target.connect(initiator)
     laps = make_laps(options)
 
     def once() -> Steps:
-        yield from initiator.post(opcode, target)
+        yield from initiator.post(target)
         yield from initiator.cq.wait()
         initiator.context.probe.event("poll CQ", initiator.operation)
 
@@ -180,4 +192,4 @@ def read_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
 
 def atomic_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Latency of fetch-and-add or compare-and-swap."""
-    return _round_trip(sim, machine, options, _ATOMIC[options.op])
+    return _round_trip(sim, machine, options, ATOMICS[options.op])

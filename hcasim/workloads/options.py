@@ -18,6 +18,7 @@ Access = Literal["sequential", "random"]
 Caching = Literal["cold", "host-warm", "device-warm"]
 Translation = Literal["host", "on", "off"]
 Path = Literal["dma", "command"]
+Connection = Literal["RC", "UC", "UD"]
 
 
 @dataclass(frozen=True)
@@ -220,16 +221,22 @@ class Options:
     ] = 128
     post_list: Annotated[
         int,
-        Option("Requests of a queue pair posted with one doorbell, as perftest's -l says"),
+        Option(
+            "Requests of a queue pair posted with one doorbell, as perftest's -l says", short="-l"
+        ),
     ] = 1
     cq_mod: Annotated[
         int,
         Option(
-            "Requests for one completion, as perftest's -Q says; 0: 100, but 1 above 8K",
+            "Requests for one completion, as perftest's -Q says; 0: a list of requests, or "
+            "100, but 1 above 8K",
             low=0,
             varies="0 to 1",
         ),
     ] = 0
+    connection: Annotated[
+        Connection, Option("Transport service, as perftest's -c says", short="-c")
+    ] = "RC"
     ports: Annotated[int, Option("Ports of each adapter in use")] = 1
     mode: Annotated[
         Mode,
@@ -283,7 +290,7 @@ class Options:
     invalidate: Annotated[
         bool,
         Option(
-            "Rotate through a pool of 10 MB, as NetPIPE's -I does; perftest's -I is --inline",
+            "Rotate through a pool of 10 MB, as NetPIPE's -I does; perftest's -I is --inline-size",
             short="-I",
         ),
     ] = False
@@ -323,6 +330,17 @@ class Options:
     ] = 1000
     warmup: Annotated[int, Option("Iterations before them", low=0, varies="3 to 1000")] = 100
     inline: Annotated[bool, Option("Send payload inside the work request")] = False
+    inline_size: Annotated[
+        int,
+        Option(
+            "Longest message inside the work request, as perftest's -I says; "
+            "-1: what fits into the adapter's BlueFlame registers, if it has some",
+            low=-1,
+            high=LARGEST,
+            is_size=True,
+            varies="-1 to 0",
+        ),
+    ] = 0
     exact: Annotated[bool, Option("Run every iteration instead of detecting a period")] = False
     explain: Annotated[bool, Option("Also say where the time goes or what binds")] = False
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
+from hcasim.verbs import WROpcode
+from hcasim.verbs.qp import ATOMIC_SIZE
 from hcasim.workloads import (
     bus,
     copying,
@@ -21,7 +23,7 @@ from hcasim.workloads import (
     scatter,
 )
 from hcasim.workloads.mpi.benchmarks import MPI
-from hcasim.workloads.options import Options, Verb
+from hcasim.workloads.options import Options
 from hcasim.workloads.perftest import flows
 from hcasim.workloads.perftest.stream import Stream
 from hcasim.workloads.rdma_bench import rates
@@ -64,7 +66,8 @@ def _lanes_each_way(options: Options) -> int:
 _BUFFERS = COMMON | {"page_size"}
 _MANY = frozenset(_BUFFERS | {"qps"} | ROLES)
 _LATENCY = _MANY | {"pattern"}
-_INLINE = _LATENCY | {"inline"}
+_INLINE = _LATENCY | {"inline", "inline_size", "connection"}
+_WRITE, _SEND, _READ = WROpcode.RDMA_WRITE, WROpcode.SEND, WROpcode.RDMA_READ
 _PORTS = frozenset({"ports", "mode", "threshold", "processes"})
 _WINDOWED = _MANY | _PORTS | {"window", "reuse", "buffers", "inline", "verb"}
 _ALONE = frozenset(COMMON - {"explain"})
@@ -72,7 +75,7 @@ _DEVICE = _ALONE | {"window_bytes", "cache", "iommu"}
 _BUS = _DEVICE | {"window"}
 _ONE = _DEVICE | {"path"}
 _NETPIPE = frozenset(_BUFFERS | ROLES | {"buffers", "completion", "invalidate", "verb"})
-_LAT = Options(iters=10_000, warmup=1000)
+_LAT = Options(iters=10_000, warmup=1000, inline_size=-1)
 _BW = Options(size=65536, iters=100, warmup=10)
 _FEW = Options(iters=100, warmup=10)
 
@@ -108,23 +111,32 @@ def _rates(title: str, options: frozenset[str], run: Run, **more: Any) -> Worklo
     return _measure(title, STREAM_FIELDS, _THREADS | options, run, **{**usual, **more})
 
 
-_FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod"}
+_FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod", "post_list"}
+_SENT = {"inline", "inline_size", "connection"}
 
 
-def _perftest(name: str, title: str, verb: Verb, iters: int, both_ways: bool = False) -> Workload:
+def _perftest(
+    title: str, opcode: WROpcode | None, name: str, iters: int, both_ways: bool = False
+) -> Workload:
+    """A bandwidth test; without an opcode that of the atomic operation that options name."""
+
     def run(sim: Simulator, machine: Machine, options: Options) -> Result:
+        moved = opcode or latency.ATOMICS[options.op]
         if options.clients > 1:
-            return flows.many_to_one(sim, machine, options, verb)
-        return Stream(sim, machine, options, verb, both_ways).run()
+            return flows.many_to_one(sim, machine, options, moved)
+        return Stream(sim, machine, options, moved, both_ways).run()
 
-    understood = _FULL_QUEUES if verb == "read" else _FULL_QUEUES | {"inline"}
-    understood = understood if both_ways else understood | {"clients"}
-    usual = Options(size=65536, iters=iters, warmup=0)
+    understood = _FULL_QUEUES if both_ways else _FULL_QUEUES | {"clients"}
+    if opcode is None:
+        understood = understood | {"op"}
+    elif opcode is not WROpcode.RDMA_READ:
+        understood = understood | _SENT
+    usual = Options(size=65536 if opcode else ATOMIC_SIZE, iters=iters, warmup=0)
     return Workload(
         name,
         title,
         STREAM_FIELDS,
-        understood,
+        frozenset(understood),
         usual,
         run,
         queue_pairs=lambda options: options.clients * options.qps,
@@ -166,12 +178,14 @@ _ALL = (
         ladder=True,
     ),
     # perftest's iterations (DEF_ITERS_WB and DEF_ITERS in its perftest_parameters.h).
-    _perftest("write_bw", "RDMA writes, full queues", "write", 5000),
-    _perftest("write_bibw", "RDMA writes both ways, full queues", "write", 5000, True),
-    _perftest("send_bw", "sends, full queues", "send", 1000),
-    _perftest("send_bibw", "sends both ways, full queues", "send", 1000, True),
-    _perftest("read_bw", "RDMA reads, full queues", "read", 1000),
-    _perftest("read_bibw", "RDMA reads both ways, full queues", "read", 1000, True),
+    _perftest("RDMA writes, full queues", _WRITE, "write_bw", 5000),
+    _perftest("RDMA writes both ways, full queues", _WRITE, "write_bibw", 5000, True),
+    _perftest("sends, full queues", _SEND, "send_bw", 1000),
+    _perftest("sends both ways, full queues", _SEND, "send_bibw", 1000, True),
+    _perftest("RDMA reads, full queues", _READ, "read_bw", 1000),
+    _perftest("RDMA reads both ways, full queues", _READ, "read_bibw", 1000, True),
+    _perftest("atomics, full queues", None, "atomic_bw", 1000),
+    _perftest("atomics both ways, full queues", None, "atomic_bibw", 1000, True),
     _stream(
         "one-way windows with a reply: write, send or read",
         _WINDOWED,

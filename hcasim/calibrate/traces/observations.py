@@ -218,6 +218,9 @@ def _given(point: Point, workload: Workload) -> tuple[dict[str, Any], list[str]]
             given[name] = min(int(value), usual[name])
         else:
             given[name] = value
+    if "inline" in given and "inline_size" in workload.options:
+        # What the tool says of inline data is all: none is so by default.
+        given.setdefault("inline_size", 0)
     return given, faults
 
 

@@ -23,8 +23,14 @@ TITLES = {
     "send_bibw": "Send Bidirectional BW Test",
     "read_bw": "RDMA_Read BW Test",
     "read_bibw": "RDMA_Read Bidirectional BW Test",
+    "atomic_bw": "Atomic FETCH_AND_ADD BW Test",
+    "atomic_bibw": "Atomic FETCH_AND_ADD Bidirectional BW Test",
 }
-TOLD = {"size", "qps", "tx_depth", "cq_mod", "op", "iters", "inline"}
+TOLD = {"size", "qps", "tx_depth", "cq_mod", "op", "iters", "inline"} | {
+    "inline_size",
+    "post_list",
+    "connection",
+}
 """The options that it says."""
 _RULE = "-" * 87
 _MIB = 2**20
@@ -51,13 +57,17 @@ def lines(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[st
     yield f" Dual-port       : {dual}\t\tDevice         : hcasim-{machine.adapter.id}"
     transport = _TRANSPORTS[machine.adapter.protocol.kind]
     yield f" Number of qps   : {rows[0]['qps']}\t\tTransport type : {transport}"
-    yield " Connection type : RC\t\tUsing SRQ      : OFF"
+    yield f" Connection type : {options.connection}\t\tUsing SRQ      : OFF"
     yield f" TX depth        : {1 if latency else min(options.tx_depth, options.iters)}"
+    if options.post_list > 1:
+        yield f" Post List       : {options.post_list}"
     if not latency:
         yield f" CQ Moderation   : {moderated(options, rows[0])}"
     yield f" Mtu             : {machine.mtu}[B]"
     if options.inline:
         yield f" Max inline data : {max(row['size'] for row in rows)}[B]"
+    elif options.inline_size > 0 or (latency and not options.inline_size):
+        yield f" Max inline data : {options.inline_size}[B]"
     yield f" Link type       : {_LINKS[machine.link.kind]}"
     yield _RULE
     yield (_LATENCY_HEAD if latency else _BANDWIDTH_HEAD)

@@ -129,9 +129,9 @@ class Run:
             options["ports"] = 2
         if "Max inline data" in self.settings:
             options["inline"] = size <= self._number("Max inline data")
-        # Another experiment than `hcasim bench` makes: a fit must not take it for the usual one.
         if self.settings.get("Connection type", "RC") != "RC":
             options["connection"] = self.settings["Connection type"]
+        # Another experiment than `hcasim bench` makes: a fit must not take it for the usual one.
         if self.settings.get("Using SRQ") == "ON":
             options["srq"] = True
         if self.settings.get("events"):

@@ -10,10 +10,10 @@ from dataclasses import replace
 from hcasim.catalog import CatalogError, Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.workloads.end import OPCODES
+from hcasim.verbs import WROpcode
 from hcasim.workloads.explain import Utilisation
-from hcasim.workloads.options import Options, Verb
-from hcasim.workloads.perftest.side import join, start
+from hcasim.workloads.options import Options
+from hcasim.workloads.perftest.side import ANSWERED, join, start
 from hcasim.workloads.perftest.span import Span
 from hcasim.workloads.perftest.stream import in_columns
 from hcasim.workloads.result import Result
@@ -32,7 +32,7 @@ CIRCLE = (
 
 
 def measure(
-    cluster: Cluster, options: Options, verb: Verb, pairs: list[tuple[int, int]]
+    cluster: Cluster, options: Options, opcode: WROpcode, pairs: list[tuple[int, int]]
 ) -> tuple[list[float], Utilisation]:
     """Let flows run from place to place in the cluster, all at once.
 
@@ -43,7 +43,7 @@ def measure(
     Raises:
         CatalogError: packets block each other for good.
     """
-    sim, opcode = cluster.sim, OPCODES[verb]
+    sim = cluster.sim
     endless = replace(options, iters=ENDLESS, exact=True)
     sides = [side for pair in pairs for side in join(cluster, pair, endless, opcode)]
     start(sim, sides)
@@ -52,7 +52,7 @@ def measure(
     if not options.exact:
         packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
         size = min(size, PACKETS * options.size // packets)
-    span = Span(cluster, verb, size)
+    span = Span(cluster, opcode in ANSWERED, size)
     try:
         sim.run(until=span.begun)
         usage.mark()
@@ -64,9 +64,9 @@ def measure(
 
 
 def _result(
-    cluster: Cluster, options: Options, verb: Verb, pairs: list[tuple[int, int]], role: str
+    cluster: Cluster, options: Options, opcode: WROpcode, pairs: list[tuple[int, int]], role: str
 ) -> Result:
-    each, usage = measure(cluster, options, verb, pairs)
+    each, usage = measure(cluster, options, opcode, pairs)
     row = in_columns(options, sum(each)) | {
         f"{role}s": len(each),
         f"{role}_min_MBps": min(each) / 1e6,
@@ -75,11 +75,11 @@ def _result(
     return Result(row, cluster.counters(), usage.report() if options.explain else {})
 
 
-def many_to_one(sim: Simulator, machine: Machine, options: Options, verb: Verb) -> Result:
+def many_to_one(sim: Simulator, machine: Machine, options: Options, opcode: WROpcode) -> Result:
     """Several clients that send to one server or read from it."""
     cluster = Cluster(sim, machine, clients_and_server(machine, options))
     pairs = [(client, options.clients) for client in range(options.clients)]
-    return _result(cluster, options, verb, pairs, "client")
+    return _result(cluster, options, opcode, pairs, "client")
 
 
 def all_to_all(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -87,4 +87,4 @@ def all_to_all(sim: Simulator, machine: Machine, options: Options) -> Result:
     cluster = Cluster(sim, machine, first_nodes(machine, options))
     count = options.nodes
     pairs = [(n, (n + away) % count) for n in range(count) for away in range(1, count)]
-    return _result(cluster, options, "write", pairs, "node")
+    return _result(cluster, options, WROpcode.RDMA_WRITE, pairs, "node")

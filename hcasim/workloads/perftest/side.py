@@ -6,8 +6,20 @@ from collections.abc import Callable
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
-from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
-from hcasim.workloads.end import Steps
+from hcasim.verbs import (
+    CQ,
+    MR,
+    PD,
+    QP,
+    SGE,
+    Completion,
+    Context,
+    QPType,
+    RecvWR,
+    SendWR,
+    WROpcode,
+)
+from hcasim.workloads.end import ALL_ACCESS, Steps, connect, inline_limit, receive_room
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 
@@ -22,16 +34,24 @@ MODERATED = 8192
 BATCH = 16
 """Completions that are taken before queues are filled again (CTX_POLL_BATCH)."""
 
+ANSWERED = (
+    WROpcode.RDMA_READ,
+    WROpcode.ATOMIC_FETCH_AND_ADD,
+    WROpcode.ATOMIC_CMP_AND_SWP,
+)
+"""Operations whose data comes back, of the buffer that the other end would send from."""
+
 ENOUGH_LAPS = 16
 ERROR = 1e-3
 
 _PAGE = 4096
-_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
 
 
 def moderation(options: Options) -> int:
     """Requests of a queue pair for one completion (force_dependecies in perftest_parameters.c)."""
     usual = MODERATION if options.size <= MODERATED else 1
+    if options.post_list > 1:
+        usual = options.post_list
     return min(options.cq_mod or usual, options.tx_depth, options.iters)
 
 
@@ -52,6 +72,7 @@ class Side:
         sent, done: those of each queue pair that were posted, and are known to be complete.
         awaited, received: those of each queue pair with a receive, and that have come in.
         saved_ps: time that messages take which were left out.
+        arrived: tells how many messages have come to the other end.
     """
 
     def __init__(
@@ -78,9 +99,13 @@ class Side:
         ahead = self.ahead = min(RX_DEPTH, options.iters) if receives else 0
         self.cq = CQ(context, (self.depth + ahead) * options.qps)
         # Each queue pair has a place to send from and one to receive in, on pages of their own.
-        self.room = -(-options.size // _PAGE) * _PAGE
+        self.received_size = receive_room(options)
+        self.room = -(-self.received_size // _PAGE) * _PAGE
         size = 2 * options.qps * self.room
-        self.buffer: MR = pd.reg_mr(size, _ACCESS, page_size=options.page_size)
+        self.buffer: MR = pd.reg_mr(size, ALL_ACCESS, page_size=options.page_size)
+        limit = inline_limit(context, options, opcode)
+        self.inline = 0 < options.size <= limit
+        self.reliable = options.connection == "RC"
         self.qps: list[QP] = [
             QP(
                 pd,
@@ -88,12 +113,14 @@ class Side:
                 self.cq,
                 max_send_wr=self.depth,
                 max_recv_wr=max(1, ahead),
-                max_inline_data=options.size if options.inline else 0,
+                max_inline_data=limit,
+                qp_type=QPType[options.connection],
             )
             for _ in range(options.qps)
         ]
         self._numbers = {qp.qp_num: number for number, qp in enumerate(self.qps)}
         self.peer: MR = self.buffer
+        self._to: dict[QP, tuple[int, int]] = {}
         self.may_send = True
         self.sent, self.done, self.awaited, self.received = ([0] * options.qps for _ in range(4))
         self.began_ps = self.ended_ps = self.saved_ps = 0
@@ -102,13 +129,13 @@ class Side:
         )
         self.lapped_ps = 0
         self._leads: list[int] = []
+        self.arrived: Callable[[], int] = lambda: 0
         self.on_lap: Callable[[], None] = lambda: None
 
     def connect(self, other: Side) -> None:
         """Connect each queue pair with its peer."""
         self.peer = other.buffer
-        for mine, theirs in zip(self.qps, other.qps, strict=True):
-            mine.connect(theirs)
+        self._to = connect(self.qps, other.qps)
 
     def prepare(self) -> Steps:
         """Fill the receive queues."""
@@ -130,36 +157,44 @@ class Side:
                     yield from self._take(completion)
 
     def _remains(self) -> bool:
-        return (self.sends and min(self.done) < self.iters) or (
-            self.receives and min(self.received) < self.iters
-        )
+        if self.sends and min(self.done) < self.iters:
+            return True
+        # What is not acknowledged may be lost: who sends too does not wait for it.
+        awaits = self.receives and (self.reliable or not self.sends)
+        return awaits and min(self.received) < self.iters
 
     def _fill(self) -> Steps:
-        for number in range(len(self.qps)):
-            while self.sent[number] < min(self.iters, self.done[number] + self.depth):
-                yield from self._post(number)
+        count = self.options.post_list
+        for number, qp in enumerate(self.qps):
+            while self.sent[number] + count <= min(self.iters, self.done[number] + self.depth):
+                if count == 1:
+                    yield from qp.post_send(self._request(number))
+                else:
+                    yield from qp.post_send_list([self._request(number) for _ in range(count)])
 
-    def _post(self, number: int) -> Steps:
+    def _request(self, number: int) -> SendWR:
+        """The next request of a queue pair."""
         turn = self.sent[number]
         self.sent[number] = turn + 1
-        size, options = self.options.size, self.options
         place = number * self.room
-        far = place if self.opcode is WROpcode.RDMA_READ else place + len(self.qps) * self.room
-        yield from self.qps[number].post_send(
-            SendWR(
-                self.opcode,
-                SGE(self.buffer.addr + place, size, self.buffer.lkey),
-                remote_addr=self.peer.addr + far,
-                rkey=self.peer.rkey,
-                inline=options.inline,
-                signaled=(turn + 1) % self.every == 0 or turn + 1 == self.iters,
-            )
+        far = place if self.opcode in ANSWERED else place + len(self.qps) * self.room
+        dlid, remote_qpn = self._to[self.qps[number]]
+        return SendWR(
+            self.opcode,
+            SGE(self.buffer.addr + place, self.options.size, self.buffer.lkey),
+            remote_addr=self.peer.addr + far,
+            rkey=self.peer.rkey,
+            inline=self.inline,
+            signaled=(turn + 1) % self.every == 0 or turn + 1 == self.iters,
+            compare_add=1,
+            dlid=dlid,
+            remote_qpn=remote_qpn,
         )
 
     def _post_receive(self, number: int) -> Steps:
         self.awaited[number] += 1
         address = self.buffer.addr + (len(self.qps) + number) * self.room
-        sge = SGE(address, self.options.size, self.buffer.lkey)
+        sge = SGE(address, self.received_size, self.buffer.lkey)
         yield from self.qps[number].post_recv(RecvWR(sge))
 
     def _take(self, completion: Completion) -> Steps:
@@ -175,13 +210,21 @@ class Side:
         if min(self.done) // self.lap > len(self.laps.durations_ps):
             self.laps.lap(self.ended_ps - self.lapped_ps)
             self.lapped_ps = self.ended_ps
-            self._leads.append(max(self.sent) - min(self.sent))
+            lead = max(self.sent) - min(self.sent)
+            self._leads.append(lead if self.reliable else sum(self.done) - self.arrived())
             self.on_lap()
 
     @property
     def pattern_ps(self) -> list[int]:
-        """The laps that repeat, if no queue pair gains on another in them."""
+        """The laps that repeat, if no queue pair gains on another in them.
+
+        Who is not acknowledged may gain on the receiver until all buffers between them are full.
+        """
         pattern = self.laps.pattern_ps
+        if not self.reliable:
+            half = len(self._leads) // 2
+            settled = half >= ENOUGH_LAPS and abs(self._leads[-1] - self._leads[half]) <= 2
+            return pattern if settled else []
         keeps = len(self._leads) > len(pattern) and (
             abs(self._leads[-1] - self._leads[-1 - len(pattern)]) < self.every
         )
@@ -217,8 +260,12 @@ def join(
 
 
 def start(sim: Simulator, sides: list[Side]) -> Event:
-    """Fill the receive queues, then let all run; return the event of their end."""
+    """Fill the receive queues, then let all run; return the event of their end.
+
+    Of messages that are not acknowledged it is that of their senders, because some may be lost.
+    """
     for side in sides:
         sim.run(until=sim.process(side.prepare()))
     sim.run()
-    return sim.all_of([sim.process(side.run()) for side in sides])
+    running = [(side, sim.process(side.run())) for side in sides]
+    return sim.all_of([process for side, process in running if side.reliable or side.sends])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import inf
 
 from hcasim.cluster import Cluster
-from hcasim.workloads.options import Verb
 
 SLICE_PS = 10_000_000
 
@@ -15,17 +14,17 @@ class Span:
 
     Args:
         cluster: the nodes.
-        verb: how messages travel.
+        reads: whether data comes back to the node that asks for it.
         size: bytes to time; a quarter as many go before.
 
     Attributes:
         begun, over: events of its two ends.
     """
 
-    def __init__(self, cluster: Cluster, verb: Verb, size: int) -> None:
+    def __init__(self, cluster: Cluster, reads: bool, size: int) -> None:
         self.sim = cluster.sim
         self._ports = [node.adapter.ports for node in cluster.nodes]
-        self._reads = verb == "read"
+        self._reads = reads
         self._ends = self.begun, self.over = self.sim.event(), self.sim.event()
         self._limits = size // 4, size + size // 4
         self._seen: list[tuple[int, list[int]]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import lcm
 from statistics import fmean
 from typing import Any
@@ -10,10 +11,9 @@ from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
-from hcasim.workloads.end import OPCODES
 from hcasim.workloads.explain import Utilisation
-from hcasim.workloads.options import Options, Verb
-from hcasim.workloads.perftest.side import ENOUGH_LAPS, RX_DEPTH, join, moderation, start
+from hcasim.workloads.options import Options
+from hcasim.workloads.perftest.side import ANSWERED, ENOUGH_LAPS, RX_DEPTH, join, moderation, start
 from hcasim.workloads.perftest.span import Span
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
@@ -50,7 +50,7 @@ class Stream:
         sim: the simulator.
         machine: what it runs on, from a client to the server.
         options: of the test.
-        verb: how messages travel.
+        opcode: of the messages.
         both_ways: whether both sides send; what they reach is added up.
     """
 
@@ -59,18 +59,18 @@ class Stream:
         sim: Simulator,
         machine: Machine,
         options: Options,
-        verb: Verb,
+        opcode: WROpcode,
         both_ways: bool,
     ) -> None:
-        opcode = OPCODES[verb]
         self.sim = sim
         self.options = options
-        self.verb: Verb = verb
+        self.reads = opcode in ANSWERED
         self.cluster = Cluster(sim, machine, clients_and_server(machine, options))
         self.packets = self.cluster.nodes[0].adapter.packets(opcode.value, options.size)
         packets = self.packets * options.qps
         every, depth = moderation(options), min(options.tx_depth, options.iters)
-        lap = every * -(-PACKETS // (every * packets))
+        unit = lcm(every, options.post_list)
+        lap = unit * -(-PACKETS // (unit * packets))
         self.ends_at_once = depth * packets > MANY
         # Each entry of each queue has been used once, its page being translated for the first time.
         entries = depth + RX_DEPTH * (opcode is WROpcode.SEND)
@@ -83,6 +83,7 @@ class Stream:
         self.usage = Utilisation(self.cluster)
         for side in self.senders:
             side.on_lap = self._lapped
+            side.arrived = self._arrivals(1 - self.sides.index(side))
 
     def run(self) -> Result:
         """Run it, and return what it measures."""
@@ -91,7 +92,7 @@ class Stream:
         self.usage.mark()
         ends = [whole, self.enough]
         if not options.exact:
-            span = Span(self.cluster, self.verb, MOST * options.size // self.packets)
+            span = Span(self.cluster, self.reads, MOST * options.size // self.packets)
             ends.append(span.over)
         sim.run(until=sim.any_of(ends))
         if not options.exact and span.over.triggered:
@@ -100,6 +101,11 @@ class Stream:
             rate = sum(side.per_second for side in self.senders) * options.size
         explained = self.usage.report() if options.explain else {}
         return Result(in_columns(options, rate), self.cluster.counters(), explained)
+
+    def _arrivals(self, node: int) -> Callable[[], int]:
+        """What tells the messages that a node has been sent, if no answers come to it."""
+        ports = self.cluster.nodes[node].adapter.ports
+        return lambda: sum(port.packets_received for port in ports) // self.packets
 
     def _lapped(self) -> None:
         patterns = [side.pattern_ps for side in self.senders]

@@ -112,7 +112,6 @@ def test_programs_and_letters_of_perftest_are_understood(hcasim_: Hcasim) -> Non
     [
         (("-I", "64"), "perftest's -I is --inline"),
         (("-I",), "perftest's -I is --inline"),
-        (("-l", "64"), "perftest's -l has no counterpart"),
         (("-m", "0:4M"), "perftest's -m is --mtu; OSU's -m MIN:MAX is --size MIN..MAX"),
         (("-a",), "perftest's -a is --size 2..8M"),
         (("--all",), "perftest's --all is --size 2..8M"),

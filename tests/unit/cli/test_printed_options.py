@@ -18,6 +18,9 @@ OTHER = {
     "window": "7",
     "tx_depth": "9",
     "cq_mod": "4",
+    "post_list": "2",
+    "connection": "UC",
+    "inline_size": "16",
     "ports": "2 --mode binding",
     "mode": "striping",
     "threshold": "4K",
@@ -115,6 +118,9 @@ def test_each_option_comes_back_or_the_form_is_refused(
         read = vars(build_options(known, given))
         # These say what comes of them: a queue is not deeper than there are iterations.
         read["tx_depth"] = min(read["tx_depth"], read["iters"])
+        if option == "inline_size":
+            assert point["options"]["inline"] is (options["size"] <= 16)
+            read["inline"], read[option] = False, 16
         for one in known.options - set(EQUAL) - {"cq_mod"}:
             expected = options[one]
             if one == "tx_depth":

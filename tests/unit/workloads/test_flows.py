@@ -9,6 +9,7 @@ from hcasim.catalog.network import FatTree, Ring
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.workloads import Options
+from hcasim.workloads.end import OPCODES
 from hcasim.workloads.options import Verb
 from hcasim.workloads.perftest import flows
 from hcasim.workloads.perftest.flows import measure
@@ -28,7 +29,7 @@ def rates(machine: Machine, pairs: list[tuple[int, int]], verb: Verb = "write") 
     """Bytes a second of flows from node to node, all at once, each of another source."""
     nodes = sorted({node for pair in pairs for node in pair})
     places = [(nodes.index(source), nodes.index(target)) for source, target in pairs]
-    return measure(Cluster(Simulator(), machine, nodes), OPTIONS, verb, places)[0]
+    return measure(Cluster(Simulator(), machine, nodes), OPTIONS, OPCODES[verb], places)[0]
 
 
 def alone(machine: Machine) -> float:
@@ -88,7 +89,7 @@ def test_more_flows_take_no_more_packets(monkeypatch: pytest.MonkeyPatch) -> Non
     for count in (4, 8):
         cluster = Cluster(Simulator(), machine, count + 1)
         pairs = [(n, count) for n in range(count)]
-        together.append(sum(measure(cluster, options, "write", pairs)[0]))
+        together.append(sum(measure(cluster, options, OPCODES["write"], pairs)[0]))
         # Those with data, and an acknowledgement of each.
         assert cluster.counters()["port_xmit_packets"] < 2 * 1.5 * 2000
     assert together[1] == pytest.approx(together[0], rel=0.02)
@@ -100,7 +101,7 @@ def test_only_what_packets_pass_is_built() -> None:
         "level1.switch0",
         "level1.switch3",
     ]
-    measure(cluster, OPTIONS, "write", [(0, 1)])
+    measure(cluster, OPTIONS, OPCODES["write"], [(0, 1)])
     # There and back, by the numbers of the nodes.
     assert [switch.name for switch in cluster.fabric.switches] == [
         "level1.switch0",

@@ -1,16 +1,18 @@
 """perftest's loop keeps queues full, asks for few completions, and stops early with its result."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from hcasim.catalog.adapter import BlueFlame
 from hcasim.engine import Simulator
-from hcasim.workloads import Options
+from hcasim.verbs import SendWR
+from hcasim.workloads import WORKLOADS, Options
+from hcasim.workloads.end import OPCODES
 from hcasim.workloads.perftest import side, stream
 from hcasim.workloads.perftest.side import Side, moderation
 from hcasim.workloads.perftest.stream import Stream
-from tests.rig import machine, run
+from tests.rig import extended, machine, run
 
 
 @pytest.mark.parametrize(
@@ -87,6 +89,8 @@ def test_queue_pairs_that_gain_on_each_other_run_to_the_end() -> None:
         ({"size": 8193, "cq_mod": 50}, 50),
         ({"size": 8, "tx_depth": 16}, 16),
         ({"size": 8, "iters": 60}, 60),
+        ({"size": 8193, "post_list": 4}, 4),
+        ({"size": 8, "post_list": 4, "cq_mod": 2}, 2),
     ],
 )
 def test_completions_are_moderated_as_perftest_does(given: dict[str, Any], every: int) -> None:
@@ -102,15 +106,16 @@ class Watched(Side):
     posted: list[int]
     most: int
 
-    def _post(self, number: int) -> Iterator[Any]:
-        yield from super()._post(number)
+    def _request(self, number: int) -> SendWR:
+        request = super()._request(number)
         vars(self).setdefault("posted", []).append(number)
         self.most = max(vars(self).get("most", 0), self.sent[number] - self.done[number])
+        return request
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, verb: Any, **options: Any) -> Stream:
     monkeypatch.setattr(side, "Side", Watched)
-    test = Stream(Simulator(), machine(), Options(exact=True, **options), verb, both_ways=False)
+    test = Stream(Simulator(), machine(), Options(exact=True, **options), OPCODES[verb], False)
     test.run()
     return test
 
@@ -137,3 +142,82 @@ def test_the_time_is_that_from_the_first_post_to_the_last_completion(
     sender = test.sides[0]
     assert sender.began_ps < sender.ended_ps <= test.sim.now
     assert sender.per_second == pytest.approx(200e12 / (sender.ended_ps - sender.began_ps))
+
+
+def test_a_list_is_posted_with_one_doorbell() -> None:
+    options: dict[str, Any] = {"size": 8, "iters": 96, "exact": True}
+    one_by_one, in_lists = (
+        run("write_bw", machine(), post_list=count, cq_mod=4, **options).counters
+        for count in (1, 4)
+    )
+    assert one_by_one["doorbells"] - in_lists["doorbells"] == 96 - 24
+
+
+@pytest.mark.parametrize(
+    ("workload", "options"),
+    [
+        ("write_bw", {"post_list": 5, "iters": 2000, "tx_depth": 32}),
+        ("write_bw", {"connection": "UC", "iters": 4000}),
+        ("send_bw", {"connection": "UD", "iters": 4000}),
+        ("atomic_bibw", {"iters": 1000, "op": "cmp_swap"}),
+    ],
+)
+def test_a_short_run_tells_the_rate_of_the_whole(workload: str, options: dict[str, Any]) -> None:
+    short, whole = (
+        run(workload, machine(), **{"size": 8, **options}, exact=exact).row["rate_Mps"]
+        for exact in (False, True)
+    )
+    assert short == pytest.approx(whole, rel=0.005)
+
+
+def test_lists_are_quicker_where_the_processor_is_slow_at_single_requests() -> None:
+    slow = extended(machine(), stack={"post_wr": 50_000, "doorbell": 2_000_000})
+    one_by_one, in_lists = (
+        run("write_bw", slow, size=8, iters=1024, post_list=count).row["rate_Mps"]
+        for count in (1, 16)
+    )
+    assert in_lists > 3 * one_by_one
+
+
+def test_nothing_of_an_unreliable_test_is_acknowledged() -> None:
+    for workload, connection in (("write_bw", "UC"), ("send_bw", "UC"), ("send_bw", "UD")):
+        counters = run(workload, machine(), size=8, iters=64, connection=connection).counters
+        assert (counters["acknowledgements"], counters["dropped"]) == (0, 0)
+        assert counters["port_xmit_packets"] == 64
+
+
+def test_messages_up_to_the_inline_size_are_in_the_work_request() -> None:
+    read = [
+        run("write_bw", machine(), size=size, iters=64, inline_size=28).counters["bus_read_bytes"]
+        for size in (28, 29)
+    ]
+    assert read == [64 * 64, 64 * (64 + 29)]
+
+
+@pytest.mark.parametrize(
+    ("workload", "connection", "longest"),
+    [("write_lat", "RC", 220), ("send_lat", "UC", 236), ("send_lat", "UD", 188)],
+)
+def test_latency_tests_take_inline_what_perftest_does_where_there_is_blueflame(
+    workload: str, connection: str, longest: int
+) -> None:
+    """perftest_parameters.h: DEF_INLINE_WRITE, DEF_INLINE_SEND_RC_UC and DEF_INLINE_SEND_UD."""
+    blueflame = BlueFlame.model_construct(buffer=256, takes="inline")
+    quick = extended(
+        machine(), adapter={"doorbell": {"blueflame": blueflame}}, stack={"max_inline": 400}
+    )
+    usual = WORKLOADS[workload].defaults.inline_size
+    fetched = [
+        run(
+            workload, on, size=size, iters=2, warmup=0, inline_size=usual, connection=connection
+        ).counters["wqes_fetched"]
+        for on, size in ((quick, longest), (quick, longest + 1), (machine(), 8))
+    ]
+    assert fetched[0] == 0
+    assert fetched[1] == fetched[2] > 0
+
+
+def test_atomics_of_a_test_change_the_words_of_their_queue_pairs() -> None:
+    counters = run("atomic_bw", machine(), size=8, iters=64, qps=2, exact=True).counters
+    assert counters["port_xmit_packets"] == 2 * 2 * 64, "requests and answers"
+    assert counters["cqes_written"] == 2
