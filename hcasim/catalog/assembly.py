@@ -9,8 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from hcasim.catalog.cabling import link_of_port
 from hcasim.catalog.fields import keys_of
 from hcasim.catalog.folders import list_ids
+from hcasim.catalog.link import PortLink
 from hcasim.catalog.loader import Loaded, load
 from hcasim.catalog.network import BackToBack, Explicit, Network, OneSwitch
 from hcasim.catalog.overrides import Part, choose_protocol, kind_of, replace_bus
@@ -43,6 +45,7 @@ def gather(
     groups: Mapping[str, Nodes],
     network: Network,
     adapter: str | None,
+    host: str | None,
     stacks: Mapping[str, str],
     settings: Mapping[str, str],
     faults: list[str],
@@ -54,6 +57,7 @@ def gather(
         groups: its nodes.
         network: how they are connected.
         adapter: an adapter instead of the usual one of each group.
+        host: a host instead of that of each group.
         stacks: of each group.
         settings: of which those are used that give an adapter the bus of another.
     """
@@ -65,41 +69,50 @@ def gather(
         f"{starts[name]}adapter": group.adapter if adapter is None else adapter
         for name, group in groups.items()
     }
-    wanted |= {f"{starts[name]}host": group.host for name, group in groups.items()}
+    wanted |= {f"{starts[name]}host": host or group.host for name, group in groups.items()}
     wanted |= {(f"{name}." if name else "") + "switch": m for name, m in models_of(network).items()}
     wanted |= {f"{start}link": name for name, start in starts.items()}
     wanted |= {f"{starts[name]}stack": stack for name, stack in stacks.items()}
     parts: dict[str, Part] = {}
     for name, identifier in wanted.items():
         if kind_of(name) == "link":
-            parts[name] = _link(bed, name, f"nodes.{identifier}.link", faults)
+            card = parts.get(name.removesuffix("link") + "adapter")
+            link = _link(bed, name, f"nodes.{identifier}.link", card, faults)
+            if link is not None:
+                parts[name] = link
             continue
         try:
             loaded = load(identifier, _FOLDERS[kind_of(name)])
         except CatalogError as error:
             faults += [fault for fault in error.faults if fault not in faults]
         else:
-            parts[name] = _part(name, type(loaded.model), loaded.values, loaded.parameters)
+            made = _part(name, type(loaded.model), loaded.values, loaded.parameters)
+            if kind_of(name) == "adapter":
+                faults += choose_protocol(made, settings, testbed.link.kind)
+            parts[name] = made
     if not isinstance(network, BackToBack | OneSwitch):
-        parts["trunk"] = _link(bed, "trunk", "trunk", faults)
+        card = parts.get(f"{starts[next(iter(groups))]}adapter")
+        between = _link(bed, "trunk", "trunk", card, faults)
+        if between is not None:
+            parts["trunk"] = between
         inside = _below(bed.parameters, "network")
-        parts["network"] = _part("network", type(network), bed.values["network"], inside)
+        values = {**bed.values["network"], "switch": network.switch}
+        parts["network"] = _part("network", type(network), values, inside)
     for name, group in groups.items():
-        part, host = (parts.get(starts[name] + kind) for kind in ("adapter", "host"))
+        part, box = (parts.get(starts[name] + kind) for kind in ("adapter", "host"))
         if part is None:
             continue
         if group.ports is not None:
             faults += _cable(bed, part, name, group.ports)
-        faults += choose_protocol(part, settings, testbed.link.kind)
         buses = [path for path in settings if path in part.bus_paths]
         for path in buses:
             fault = replace_bus(part, settings[path], [*dict.fromkeys((*measured, *known))])
             if fault:
                 faults.append(f"--set {path}: {fault}")
-        if host is not None:
+        if box is not None:
             identifier = wanted[part.name]
-            together = identifier in group.adapters and not buses
-            faults += plug(part, host, (group.host, identifier) if together else None)
+            together = identifier in group.adapters and host is None and not buses
+            faults += plug(part, box, (group.host, identifier) if together else None)
     return parts
 
 
@@ -157,12 +170,22 @@ def _part(
     return Part(name, model, copy.deepcopy(dict(values)), {one.path: one for one in named})
 
 
-def _link(bed: Loaded, name: str, place: str, faults: list[str]) -> Part:
+def _link(
+    bed: Loaded, name: str, place: str, adapter: Part | None, faults: list[str]
+) -> Part | None:
     """The links of a testbed as some differ from the others by what is at ``place``."""
     testbed = bed.model
     assert isinstance(testbed, Testbed)
     place = place.replace("nodes.nodes.", "nodes.")
-    part = _part(name, type(testbed.link), bed.values["link"], _below(bed.parameters, "link"))
+    model: type[BaseModel] = type(testbed.link)
+    values, parameters = bed.values["link"], _below(bed.parameters, "link")
+    if isinstance(testbed.link, PortLink):
+        found = None if adapter is None else link_of_port(testbed.id, adapter, values, parameters)
+        if found is None or isinstance(found, str):
+            faults += [] if found is None or found in faults else [found]
+            return None
+        model, values, parameters = found
+    part = _part(name, model, values, parameters)
     known = keys_of(part.model)
     for one in _below(bed.parameters, place):
         if one.path not in known:

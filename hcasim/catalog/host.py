@@ -112,6 +112,16 @@ class Iommu(Section):
     walk_interval: Latency = Field(description="between the beginnings of two of those")
 
 
+class Slot(Section):
+    """The adapter's slot; its link trains to what both ends can (PCI Express 1.0a, 4.2.4)."""
+
+    generation: Literal[1, 2, 3, 4, 5] = Field(description="fastest lane rate, by generation")
+    lanes: Literal[1, 2, 4, 8, 12, 16] = Field(description="lanes that are wired")
+    max_payload: Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE] = Field(
+        description="longest write or completion payload that the root port supports"
+    )
+
+
 class Host(Description):
     """A host."""
 
@@ -125,6 +135,9 @@ class Host(Description):
         default=None, description="of hosts with a memory controller in each socket"
     )
     chipset: Chipset
+    slot: Slot | None = Field(
+        default=None, description="of hosts whose slot may be less than an adapter can use"
+    )
     root_port: RootPort | None = Field(default=None, description="of hosts with PCI Express")
     iommu: Iommu | None = Field(default=None, description="of hosts with one")
     pcix_bridge: PcixBridge | None = Field(default=None, description="of hosts with PCI-X")

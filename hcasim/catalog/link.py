@@ -128,6 +128,53 @@ class EthernetLink(Section):
 Link = Annotated[InfinibandLink | EthernetLink, Field(discriminator="kind")]
 
 
+class PortLink(Section):
+    """The fastest links that the ports of the adapter take, whatever adapter that is."""
+
+    kind: Annotated[Literal["port"], PLAIN] = "port"
+    cable_length: CableLength = Field(description="length of each cable")
+    propagation: Propagation = Field(
+        description="delay of the cable; light in vacuum takes 3.336 ns/m"
+    )
+    credit_update: CreditUpdate = Field(
+        description="InfiniBand: receive buffer freed between two flow-control packets"
+    )
+    decoding: Latency = Field(
+        description="where the rate has error correction: last bit of a code word to its data"
+    )
+
+
+AnyLink = Annotated[InfinibandLink | EthernetLink | PortLink, Field(discriminator="kind")]
+
+
+class Usual(NamedTuple):
+    """The error correction that links of a rate have on a short cable of copper.
+
+    Attributes:
+        code: a key of CODES.
+        evidence: of that.
+        source: of that.
+    """
+
+    code: str
+    evidence: Literal["spec", "assumed"]
+    source: str
+
+
+_PAM4 = Usual("rs544", "spec", "lanes of PAM4 always have RS(544,514)")
+USUAL_CODES: Mapping[str | int, Usual] = MappingProxyType(
+    {
+        "HDR": _PAM4,
+        "NDR": _PAM4,
+        100: Usual("rs528", "spec", "IEEE 802.3 clause 92: 100GBASE-CR4 has RS(528,514)"),
+        200: _PAM4,
+        400: _PAM4,
+    }
+)
+"""By the speed of InfiniBand or the Gbit/s of Ethernet; NO_CODE for others."""
+NO_CODE = Usual("none", "assumed", "lanes of up to 25 Gbit/s do without on a short copper cable")
+
+
 class LinkChanges(Section):
     """Where some links differ from the others."""
 

@@ -59,21 +59,36 @@ class Part:
         return (BUS, BUS_KIND, f"{self.name}.bus", f"{self.name}.bus.kind")
 
     @property
+    def protocol(self) -> str | None:
+        """What it speaks if it is an RDMA adapter."""
+        spoken: str | None = self.values.get("protocol", {}).get("kind")
+        return spoken
+
+    @property
     def protocol_paths(self) -> tuple[str, ...]:
         """The settings that say, if it is an adapter, what it speaks."""
         return (PROTOCOL_KIND, f"{self.name}.protocol.kind")
 
     def put(self, path: str, value: Value, leaf: Leaf, setting: str) -> None:
         """Change one value, whose full path is given, for the sake of a setting."""
+        if setting not in self.set_paths:
+            self.set_paths.append(setting)
+        self._change(path, value, leaf, "--set")
+
+    def lower(self, path: str, value: Value, why: str) -> None:
+        """Change the value at a path inside of it, and say why beside what its own source says."""
+        full = f"{self.name}.{path}"
+        old = self.parameters[full]
+        self._change(full, value, self.leaves[path], f"{why}: {old.text} ({old.source})")
+
+    def _change(self, path: str, value: Value, leaf: Leaf, source: str) -> None:
         table = self.values
         *sections, last = path.removeprefix(f"{self.name}.").split(".")
         for section in sections:
             table = table[section]
             table = table.get(section, table)
         table[last] = value
-        if setting not in self.set_paths:
-            self.set_paths.append(setting)
-        self.parameters[path] = self.parameters[path].changed(value, leaf.format(value), "--set")
+        self.parameters[path] = self.parameters[path].changed(value, leaf.format(value), source)
 
 
 def as_texts(overrides: Mapping[str, Any] | None) -> dict[str, str]:
@@ -147,7 +162,9 @@ def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> list[
     Returns:
         A fault if it does not speak what the settings say.
     """
-    usual, port = part.values["protocol"]["kind"], part.values.get("port", {})
+    if part.protocol is None:
+        return []
+    usual, port = part.protocol, part.values.get("port", {})
     allowed = spoken(usual, port)
     chosen = next((kind for kind in allowed if LINK_OF[kind] == link), usual)
     for path in part.protocol_paths:

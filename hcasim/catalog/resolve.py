@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from os import PathLike, fspath
 from typing import Any
@@ -15,10 +15,10 @@ from hcasim.catalog.assembly import gather, models_of, starts_of, trunks_of
 from hcasim.catalog.consistency import contradictions
 from hcasim.catalog.fields import Leaf, keys_of
 from hcasim.catalog.folders import find_file
-from hcasim.catalog.link import MTUS, mtu_fault, roce_mtu
+from hcasim.catalog.link import MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.machine import Machine, NodeGroup
-from hcasim.catalog.network import BackToBack, Network
+from hcasim.catalog.network import BackToBack, Network, OneSwitch
 from hcasim.catalog.overrides import (
     BUS,
     BUS_KIND,
@@ -29,9 +29,11 @@ from hcasim.catalog.overrides import (
     kind_of,
     override,
 )
+from hcasim.catalog.protocol import LINK_OF
 from hcasim.catalog.provenance import Parameter, Value
+from hcasim.catalog.slots import train
 from hcasim.catalog.testbed import Testbed
-from hcasim.ground.arguments import flag_fault, name_fault, refuse, settings_fault
+from hcasim.ground.arguments import ID, flag_fault, name_fault, refuse, settings_fault
 from hcasim.ground.errors import CatalogError, nearest
 from hcasim.ground.faults import told
 from hcasim.ground.plain import plain
@@ -44,9 +46,10 @@ def resolve(
     adapter: str | PathLike[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
     mtu: int | str | None = None,
-    switch: bool = True,
+    switch: bool | str | PathLike[str] = True,
     firmware_mode: str | None = None,
     stack: str | PathLike[str] | None = None,
+    host: str | PathLike[str] | None = None,
     mpi: bool = False,
 ) -> Machine:
     """Put a machine together.
@@ -57,9 +60,11 @@ def resolve(
             nodes; it need not be one that was measured there.
         overrides: what-if settings by path, such as {"adapter.bus.lanes": 4}, as values or as text.
         mtu: bytes instead of the testbed's, as a number or as text such as "2K".
-        switch: False connects two hosts back to back.
+        switch: False connects two hosts back to back; an id or file is that of the switches
+            instead of the testbed's, or of one between hosts that are back to back there.
         firmware_mode: of the adapter instead of its usual one: "tavor", "mem" or "memfree".
         stack: a stack's id or file instead of the testbed's, in every group of nodes.
+        host: a host's id or file instead of the testbed's, in every group of nodes.
         mpi: whether MPI programs will run there, for which a testbed may have another stack.
 
     Returns:
@@ -72,11 +77,13 @@ def resolve(
         name_fault("testbed", testbed_id),
         "" if adapter is None else name_fault("adapter", adapter),
         settings_fault(overrides),
-        flag_fault("switch", switch),
+        "" if host is None else name_fault("host", host),
+        _switch_fault(switch),
     )
     settings = as_texts(overrides)
     adapter = None if adapter is None else fspath(adapter)
     stack = None if stack is None else fspath(stack)
+    host = None if host is None else fspath(host)
     faults: list[str] = []
     try:
         bed = load(fspath(testbed_id), "testbeds")
@@ -93,10 +100,13 @@ def resolve(
     # Back to back are two nodes of the only group, or one of each of the first two.
     groups = testbed.nodes if switch else dict(islice(testbed.nodes.items(), 2))
     network: Network = testbed.network if switch else BackToBack()
+    if isinstance(switch, str | PathLike):
+        network = _with_switch(network, fspath(switch))
+    switched = not isinstance(network, BackToBack)
     stacks = {
         name: stack or (mpi and group.mpi_stack) or group.stack for name, group in groups.items()
     }
-    parts = gather(bed, groups, network, adapter, stacks, settings, faults)
+    parts = gather(bed, groups, network, adapter, host, stacks, settings, faults)
     adapters = [part for name, part in parts.items() if kind_of(name) == "adapter"]
     if firmware_mode is not None:
         chosen = [_choose_firmware(part, firmware_mode) for part in adapters]
@@ -107,14 +117,24 @@ def resolve(
     found: dict[str, str | None] = dict.fromkeys(rest)
     # What is said of all comes before what is said of one group.
     for path in sorted(rest, key=lambda path: path.partition(".")[0] not in PREFIXES):
-        found[path] = override(parts, path, settings[path], switch)
+        found[path] = override(parts, path, settings[path], switched)
     faults += [fault for fault in found.values() if fault]
+    for start in starts_of(groups).values():
+        card, box = parts.get(f"{start}adapter"), parts.get(f"{start}host")
+        if card is not None and box is not None:
+            train(card, box, settings)
     size = {p.path: p for p in bed.parameters}["mtu"]
-    roce = any(part.values["protocol"]["kind"] == "rocev2" for part in adapters)
+    roce = any(part.protocol == "rocev2" for part in adapters)
+    kinds: list[str] = [testbed.link.kind]
+    if isinstance(testbed.link, PortLink):
+        kinds = [LINK_OF[part.protocol or "infiniband"] for part in adapters[:1]]
+    kinds = ["infiniband"] * roce + kinds
     if mtu is not None:
-        size, fault = _chosen_mtu(size, mtu, testbed.link.kind, roce=roce)
+        size, fault = _chosen_mtu(size, mtu, *kinds)
         if fault:
             faults.append(fault)
+    elif isinstance(testbed.link, PortLink) and adapters:
+        size = _as_taken(size, adapters)
     if roce and not faults and roce_mtu(int(size.value)) != size.value:
         largest = roce_mtu(int(size.value))
         words = f"largest path MTU of RoCEv2 in IP packets of {size.text}"
@@ -164,6 +184,28 @@ def resolve(
     return machine
 
 
+def _switch_fault(switch: object) -> str:
+    named = isinstance(switch, str | PathLike)
+    return name_fault("switch", switch) if named else flag_fault("switch", switch, ID)
+
+
+def _with_switch(network: Network, switch: str) -> Network:
+    """A network with another model of switch, but for those that have one of their own."""
+    if isinstance(network, BackToBack):
+        return OneSwitch(switch=switch)
+    return network.model_copy(update={"switch": switch})
+
+
+def _as_taken(size: Parameter[Value], adapters: Sequence[Part]) -> Parameter[Value]:
+    """The MTU of a testbed as far as the adapters take it."""
+    for part in adapters:
+        limit = part.values.get("limits", {}).get("max_mtu", size.value)
+        if limit < int(size.value):
+            words = f"the largest that {part.values['id']} takes"
+            size = size.changed(limit, MTUS["infiniband"].format(limit), words)
+    return size
+
+
 def _choose_firmware(part: Part, mode: str) -> str | None:
     leaf = keys_of(Adapter)["firmware_mode"]
     assert isinstance(leaf, Leaf)
@@ -179,14 +221,14 @@ def _choose_firmware(part: Part, mode: str) -> str | None:
 
 
 def _chosen_mtu(
-    size: Parameter[Value], given: object, kind: str, *, roce: bool
+    size: Parameter[Value], given: object, *kinds: str
 ) -> tuple[Parameter[Value], str | None]:
     try:
         mtu = parse_size(given) if isinstance(given, str) else plain(given)
     except UnitError as error:
         return size, f"mtu: {error}"
-    fault = mtu_fault(mtu, repr(mtu), *(("infiniband",) if roce else ()), kind)
+    fault = mtu_fault(mtu, repr(mtu), *kinds)
     if fault is not None:
         return size, f"mtu: {fault}"
     assert isinstance(mtu, int)
-    return size.changed(mtu, MTUS[kind].format(mtu), "chosen for this run"), None
+    return size.changed(mtu, MTUS[kinds[0]].format(mtu), "chosen for this run"), None

@@ -1,4 +1,4 @@
-"""The slot that an adapter's bus needs in its host, and what stands in where there is none."""
+"""The slot of an adapter in its host: what stands in where there is none, and how it trains."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hcasim.catalog.loader import load
-from hcasim.catalog.overrides import Part, take_section
+from hcasim.catalog.overrides import Part, kind_of, take_section
+from hcasim.catalog.provenance import Value
 
 STAND_IN = "generic"
 """The host whose slots stand in."""
@@ -35,6 +36,36 @@ def plug(adapter: Part, host: Part, names: tuple[str, str] | None) -> list[str]:
         words = f"no {name} in this host; that of {STAND_IN}"
         take_section(host, name, load(STAND_IN, "hosts"), words)
     return []
+
+
+def train(adapter: Part, host: Part, settings: Mapping[str, str]) -> None:
+    """Let the link of an adapter's slot be as wide and quick as both of its ends are.
+
+    Parameters:
+        adapter: changed in place, but for what the settings say of its bus.
+        host: changed in place: no completion is longer than the payloads of the link.
+        settings: what-if settings by path.
+    """
+    slot, path, bus = host.values.get("slot"), "bus", adapter.values["bus"]
+    while bus.get("bridge"):
+        path, bus = f"{path}.bridge.bus", bus["bridge"]["bus"]
+    if slot is None or bus["kind"] != "pcie":
+        return
+    for key in ("generation", "lanes", "max_payload"):
+        if bus[key] > slot[key]:
+            _lower(
+                adapter, f"{path}.{key}", slot[key], f"the slot of {host.values['id']}", settings
+            )
+    port, payload = host.values.get("root_port"), bus["max_payload"]
+    if port is not None and port["completion"] > payload:
+        words = f"the payload of {adapter.values['id']} there"
+        _lower(host, "root_port.completion", payload, words, settings)
+
+
+def _lower(part: Part, path: str, value: Value, why: str, settings: Mapping[str, str]) -> None:
+    """Change a value because something allows no more, unless it is what a setting says."""
+    if {f"{part.name}.{path}", f"{kind_of(part.name)}.{path}"}.isdisjoint(settings):
+        part.lower(path, value, f"{why} allows no more")
 
 
 def _needed(bus: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, ValidationInfo, field_validator
 
 from hcasim.catalog.description import PLAIN, Description, Refers, Section
-from hcasim.catalog.link import Link, LinkChanges, mtu_fault
+from hcasim.catalog.link import AnyLink, LinkChanges, PortLink, mtu_fault
 from hcasim.catalog.network import Network
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import SIZE, format_size
@@ -60,18 +60,20 @@ class Testbed(Description):
     )
     nodes: dict[str, Nodes] = Field(description="all nodes, or several groups by name")
     network: Network = Field(description="how they are connected")
-    link: Link = Field(description="each link between an adapter and a switch")
+    link: AnyLink = Field(description="each link between an adapter and a switch")
     trunk: LinkChanges | None = Field(default=None, description="where links of switches differ")
     # The kind of link tells what is allowed; a second pair of limits here would hide it.
     mtu: Annotated[int, SIZE, Field(ge=0, le=2**31)] = Field(
-        description="largest payload of an InfiniBand packet, or IP packet of an Ethernet frame"
+        description="largest payload of an InfiniBand packet, or IP packet of an Ethernet frame; "
+        "on links of kind port as far as the adapter takes it"
     )
 
     @field_validator("mtu")
     @classmethod
     def _suits_the_link(cls, mtu: int, info: ValidationInfo) -> int:
         link = info.data.get("link")
-        fault = None if link is None else mtu_fault(mtu, format_size(mtu), link.kind)
+        kind = "infiniband" if isinstance(link, PortLink) else getattr(link, "kind", None)
+        fault = None if kind is None else mtu_fault(mtu, format_size(mtu), kind)
         if fault is not None:
             raise ValueError(fault)
         return mtu

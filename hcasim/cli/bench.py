@@ -21,7 +21,7 @@ from hcasim.cli.command import (
 )
 from hcasim.cli.figures import plot_output, write_figure
 from hcasim.cli.formats import FORMATS, format_faults, print_benchmark, untold
-from hcasim.cli.naming import ADAPTER, STACK, TESTBED, Workload
+from hcasim.cli.naming import ADAPTER, HOST, STACK, SWITCH, TESTBED, Workload
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.saving import lost_bands, save, saving_output
@@ -161,6 +161,12 @@ def _metavar(option: Option) -> str | None:
     help="In every node instead of its own: id or file.",
 )
 @click.option(
+    "--host",
+    metavar="ID",
+    type=HOST,
+    help="Of every node instead of its own: id or file.",
+)
+@click.option(
     "--stack",
     metavar="ID",
     type=STACK,
@@ -177,7 +183,15 @@ def _metavar(option: Option) -> str | None:
     help="InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216 (default: the testbed's).",
 )
 @click.option(
-    "--no-switch/--switch", default=None, help="Two hosts back to back (default: as the testbed)."
+    "--no-switch", is_flag=True, default=None, help="Two hosts back to back, without a switch."
+)
+@click.option(
+    "--switch",
+    is_flag=False,
+    flag_value="",
+    metavar="[ID]",
+    type=SWITCH,
+    help="Instead of the testbed's, or between two hosts; without an ID as the testbed has it.",
 )
 @benchmark_options
 @click.option(
@@ -251,6 +265,10 @@ def command(
     from hcasim.runs.effort import long_wait
 
     known, faults = read_known(calibration, uncertainty, given)
+    if given["switch"] is not None:
+        if given["no_switch"]:
+            faults.append("--no-switch: contradicts --switch; leave one out")
+        given["no_switch"] = False
     base, samples = calibrated(known, uncertainty, given, faults)
     prepared, more = _prepare(given, base)
     faults += blamed(more, known, given)
@@ -343,8 +361,9 @@ def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], 
             firmware_mode=given["firmware_mode"],
             overrides={**base, **read_settings(given["settings"], faults)},
             mtu=given["mtu"],
-            switch=not given["no_switch"],
+            switch=not given["no_switch"] and (given["switch"] or True),
             stack=given["stack"],
+            host=given["host"],
             perturbation=given["perturbation"],
             **{name: given[name] for name in OPTIONS},
         )

@@ -12,6 +12,9 @@ from hcasim.cli.output import note
 if TYPE_CHECKING:
     from hcasim.calibrate.file.calibration import Calibration
 
+_PARTS = ("adapter", "stack", "host")
+"""What may be chosen instead of the testbed's."""
+
 
 def read_known(
     file: Path | None, uncertainty: str | None, given: dict[str, Any]
@@ -25,7 +28,7 @@ def read_known(
 
     with suppress(CatalogError):
         # Files that are given by their paths are known by their ids from here on.
-        resolve(given["testbed"], adapter=given["adapter"], stack=given["stack"])
+        resolve(given["testbed"], **{part: given[part] for part in _PARTS})
     try:
         return read_calibration(file), []
     except CatalogError as error:
@@ -49,7 +52,7 @@ def calibrated(
     workload = find_workload(given["workload"])
     mpi = workload is not None and workload.mpi
     try:
-        machine = resolve(given["testbed"], adapter=given["adapter"], stack=given["stack"], mpi=mpi)
+        machine = resolve(given["testbed"], **{part: given[part] for part in _PARTS}, mpi=mpi)
     except CatalogError:
         return {}, []  # said when the points are prepared
     try:

@@ -77,11 +77,12 @@ class Setting(click.types.StringParamType):
         from hcasim.papers.loader import load_scenario
 
         testbed, adapter = ctx.params.get("testbed"), ctx.params.get("adapter")
+        host = ctx.params.get("host")
         try:
             # They are not yet taken for what they are while a word is being written.
             for name in ctx.args if "scenarios" in ctx.params else ():
                 testbed = testbed or load_scenario(name).testbed
-            machine = resolve(testbed, adapter=adapter) if testbed else None
+            machine = resolve(testbed, adapter=adapter, host=host) if testbed else None
         except CatalogError:
             machine = None
         return [
@@ -130,6 +131,8 @@ def _bases() -> list[str]:
 
 TESTBED = Named(_ids("testbeds"), path=True)
 ADAPTER = Named(_ids("adapters"), path=True)
+HOST = Named(_ids("hosts"), path=True)
+SWITCH = Named(_ids("switches"), path=True)
 STACK = Named(_ids("stacks"), path=True)
 SCENARIO = Named(_scenarios, path=True)
 SHOWN = Named(_shown, path=True)

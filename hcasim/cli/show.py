@@ -10,7 +10,7 @@ import click
 
 from hcasim.cli.calibrated import note_unused
 from hcasim.cli.command import Command, Faults, calibration_option
-from hcasim.cli.naming import ADAPTER, SHOWN
+from hcasim.cli.naming import ADAPTER, HOST, SHOWN
 from hcasim.cli.output import note, print_json
 from hcasim.cli.tables import print_table
 
@@ -30,6 +30,9 @@ _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "s
     type=ADAPTER,
     help="Of a testbed: with this adapter, by its id or file.",
 )
+@click.option(
+    "--host", metavar="ID", type=HOST, help="Of a testbed: with this host, by its id or file."
+)
 @calibration_option
 @click.option(
     "--grep", "word", metavar="WORD", help="Of a model or testbed: only lines that have this word."
@@ -38,6 +41,7 @@ _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "s
 def command(
     identifier: str,
     adapter: str | None,
+    host: str | None,
     calibration: Path | None,
     word: str | None,
     as_json: bool,
@@ -57,7 +61,7 @@ def command(
         is_scenario = find_kind(identifier) == "scenarios"
     if is_scenario or workload is not None:
         what = "scenarios" if is_scenario else "workloads"
-        given = {"adapter": adapter, "calibration": calibration, "grep": word}
+        given = {"adapter": adapter, "host": host, "calibration": calibration, "grep": word}
         for name in (name for name, value in given.items() if value is not None):
             raise click.UsageError(f"--{name} is for models and testbeds, not for {what}")
     if workload is not None:
@@ -65,7 +69,7 @@ def command(
     elif is_scenario:
         _show_scenario(identifier, as_json)
     else:
-        _show_model(identifier, adapter, calibration, word, as_json)
+        _show_model(identifier, adapter, host, calibration, word, as_json)
 
 
 def _show_workload(workload: Workload, as_json: bool) -> None:
@@ -103,7 +107,12 @@ def _plain(value: bool | int | str) -> str:
 
 
 def _show_model(
-    identifier: str, adapter: str | None, file: Path | None, word: str | None, as_json: bool
+    identifier: str,
+    adapter: str | None,
+    host: str | None,
+    file: Path | None,
+    word: str | None,
+    as_json: bool,
 ) -> None:
     from hcasim.calibrate.file.reading import read_calibration
     from hcasim.catalog import find_kind, load, resolve
@@ -112,7 +121,7 @@ def _show_model(
     groups: dict[str, str] = {}
     if kind == "testbeds":
         name = identifier
-        machine = resolve(name, adapter=adapter)
+        machine = resolve(name, adapter=adapter, host=host)
         identifier = machine.id
         calibration = None if file is None else read_calibration(file)
         if calibration is not None:
@@ -124,6 +133,7 @@ def _show_model(
             machine = resolve(
                 name,
                 adapter=adapter,
+                host=host,
                 overrides=settings,
                 mtu=base.get("mtu"),
                 switch=not base.get("no_switch"),
@@ -141,8 +151,9 @@ def _show_model(
             }
         if machine.switch is not None:
             extra["switch"] = machine.switch.id
-    elif adapter is not None:
-        raise click.UsageError(f"--adapter is for testbeds; {identifier} is one of the {kind}")
+    elif adapter is not None or host is not None:
+        option = "--host" if adapter is None else "--adapter"
+        raise click.UsageError(f"{option} is for testbeds; {identifier} is one of the {kind}")
     else:
         loaded = load(identifier, kind)
         calibration = None if file is None else read_calibration(file)

@@ -26,9 +26,10 @@ def name_fault(what: str, given: object, allowed: str = ID) -> str:
     return "" if isinstance(given, str) or named else _fault(what, given, allowed)
 
 
-def flag_fault(what: str, given: object) -> str:
-    """Say that an argument is neither true nor false."""
-    return "" if isinstance(plain(given), bool) else _fault(what, given, "True or False")
+def flag_fault(what: str, given: object, beside: str = "") -> str:
+    """Say that an argument is neither true nor false, nor what else is allowed beside them."""
+    allowed = f"True, False or {beside}" if beside else "True or False"
+    return "" if isinstance(plain(given), bool) else _fault(what, given, allowed)
 
 
 def count_fault(what: str, given: object) -> str:

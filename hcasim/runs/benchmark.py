@@ -159,8 +159,9 @@ def prepare(
     firmware_mode: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     mtu: int | str | None = None,
-    switch: bool = True,
+    switch: bool | str | PathLike[str] = True,
     stack: str | PathLike[str] | None = None,
+    host: str | PathLike[str] | None = None,
     perturbation: int | str | None = None,
     **options: Any,
 ) -> list[Point]:
@@ -186,6 +187,7 @@ def prepare(
         "switch": switch,
         "firmware_mode": firmware_mode,
         "stack": stack,
+        "host": host,
     }
     mpi = found is not None and found.mpi
     try:
@@ -194,7 +196,7 @@ def prepare(
         faults += error.faults
         # The limits of the machine as it is tell more faults in the same run.
         with suppress(CatalogError):
-            machine = _machine(testbed, {"adapter": adapter}, mpi)
+            machine = _machine(testbed, {"adapter": adapter, "host": host}, mpi)
     if found is not None:
         faults += find_faults(found, machine, given)
     if faults or found is None or machine is None:
@@ -222,8 +224,9 @@ def bench(
     firmware_mode: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     mtu: int | str | None = None,
-    switch: bool = True,
+    switch: bool | str | PathLike[str] = True,
     stack: str | PathLike[str] | None = None,
+    host: str | PathLike[str] | None = None,
     perturbation: int | str | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -234,14 +237,16 @@ def bench(
     Parameters:
         workload: its name, such as "write_lat"; `hcasim list workloads` has them all.
         testbed: its id or file; or a machine that `hcasim.machine` put together, which leaves no
-            choice up to `switch`.
+            choice up to `host`.
         adapter: id or file of an adapter instead of the testbed's default, in every group of nodes.
         firmware_mode: of the adapter instead of its usual one, such as "memfree".
         overrides: what-if settings by path, such as {"adapter.bus.lanes": 4}, as numbers of Python
             or NumPy or as text.
         mtu: in bytes instead of the testbed's, as a number or as text such as "2K".
-        switch: False connects two hosts back to back.
+        switch: False connects two hosts back to back; an id or file is that of the switches instead
+            of the testbed's, or of one between hosts that are back to back there.
         stack: id or file of a software stack instead of the testbed's, in every group of nodes.
+        host: id or file of a host instead of the testbed's, in every group of nodes.
         perturbation: for netpipe, also measure sizes by so many bytes below and above each; 3
             without `size`, 0 with it.
         jobs: processes to use; all processors without it.
@@ -266,6 +271,7 @@ def bench(
         mtu=mtu,
         switch=switch,
         stack=stack,
+        host=host,
         perturbation=perturbation,
         **options,
     )

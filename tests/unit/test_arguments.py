@@ -24,7 +24,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ),
     ("machine", (None,), {}, f"testbed: found None; {NEITHER}"),
     ("machine", (["liu2004"],), {}, f"testbed: found ['liu2004']; {NEITHER}"),
-    ("machine", (LIU,), {"switch": "no"}, "switch: found 'no'; allowed: True or False"),
+    ("machine", (LIU,), {"switch": 2}, "switch: found 2; allowed: True, False or an id"),
     ("machine", (LIU,), {"firmware_mode": ["mem"]}, "firmware_mode: found ['mem']; allowed: tavor"),
     ("bench", (None, LIU), {}, "workload: found None; allowed: write_lat, "),
     ("bench", (["write_lat"], LIU), {}, "workload: found ['write_lat']; allowed: write_lat, "),

@@ -201,7 +201,7 @@ def fitting() -> list[tuple[str, str]]:
         (testbed, adapter)
         for testbed, link in links.items()
         for adapter, values in spoken.items()
-        if "dma" in values or LINK_OF[values["protocol"]["kind"]] == link
+        if "dma" in values or link in ("port", LINK_OF[values["protocol"]["kind"]])
     ]
 
 

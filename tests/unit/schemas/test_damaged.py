@@ -18,7 +18,7 @@ from hcasim.cli import app
 from hcasim.schemas import SCHEMAS, schema
 
 OPTIONAL = {
-    "adapter": "firmware_mode memory notes references tables",
+    "adapter": "firmware_mode memory notes port references tables",
     "bench": "wall_seconds",
     "bench-several": "wall_seconds",
     "calibrate": "",

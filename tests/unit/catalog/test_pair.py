@@ -1,0 +1,225 @@
+"""The testbed pair: any adapter in any host, its fastest links, and a slot as both ends allow."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import (
+    CatalogError,
+    EthernetLink,
+    InfinibandLink,
+    Machine,
+    PcieDevice,
+    Rocev2Protocol,
+    list_ids,
+    load,
+    resolve,
+)
+from hcasim.catalog.link import USUAL_CODES
+from hcasim.runs.benchmark import bench
+
+ADAPTERS, HOSTS = list_ids("adapters"), list_ids("hosts")
+CARD = """id = "card"
+title = "A card with ports of both kinds and a wide slot"
+based_on = "mt25218-ddr"
+
+[port]
+speed = { value = "SPEED", evidence = "assumed", source = "invented" }
+gigabits = { value = GIGABITS, evidence = "assumed", source = "invented" }
+
+[bus]
+generation = { value = 4, evidence = "assumed", source = "invented" }
+lanes = { value = 16, evidence = "assumed", source = "invented" }
+max_payload = { value = "512 B", evidence = "assumed", source = "invented" }
+
+[limits]
+max_mtu = { value = "4096 B", evidence = "assumed", source = "invented" }
+"""
+SLOT = """id = "box"
+title = "A host with a small slot"
+based_on = "generic-modern"
+
+[slot]
+generation = { value = 3, evidence = "assumed", source = "invented" }
+lanes = { value = 8, evidence = "assumed", source = "invented" }
+max_payload = { value = "128 B", evidence = "assumed", source = "invented" }
+"""
+
+
+@pytest.fixture
+def card(tmp_path: Path) -> str:
+    return _card(tmp_path)
+
+
+def _card(folder: Path, speed: str = "HDR", gigabits: int = 200) -> str:
+    file = folder / "card.toml"
+    file.write_text(CARD.replace("SPEED", speed).replace("GIGABITS", str(gigabits)))
+    return str(file)
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> str:
+    (tmp_path / "box.toml").write_text(SLOT)
+    return str(tmp_path / "box.toml")
+
+
+def latency(**chosen: Any) -> float:
+    (row,) = bench("write_lat", "pair", size=8, iters=20, **chosen).curve.rows
+    return float(row["latency_us"])
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_every_adapter_runs_in_the_usual_host(adapter: str) -> None:
+    assert 0 < latency(adapter=adapter) < 20
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_every_host_takes_the_usual_adapter(host: str) -> None:
+    assert 0 < latency(host=host) < 20
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_every_adapter_fits_every_host(host: str) -> None:
+    for adapter in ADAPTERS:
+        machine = resolve("pair", adapter=adapter, host=host)
+        assert (machine.adapter.id, machine.host.id, machine.nodes) == (adapter, host, 2)
+
+
+@pytest.mark.parametrize("switch", list_ids("switches"))
+def test_every_switch_may_stand_between_them(switch: str) -> None:
+    machine = resolve("pair", switch=switch)
+    assert machine.switch is not None
+    assert machine.switch.id == switch
+    assert machine.switch.latency == load(switch, "switches").model.latency  # type: ignore[attr-defined]
+
+
+def test_a_switch_adds_its_latency_and_a_second_cable() -> None:
+    through = latency(switch="infiniscale-iii")
+    # 200 ns, and 2 m of 5 ns/m; nothing waits for a packet to be whole.
+    assert through - latency() == pytest.approx(0.210, abs=0.001)
+
+
+def test_a_switch_of_another_testbed_may_be_of_another_model() -> None:
+    for testbed in ("liu2004", "fat-tree-64"):
+        machine = resolve(testbed, switch="infiniscale-iii-ddr")
+        assert {one.id for one in machine.switches.values()} == {"infiniscale-iii-ddr"}
+        assert type(machine.network) is type(resolve(testbed).network)
+
+
+def test_links_are_the_fastest_of_the_ports(card: str, tmp_path: Path) -> None:
+    machine = resolve("pair", adapter=card)
+    assert isinstance(machine.link, InfinibandLink)
+    assert (machine.link.speed, machine.link.width, machine.mtu) == ("HDR", 4, 4096)
+    machine = resolve("pair", adapter=card, overrides={"adapter.protocol.kind": "rocev2"})
+    assert isinstance(machine.link, EthernetLink)
+    assert isinstance(machine.adapter.protocol, Rocev2Protocol)
+    assert (machine.link.gigabits, machine.mtu) == (200, 4096)
+    assert resolve("pair", adapter=card, overrides={"link.speed": "QDR"}).link.speed == "QDR"  # type: ignore[union-attr]
+
+
+def test_their_source_is_that_of_the_adapter() -> None:
+    known = {one.path: one for one in resolve("pair").parameters}
+    for path in ("speed", "width"):
+        assert known[f"link.{path}"].source == known[f"adapter.port.{path}"].source
+
+
+@pytest.mark.parametrize(
+    ("speed", "gigabits"), [("EDR", 25), ("FDR", 40), ("HDR", 100), ("NDR", 400)]
+)
+def test_error_correction_is_that_of_the_rate(tmp_path: Path, speed: str, gigabits: int) -> None:
+    adapter = _card(tmp_path, speed, gigabits)
+    for rate, settings in ((speed, {}), (gigabits, {"adapter.protocol.kind": "rocev2"})):
+        machine = resolve("pair", adapter=adapter, overrides=settings)
+        fec = machine.link.fec
+        assert fec is not None
+        assert fec.code == (USUAL_CODES[rate].code if rate in USUAL_CODES else "none")
+        (code,) = (one for one in machine.parameters if one.path == "link.fec.code")
+        assert code.value == fec.code
+
+
+def test_the_mtu_is_the_largest_that_the_adapter_takes() -> None:
+    machine = resolve("pair", adapter="mt25208")
+    assert machine.mtu == 2048
+    (mtu,) = (one for one in machine.parameters if one.path == "mtu")
+    assert mtu.source == "the largest that mt25208 takes"
+    assert resolve("pair", adapter="mt25208", mtu=512).mtu == 512
+    assert resolve("pair", adapter="ne010e", mtu=1500).mtu == 1500
+
+
+def test_a_slot_trains_to_what_both_ends_can(card: str, box: str) -> None:
+    def bus(machine: Machine) -> tuple[int, int, int]:
+        device = machine.adapter.bus
+        assert isinstance(device, PcieDevice)
+        return device.generation, device.lanes, device.max_payload
+
+    assert bus(resolve("pair", adapter=card)) == (4, 16, 512)
+    machine = resolve("pair", adapter=card, host=box)
+    assert bus(machine) == (3, 8, 128)
+    (lanes,) = (one for one in machine.parameters if one.path == "adapter.bus.lanes")
+    assert lanes.source == "the slot of box allows no more: 16 (invented)"
+    # A small card in a large slot stays as it is.
+    assert bus(resolve("pair")) == (1, 8, 128)
+
+
+def test_no_completion_is_longer_than_the_payloads_of_the_link(card: str, box: str) -> None:
+    for host, largest in ((None, 256), (box, 128)):
+        port = resolve("pair", adapter=card, host=host).host.root_port
+        assert port is not None
+        assert port.completion == min(largest, port_of("generic-modern"))
+
+
+def port_of(host: str) -> int:
+    return int(load(host, "hosts").values["root_port"]["completion"])
+
+
+def test_a_setting_says_how_the_link_trained_and_the_slot_may_be_set(card: str, box: str) -> None:
+    wide = resolve("pair", adapter=card, host=box, overrides={"adapter.bus.lanes": 16})
+    assert wide.adapter.bus.lanes == 16  # type: ignore[union-attr]
+    narrow = resolve("pair", adapter=card, overrides={"host.slot.lanes": 4})
+    assert narrow.adapter.bus.lanes == 4  # type: ignore[union-attr]
+
+
+def test_the_slot_that_counts_is_the_one_in_the_host() -> None:
+    """The NE010e's chip is on a bus of its own; what is in the slot is behind the bridge."""
+    settings = {"host.slot.lanes": 4}
+    bus = resolve("pair", adapter="ne010e", overrides=settings).adapter.bus
+    assert bus.bridge is not None
+    assert bus.bridge.bus.lanes == 4  # type: ignore[union-attr]
+
+
+def test_hosts_without_a_described_slot_leave_adapters_as_they_are(card: str) -> None:
+    machine = resolve("liu2004", adapter=card)
+    assert machine.adapter.bus.lanes == 16  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "fault"),
+    [
+        ({"host": "haswell"}, "models/hosts: found no host 'haswell'; allowed: "),
+        ({"switch": "infiniscal"}, "models/switches: found no switch 'infiniscal'; allowed: "),
+        ({"switch": 3}, "switch: found 3; allowed: True, False or an id, or the path of a file"),
+        ({"host": 3}, "host: found 3; allowed: an id, or the path of a file"),
+        (
+            {"overrides": {"switch.latency": "1 us"}},
+            "--set switch.latency: there is no switch between two hosts back to back",
+        ),
+    ],
+)
+def test_what_is_not_there_is_named(chosen: dict[str, Any], fault: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        resolve("pair", **chosen)
+    (found,) = caught.value.faults
+    assert found.startswith(fault)
+
+
+def test_an_adapter_says_what_links_its_ports_take(tmp_path: Path) -> None:
+    file = tmp_path / "bare.toml"
+    file.write_text('id = "bare"\ntitle = "Without ports"\nbased_on = "mt25208"\nport = false\n')
+    with pytest.raises(CatalogError) as caught:
+        resolve("pair", adapter=str(file))
+    (fault,) = caught.value.faults
+    assert fault == (
+        "adapter.port.speed: missing in bare, which speaks infiniband; allowed: a value, because "
+        "pair takes the fastest link of its ports"
+    )
