@@ -140,6 +140,10 @@ def _print_text(result: Benchmark) -> None:
         print_breakdown(_named(point), breakdown)
 
 
+SEVERAL = {"nodes": "node", "clients": "client", "processes": "process"}
+"""What is counted, and what one of it is called."""
+
+
 def _named(point: Mapping[str, int]) -> str:
     """A point in words: "4096 B", "4096 B, 128 QPs" or "64 KiB, 50 % reuse"."""
     from hcasim.ground.units import format_size
@@ -149,8 +153,8 @@ def _named(point: Mapping[str, int]) -> str:
             return format_size(value)
         if name == "reuse":
             return f"{value} % reuse"
-        if name in ("nodes", "clients"):
-            return f"{value} {name}" if value > 1 else "1 client"
+        if name in SEVERAL:
+            return f"{value} {name}" if value > 1 else f"1 {SEVERAL[name]}"
         return f"{value} QP" if value == 1 else f"{value} QPs"
 
     return ", ".join(word(name, value) for name, value in point.items())

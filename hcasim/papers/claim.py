@@ -18,12 +18,13 @@ from hcasim.workloads.options import OPTIONS
 
 Relation = Literal["=", "~", "<", "<=", ">", ">="]
 Kind = Literal["value", "ratio", "percent", "difference", "ordering", "threshold"]
-Quantity = Literal["latency", "bandwidth", "memory", "time", "overlap"]
+Quantity = Literal["latency", "bandwidth", "rate", "memory", "time", "overlap"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 TOLERANCES = {
     "latency": 0.05,
     "bandwidth": 0.03,
+    "rate": 0.15,
     "ratio": 0.03,
     "memory": 0.25,
     "time": 0.05,

@@ -92,14 +92,15 @@ def load_scenario(name: str) -> Scenario:
         path, identifier, folder = scenario_path(name), name, name.partition("/")[0]
         table = read_toml(path)
     scenario = _validated(Scenario, {**table, "id": identifier}, path)
+    axis = scenario.options.axis.name
     ids = [claim.id for claim in scenario.claims]
     faults = [
         *_wrong_references(scenario),
         *_unknown_parts(scenario, path.parent),
         *(
-            f"series.{name}.qps: found {one.qps}, but qps is the x axis; leave one out"
+            f"series.{name}.{axis}: found {found}, but {axis} is the x axis; leave one out"
             for name, one in scenario.series.items()
-            if one.qps is not None and scenario.options.axis.name == "qps"
+            if (found := getattr(one, axis, None)) is not None
         ),
         *_foreign_units(scenario),
         *(f"claims: found {name!r} twice" for name, n in Counter(ids).items() if n > 1),

@@ -55,7 +55,8 @@ class Settings(Entry):
 class Options(Settings):
     """What the authors set for all series of a figure; never a hardware parameter.
 
-    One of sizes, qps and reuse may have several values: the x axis of the figure.
+    One of sizes, qps, reuse, processes, clients and nodes may have several values: the x axis of
+    the figure.
 
     Parameters:
         sizes: message sizes in bytes, written as on the paper's axis: "4", "8K", "1M".
@@ -70,6 +71,14 @@ class Options(Settings):
     iters: int | None = None
     qps: Several | None = None
     reuse: Several | None = None
+    processes: Several | None = None
+    clients: Several | None = None
+    nodes: Several | None = None
+    tx_depth: int | None = None
+    post_list: int | None = None
+    cq_mod: int | None = None
+    region: Size | None = None
+    access: str | None = None
     pattern: str | None = None
     page_size: Size | None = None
     depth: int | None = None
@@ -136,9 +145,18 @@ class Series(Settings):
     memory: str | None = None
     buffers: int | None = None
     qps: int | None = None
+    window: int | None = None
+    tx_depth: int | None = None
+    post_list: int | None = None
+    cq_mod: int | None = None
+    inline: bool | None = None
+    inline_size: int | None = None
+    connection: str | None = None
+    pattern: str | None = None
     mode: str | None = None
     ports: int | None = None
     processes: int | None = None
+    clients: int | None = None
     nodes: int | None = None
     op: str | None = None
     completion: str | None = None

@@ -27,7 +27,10 @@ _PLACE = (
     "HCASIM_PATH names."
 )
 _MEANINGS = {
-    "sizes": "Bytes of a message; of sizes, qps and reuse one may have several values: the x axis",
+    "sizes": (
+        "Bytes of a message; of sizes, qps, reuse, processes, clients and nodes one may have "
+        "several values: the x axis"
+    ),
     "mtu": "Bytes of a packet; without it the testbed's",
     "testbed": "Another than that of all series",
     "workload": "Another than that of all series",
@@ -146,7 +149,7 @@ def _settings(
 
 def _claim(scenario: Scenario, name: str) -> Iterator[str]:
     """Yield a claim as a comment, if what is drawn is one that claims are about."""
-    about = ("latency", "bandwidth", "memory", "time")
+    about = ("latency", "bandwidth", "rate", "memory", "time")
     drawn = scenario.axes.field
     quantity = next((one for one in about if QUANTITIES[one].field == drawn), None)
     if quantity is None:

@@ -200,6 +200,7 @@ class Breakdown(Form):
     reuse: int = Field(default=0, description="percentage of reuse, of one point of several")
     clients: int = Field(default=0, description="clients, of one point of several")
     nodes: int = Field(default=0, description="nodes, of one point of several")
+    processes: int = Field(default=0, description="of each node, of one point of several")
     sizes: tuple[Breakdown, ...] = Field(default=(), description="by size alone")
     points: tuple[Breakdown, ...] = Field(default=(), description="by all that varies")
 

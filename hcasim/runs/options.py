@@ -192,13 +192,15 @@ def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:
         found = getattr(settings, name)
         if found > most:
             yield f"{name}: found {found}; allowed: up to {most}, {why}"
-    if settings.region and settings.region < settings.size:
+    if 0 < settings.region < settings.size:
         yield f"region: found {settings.region}; allowed: at least {settings.size}, the message"
 
 
 def _service_faults(workload: Workload, settings: Options, mtu: int) -> Iterator[str]:
     if settings.connection == "UD" and not workload.name.startswith("send"):
         yield f"connection: found 'UD' with {workload.name}; allowed: RC or UC"
+    elif settings.connection == "UC" and settings.verb == "read":
+        yield "connection: found 'UC' with verb read, which needs answers; allowed: RC"
     elif settings.connection == "UD" and settings.size > mtu:
         yield f"size: found {settings.size} with connection UD; allowed: up to the MTU, {mtu}"
 

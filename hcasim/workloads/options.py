@@ -249,7 +249,7 @@ class Options:
         int,
         Option("Longest message that striping leaves whole", low=0, high=LARGEST, is_size=True),
     ] = 8192
-    processes: Annotated[int, Option("Processes on each node")] = 1
+    processes: Annotated[int, Option("Processes on each node: 2 or 1..16", title="Processes")] = 1
     clients: Annotated[
         int, Option("Nodes that use one server at the same time: 4 or 1..32", title="Clients")
     ] = 1

@@ -99,8 +99,9 @@ def _stream(title: str, options: frozenset[str], run: Run, **more: Any) -> Workl
 _THREADS = frozenset(
     _BUFFERS
     | {"qps", "processes", "window", "tx_depth", "post_list", "cq_mod", "pattern"}
-    | {"region", "access", "verb", "inline"}
+    | {"region", "access"}
 )
+_MOVING = frozenset({"verb", "inline", "connection"})
 # rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE and the window of its published sweeps.
 _THREADED = Options(size=32, window=16, cq_mod=1)
 _SWARM = replace(_THREADED, pattern="random", region=2**21)
@@ -211,7 +212,7 @@ _ALL = (
     ),
     _rates(
         "small requests of threads of each node to each other",
-        frozenset({"nodes"}),
+        _MOVING | {"nodes"},
         rates.rc_swarm,
         defaults=_SWARM,
         round=rates.swarm_warm_up,
@@ -220,13 +221,21 @@ _ALL = (
     ),
     _rates(
         "small requests of many clients' threads to a server",
-        ROLES | {"clients"},
+        _MOVING | ROLES | {"clients"},
         rates.rw_tput_receiver,
         queue_pairs=rates.receiver_queue_pairs,
     ),
     _rates(
+        "atomics of many clients' threads at words of a server",
+        ROLES | {"clients", "op"},
+        rates.atomics,
+        # Each brings back the word, as a read does.
+        defaults=replace(_THREADED, size=8, region=2**21, verb="read"),
+        queue_pairs=rates.receiver_queue_pairs,
+    ),
+    _rates(
         "small requests of a server's threads to many clients",
-        ROLES | {"clients"},
+        _MOVING | ROLES | {"clients"},
         rates.rw_tput_sender,
         queue_pairs=rates.sender_queue_pairs,
     ),
@@ -278,4 +287,7 @@ def run_point(
     sim = Simulator()
     if listen is not None:
         listen(sim)
-    return workload.run(sim, machine, options)
+    found = workload.run(sim, machine, options)
+    if "processes" in workload.options:
+        found.row.setdefault("processes", options.processes)
+    return found

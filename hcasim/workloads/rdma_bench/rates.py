@@ -5,7 +5,10 @@ from __future__ import annotations
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
+from hcasim.verbs import WROpcode
+from hcasim.workloads.end import OPCODES
 from hcasim.workloads.explain import Utilisation
+from hcasim.workloads.latency import ATOMICS
 from hcasim.workloads.options import Options
 from hcasim.workloads.rdma_bench.meter import Meter
 from hcasim.workloads.rdma_bench.worker import Worker, in_flight, warm_up
@@ -39,11 +42,17 @@ def thread_warm_up(options: Options) -> int:
 
 
 def _threads(
-    cluster: Cluster, node: int, options: Options, count: int, threads: int
+    cluster: Cluster,
+    node: int,
+    options: Options,
+    count: int,
+    threads: int,
+    opcode: WROpcode | None = None,
 ) -> list[Worker]:
-    first = node * threads
+    first, opcode = node * threads, opcode or OPCODES[options.verb]
     return [
-        Worker(cluster, node, thread, options, count, first + thread) for thread in range(threads)
+        Worker(cluster, node, thread, options, opcode, count, first + thread)
+        for thread in range(threads)
     ]
 
 
@@ -70,14 +79,23 @@ def rw_tput_receiver(sim: Simulator, machine: Machine, options: Options) -> Resu
 
     The rate is that of the server.
     """
+    return _to_server(sim, machine, options, OPCODES[options.verb])
+
+
+def atomics(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Each thread of each client changes words of a thread of the server, which does nothing."""
+    return _to_server(sim, machine, options, ATOMICS[options.op])
+
+
+def _to_server(sim: Simulator, machine: Machine, options: Options, opcode: WROpcode) -> Result:
     cluster = Cluster(sim, machine, clients_and_server(machine, options))
     count = options.qps
     clients = [
-        _threads(cluster, node, options, count, options.processes)
+        _threads(cluster, node, options, count, options.processes, opcode)
         for node in range(options.clients)
     ]
     senders = [worker for threads in clients for worker in threads]
-    server = _threads(cluster, options.clients, options, count, len(senders))
+    server = _threads(cluster, options.clients, options, count, len(senders), opcode)
     for one, other in zip(senders, server, strict=True):
         for number in range(count):
             one.connect(number, other, number)
@@ -143,7 +161,6 @@ def _measure(
         "size": options.size,
         "qps": options.qps,
         f"{role}s": len(rates),
-        "processes": options.processes,
         "bandwidth_MBps": rate * options.size,
         "rate_Mps": rate,
         f"{role}_min_Mps": min(rates),

@@ -7,8 +7,9 @@ from itertools import chain
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event
-from hcasim.verbs import CQ, MR, PD, QP, SGE, Context, SendWR
-from hcasim.workloads.end import ALL_ACCESS, OPCODES, Steps
+from hcasim.verbs import CQ, MR, PD, QP, SGE, Context, QPType, SendWR, WROpcode
+from hcasim.workloads.end import ALL_ACCESS, Steps
+from hcasim.workloads.latency import ATOMICS
 from hcasim.workloads.options import Access, Options
 from hcasim.workloads.places import places, stride
 from hcasim.workloads.rdma_bench.meter import Meter
@@ -16,8 +17,8 @@ from hcasim.workloads.turns import turns
 
 HELD = 1 << 16
 """Pages of a region of which the adapter has the translations at the start, if there is room."""
-ALIGN = 1
-"""What addresses that are drawn are multiples of: rc-swarm leaves them as they are drawn."""
+ATOMIC = 8
+"""Bytes of a word of atomics; other addresses stay as they are drawn, as in rc-swarm."""
 
 
 def windowed(options: Options) -> bool:
@@ -48,6 +49,7 @@ class Worker:
         node: its number there.
         thread: its number on the node, which is that of its processor.
         options: of the test.
+        opcode: of its requests.
         queue_pairs: how many it has.
         seed: of what it draws.
 
@@ -63,12 +65,13 @@ class Worker:
         node: int,
         thread: int,
         options: Options,
+        opcode: WROpcode,
         queue_pairs: int,
         seed: int,
     ) -> None:
         self._sim = cluster.sim
         self._options = options
-        self._opcode = OPCODES[options.verb]
+        self._opcode = opcode
         self._every = max(1, options.cq_mod)
         self._windowed = windowed(options)
         size = options.size
@@ -91,20 +94,20 @@ class Worker:
                 max_send_wr=options.tx_depth,
                 max_recv_wr=1,
                 max_inline_data=inline,
+                qp_type=QPType[options.connection],
             )
             for cq in self._cqs
         ]
         self._seed = seed
         self.connected: list[tuple[int, MR]] = []
         access: Access = options.access if options.region else "sequential"
-        self._places = places(region, size, access, seed, ALIGN)
+        align = ATOMIC if opcode in ATOMICS.values() else 1
+        self._places = places(region, size, access, seed, align)
         self._sent: list[int] = []
         self._used = [0] * options.window
         self._arrived = [False] * options.window
         self._waking: Event | None = None
         self.posted = self.done = 0
-        if self._windowed and self._every > 1:
-            self.buffer.listen(self._written)
 
     def connect(self, number: int, other: Worker, its_number: int) -> None:
         """Connect one of its queue pairs with one of another thread, to which it sends."""
@@ -117,6 +120,8 @@ class Worker:
 
         Each queue pair has one turn before others are drawn.
         """
+        if self._windowed and self._every > 1:
+            self.buffer.listen(self._written)
         options, number = self._options, len(self.connected)
         order = chain(range(number), turns(options.pattern, number, self._seed))
         for turn in order:

@@ -150,6 +150,8 @@ def test_text_that_is_not_toml_is_placed(edit: Edit) -> None:
 def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
     allowed = {"sizes", "window", "threshold", "warmup", "iters", "qps", "mtu"}
     allowed |= {"reuse", "pattern", "page_size", "depth"}
+    allowed |= {"processes", "clients", "nodes", "tx_depth", "post_list", "cq_mod"}
+    allowed |= {"region", "access"}
     assert set(Options.model_fields) == allowed
     for name in list_scenarios():
         assert set(load_scenario(name).options.model_fields_set) <= allowed
@@ -175,6 +177,22 @@ def test_a_series_cannot_set_the_queue_pairs_that_vary(edit: Edit) -> None:
     edit(SERIES, f"qps = 3\n{SERIES}")
     (fault,) = faults_of("liu2004/fig03")
     assert fault.endswith("series.pcie.qps: found 3, but qps is the x axis; leave one out")
+
+
+def test_processes_may_vary_along_a_figure_and_a_claim_be_about_a_rate(edit: Edit) -> None:
+    edit('workload = "write_lat"', 'workload = "rc_swarm"')
+    edit(SIZES, 'sizes = "32"\nprocesses = [1, 2]\nnodes = 2\nwindow = 4')
+    edit('field = "latency_us"', 'field = "rate_Mps"')
+    edit('quantity = "latency"', 'quantity = "rate"')
+    edit('unit = "us"', 'unit = "M/s"')
+    options = load_scenario("liu2004/fig03").options
+    assert (options.axis.name, options.points) == ("processes", (1, 2))
+    assert options.fixed() == {"size": 32, "nodes": 2}
+    edit(SERIES, f"processes = 1\n{SERIES}")
+    (fault,) = faults_of("liu2004/fig03")
+    assert fault.endswith(
+        "series.pcie.processes: found 1, but processes is the x axis; leave one out"
+    )
 
 
 def test_a_value_stands_once_on_the_axis(edit: Edit) -> None:

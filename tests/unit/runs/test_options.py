@@ -175,6 +175,10 @@ def test_an_option_of_some_workloads_is_checked_where_it_is_understood(
                 "cq_mod: found 65; allowed: up to 64, half of those of a queue (--tx-depth)",
             ],
         ),
+        (
+            {"verb": "read", "connection": "UC"},
+            ["connection: found 'UC' with verb read, which needs answers; allowed: RC"],
+        ),
         ({"post_list": 17}, ["post_list: found 17; allowed: up to 16, the window"]),
         (
             {"post_list": 8, "cq_mod": 4},

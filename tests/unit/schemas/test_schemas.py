@@ -63,7 +63,10 @@ def test_each_file_of_the_catalogue_fits_its_schema(name: str, file: Path) -> No
 OF_A_WORKLOAD: dict[str, dict[str, int]] = {
     "host_memory": {},
     "reg_mr": {},
-    **{key: {"size": 8, "iters": 4} for key in ("atomic_lat", "atomic_bw", "atomic_bibw")},
+    **{
+        key: {"size": 8, "iters": 4}
+        for key in ("atomic_lat", "atomic_bw", "atomic_bibw", "atomics")
+    },
     "osu_barrier": {"iters": 4},
     "imb_barrier": {"iters": 4},
 }

@@ -109,6 +109,7 @@ def test_what_is_counted_doubles_along_the_axis_and_percentages_do_not() -> None
         "size": True,
         "qps": True,
         "reuse": False,
+        "processes": True,
         "clients": True,
         "nodes": True,
         "window_bytes": True,

@@ -8,7 +8,9 @@ from hcasim.catalog import Machine
 from hcasim.catalog.network import OneSwitch
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
+from hcasim.verbs import WROpcode
 from hcasim.workloads import Options
+from hcasim.workloads.end import OPCODES
 from hcasim.workloads.places import places
 from hcasim.workloads.rdma_bench.meter import BATCHES, ERROR, Meter
 from hcasim.workloads.rdma_bench.worker import Worker, in_flight
@@ -22,11 +24,14 @@ def machine(nodes: int = 4, **overrides: str) -> Machine:
     return networked(OneSwitch(switch="x"), nodes, overrides=changes)
 
 
-def pair(**given: Any) -> tuple[Simulator, tuple[Worker, ...], Meter]:
+def pair(
+    opcode: WROpcode | None = None, **given: Any
+) -> tuple[Simulator, tuple[Worker, ...], Meter]:
     """Two threads of two nodes, of which the first posts."""
     options, sim = Options(**FEW | given), Simulator()
     cluster = Cluster(sim, machine(2), 2)
-    one, other = [Worker(cluster, node, 0, options, 2, node) for node in (0, 1)]
+    opcode = opcode or OPCODES[options.verb]
+    one, other = [Worker(cluster, node, 0, options, opcode, 2, node) for node in (0, 1)]
     for number in (0, 1):
         one.connect(number, other, number)
         other.connect(number, one, number)
@@ -42,6 +47,7 @@ def pair(**given: Any) -> tuple[Simulator, tuple[Worker, ...], Meter]:
         {"verb": "read"},
         {"verb": "read", "cq_mod": 16},
         {"verb": "write", "cq_mod": 16},
+        {"verb": "write", "cq_mod": 16, "connection": "UC"},
         {"verb": "write", "cq_mod": 4, "post_list": 4},
         {"verb": "read", "post_list": 4},
         {"verb": "read", "size": 5000, "cq_mod": 2},
@@ -60,6 +66,16 @@ def test_no_more_is_in_flight_than_the_window_and_the_rest_is_complete(
     end = one if options.verb == "read" else other
     crossed = end.home.adapter.ports[0].payload_received
     assert one.done * options.size <= crossed <= one.posted * options.size
+
+
+@pytest.mark.parametrize("every", [1, 8])
+def test_each_atomic_that_is_complete_has_changed_its_word(every: int) -> None:
+    given: dict[str, Any] = {"size": 8, "verb": "read", "region": 4096, "cq_mod": every}
+    sim, (one, other), meter = pair(WROpcode.ATOMIC_FETCH_AND_ADD, **given)
+    sim.run(until=meter.over)
+    words = [other.buffer.word(other.buffer.addr + place) for place in range(0, 4096, 8)]
+    assert one.done <= sum(words) <= one.posted
+    assert sum(map(bool, words)) > 100
 
 
 def test_one_read_at_a_time_takes_the_round_trip_of_the_latency_test() -> None:
