@@ -174,6 +174,18 @@ class ReceiveQueue(Section):
     )
 
 
+class Atomics(Section):
+    """The unit that executes atomics, of adapters that work on several at a time."""
+
+    outstanding: Annotated[int, Field(ge=1, le=1024)] = Field(
+        description="atomics between the reading of their word and its writing"
+    )
+    service: Latency = Field(description="occupancy of the unit per atomic")
+    lock: Annotated[int, SIZE, Field(ge=8, le=4096, multiple_of=8)] = Field(
+        description="bytes that are locked together while one of their words is changed"
+    )
+
+
 class Responder(Section):
     """The server of RDMA reads and atomics."""
 
@@ -183,6 +195,9 @@ class Responder(Section):
     )
     outstanding: Annotated[int, Field(ge=1, le=128)] = Field(
         description="requests accepted at once per queue pair"
+    )
+    atomics: Atomics | None = Field(
+        default=None, description="without it one atomic is executed at a time"
     )
 
 

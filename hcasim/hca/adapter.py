@@ -215,6 +215,9 @@ class HostChannelAdapter:
         memory = self.memory
         found = {server.name: server.busy_ps, memory.name: memory.busy_ps}
         found |= {self.icm.name: self.icm.busy_ps} | self.bus.busy_ps()
+        atomics = self.responder.atomics
+        if atomics.overlaps:
+            found[atomics.server.name] = atomics.server.busy_ps
         for port in self.ports:
             found |= port.busy_ps()
         return found

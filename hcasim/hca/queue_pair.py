@@ -218,6 +218,7 @@ class Atomic:
 
     Attributes:
         accepted_ps: when its turn began to be awaited.
+        answer: what waits for the value of the word, if it is in line already.
     """
 
     qp: QueuePair
@@ -225,6 +226,7 @@ class Atomic:
     header: AtomicEth
     region: Region
     accepted_ps: int = 0
+    answer: Packet | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hcasim.engine import CreditPool, Probe
+from hcasim.engine import Probe
 from hcasim.fabric.packet import Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
+from hcasim.hca.atomics import ATOMIC_SIZE, AtomicUnit
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
@@ -11,7 +12,6 @@ from hcasim.hca.queue_pair import PSN_MODULUS, Atomic, QueuePair, Read, State
 from hcasim.hca.translation import Access
 from hcasim.hca.wqe import ReceiveWqe
 
-ATOMIC_SIZE = 8
 GRH = 40
 """Bytes in front of the data of a datagram in its receive buffer (volume 1, 11.4.1.2)."""
 
@@ -33,7 +33,7 @@ class Responder:
         self.acknowledgements = 0
         self.naks = 0
         self.out_of_sequence = self.dropped = 0
-        self._atomic_unit = CreditPool(parts.sim, f"{parts.name}.atomic_unit", 1)
+        self.atomics = AtomicUnit(parts, self._executed)
         self._probe = Probe(parts.sim, f"{parts.name}.responder")
         self._transport = parts.transport
         self._tables = parts.tables
@@ -206,8 +206,11 @@ class Responder:
             self._probe.event(event, answer.request.operation, answer.qp)
         if isinstance(answer, Read):
             self._respond(answer)
+        elif self.atomics.overlaps:
+            responses = self._egresses[answer.qp.port].responses
+            responses.room.acquire(responses.full, self._stage_word, answer)
         else:
-            self._atomic_unit.acquire(1, self._fetch_word, answer)
+            self.atomics.execute(answer)
 
     def _respond(self, read: Read) -> None:
         """Send the packets of a response, as long as there is room for the next."""
@@ -255,30 +258,33 @@ class Responder:
             self._answered(qp)
         return last
 
-    def _fetch_word(self, atomic: Atomic) -> None:
-        address = atomic.header.address
-        self._dma.fetch_word(atomic.region, address, ATOMIC_SIZE, self._modify, atomic)
+    def _stage_word(self, atomic: Atomic) -> None:
+        """Put the answer of an atomic in line, so that those behind it may begin."""
+        answer = atomic.answer = self._word(atomic)
+        self._egresses[atomic.qp.port].responses.stage(answer)
+        self.atomics.execute(atomic)
+        self._answered(atomic.qp)
 
-    def _modify(self, atomic: Atomic) -> None:
-        header, words = atomic.header, atomic.region.words
-        original = words.get(header.address, 0)
-        if atomic.request.opcode is Opcode.FETCH_ADD:
-            words[header.address] = (original + header.swap_add) % (1 << 64)
-        elif original == header.compare:
-            words[header.address] = header.swap_add
-        self._dma.store(atomic.region, header.address, ATOMIC_SIZE)
-        self._atomic_unit.release(1)
+    def _executed(self, atomic: Atomic, original: int) -> None:
         responses = self._egresses[atomic.qp.port].responses
-        responses.room.acquire(responses.full, self._send_word, atomic, original)
+        if atomic.answer is None:
+            responses.room.acquire(responses.full, self._send_word, atomic, original)
+        else:
+            assert isinstance(atomic.answer.header, Aeth)
+            atomic.answer.header.original = original
+            responses.complete(atomic.answer)
 
     def _send_word(self, atomic: Atomic, original: int) -> None:
+        self._egresses[atomic.qp.port].respond(self._word(atomic, original))
+        self._answered(atomic.qp)
+
+    def _word(self, atomic: Atomic, original: int = 0) -> Packet:
+        """The answer to an atomic."""
         qp, request = atomic.qp, atomic.request
         aeth = Aeth(Syndrome.ACK, qp.responder.msn, original=original)
-        packet = qp.answer(
+        return qp.answer(
             Opcode.ATOMIC_ACKNOWLEDGE, request.psn, aeth, ATOMIC_SIZE, operation=request.operation
         )
-        self._egresses[qp.port].respond(packet)
-        self._answered(qp)
 
     # Acknowledgements, and answers in turn.
 

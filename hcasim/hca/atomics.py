@@ -1,0 +1,75 @@
+"""The unit that executes atomics on words of host or adapter memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from hcasim.engine import CreditPool, SerialServer
+from hcasim.fabric.packet import Opcode
+from hcasim.hca.parts import Parts
+from hcasim.hca.queue_pair import Atomic
+
+ATOMIC_SIZE = 8
+_ALL = 1 << 64
+
+
+class AtomicUnit:
+    """Reads words, changes them and writes them back; nothing comes between to the same word.
+
+    An adapter whose description has no such unit executes one atomic at a time. Others work on
+    several, but on one at a time of those whose words are locked together.
+
+    Args:
+        executed: called with each atomic and the value that its word had.
+    """
+
+    def __init__(self, parts: Parts, executed: Callable[[Atomic, int], None]) -> None:
+        self.sim = parts.sim
+        description = parts.adapter.responder.atomics
+        name = f"{parts.name}.atomic_unit"
+        self.overlaps = description is not None
+        self.slots = CreditPool(parts.sim, name, description.outstanding if description else 1)
+        self.server = SerialServer(parts.sim, name)
+        self._service = description.service if description else 0
+        self._lock = description.lock if description else _ALL
+        self._locked: dict[int, deque[Atomic]] = {}
+        self._dma = parts.dma
+        self._executed = executed
+
+    def execute(self, atomic: Atomic) -> None:
+        """Execute an atomic behind those before it that it must not mix with."""
+        block = atomic.header.address // self._lock
+        behind = self._locked.get(block)
+        if behind is None:
+            self._locked[block] = deque()
+            self.slots.acquire(1, self._begin, atomic)
+        else:
+            behind.append(atomic)
+
+    def _begin(self, atomic: Atomic) -> None:
+        if self._service:
+            self.sim.call_at(self.server.reserve(self._service), self._fetch, atomic)
+        else:
+            self._fetch(atomic)
+
+    def _fetch(self, atomic: Atomic) -> None:
+        address = atomic.header.address
+        self._dma.fetch_word(atomic.region, address, ATOMIC_SIZE, self._modify, atomic)
+
+    def _modify(self, atomic: Atomic) -> None:
+        header, words = atomic.header, atomic.region.words
+        original = words.get(header.address, 0)
+        if atomic.request.opcode is Opcode.FETCH_ADD:
+            words[header.address] = (original + header.swap_add) % (1 << 64)
+        elif original == header.compare:
+            words[header.address] = header.swap_add
+        self._dma.store(atomic.region, header.address, ATOMIC_SIZE)
+        block = header.address // self._lock
+        behind = self._locked[block]
+        if behind:
+            self.slots.acquire(1, self._begin, behind.popleft())
+        else:
+            del self._locked[block]
+        self.slots.release(1)
+        self._executed(atomic, original)
