@@ -23,16 +23,16 @@ class Line:
     Attributes:
         occupied: whether an arrival is in hand.
         waiting: those behind it.
-        through_at: when the last one comes through the receive pipeline, in ps.
+        served_at: when a processing unit is done with the last one, in ps.
     """
 
-    __slots__ = ("_dispatch", "_draining", "occupied", "through_at", "waiting")
+    __slots__ = ("_dispatch", "_draining", "occupied", "served_at", "waiting")
 
     def __init__(self, dispatch: Callable[[Arrival], None]) -> None:
         self._dispatch = dispatch
         self.waiting: deque[Arrival] = deque()
         self.occupied = False
-        self.through_at = 0
+        self.served_at = 0
         self._draining = False
 
     def add(self, arrival: Arrival) -> None:
@@ -154,12 +154,11 @@ class Port:
         service = self._service
         if self._services and arrival.packet.first:
             service += self._services.get(arrival.packet.opcode, 0)
-        through = self._pipeline.reserve_from(tail_at, service) + self._latency
-        if through < line.through_at:
-            # Another unit was quicker, but the line keeps its order.
-            through = line.through_at
-        line.through_at = through
-        self.sim.call_at(through, self._through, arrival)
+        # Units keep the order of a line: the next packet of it begins when the last has ended.
+        if line.served_at > tail_at:
+            tail_at = line.served_at
+        line.served_at = served = self._pipeline.reserve_from(tail_at, service)
+        self.sim.call_at(served + self._latency, self._through, arrival)
 
     def _line(self, qpn: int) -> Line:
         """What a packet to a queue pair keeps its order with."""
