@@ -140,6 +140,7 @@ class Send(Section):
     )
     packet_service: Latency = Field(description="occupancy of a unit per packet")
     latency: Latency = Field(description="delay of a packet through the pipeline")
+    gap: Latency = Field(default=0, description="time that a port rests between two packets")
     prefetch: Annotated[int, Field(ge=0, le=4096)] = Field(
         description="packets translated while others wait to be read; 0: each when its turn comes"
     )
@@ -309,6 +310,16 @@ class Cache(Section):
         return self
 
 
+class TranslationCache(Cache):
+    """The cache of translations."""
+
+    reach: Annotated[int, SIZE, Field(ge=4096, le=2**50)] | None = Field(
+        default=None,
+        description="longest region whose entries lie in one table; a longer one has a table of "
+        "tables before them, of which an entry is looked up too",
+    )
+
+
 class Limits(Section):
     """What the adapter refuses to exceed."""
 
@@ -403,7 +414,7 @@ class Adapter(Description):
     rqpc: Cache = Field(description="contexts of receive queues")
     cqc: Cache = Field(description="contexts of completion queues")
     mpt: Cache = Field(description="memory protection table")
-    mtt: Cache = Field(description="memory translation table")
+    mtt: TranslationCache = Field(description="memory translation table")
     tables: Tables | None = Field(default=None, description="of adapters of the mthca family")
     limits: Limits
     wqe: Wqe
@@ -476,7 +487,7 @@ class Device(Adapter):
     rqpc: Cache = Field(default=_ABSENT, exclude=True)
     cqc: Cache = Field(default=_ABSENT, exclude=True)
     mpt: Cache = Field(default=_ABSENT, exclude=True)
-    mtt: Cache = Field(default=_ABSENT, exclude=True)
+    mtt: TranslationCache = Field(default=_ABSENT, exclude=True)
     limits: Limits = Field(default=_ABSENT, exclude=True)
     wqe: Wqe = Field(default=_ABSENT, exclude=True)
     cqe: Cqe = Field(default=_ABSENT, exclude=True)

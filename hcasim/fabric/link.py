@@ -41,6 +41,7 @@ class Transmitter:
         link: description of the link.
         sources: number of queues that compete; they are served round robin, except that queues
             below ``urgent`` go first.
+        gap_ps: time that the sender lets pass between two packets, beside that of the medium.
 
     Attributes:
         busy_ps: time the link carried packets or flow control so far, in ps.
@@ -48,7 +49,14 @@ class Transmitter:
     """
 
     def __init__(
-        self, sim: Simulator, name: str, link: Link, sources: int, *, urgent: int = 0
+        self,
+        sim: Simulator,
+        name: str,
+        link: Link,
+        sources: int,
+        *,
+        urgent: int = 0,
+        gap_ps: int = 0,
     ) -> None:
         self.sim = sim
         self.name = name
@@ -56,7 +64,8 @@ class Transmitter:
         self._rate = Rate(physics.ps_per_byte)
         self._around = physics.around
         self._propagation = link.cable_length * link.propagation // 1000 + physics.correction
-        self._tail = self._propagation - self._rate.time(physics.gap)
+        self._gap = gap_ps
+        self._tail = self._propagation - self._rate.time(physics.gap) - gap_ps
         self._fcp_time = self._rate.time(physics.update_size)
         self._credit_update = physics.update
         self.credit_block = physics.block
@@ -166,7 +175,7 @@ class Transmitter:
             self.busy_ps += debt
             start = max(start, self._free_at + debt)
         wire = packet.size + self._around
-        duration = self._rate.time(wire)
+        duration = self._rate.time(wire) + self._gap
         self.busy_ps += duration
         self._free_at = end = start + duration
         self.packets += 1

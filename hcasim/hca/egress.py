@@ -133,7 +133,8 @@ class Egress:
         self.sim = sim
         self.name = name
         self.lid = lid
-        self.transmitter = Transmitter(sim, f"{name}.link", link, SOURCES, urgent=1)
+        gap = adapter.send.gap
+        self.transmitter = Transmitter(sim, f"{name}.link", link, SOURCES, urgent=1, gap_ps=gap)
         inside = link.model_copy(update={"cable_length": 0, "credit_update": 0, "fec": None})
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, SOURCES, urgent=1)
         send = adapter.send

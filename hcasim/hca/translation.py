@@ -10,6 +10,9 @@ from hcasim.catalog import Adapter
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Icm
 
+TABLE = 512
+"""Entries of a table of a long region: those of 8 bytes that a page of 4 KiB holds."""
+
 
 class Access(IntFlag):
     """What a memory region allows; the names are those of libibverbs."""
@@ -31,6 +34,8 @@ class Region:
         access: value of the rights; a number, because flags are slow to compare.
         entry_offset: what the number of an MTT entry is more than that of its page.
         on_adapter: whether it lies in the adapter's own memory.
+        upper_offset: what the number of an entry of the table of tables is more than that of the
+            block of pages it stands for; None if one table holds all.
         words: values of the 64-bit words that atomic operations have touched, by address.
         listeners: told the address and length of what the adapter has written.
     """
@@ -43,6 +48,7 @@ class Region:
     page_size: int
     entry_offset: int
     on_adapter: bool
+    upper_offset: int | None = None
     words: dict[int, int] = field(default_factory=dict)
     listeners: list[Callable[[int, int], None]] = field(default_factory=list)
 
@@ -72,6 +78,7 @@ class TranslationTables:
     def __init__(self, adapter: Adapter, icm: Icm) -> None:
         self.mpt = ContextCache(icm.sim, "mpt", adapter.mpt, icm.table(adapter.mpt), written=False)
         self.mtt = ContextCache(icm.sim, "mtt", adapter.mtt, icm.table(adapter.mtt), written=False)
+        self._reach = adapter.mtt.reach
         self._regions: dict[int, Region] = {}
         self._next_key = 1
         self._next_mtt = 0
@@ -99,7 +106,11 @@ class TranslationTables:
         region = Region(self._next_key, pd, address, length, rights, page_size, offset, on_adapter)
         self._regions[region.key] = region
         self._next_key += 1
-        self._next_mtt += -(-(address % page_size + length) // page_size)
+        pages = -(-(address % page_size + length) // page_size)
+        self._next_mtt += pages
+        if self._reach is not None and length > self._reach:
+            region.upper_offset = self._next_mtt - address // page_size // TABLE
+            self._next_mtt += pages // TABLE + 2
         return region
 
     def deregister(self, region: Region) -> None:
@@ -133,10 +144,24 @@ class TranslationTables:
         first = last = address // region.page_size + region.entry_offset
         if length:
             last = (address + length - 1) // region.page_size + region.entry_offset
-        if first == last and self.mpt.held(region.key):
+        if region.upper_offset is not None:
+            upper = (first - region.entry_offset) // TABLE + region.upper_offset
+            self.mpt.access(region.key, self._below, upper, first, last, action, args)
+        elif first == last and self.mpt.held(region.key):
             self.mtt.access(first, action, *args)
         else:
             self.mpt.access(region.key, self._pages, first, last, action, args)
+
+    def _below(
+        self,
+        upper: int,
+        page: int,
+        last: int,
+        action: Callable[..., None],
+        args: tuple[object, ...],
+    ) -> None:
+        """Look a range up in the table that an entry of the table of tables points to."""
+        self.mtt.access(upper, self._pages, page, last, action, args)
 
     def _pages(
         self, page: int, last: int, action: Callable[..., None], args: tuple[object, ...]
