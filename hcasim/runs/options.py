@@ -128,6 +128,9 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
     faults += _pair_faults(workload, settings)
     faults += _verb_faults(workload, settings)
     faults += _thread_faults(workload, settings)
+    if 0 < settings.region < settings.size:
+        size = settings.size
+        faults.append(f"region: found {settings.region}; allowed: at least {size}, the message")
     faults += _list_faults(workload, settings)
     if machine is not None:
         try:
@@ -192,8 +195,6 @@ def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:
         found = getattr(settings, name)
         if found > most:
             yield f"{name}: found {found}; allowed: up to {most}, {why}"
-    if 0 < settings.region < settings.size:
-        yield f"region: found {settings.region}; allowed: at least {settings.size}, the message"
 
 
 def _service_faults(workload: Workload, settings: Options, mtu: int) -> Iterator[str]:

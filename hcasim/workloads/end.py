@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from itertools import repeat
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
@@ -21,7 +22,8 @@ from hcasim.verbs import (
     WROpcode,
 )
 from hcasim.workloads.options import Options, Verb
-from hcasim.workloads.turns import draw_turns
+from hcasim.workloads.places import hold, places
+from hcasim.workloads.turns import SEED, draw_turns
 
 ALL_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
 Steps = Generator[Event, object, None]
@@ -81,9 +83,14 @@ class End:
         self.size = options.size
         self.room = receive_room(options)
         self.cq = CQ(self.context, 4 * options.qps + 16)
-        page_size = options.page_size
-        self.source: MR = self.pd.reg_mr(options.size, ALL_ACCESS, page_size=page_size)
-        self.sink: MR = self.pd.reg_mr(self.room, ALL_ACCESS, page_size=page_size)
+        page_size, region = options.page_size, options.region
+        self.source: MR = self.pd.reg_mr(max(region, options.size), ALL_ACCESS, page_size=page_size)
+        self.sink: MR = self.pd.reg_mr(max(region, self.room), ALL_ACCESS, page_size=page_size)
+        self._places: Iterator[int] = repeat(0)
+        if region:
+            self._places = places(region, options.size, options.access, SEED)
+            hold(self.source, page_size)
+            hold(self.sink, page_size)
         self.arrivals = self.sink.watch(self.sink.addr + options.size - 1)
         limit = inline_limit(self.context, options, opcode)
         self.inline = 0 < options.size <= limit
@@ -107,12 +114,13 @@ class End:
         return self.qps[next(self._turns)]
 
     def request(self, qp: QP, peer: End) -> SendWR:
-        """A request that moves the whole buffer."""
+        """A request that moves a message to or from the place whose turn it is."""
         dlid, remote_qpn = self._to[qp]
+        place = next(self._places)
         return SendWR(
             self.opcode,
-            SGE(self.source.addr, self.size, self.source.lkey),
-            remote_addr=peer.sink.addr,
+            SGE(self.source.addr + place, self.size, self.source.lkey),
+            remote_addr=peer.sink.addr + place,
             rkey=peer.sink.rkey,
             inline=self.inline,
             compare_add=1,

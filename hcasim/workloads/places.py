@@ -6,10 +6,22 @@ from collections.abc import Iterator
 from itertools import count, repeat
 from random import Random
 
+from hcasim.verbs import MR
 from hcasim.workloads.options import Access
 
 LINE = 64
 """Bytes of a cache line, on which messages begin unless a tool says otherwise."""
+
+HELD = 1 << 16
+"""Pages of a region of which the adapter has the translations at the start, if there is room."""
+
+
+def hold(region: MR, page_size: int) -> None:
+    """Have a region's translations as after a run of minutes: the caches are full.
+
+    Of places that are drawn uniformly as many are then found as there is room for.
+    """
+    region.hold(region.addr, min(region.length, HELD * page_size))
 
 
 def stride(size: int) -> int:

@@ -68,6 +68,7 @@ _MANY = frozenset(_BUFFERS | {"qps"} | ROLES)
 _LATENCY = _MANY | {"pattern"}
 _INLINE = _LATENCY | {"inline", "inline_size", "connection"}
 _WRITE, _SEND, _READ = WROpcode.RDMA_WRITE, WROpcode.SEND, WROpcode.RDMA_READ
+_REGION = frozenset({"region", "access"})
 _PORTS = frozenset({"ports", "mode", "threshold", "processes"})
 _WINDOWED = _MANY | _PORTS | {"window", "reuse", "buffers", "inline", "verb"}
 _ALONE = frozenset(COMMON - {"explain"})
@@ -99,7 +100,7 @@ def _stream(title: str, options: frozenset[str], run: Run, **more: Any) -> Workl
 _THREADS = frozenset(
     _BUFFERS
     | {"qps", "processes", "window", "tx_depth", "post_list", "cq_mod", "pattern"}
-    | {"region", "access"}
+    | _REGION
 )
 _MOVING = frozenset({"verb", "inline", "connection"})
 # rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE and the window of its published sweeps.
@@ -128,6 +129,8 @@ def _perftest(
         return Stream(sim, machine, options, moved, both_ways).run()
 
     understood = _FULL_QUEUES if both_ways else _FULL_QUEUES | {"clients"}
+    if opcode is not WROpcode.SEND:
+        understood = understood | _REGION
     if opcode is None:
         understood = understood | {"op"}
     elif opcode is not WROpcode.RDMA_READ:
@@ -147,8 +150,8 @@ def _perftest(
 _ALL = (
     _latency("RDMA write ping-pong, memory polled", _INLINE, latency.write_lat),
     _latency("send/receive ping-pong, CQ polled", _INLINE, latency.send_lat),
-    _latency("RDMA read round trip", _LATENCY, latency.read_lat),
-    _latency("atomic round trip", _LATENCY | {"op"}, latency.atomic_lat),
+    _latency("RDMA read round trip", _LATENCY | _REGION, latency.read_lat),
+    _latency("atomic round trip", _LATENCY | _REGION | {"op"}, latency.atomic_lat),
     _latency(
         "write ping-pong over queue pairs in turn, the first one's",
         _MANY | {"inline"},

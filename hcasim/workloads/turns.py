@@ -44,8 +44,8 @@ def draw_turns(options: Options) -> Iterator[int]:
 
 
 def repeats(options: Options) -> bool:
-    """Whether the order of the queue pairs repeats itself."""
-    return options.pattern == "cyclic" or options.qps == 1
+    """Whether the order of queue pairs and addresses repeats itself."""
+    return (options.pattern == "cyclic" or options.qps == 1) and not options.region
 
 
 def _warm_laps(options: Options) -> int:

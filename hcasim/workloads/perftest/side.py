@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
@@ -22,6 +23,8 @@ from hcasim.verbs import (
 from hcasim.workloads.end import ALL_ACCESS, Steps, connect, inline_limit, receive_room
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
+from hcasim.workloads.places import hold, places
+from hcasim.workloads.turns import SEED
 
 RX_DEPTH = 512
 """Receives of a queue pair that are posted ahead (DEF_RX_SEND)."""
@@ -43,6 +46,8 @@ ANSWERED = (
 
 ENOUGH_LAPS = 16
 ERROR = 1e-3
+DRAWN_ERROR = 0.01
+"""Twice the standard error of the mean of laps whose addresses are drawn."""
 
 _PAGE = 4096
 
@@ -101,8 +106,13 @@ class Side:
         # Each queue pair has a place to send from and one to receive in, on pages of their own.
         self.received_size = receive_room(options)
         self.room = -(-self.received_size // _PAGE) * _PAGE
-        size = 2 * options.qps * self.room
-        self.buffer: MR = pd.reg_mr(size, ALL_ACCESS, page_size=options.page_size)
+        # Or any place of a region, of which each has one to send from and one to receive in.
+        self._half = options.region or options.qps * self.room
+        self.buffer: MR = pd.reg_mr(2 * self._half, ALL_ACCESS, page_size=options.page_size)
+        self._places: Iterator[int] | None = None
+        if options.region:
+            self._places = places(options.region, options.size, options.access, SEED)
+            hold(self.buffer, options.page_size)
         limit = inline_limit(context, options, opcode)
         self.inline = 0 < options.size <= limit
         self.reliable = options.connection == "RC"
@@ -124,9 +134,10 @@ class Side:
         self.may_send = True
         self.sent, self.done, self.awaited, self.received = ([0] * options.qps for _ in range(4))
         self.began_ps = self.ended_ps = self.saved_ps = 0
-        self.laps = Laps(
-            0, options.iters, options.exact, cold=cold, error=ERROR, enough=ENOUGH_LAPS
-        )
+        drawn = {"warmup": cold, "error": DRAWN_ERROR, "samples": ENOUGH_LAPS}
+        usual = {"warmup": 0, "cold": cold, "error": ERROR, "enough": ENOUGH_LAPS}
+        found: dict[str, Any] = drawn if options.region else usual
+        self.laps = Laps(iters=options.iters, exact=options.exact, **found)
         self.lapped_ps = 0
         self._leads: list[int] = []
         self.arrived: Callable[[], int] = lambda: 0
@@ -176,8 +187,8 @@ class Side:
         """The next request of a queue pair."""
         turn = self.sent[number]
         self.sent[number] = turn + 1
-        place = number * self.room
-        far = place if self.opcode in ANSWERED else place + len(self.qps) * self.room
+        place = number * self.room if self._places is None else next(self._places)
+        far = place if self.opcode in ANSWERED else place + self._half
         dlid, remote_qpn = self._to[self.qps[number]]
         return SendWR(
             self.opcode,
@@ -193,7 +204,7 @@ class Side:
 
     def _post_receive(self, number: int) -> Steps:
         self.awaited[number] += 1
-        address = self.buffer.addr + (len(self.qps) + number) * self.room
+        address = self.buffer.addr + self._half + number * self.room
         sge = SGE(address, self.received_size, self.buffer.lkey)
         yield from self.qps[number].post_recv(RecvWR(sge))
 

@@ -11,12 +11,10 @@ from hcasim.verbs import CQ, MR, PD, QP, SGE, Context, QPType, SendWR, WROpcode
 from hcasim.workloads.end import ALL_ACCESS, Steps
 from hcasim.workloads.latency import ATOMICS
 from hcasim.workloads.options import Access, Options
-from hcasim.workloads.places import places, stride
+from hcasim.workloads.places import hold, places, stride
 from hcasim.workloads.rdma_bench.meter import Meter
 from hcasim.workloads.turns import turns
 
-HELD = 1 << 16
-"""Pages of a region of which the adapter has the translations at the start, if there is room."""
 ATOMIC = 8
 """Bytes of a word of atomics; other addresses stay as they are drawn, as in rc-swarm."""
 
@@ -82,8 +80,7 @@ class Worker:
         pd = PD(context)
         room = max(region, options.window * size)
         self.buffer: MR = pd.reg_mr(room, ALL_ACCESS, page_size=options.page_size)
-        # A run of minutes has used each page: uniformly drawn ones hit as often as there is room.
-        self.buffer.hold(self.buffer.addr, min(room, HELD * options.page_size))
+        hold(self.buffer, options.page_size)
         self._cqs = [CQ(context, options.tx_depth) for _ in range(queue_pairs)]
         inline = size if options.inline else 0
         self.qps = [

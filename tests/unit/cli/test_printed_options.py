@@ -31,6 +31,8 @@ OTHER = {
     "nodes": "3",
     "pattern": "random",
     "page_size": "8K",
+    "region": "64K",
+    "access": "sequential",
     "buffers": "5",
     "verb": "write",
     "completion": "memory --verb write",
@@ -45,7 +47,7 @@ GROUPS = {"client", "server", "clients", "nodes"}
 EQUAL = ("exact", "explain")
 UNTOLD = {
     "write_lat": {"pattern", "page_size", "client", "server", "warmup"},
-    "atomic_lat": {"pattern", "page_size", "client", "server", "warmup"},
+    "atomic_lat": {"pattern", "page_size", "region", "access", "client", "server", "warmup"},
     "send_bw": {"page_size", "client", "server", "clients"},
 }
 """What perftest's text does not say."""

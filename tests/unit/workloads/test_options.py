@@ -124,7 +124,7 @@ def test_the_usual_value_of_each_option_is_allowed_and_something_else_is_not(nam
     assert option.help
     assert option.fault(usual) == ""
     free = option.is_flag or option.is_name
-    assert free or option.fault("nothing" if option.words else -1)
+    assert free or option.fault("nothing" if option.words else option.low - 1)
 
 
 def test_each_workload_understands_options_of_the_table_only() -> None:
