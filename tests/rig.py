@@ -287,7 +287,7 @@ class Rig:
         """A connected pair of queue pairs; options are those of create_qp or of connect."""
         created = {
             name: options.pop(name)
-            for name in ("max_send_wr", "max_recv_wr", "max_inline_data", "qp_type")
+            for name in ("max_send_wr", "max_recv_wr", "max_inline_data", "qp_type", "sq_sig_all")
             if name in options
         }
         qp_a = QP(a.pd, a.cq, a.cq, port_num=ports[0], **created)

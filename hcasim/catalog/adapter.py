@@ -381,6 +381,20 @@ class Cqe(Section):
     """Completion queue entries."""
 
     size: Annotated[Literal[16, 32, 64, 128], SIZE] = Field(description="size of one entry")
+    inline: Annotated[int, SIZE, Field(ge=0, le=64)] | None = Field(
+        default=None,
+        description="longest message of a connection that comes in the entry itself: received by a "
+        "send, or read where all requests are signaled",
+    )
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Cqe:
+        if self.inline and self.inline > self.size // 2:
+            raise ValueError(
+                f"found inline data of {self.inline} B in entries of {self.size} B; "
+                f"allowed: up to half of an entry, {self.size // 2} B"
+            )
+        return self
 
 
 class Adapter(Description):

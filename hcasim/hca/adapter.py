@@ -144,6 +144,7 @@ class HostChannelAdapter:
         queues: WorkQueueBuffer,
         address: int,
         kind: QPType = QPType.RC,
+        signals_all: bool = False,
     ) -> QueuePair:
         """A new queue pair.
 
@@ -152,6 +153,7 @@ class HostChannelAdapter:
             queues: geometry of its send and receive queue.
             address: of their entries in host memory.
             kind: its transport service.
+            signals_all: whether each of its requests has a completion.
         """
         memory = self.tables.register(DRIVER, address, queues.size, Access.LOCAL_WRITE)
         send_ring, receive_ring = queues.rings(memory)
@@ -164,6 +166,7 @@ class HostChannelAdapter:
             self.transport.wire.size,
             kind,
             kind.reliable,
+            signals_all,
         )
         self._queue_pairs[qp.qpn] = qp
         return qp

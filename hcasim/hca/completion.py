@@ -62,19 +62,19 @@ class CompletionEngine:
         # What is only acknowledged has ended for the application when its data was there.
         ends = wqe.awaits_response and status is Status.SUCCESS
         operation = wqe.operation if ends else 0
-        self._complete(
-            qp.requester.cq,
-            Completion(wqe.wr_id, status, qp.qpn, wqe.length, False, wqe.posted, operation),
-        )
+        completion = Completion(wqe.wr_id, status, qp.qpn, wqe.length, False, wqe.posted, operation)
+        if wqe.in_cqe and wqe.region is not None:
+            completion.data = wqe.region, wqe.address, wqe.length
+        self._complete(qp.requester.cq, completion)
 
     def receive(
         self, qp: QueuePair, wqe: ReceiveWqe, status: Status, length: int, operation: int = 0
     ) -> None:
         """Complete a receive of ``length`` bytes."""
-        self._complete(
-            qp.responder.cq,
-            Completion(wqe.wr_id, status, qp.qpn, length, True, wqe.posted, operation),
-        )
+        completion = Completion(wqe.wr_id, status, qp.qpn, length, True, wqe.posted, operation)
+        if wqe.in_cqe and wqe.region is not None:
+            completion.data = wqe.region, wqe.address, length
+        self._complete(qp.responder.cq, completion)
 
     # From there to the application.
 

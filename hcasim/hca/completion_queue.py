@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Region
 
 
 class Status(Enum):
@@ -34,6 +35,8 @@ class Completion:
         posted: which request of its queue has completed, counted from 1.
         operation: number of the operation whose duration it ends, or 0.
         timestamp_ps: when the entry became visible.
+        data: region, address and length of a message that is in the entry, from where the
+            application's library copies it.
     """
 
     wr_id: int
@@ -44,6 +47,7 @@ class Completion:
     posted: int = 0
     operation: int = 0
     timestamp_ps: int = 0
+    data: tuple[Region, int, int] | None = None
 
     def __str__(self) -> str:
         return f"{self.status.name} qp {self.qpn}"

@@ -269,6 +269,7 @@ class QueuePair:
         port: index of the adapter port it uses.
         kind: its transport service.
         reliable: whether its requests are acknowledged.
+        signals_all: whether each of its requests has a completion.
         size_of: sizes of its packets.
         scheduled: whether it is in line at that port.
     """
@@ -281,6 +282,7 @@ class QueuePair:
     size_of: Callable[[Opcode, int, Header | None], int]
     kind: QPType = QPType.RC
     reliable: bool = True
+    signals_all: bool = False
     scheduled: bool = False
     state: State = State.RESET
     mtu: int = 0

@@ -36,6 +36,7 @@ class Requester:
         self._completions = parts.completions
         self._egresses = parts.egresses
         self._send_engine = send_engine
+        self._in_cqe = parts.adapter.cqe.inline or 0
         self._flight = parts.flight
 
     def answer(self, arrival: Arrival) -> None:
@@ -83,6 +84,11 @@ class Requester:
             self._place(arrival, wqe, region)
 
     def _place(self, arrival: Arrival, wqe: SendWqe, region: Region) -> None:
+        if wqe.length <= self._in_cqe and arrival.qp.signals_all:
+            wqe.in_cqe = True
+            arrival.free()
+            self._placed(arrival)
+            return
         offset = (arrival.packet.psn - wqe.first_psn) % PSN_MODULUS * wqe.segment
         self._dma.place(arrival, region, wqe.address + offset, self._placed)
 

@@ -8,7 +8,7 @@ from hcasim.hca.atomics import ATOMIC_SIZE, AtomicUnit
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
-from hcasim.hca.queue_pair import PSN_MODULUS, Atomic, QueuePair, Read, State
+from hcasim.hca.queue_pair import PSN_MODULUS, Atomic, QPType, QueuePair, Read, State
 from hcasim.hca.translation import Access
 from hcasim.hca.wqe import ReceiveWqe
 
@@ -43,6 +43,7 @@ class Responder:
         self._units = parts.units if parts.adapter.overlaps else None
         self._packet_service = parts.adapter.send.packet_service
         self._latency = parts.adapter.responder.latency
+        self._in_cqe = parts.adapter.cqe.inline or 0
 
     def post_receive(self, qp: QueuePair, wqe: ReceiveWqe) -> None:
         """Learn of one more entry in the receive queue of ``qp``."""
@@ -142,7 +143,9 @@ class Responder:
                 self._fail(arrival, wqe, Status.LOC_PROT_ERR, fault)
                 return
         mine.accept(1, packet.last)
-        if region is None:
+        if 0 < payload <= self._in_cqe and packet.first and packet.last and wqe.signaled:
+            wqe.in_cqe = qp.kind is not QPType.UD
+        if region is None or wqe.in_cqe:
             arrival.free()
             self._received(arrival)
         else:

@@ -38,6 +38,7 @@ class SendWqe:
         packets: packets of the request (of the response, for a read), likewise; 0 before.
         sent: packets of the request handed to the port so far.
         received: packets of the response received so far.
+        in_cqe: whether the data that has come back is in its completion.
         responded: whether it has been answered and may complete in its turn.
         fault: the error with which it completes when its turn comes, or None.
     """
@@ -68,6 +69,7 @@ class SendWqe:
     packets: int = 0
     sent: int = 0
     received: int = 0
+    in_cqe: bool = False
     responded: bool = False
     fault: Status | None = None
 
@@ -97,6 +99,7 @@ class ReceiveWqe:
         signaled: whether success makes a completion queue entry; a fault always does.
         region: the buffer's region once the adapter has looked it up.
         received: bytes of the message so far.
+        in_cqe: whether the message is in its completion.
     """
 
     wr_id: int
@@ -107,6 +110,7 @@ class ReceiveWqe:
     signaled: bool = True
     region: Region | None = None
     received: int = 0
+    in_cqe: bool = False
 
 
 @dataclass(frozen=True, slots=True)

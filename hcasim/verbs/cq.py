@@ -60,6 +60,9 @@ class CQ:
             if not entries:
                 break
             completion = entries.popleft()
+            if completion.data is not None:
+                region, address, length = completion.data
+                region.written(address, length)
             self.retire[completion.qpn](completion)
             found.append(completion)
             if context.stack.cq_doorbell:

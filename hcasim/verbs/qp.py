@@ -29,6 +29,7 @@ class QP:
 
     Args:
         qp_type: its transport service.
+        sq_sig_all: whether each request has a completion, also one that does not ask for it.
         max_send_wr: entries of the send queue.
         max_recv_wr: entries of the receive queue.
         max_inline_data: bytes that a request may carry inline.
@@ -50,6 +51,7 @@ class QP:
         max_inline_data: int = 0,
         port_num: int = 1,
         qp_type: QPType = QPType.RC,
+        sq_sig_all: bool = False,
     ) -> None:
         self.context = pd.context
         adapter = self.context.adapter
@@ -84,7 +86,14 @@ class QP:
         )
         address = self.context.node.allocate(queues.size)
         self._qp = adapter.create_qp(
-            pd.handle, port_num - 1, send_cq.queue, recv_cq.queue, queues, address, qp_type
+            pd.handle,
+            port_num - 1,
+            send_cq.queue,
+            recv_cq.queue,
+            queues,
+            address,
+            qp_type,
+            sq_sig_all,
         )
         self.qp_num = self._qp.qpn
         self.lid = adapter.ports[port_num - 1].lid
@@ -246,7 +255,7 @@ class QP:
             remote_address=wr.remote_addr,
             remote_key=wr.rkey,
             inline=wr.inline,
-            signaled=wr.signaled,
+            signaled=wr.signaled or self._qp.signals_all,
             posted=posted,
             compare_add=wr.compare_add,
             swap=wr.swap,
