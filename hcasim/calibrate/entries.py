@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hcasim.catalog import (
     CatalogError,
     FittedValue,
+    Machine,
     Testbed,
     find_file,
     load,
@@ -25,7 +26,11 @@ _TOGETHER = "only in combination with "
 
 
 def prefixes(
-    testbed: str, adapter: str, stack: str | None = None, mpi: bool = False
+    testbed: str,
+    adapter: str,
+    stack: str | None = None,
+    mpi: bool = False,
+    host: str | None = None,
 ) -> list[tuple[str, str]]:
     """Return how the paths of a fit become the settings of a machine.
 
@@ -33,12 +38,16 @@ def prefixes(
         testbed, adapter: their ids.
         stack: id of a stack instead of the testbed's.
         mpi: whether MPI programs run there, for which a testbed may have another stack.
+        host: id of a host instead of the testbed's.
     """
     bed = load(testbed, "testbeds").model
     assert isinstance(bed, Testbed)
     name, nodes = next(iter(bed.nodes.items()))
     start = starts_of(bed.nodes)[name]
-    parts = [("adapters", adapter, f"{start}adapter."), ("hosts", nodes.host, f"{start}host.")]
+    parts = [
+        ("adapters", adapter, f"{start}adapter."),
+        ("hosts", host or nodes.host, f"{start}host."),
+    ]
     parts += [("switches", one, "switch.") for one in models_of(bed.network).values()][:1]
     used = stack or (mpi and nodes.mpi_stack) or nodes.stack
     parts.append(("stacks", used, f"{start}stack."))
@@ -68,7 +77,9 @@ def identifier(name: str, kind: str) -> str:
     return loaded.model.id
 
 
-def fit_path(testbed: str, adapter: str, path: str, stack: str | None = None) -> str:
+def fit_path(
+    testbed: str, adapter: str, path: str, stack: str | None = None, host: str | None = None
+) -> str:
     """Return the entry of a fit that a what-if path of a machine names; the path if there is none.
 
     Parameters:
@@ -76,9 +87,16 @@ def fit_path(testbed: str, adapter: str, path: str, stack: str | None = None) ->
         adapter: id of the adapter.
         path: such as "adapter.send.latency".
         stack: id of a stack instead of the testbed's.
+        host: id of a host instead of the testbed's.
     """
-    back = [(prefix, start) for start, prefix in prefixes(testbed, adapter, stack)]
+    starts = prefixes(testbed, adapter, stack, host=host)
+    back = [(prefix, start) for start, prefix in starts]
     return next(iter(renamed(path, back)), path)
+
+
+def path_in_fit(machine: Machine, path: str) -> str:
+    """Return the entry of a fit that a what-if path of this machine names."""
+    return fit_path(machine.id, machine.adapter.id, path, machine.stack.id, machine.host.id)
 
 
 def renamed(path: str, starts: Iterable[tuple[str, str]]) -> list[str]:

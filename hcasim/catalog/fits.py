@@ -118,6 +118,7 @@ class Made(_Record):
     testbed: str
     adapter: str
     stack: str = Field(default="", description="unless it was the testbed's for verbs")
+    host: str = Field(default="", description="unless it was the testbed's")
     mtu: StrictInt
     no_switch: StrictBool
     seed: Count

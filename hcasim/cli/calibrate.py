@@ -10,12 +10,23 @@ import click
 from hcasim.cli.calibrate_traces import calibrate_traces
 from hcasim.cli.command import Command, Faults, jobs_option, no_cache_option, settings_option
 from hcasim.cli.fitted import fit_output, print_fit
-from hcasim.cli.naming import ADAPTER, FITTED, STACK, TESTBED, Setting, Workload
+from hcasim.cli.naming import ADAPTER, FITTED, HOST, STACK, TESTBED, Setting, Workload
 from hcasim.cli.outputs import output_faults
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOR_TRACES = (
-    *("adapter", "stack", "free", "holdout", "settings", "mtu", "no_switch", "budget", "seed"),
+    *(
+        "adapter",
+        "stack",
+        "host",
+        "free",
+        "holdout",
+        "settings",
+        "mtu",
+        "no_switch",
+        "budget",
+        "seed",
+    ),
     *("intervals", "loss", "floor", "resume", "report", "allow_mismatch"),
 )
 
@@ -40,6 +51,9 @@ _FOR_TRACES = (
     metavar="ID",
     type=STACK,
     help="Software instead of the testbed's: id or file.",
+)
+@click.option(
+    "--host", metavar="ID", type=HOST, help="A host instead of the testbed's: id or file."
 )
 @settings_option
 @click.option("--mtu", metavar="N", help="Bytes, instead of what traces and testbed say.")

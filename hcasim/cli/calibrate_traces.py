@@ -109,6 +109,7 @@ def _prepared(
         testbed=testbed or "",
         adapter=given["adapter"],
         stack=given["stack"],
+        host=given["host"],
         free=given["free"],
         settings=settings,
         switch=not given["no_switch"],

@@ -60,16 +60,17 @@ def calibrated(
         adapter = identifier(given["adapter"] or machine.adapter.id, "adapters")
         _take_base(calibration, testbed, adapter, given)
         stack = identifier(given["stack"] or machine.stack.id, "stacks")
-        base = calibration.overrides(testbed, adapter, stack=stack)
+        host = identifier(given["host"] or machine.host.id, "hosts")
+        base = calibration.overrides(testbed, adapter, stack=stack, host=host)
         by_hand = _by_hand(given)
-        note_unused(calibration, testbed, adapter, stack, by_hand)
+        note_unused(calibration, testbed, adapter, stack, host, by_hand)
         if uncertainty is None:
             return base, []
         if uncertainty and not uncertainty.isdecimal():
             faults.append(f"--uncertainty: found {uncertainty!r}; allowed: a whole number")
             return base, []
         chosen = chosen_samples(calibration, int(uncertainty or USUAL))
-        samples = [calibration.overrides(testbed, adapter, one, stack) for one in chosen]
+        samples = [calibration.overrides(testbed, adapter, one, stack, host) for one in chosen]
         if all(one[path] == base[path] for one in samples for path in base.keys() - by_hand):
             note("--uncertainty: nothing that is left of the calibration is uncertain")
         return base, samples
@@ -110,17 +111,18 @@ def note_unused(
     testbed: str,
     adapter: str,
     stack: str | None = None,
+    host: str | None = None,
     by_hand: Collection[str] = (),
 ) -> None:
     """Say what was fitted and is no part of a machine, and what is used without its partners."""
     from hcasim.calibrate.entries import fit_path, partners
     from hcasim.ground.errors import display
 
-    file, foreign = display(calibration.file), calibration.foreign(testbed, adapter, stack)
+    file, foreign = display(calibration.file), calibration.foreign(testbed, adapter, stack, host)
     if foreign:
         paths = ", ".join(foreign)
         note(f"{file}: was fitted and is no part of {testbed} with {adapter}: {paths}")
-    gone = {*foreign, *(fit_path(testbed, adapter, path, stack) for path in by_hand)}
+    gone = {*foreign, *(fit_path(testbed, adapter, path, stack, host) for path in by_hand)}
     for path in (one for one in calibration.entries if one not in gone):
         lost = [one for one in partners(calibration.entries[path].verdict) if one in gone]
         if lost:

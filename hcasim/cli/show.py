@@ -126,9 +126,10 @@ def _show_model(
         calibration = None if file is None else read_calibration(file)
         if calibration is not None:
             used = machine.adapter.id
-            settings = calibration.overrides(identifier, used)
-            stack = calibration.stack(identifier, used)
-            note_unused(calibration, identifier, used, stack)
+            own = calibration.parts(identifier, used)
+            host = host or own["host"]
+            settings = calibration.overrides(identifier, used, host=host)
+            note_unused(calibration, identifier, used, own["stack"], host)
             base = calibration.base() if calibration.is_of(identifier, used) else {}
             machine = resolve(
                 name,
@@ -137,7 +138,7 @@ def _show_model(
                 overrides=settings,
                 mtu=base.get("mtu"),
                 switch=not base.get("no_switch"),
-                stack=stack,
+                stack=own["stack"],
             )
         title, parameters = machine.title, machine.parameters
         if calibration is not None:

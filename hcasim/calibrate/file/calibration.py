@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hcasim.calibrate.entries import fit_path, leaf_at, part_of, prefixes, quantity_at, renamed
+from hcasim.calibrate.entries import leaf_at, part_of, path_in_fit, prefixes, quantity_at, renamed
 from hcasim.catalog import CatalogError, Fit, Machine, Parameter, Value, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.errors import display
@@ -19,7 +19,12 @@ class Calibration(Fit):
         return min((len(one.samples) for one in self.entries.values()), default=0)
 
     def overrides(
-        self, testbed: str, adapter: str, sample: int | None = None, stack: str | None = None
+        self,
+        testbed: str,
+        adapter: str,
+        sample: int | None = None,
+        stack: str | None = None,
+        host: str | None = None,
     ) -> dict[str, str]:
         """Return what the calibration says of a machine, as what-if settings.
 
@@ -29,6 +34,7 @@ class Calibration(Fit):
             sample: one of the samples instead of the fit.
             stack: id of its stack; without it that of the machine that was measured, or the
                 testbed's if that is another machine.
+            host: id of its host, likewise.
 
         Raises:
             CatalogError: nothing of the machine was calibrated.
@@ -39,7 +45,8 @@ class Calibration(Fit):
             assert isinstance(leaf, Leaf)
             value = leaf.read(entry.value) if sample is None else entry.samples[sample]
             values[path] = leaf.format(value)
-        starts = prefixes(testbed, adapter, stack or self.stack(testbed, adapter))
+        own = self.parts(testbed, adapter)
+        starts = prefixes(testbed, adapter, stack or own["stack"], host=host or own["host"])
         found = {name: text for path, text in values.items() for name in renamed(path, starts)}
         if not found:
             parts = sorted({part_of(path) for path in values})
@@ -47,9 +54,11 @@ class Calibration(Fit):
             raise CatalogError([f"{text}, which {testbed} with {adapter} does not have"])
         return found
 
-    def foreign(self, testbed: str, adapter: str, stack: str | None = None) -> list[str]:
+    def foreign(
+        self, testbed: str, adapter: str, stack: str | None = None, host: str | None = None
+    ) -> list[str]:
         """Return what was fitted and is no part of a machine, by the path of a fit."""
-        known = tuple(start for start, _ in prefixes(testbed, adapter, stack))
+        known = tuple(start for start, _ in prefixes(testbed, adapter, stack, host=host))
         return [path for path in self.entries if not path.startswith(known)]
 
     def is_of(self, testbed: str, adapter: str) -> bool:
@@ -57,17 +66,18 @@ class Calibration(Fit):
         made = self.made
         return made is not None and (made.testbed, made.adapter) == (testbed, adapter)
 
-    def stack(self, testbed: str, adapter: str) -> str | None:
-        """Return the stack that was fitted if this is the machine, or None for its own."""
-        made = self.made
-        return made.stack or None if made is not None and self.is_of(testbed, adapter) else None
+    def parts(self, testbed: str, adapter: str) -> dict[str, str | None]:
+        """Return stack and host that were fitted if this is the machine; None for its own."""
+        made = self.made if self.is_of(testbed, adapter) else None
+        names = ("stack", "host")
+        return {name: None if made is None else getattr(made, name) or None for name in names}
 
     def base(self) -> dict[str, int | bool | str]:
         """Return what the machine differed in that was fitted, besides its settings.
 
         Returns:
-            "mtu" (bytes) if it is not that of the testbed, "no_switch" if there was none, and
-            "stack" if it was neither of the testbed's.
+            "mtu" (bytes) if it is not that of the testbed, "no_switch" if there was none, "stack"
+            if it was neither of the testbed's, and "host" if it was not the testbed's.
         """
         made = self.made
         if made is None:
@@ -77,6 +87,8 @@ class Calibration(Fit):
         mpi = resolve(made.testbed, adapter=made.adapter, mpi=True)
         if made.stack not in ("", usual.stack.id, mpi.stack.id):
             found["stack"] = made.stack
+        if made.host not in ("", usual.host.id):
+            found["host"] = made.host
         return found | ({"no_switch": True} if made.no_switch else {})
 
     def mark(self, parameter: Parameter[Value], name: str) -> Parameter[Value]:
@@ -109,7 +121,4 @@ class Calibration(Fit):
 
     def marked(self, machine: Machine) -> tuple[Parameter[Value], ...]:
         """Return the parameters of a machine with the evidence of the calibration."""
-        return tuple(
-            self.mark(one, fit_path(machine.id, machine.adapter.id, one.path, machine.stack.id))
-            for one in machine.parameters
-        )
+        return tuple(self.mark(one, path_in_fit(machine, one.path)) for one in machine.parameters)

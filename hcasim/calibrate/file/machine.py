@@ -14,14 +14,16 @@ from hcasim.catalog.link import mtu_fault
 from hcasim.catalog.overrides import BUS, BUS_KIND, PREFIXES
 from hcasim.ground.units import UnitError
 
-_Machine = tuple[str, str, str | None]
-"""Ids of a testbed, its adapter, and its stack if that is another."""
+PARTS = {"testbed": "testbeds", "adapter": "adapters", "stack": "stacks", "host": "hosts"}
+"""What a fit to traces names of the machine, and the kind of each."""
+_Machine = tuple[str, str, str | None, bool, str | None]
+"""Ids of a testbed and its adapter, and its stack and its host if those are others."""
 _SETTING = re.compile(rf"(?<![\w.])(?:{'|'.join(PREFIXES)})\.(?=[a-z])")
 
 
 def _fit_path(machine: _Machine, path: str) -> str:
-    testbed, adapter, stack = machine
-    return fit_path(testbed, adapter, path, stack)
+    testbed, adapter, stack, _, host = machine
+    return fit_path(testbed, adapter, path, stack, host)
 
 
 def setting_faults(where: str, table: Mapping[str, Any]) -> Iterator[str]:
@@ -63,7 +65,7 @@ def machine_faults(where: str, table: Mapping[str, Any], *, whole: bool) -> Iter
     if made.get("converged") is False:
         found = "found false; allowed: true, for a part of a search is no fit"
         yield f"{where}: made.converged: {found}"
-    for name, kind in (("testbed", "testbeds"), ("adapter", "adapters"), ("stack", "stacks")):
+    for name, kind in PARTS.items():
         known, found = list_ids(kind), made.get(name)
         if found not in (None, "") and not is_known(found, kind):
             hint = nearest(found, known)
@@ -75,7 +77,7 @@ def machine_faults(where: str, table: Mapping[str, Any], *, whole: bool) -> Iter
     bed = load(machine[0], "testbeds").model
     assert isinstance(bed, Testbed)
     mtu = made.get("mtu")
-    kinds = dict.fromkeys(("infiniband", bed.link.kind))
+    kinds = ["infiniband"] if bed.link.kind == "infiniband" else ["infiniband", "ethernet"]
     fault = None if mtu is None else mtu_fault(mtu, repr(mtu), *kinds)
     if fault is not None:
         yield f"{where}: made.mtu: {fault}"
@@ -101,12 +103,13 @@ def _contradictions(where: str, machine: _Machine, table: Mapping[str, Any]) -> 
             )
             continue
         changed[names[0]], keys[names[0]] = text, key
-    testbed, adapter, stack = machine
+    testbed, adapter, stack, _, host = machine
     try:
         resolve(
             testbed,
             adapter=adapter,
             stack=stack,
+            host=host,
             overrides=changed,
             mtu=table["made"]["mtu"],
             switch=not table["made"]["no_switch"],
@@ -136,10 +139,11 @@ def _in_file(fault: str, machine: _Machine, keys: Mapping[str, str]) -> str:
 
 
 def _machine(made: Mapping[str, Any]) -> _Machine | None:
-    """Return testbed, adapter and stack if the catalogue has all."""
-    testbed, adapter, stack = made.get("testbed"), made.get("adapter"), made.get("stack", "")
+    """Return testbed, adapter, stack and host if the catalogue has all."""
+    testbed, adapter = made.get("testbed"), made.get("adapter")
     if not (is_known(testbed, "testbeds") and is_known(adapter, "adapters")):
         return None
-    if stack and not is_known(stack, "stacks"):
+    stack, host = made.get("stack", ""), made.get("host", "")
+    if (stack and not is_known(stack, "stacks")) or (host and not is_known(host, "hosts")):
         return None
-    return str(testbed), str(adapter), str(stack) or None
+    return str(testbed), str(adapter), str(stack) or None, False, str(host) or None

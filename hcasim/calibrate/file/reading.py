@@ -11,7 +11,7 @@ from typing import Any
 
 from hcasim.calibrate.entries import entry_faults, partners, quantity_at
 from hcasim.calibrate.file.calibration import Calibration
-from hcasim.calibrate.file.machine import machine_faults, setting_faults
+from hcasim.calibrate.file.machine import PARTS, machine_faults, setting_faults
 from hcasim.catalog import CatalogError, FittedValue, list_ids, nearest, one_of, read_toml, resolve
 from hcasim.catalog.fits import check_fit
 from hcasim.catalog.folders import is_known
@@ -63,7 +63,7 @@ def read_calibration(file: str | PathLike[str]) -> Calibration:
 def _find_machine(file: Path, made: Mapping[str, Any]) -> None:
     """Look beside the file for a testbed and an adapter that no folder of the catalogue has."""
     names = []
-    for name, kind in (("testbed", "testbeds"), ("adapter", "adapters"), ("stack", "stacks")):
+    for name, kind in PARTS.items():
         found = str(made.get(name, ""))
         beside = file.absolute().with_name(f"{found.replace('/', '')}.toml")
         foreign = (
@@ -74,7 +74,7 @@ def _find_machine(file: Path, made: Mapping[str, Any]) -> None:
         names.append(str(beside) if foreign else found)
     with suppress(CatalogError):
         # From here on all their parts are known by their ids.
-        resolve(names[0], adapter=names[1], stack=names[2] or None)
+        resolve(names[0], adapter=names[1], stack=names[2] or None, host=names[3] or None)
 
 
 def _other_form(file: Path) -> str | None:

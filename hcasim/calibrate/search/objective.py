@@ -206,5 +206,6 @@ class Objective:
                 switch=setup.switch,
                 stack=setup.stack,
                 mpi=setup.mpi,
+                host=setup.host,
             )
         return Point(setup.workload, self._machines[key], setup.options)

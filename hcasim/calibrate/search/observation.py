@@ -27,6 +27,7 @@ class Setup:
         switch: False for two hosts back to back.
         stack: id of a stack instead of the testbed's.
         mpi: whether MPI programs run there, for which a testbed may have another stack.
+        host: id of a host instead of the testbed's.
     """
 
     workload: str
@@ -39,11 +40,12 @@ class Setup:
     switch: bool = True
     stack: str | None = None
     mpi: bool = False
+    host: str | None = None
 
     @property
-    def place(self) -> tuple[str, str, str | None, bool]:
+    def place(self) -> tuple[str, str, str | None, bool, str | None]:
         """What says which parts a machine has: the arguments of `prefixes`."""
-        return self.testbed, self.adapter, self.stack, self.mpi
+        return self.testbed, self.adapter, self.stack, self.mpi, self.host
 
 
 @dataclass(frozen=True)

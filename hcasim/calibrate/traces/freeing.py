@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from hcasim.calibrate.entries import fit_path, prefixes, quantity_at, renamed
+from hcasim.calibrate.entries import path_in_fit, prefixes, quantity_at, renamed
 from hcasim.calibrate.search.parameters import FreeParameter, free_parameters
 from hcasim.catalog import CatalogError, Fit, FittedValue, Machine, Parameter, Value, resolve
 from hcasim.catalog.fields import Leaf
@@ -43,7 +43,7 @@ def free_fit(machine: Machine, wanted: Sequence[str], settings: Mapping[str, str
     for text in wanted:
         path, equals, bounds = (part.strip() for part in text.partition("="))
         where = f"--free {path}"
-        name = fit_path(machine.id, machine.adapter.id, path, machine.stack.id)
+        name = path_in_fit(machine, path)
         leaf = _leaf(path, name, known, machine)
         if isinstance(leaf, str):
             faults.append(f"{where}: {leaf}")
@@ -102,9 +102,7 @@ def _leaf(
 def _quantity_of_bus(machine: Machine) -> str:
     """Return a parameter of the bus that can be fitted."""
     paths = (one.path for one in machine.parameters if one.path.startswith(f"{BUS}."))
-    names = (
-        (path, fit_path(machine.id, machine.adapter.id, path, machine.stack.id)) for path in paths
-    )
+    names = ((path, path_in_fit(machine, path)) for path in paths)
     return next(path for path, name in names if isinstance(quantity_at(name), Leaf))
 
 
@@ -167,6 +165,7 @@ def _contradictions(machine: Machine, settings: Mapping[str, str]) -> list[str]:
             overrides=settings,
             switch=machine.switch is not None,
             stack=machine.stack.id,
+            host=machine.host.id,
         )
     except CatalogError as error:
         return error.faults
@@ -177,7 +176,7 @@ def _bound_faults(
     machine: Machine, free: Iterable[FreeParameter], settings: Mapping[str, str]
 ) -> Iterator[str]:
     """Say what makes the machine contradict itself, before the search finds out."""
-    starts = prefixes(machine.id, machine.adapter.id, machine.stack.id)
+    starts = prefixes(machine.id, machine.adapter.id, machine.stack.id, host=machine.host.id)
     for one in free:
         (path,) = renamed(one.path, starts)
         parts = [one.low + one.step, *(one.low + one.width * k / _TRIED for k in range(1, _TRIED))]

@@ -41,6 +41,7 @@ class Base:
         switch: False for two hosts back to back.
         stack: id of a stack instead of the testbed's.
         mpi: whether MPI programs were measured.
+        host: id of a host instead of the testbed's.
     """
 
     machine: Machine
@@ -49,6 +50,7 @@ class Base:
     switch: bool = True
     stack: str | None = None
     mpi: bool = False
+    host: str | None = None
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,7 @@ def _readings(
         switch=base.switch,
         stack=base.stack,
         mpi=base.mpi,
+        host=base.host,
     )
     curve = _curve(workload, options)
     for one, field in _chosen(point.measured, workload):

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from hcasim import __version__
-from hcasim.calibrate.entries import fit_path
+from hcasim.calibrate.entries import path_in_fit
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.calibrate.intervals.estimate import Residual
 from hcasim.calibrate.intervals.report import FitReport, Table
@@ -81,6 +81,7 @@ class TraceReport:
                 testbed=machine.id,
                 adapter=machine.adapter.id,
                 stack=machine.stack.id if self.prepared.base.mpi or request.stack else "",
+                host=machine.host.id if request.host else "",
                 mtu=machine.mtu,
                 no_switch=not request.switch,
                 seed=request.seed,
@@ -98,8 +99,7 @@ class TraceReport:
         }
         if request.settings:
             contents["settings"] = {
-                fit_path(machine.id, machine.adapter.id, path, machine.stack.id): text
-                for path, text in request.settings.items()
+                path_in_fit(machine, path): text for path, text in request.settings.items()
             }
         return Calibration.at(report.fit.file, contents)
 

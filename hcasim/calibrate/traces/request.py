@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hcasim.calibrate.entries import fit_path, identifier
+from hcasim.calibrate.entries import identifier, path_in_fit
 from hcasim.calibrate.intervals.linear import KINDS
 from hcasim.calibrate.search.loss import LOSSES
 from hcasim.calibrate.search.objective import Budget
@@ -34,6 +34,7 @@ class Request:
         testbed: id of the base description.
         adapter: id of an adapter instead of the testbed's default.
         stack: id of a stack instead of the testbed's.
+        host: id of a host instead of the testbed's.
         free: what-if paths, with bounds or without.
         settings: what-if settings of the base.
         mtu: in bytes instead of what the traces and the testbed say.
@@ -52,6 +53,7 @@ class Request:
     free: tuple[str, ...]
     adapter: str | None = None
     stack: str | None = None
+    host: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     mtu: int | None = None
     switch: bool = True
@@ -71,6 +73,7 @@ class Request:
             "--testbed": (self.testbed,),
             "--adapter": (self.adapter,) if self.adapter else (),
             "--stack": (self.stack,) if self.stack else (),
+            "--host": (self.host,) if self.host else (),
             "--set": (f"{path}={value}" for path, value in self.settings.items()),
             "--free": self.free,
             "--holdout": self.holdout,
@@ -182,7 +185,7 @@ def _outside(machine: Machine, fit: Fit) -> Iterable[str]:
     """Say which bounds leave out what the description has."""
     free = {one.path: one for one in free_parameters(fit)}
     for known in machine.parameters:
-        one = free.get(fit_path(machine.id, machine.adapter.id, known.path, machine.stack.id))
+        one = free.get(path_in_fit(machine, known.path))
         if one is not None and one.start != known.value:
             start = one.leaf.format(one.start)
             yield f"{known.path}: found {known.text}, outside the bounds; sets out from {start}"
@@ -194,7 +197,12 @@ def _is_mpi(point: Point) -> bool:
 
 
 def _base(request: Request, mpi: bool) -> Base:
-    parts = {"testbeds": request.testbed, "adapters": request.adapter, "stacks": request.stack}
+    parts = {
+        "testbeds": request.testbed,
+        "adapters": request.adapter,
+        "stacks": request.stack,
+        "hosts": request.host,
+    }
     try:
         for kind, name in parts.items():
             # Two parts with one id would be one in a fit.
@@ -206,6 +214,7 @@ def _base(request: Request, mpi: bool) -> Base:
             mtu=request.mtu,
             switch=request.switch,
             stack=request.stack,
+            host=request.host,
             mpi=mpi,
         )
     except CatalogError as error:
@@ -218,7 +227,8 @@ def _base(request: Request, mpi: bool) -> Base:
             f"--{one}" if one.startswith("mtu: ") else one for one in faults
         ) from None
     stack = None if request.stack is None else machine.stack.id
-    return Base(machine, request.settings, request.mtu, request.switch, stack, mpi)
+    host = None if request.host is None else machine.host.id
+    return Base(machine, request.settings, request.mtu, request.switch, stack, mpi, host)
 
 
 def _word_faults(request: Request) -> Iterable[str]:

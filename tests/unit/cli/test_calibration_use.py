@@ -73,6 +73,37 @@ def test_bench_takes_on_the_mtu_and_the_missing_switch_of_a_calibration(
     assert "fitted" not in hcasim_(*run, *by_file, "--switch", "--mtu", "2K").messages
 
 
+def test_bench_takes_on_the_host_of_a_calibration(
+    hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    machine = ("--testbed", "pair", "--adapter", "mt25208")
+    host, run = ("--host", "xeon-5000p"), ("bench", "write_lat", *machine, "-j", "1")
+    truth = ("--set", "host.memory.write_latency=300 ns")
+    assert hcasim_(*run, "--size", "8,1K", *host, *truth, "-o", "trace.jsonl").code == 0
+    free = ("--free", "host.memory.write_latency=0 ns..1 us")
+    fit = ("calibrate", "trace.jsonl", *machine, *host, *free, *LINEAR, "-o", "cal.toml")
+    assert hcasim_(*fit).code == 0
+    known = read_calibration(Path("cal.toml"))
+    assert known.made is not None
+    assert known.made.host == "xeon-5000p"
+    assert list(known.entries) == ["hosts.xeon-5000p.memory.write_latency"]
+    by_file = ("--calibration", "cal.toml")
+
+    def time(*more: str) -> float:
+        found = hcasim_(*run, "--size", "8", "--json", *more)
+        assert found.code == 0, found.messages
+        return float(json.loads(found.output)["rows"][0]["latency_us"])
+
+    assert time(*by_file) == time(*by_file, *host) == time(*host, *truth)
+    shown = json.loads(hcasim_("show", "pair", "--adapter", "mt25208", *by_file, "--json").output)
+    found = {one["path"]: one for one in shown["parameters"]}
+    assert found["host.memory.write_latency"]["text"] == "300 ns"
+    assert shown["host"] == "xeon-5000p"
+    (fault,) = refused(hcasim_, *run, "--size", "8", "--host", "xeon-e7520", *by_file)
+    assert "calibrates hosts.xeon-5000p, which pair with mt25208 does not have" in fault
+
+
 def test_bench_says_what_of_a_calibration_belongs_to_another_machine(
     hcasim_: Hcasim, words: list[str]
 ) -> None:
