@@ -165,6 +165,7 @@ class Completion(Section):
     latency: Latency = Field(
         description="last packet or acknowledgement accepted to entry handed to the bus"
     )
+    service: Latency = Field(default=0, description="occupancy of the writer per entry")
 
 
 class ReceiveQueue(Section):
@@ -343,6 +344,9 @@ class WqeCache(Section):
 
     entries: Count = Field(description="entries of all queue pairs together")
     policy: Literal["lru", "random", "fifo"] = Field(description="which entry is replaced")
+    service: Latency = Field(
+        default=0, description="occupancy of a receiving unit by a response that had to wait for it"
+    )
 
 
 class Wqe(Section):

@@ -221,6 +221,8 @@ class HostChannelAdapter:
         atomics = self.responder.atomics
         if atomics.overlaps:
             found[atomics.server.name] = atomics.server.busy_ps
+        if self.description.completion.service:
+            found[self.completions.writer.name] = self.completions.writer.busy_ps
         for port in self.ports:
             found |= port.busy_ps()
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcasim.catalog import Adapter
-from hcasim.engine import Probe, Simulator
+from hcasim.engine import Probe, SerialServer, Simulator
 from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
@@ -27,6 +27,8 @@ class CompletionEngine:
         self._probe = Probe(sim, f"{name}.completion_engine")
         self._dma = dma
         self._latency = adapter.completion.latency
+        self._service = adapter.completion.service
+        self.writer = SerialServer(sim, f"{name}.completion_engine")
         self._size = adapter.cqe.size
 
     # Which work has finished.
@@ -79,7 +81,15 @@ class CompletionEngine:
     # From there to the application.
 
     def _complete(self, cq: CompletionQueue, completion: Completion) -> None:
-        self.cqc.access(cq.number, self.sim.call_after, self._latency, self._write, cq, completion)
+        if self._service:
+            self.cqc.access(cq.number, self._take_turn, cq, completion)
+        else:
+            latency = self._latency
+            self.cqc.access(cq.number, self.sim.call_after, latency, self._write, cq, completion)
+
+    def _take_turn(self, cq: CompletionQueue, completion: Completion) -> None:
+        ready = self.writer.reserve(self._service) + self._latency
+        self.sim.call_at(ready, self._write, cq, completion)
 
     def _write(self, cq: CompletionQueue, completion: Completion) -> None:
         if self._probe.listeners:

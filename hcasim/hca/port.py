@@ -86,6 +86,10 @@ class Arrival:
         if line.waiting:
             line.go_on()
 
+    def occupy(self, duration_ps: int) -> int:
+        """Have a receiving unit deal with it once more; return when that is done in ps."""
+        return self._port.pipeline.reserve(duration_ps)
+
     def free(self) -> None:
         """Its data has left for memory, or it has none: its room is free from now on."""
         assert self._room is not None, f"the room of {self.packet} is free already"
@@ -115,6 +119,7 @@ class Port:
 
     Attributes:
         buffer: receive buffer at the end of the link, once that is attached.
+        pipeline: its receiving units.
         lines: of arrivals: one, or one for each queue pair, by its number.
     """
 
@@ -134,7 +139,7 @@ class Port:
         self._latency = adapter.receive.latency
         self._service = adapter.receive.packet_service
         self._services = services_of(adapter.responder.services)
-        self._pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
+        self.pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
         self._probe = Probe(sim, egress.name)
         self._dispatch = dispatch
         self._overlaps = adapter.overlaps
@@ -157,7 +162,7 @@ class Port:
         # Units keep the order of a line: the next packet of it begins when the last has ended.
         if line.served_at > tail_at:
             tail_at = line.served_at
-        line.served_at = served = self._pipeline.reserve_from(tail_at, service)
+        line.served_at = served = self.pipeline.reserve_from(tail_at, service)
         self.sim.call_at(served + self._latency, self._through, arrival)
 
     def _line(self, qpn: int) -> Line:
@@ -178,5 +183,5 @@ class Port:
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that the pipeline and the link were in use, by name."""
-        servers = (self._pipeline, self.transmitter, self.egress.loopback)
+        servers = (self.pipeline, self.transmitter, self.egress.loopback)
         return {server.name: server.busy_ps for server in servers}

@@ -79,9 +79,15 @@ class Requester:
             region.words[wqe.address] = packet.header.original
         if self._flight is not None and not self._flight.held(qp, wqe):
             ring = qp.requester.ring
-            self._dma.fetch_entry(ring, wqe.slot, wqe.size, self._place, arrival, wqe, region)
+            self._dma.fetch_entry(ring, wqe.slot, wqe.size, self._again, arrival, wqe, region)
         else:
             self._place(arrival, wqe, region)
+
+    def _again(self, arrival: Arrival, wqe: SendWqe, region: Region) -> None:
+        """Go on with a response whose entry had to be fetched again."""
+        assert self._flight is not None
+        done = arrival.occupy(self._flight.service)
+        self.sim.call_at(done, self._place, arrival, wqe, region)
 
     def _place(self, arrival: Arrival, wqe: SendWqe, region: Region) -> None:
         if wqe.length <= self._in_cqe and arrival.qp.signals_all:

@@ -12,11 +12,13 @@ class WqeCache:
     """Which entries of requests that await a response have not had to leave the chip.
 
     Attributes:
+        service: occupancy of a receiving unit by a response that had to wait for its entry, in ps.
         misses: responses whose entry had left.
     """
 
     def __init__(self, description: Description) -> None:
         self.misses = 0
+        self.service = description.service
         entries = description.entries
         self._cache = SetAssociativeCache(entries, entries, description.policy)
 
