@@ -21,7 +21,8 @@ def contradictions(machine: Machine) -> list[str]:
     for group in machine.groups:
         start = "" if alone and group.name == "nodes" else f"{group.name}."
         faults += [start + fault for fault in _of_nodes(group, machine.mtu)]
-    spoken = list(dict.fromkeys(group.adapter.protocol.kind for group in machine.groups))
+    cards = [group.adapter for group in machine.groups if group.adapter.dma is None]
+    spoken = list(dict.fromkeys(card.protocol.kind for card in cards))
     if len(spoken) > 1:
         faults.append(f"adapter.protocol: found {' and '.join(spoken)}; allowed: one for all nodes")
     links = [*(group.link for group in machine.groups), *machine.trunks.values()]

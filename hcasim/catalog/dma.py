@@ -18,6 +18,9 @@ class DmaEngine(Section):
     operations: Annotated[int, Field(ge=1, le=65536)] = Field(
         description="bulk operations that software keeps in flight"
     )
+    operation_limit: Annotated[int, SIZE, Field(ge=1, le=2**30)] = Field(
+        description="longest bulk operation"
+    )
     latency: Latency = Field(
         description="of a bulk operation in the device, enqueued to completion seen by software"
     )

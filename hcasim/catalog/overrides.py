@@ -163,7 +163,8 @@ def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> list[
         A fault if it does not speak what the settings say.
     """
     if part.protocol is None:
-        return []
+        asked = [path for path in part.protocol_paths if path in settings]
+        return [f"--set {path}: {part.values['id']} is no RDMA adapter" for path in asked]
     usual, port = part.protocol, part.values.get("port", {})
     allowed = spoken(usual, port)
     chosen = next((kind for kind in allowed if LINK_OF[kind] == link), usual)

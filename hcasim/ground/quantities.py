@@ -32,7 +32,7 @@ class Quantity:
 
 
 QUANTITIES: Mapping[str, Quantity] = {
-    "latency": Quantity("latency_us", "us", min, {"us": (1.0, 2)}, ("ns", 1e3)),
+    "latency": Quantity("latency_us", "us", min, {"us": (1.0, 2), "ns": (1e3, 0)}, ("ns", 1e3)),
     "time": Quantity("time_us", "us", min, {"us": (1.0, 2)}, ("ns", 1e3)),
     "bandwidth": Quantity(
         "bandwidth_MBps",

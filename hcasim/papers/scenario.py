@@ -55,8 +55,8 @@ class Settings(Entry):
 class Options(Settings):
     """What the authors set for all series of a figure; never a hardware parameter.
 
-    One of sizes, qps, reuse, processes, clients and nodes may have several values: the x axis of
-    the figure.
+    One of sizes, qps, reuse, processes, clients, nodes and window_bytes may have several values:
+    the x axis of the figure.
 
     Parameters:
         sizes: message sizes in bytes, written as on the paper's axis: "4", "8K", "1M".
@@ -79,6 +79,7 @@ class Options(Settings):
     cq_mod: int | None = None
     region: Size | None = None
     access: str | None = None
+    window_bytes: Several | None = None
     pattern: str | None = None
     page_size: Size | None = None
     depth: int | None = None
@@ -162,6 +163,9 @@ class Series(Settings):
     completion: str | None = None
     invalidate: bool | None = None
     verb: str | None = None
+    cache: str | None = None
+    iommu: str | None = None
+    path: str | None = None
 
     @property
     def overrides(self) -> dict[str, str]:
@@ -207,8 +211,8 @@ class Scenario(Entry):
     Parameters:
         id: "<paper>/<figure>", from the place of the file.
         title: what was measured.
-        paper: author and year.
-        figure: number in the paper; "Table 1" for a table.
+        paper: author and year; or "modern", of numbers that were published in many places.
+        figure: number in the paper; "Table 1" for a table; else what the numbers come from.
         section: where the paper discusses it.
         testbed: id of the testbed, of all series that name none.
         workload: name of the benchmark, of all series that name none.
@@ -237,9 +241,9 @@ class Scenario(Entry):
 
     @property
     def place(self) -> str:
-        """Where it stands: "liu2004, Figure 3" or "sur2005, Table 1"."""
+        """Where it stands: "liu2004, Figure 3", "sur2005, Table 1" or "modern, pcie-bench"."""
         number = self.figure
-        return f"{self.paper}, {number if number.startswith('Table') else f'Figure {number}'}"
+        return f"{self.paper}, {number if number[0].isalpha() else f'Figure {number}'}"
 
     def moved(
         self, testbed: str | PathLike[str] | None, adapter: str | PathLike[str] | None

@@ -133,6 +133,9 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
         faults.append(f"region: found {settings.region}; allowed: at least {size}, the message")
     faults += _list_faults(workload, settings)
     if machine is not None:
+        device = next((one.adapter for one in machine.groups if one.adapter.dma is not None), None)
+        if device is not None and workload.rdma:
+            return [*faults, _no_rdma(workload, device.id)]
         try:
             # Some workloads cannot do with any number of nodes.
             for number in several.get("nodes", ()):
@@ -258,29 +261,30 @@ def _alike(workload: Workload) -> list[str]:
     return [one.name for one in others if one.name != workload.name and "op" not in one.options]
 
 
+def _no_rdma(workload: Workload, device: str) -> str:
+    from hcasim.workloads import WORKLOADS
+
+    others = one_of([one.name for one in WORKLOADS.values() if not one.rdma])
+    return f"{workload.name}: found with {device}, which is no RDMA adapter; allowed: {others}"
+
+
 def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
     """Faults of workloads on the bus alone, and of devices that have nothing else."""
     engine, host = group.adapter.dma, group.host
-    if engine is not None and workload.rdma:
-        from hcasim.workloads import WORKLOADS
-
-        others = one_of([one.name for one in WORKLOADS.values() if not one.rdma])
-        yield (
-            f"{workload.name}: found with {group.adapter.id}, which is no RDMA adapter; "
-            f"allowed: {others}"
-        )
     if engine is not None and settings.window != workload.defaults.window:
         yield (
             f"window: found with {group.adapter.id}, whose software keeps {engine.operations} "
             "operations in flight; allowed: --set adapter.dma.operations"
         )
-    if settings.path == "command" and (engine is None or settings.size > engine.command_limit):
-        if engine is None:
-            yield f"path: found 'command', but {group.adapter.id} has no DMA engine; allowed: dma"
-        else:
+    if engine is None and settings.path == "command":
+        yield f"path: found 'command', but {group.adapter.id} has no DMA engine; allowed: dma"
+    if engine is not None and not workload.rdma:
+        by_command = settings.path == "command"
+        limit = engine.command_limit if by_command else engine.operation_limit
+        if settings.size > limit:
             yield (
-                f"size: found {settings.size} with path command; allowed: up to "
-                f"{engine.command_limit}, as {group.adapter.id} has it"
+                f"size: found {settings.size} with path {settings.path}; "
+                f"allowed: up to {limit}, as {group.adapter.id} has it"
             )
     if settings.iommu == "on" and host.iommu is None:
         yield f"iommu: found 'on', but {host.id} has no section iommu; allowed: host or off"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
@@ -22,7 +23,7 @@ Kind = Literal["r", "w", "rw"]
 
 LINE = 64
 """Places in a window begin at multiples of it."""
-TURN = 4096
+PAGE = 4096
 """Bytes after which a read and a write of the same operation take turns: the longest request."""
 RANDOM_ERROR = 5e-3
 """Relative error to which a mean over places at random is known."""
@@ -51,6 +52,8 @@ class _Rig:
         self._place = -(-options.size // LINE) * LINE
         self._places = max(1, options.window_bytes // self._place)
         self._random = random.Random(0)
+        self._waiting: deque[tuple[int, int, Gather]] = deque()
+        self._pages = 0
         self._warm(host, options.cache, self._places * self._place)
 
     @property
@@ -85,13 +88,25 @@ class _Rig:
         return (lambda done: start(self.address(), size, done),)
 
     def _both(self, done: Done) -> None:
-        """A read and a write behind it, in turns, done when both are."""
-        address = self.address()
-        parts = list(split(address, self.size, TURN))
-        both = Gather(2 * len(parts), done, ())
-        for start, length in parts:
+        """A read and a write behind it, page by page, done when all are."""
+        parts = list(split(self.address(), self.size, PAGE))
+        whole = Gather(len(parts), done, ())
+        self._waiting.extend((start, length, whole) for start, length in parts)
+        self._next_pages()
+
+    def _next_pages(self) -> None:
+        # No more are handed to the bus: behind all of a long write a read would starve.
+        while self._waiting and self._pages < self.in_flight:
+            start, length, whole = self._waiting.popleft()
+            self._pages += 1
+            both = Gather(2, self._page_done, (whole,))
             self.bus.read(start, length, both.arrived)
             self.bus.write(start, length, both.arrived)
+
+    def _page_done(self, whole: Gather) -> None:
+        self._pages -= 1
+        whole.arrived()
+        self._next_pages()
 
 
 class _Stream:
@@ -99,12 +114,14 @@ class _Stream:
 
     def __init__(self, rig: _Rig, starts: tuple[Start, ...], options: Options) -> None:
         self.sim = rig.sim
+        # Queues of an engine take long to fill, and places at random never repeat.
+        drawn = rig.scattered or rig.engine is not None
         self.laps = Laps(
             options.warmup,
             options.iters,
             options.exact,
-            error=RANDOM_ERROR if rig.scattered else 1e-3,
-            samples=32 if rig.scattered else 0,
+            error=RANDOM_ERROR if drawn else 1e-3,
+            samples=32 if drawn else 0,
         )
         self.settled = rig.sim.event()
         self._starts = starts

@@ -28,7 +28,7 @@ from hcasim.workloads.perftest import flows
 from hcasim.workloads.perftest.stream import Stream
 from hcasim.workloads.rdma_bench import rates
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import first_nodes
+from hcasim.workloads.roles import first_nodes, the_first
 from hcasim.workloads.windows import bandwidth
 from hcasim.workloads.workload import (
     COMMON,
@@ -75,6 +75,7 @@ _ALONE = frozenset(COMMON - {"explain"})
 _DEVICE = _ALONE | {"window_bytes", "cache", "iommu"}
 _BUS = _DEVICE | {"window"}
 _ONE = _DEVICE | {"path"}
+_BY_ITSELF: dict[str, Any] = {"rdma": False, "nodes": the_first}
 _NETPIPE = frozenset(_BUFFERS | ROLES | {"buffers", "completion", "invalidate", "verb"})
 _LAT = Options(iters=10_000, warmup=1000, inline_size=-1)
 _BW = Options(size=65536, iters=100, warmup=10)
@@ -243,11 +244,18 @@ _ALL = (
         queue_pairs=rates.sender_queue_pairs,
     ),
     *MPI,
-    _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd, rdma=False),
-    _stream("DMA writes by the adapter, bus alone", _BUS, bus.bw_wr, rdma=False),
-    _stream("DMA reads and writes together, bus alone", _BUS, bus.bw_rdwr, rdma=False),
-    _latency("one DMA read, bus alone", _ONE, bus.lat_rd, rdma=False),
-    _latency("a DMA write and a read behind it, bus alone", _ONE, bus.lat_wrrd, rdma=False),
+    _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd, **_BY_ITSELF),
+    _stream("DMA writes by the adapter, bus alone", _BUS, bus.bw_wr, **_BY_ITSELF),
+    _measure(
+        "DMA reads and writes together, bus alone",
+        (*STREAM_FIELDS, "each_way_MBps"),
+        _BUS,
+        bus.bw_rdwr,
+        defaults=_BW,
+        **_BY_ITSELF,
+    ),
+    _latency("one DMA read, bus alone", _ONE, bus.lat_rd, **_BY_ITSELF),
+    _latency("a DMA write and a read behind it, bus alone", _ONE, bus.lat_wrrd, **_BY_ITSELF),
     _measure(
         "registering memory and deregistering it",
         ("registration_us", "deregistration_us"),

@@ -34,6 +34,11 @@ def clients_and_server(machine: Machine, options: Options) -> list[int]:
     return [*clients, server]
 
 
+def the_first(machine: Machine, options: Options) -> list[int]:
+    """Return the number of the only node that a benchmark of a bus has."""
+    return [0]
+
+
 def first_nodes(machine: Machine, options: Options) -> list[int]:
     """Return the numbers of the first nodes of a machine, as many as take part.
 

@@ -12,6 +12,7 @@ Make = Callable[..., PcieBus]
 LATENCY, COMMAND = 200_000, 160_000
 BASE = {
     "operations": 4,
+    "operation_limit": 4096,
     "latency": LATENCY,
     "read_interval": 10_000,
     "read_bandwidth": 10**10,

@@ -1,0 +1,145 @@
+"""The bus alone: a device with a DMA engine, places in a window, caches and translation."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.runs.benchmark import bench
+from hcasim.workloads import Options, run_point
+
+HASWELL = resolve("pcie-bench-haswell")
+BROADWELL = resolve("pcie-bench-broadwell")
+K, M = 1024, 1024 * 1024
+
+
+def run(workload: str, machine: Machine = BROADWELL, **options: Any) -> dict[str, Any]:
+    usual = {"size": 64, "iters": 100, "warmup": 10}
+    return dict(run_point(workload, machine, Options(**(usual | options))).row)
+
+
+def latency(**options: Any) -> float:
+    usual = {"path": "command", "iters": 10_000}
+    return float(run("lat_rd", **(usual | options))["latency_us"])
+
+
+def test_software_of_a_device_keeps_as_many_operations_in_flight_as_it_has_threads() -> None:
+    one = resolve("pcie-bench-haswell", overrides={"adapter.dma.operations": 1})
+    alone = run("lat_rd", one)["latency_us"]
+    # Each begins when the one before it has ended.
+    assert run("bw_rd", one)["rate_Mps"] == pytest.approx(1 / alone, rel=2e-3, abs=0)
+    assert run("bw_rd", HASWELL)["rate_Mps"] > 30 * run("bw_rd", one)["rate_Mps"]
+
+
+def test_reads_and_writes_in_turn_are_counted_together_and_each_way() -> None:
+    for machine in (HASWELL, resolve("liu2004")):
+        row = run("bw_rdwr", machine, size=512)
+        assert row["bandwidth_MBps"] == 2 * row["each_way_MBps"]
+    alone = run("bw_rd", HASWELL, size=2048)["bandwidth_MBps"]
+    assert 0.8 * alone < run("bw_rdwr", HASWELL, size=2048)["each_way_MBps"] < alone
+
+
+def test_places_at_random_are_the_same_each_time() -> None:
+    assert run("bw_rd", window_bytes=M, iommu="on") == run("bw_rd", window_bytes=M, iommu="on")
+
+
+def test_a_window_of_one_place_is_always_the_same_place() -> None:
+    assert run("bw_rd", window_bytes=64, iommu="on") == run("bw_rd", iommu="on")
+
+
+def test_pages_that_the_iommu_does_not_hold_cost_a_walk_each() -> None:
+    walk = BROADWELL.host.iommu.walk_latency / 1e6  # type: ignore[union-attr]
+    off, fits = latency(window_bytes=64 * M), latency(window_bytes=256 * K, iommu="on")
+    # But for the first look-up of each of its pages.
+    assert off <= fits < off * 1.02
+    half = latency(window_bytes=512 * K, iommu="on")
+    assert half == pytest.approx(off + walk / 2, rel=0.02, abs=0)
+    most = latency(window_bytes=64 * M, iommu="on")
+    assert most == pytest.approx(off + walk * (1 - 64 / 16384), rel=0.01, abs=0)
+
+
+def test_walks_bound_a_bandwidth_by_their_interval() -> None:
+    interval = BROADWELL.host.iommu.walk_interval / 1e6  # type: ignore[union-attr]
+    found = run("bw_rd", window_bytes=64 * M, iommu="on")["rate_Mps"]
+    assert found == pytest.approx(1 / interval / (1 - 64 / 16384), rel=0.01, abs=0)
+
+
+def test_the_host_says_whether_the_iommu_is_in_use_unless_the_option_does() -> None:
+    used = resolve("pcie-bench-broadwell", overrides={"host.iommu.enabled": True})
+    on = latency(window_bytes=64 * M, iommu="on")
+    assert latency(machine=used, window_bytes=64 * M) == on
+    assert latency(machine=used, window_bytes=64 * M, iommu="off") < on
+
+
+def test_what_the_device_has_written_is_in_its_part_of_the_cache() -> None:
+    cache, memory = BROADWELL.host.cache, BROADWELL.host.memory
+    gain = (memory.read_latency - cache.read_latency) / 1e6
+    cold = latency(window_bytes=4 * K)
+    assert latency(window_bytes=4 * K, cache="device-warm") == pytest.approx(cold - gain)
+    # Of 10 MiB a quarter is still there; processors have all of the cache.
+    part = latency(window_bytes=10 * M, cache="device-warm")
+    assert part == pytest.approx(cold - gain / 4, rel=0.01, abs=0)
+    assert latency(window_bytes=10 * M, cache="host-warm") == pytest.approx(cold - gain)
+
+
+def test_a_read_behind_a_write_of_a_command_waits_for_that() -> None:
+    write = HASWELL.host.memory.write_latency / 1e6
+    alone = run("lat_rd", HASWELL, path="command", cache="host-warm")["latency_us"]
+    behind = run("lat_wrrd", HASWELL, path="command", cache="host-warm")["latency_us"]
+    # 64 bytes more on the link take some 11 ns, with the gap behind them 14.
+    assert 0 < behind - alone - write < 0.016
+
+
+@pytest.mark.parametrize("workload", ["bw_rd", "bw_wr", "bw_rdwr"])
+@pytest.mark.parametrize("machine", [HASWELL, resolve("liu2004")], ids=lambda one: one.id)
+def test_longer_operations_are_never_slower(workload: str, machine: Machine) -> None:
+    sizes = [2**n for n in range(6, 17 if machine.adapter.dma is None else 13)]
+    found = [run(workload, machine, size=size)["bandwidth_MBps"] for size in sizes]
+    assert all(after >= before * 0.999 for before, after in pairwise(found))
+
+
+@pytest.mark.parametrize("window", [1, 8, 64])
+def test_reads_and_writes_in_turn_are_as_fast_however_long_an_operation_is(window: int) -> None:
+    liu = resolve("liu2004")
+    page, more = (
+        run("bw_rdwr", liu, size=size, window=window)["bandwidth_MBps"] for size in (4096, 65536)
+    )
+    assert more == pytest.approx(page, rel=1e-3, abs=0)
+
+
+@pytest.mark.parametrize("workload", ["bw_rd", "bw_wr", "bw_rdwr"])
+@pytest.mark.parametrize(
+    "options", [{"size": 64}, {"size": 512}, {"size": 64, "window_bytes": M, "iommu": "on"}]
+)
+def test_a_short_run_is_what_a_long_one_gives(workload: str, options: dict[str, Any]) -> None:
+    short = run(workload, **options)["bandwidth_MBps"]
+    full = run(workload, **options, iters=150, warmup=50, exact=True)["bandwidth_MBps"]
+    assert short == pytest.approx(full, rel=0.01, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("workload", "options", "words"),
+    [
+        (
+            "write_lat",
+            {},
+            "write_lat: found with nfp-6000, which is no RDMA adapter; allowed: bw_rd",
+        ),
+        ("bw_rd", {"window": 8}, "whose software keeps 95 operations in flight"),
+        ("lat_rd", {"path": "command", "size": 128}, "allowed: up to 64, as nfp-6000 has it"),
+        ("bw_rd", {"iommu": "on"}, "haswell-e5-2620v3 has no section iommu"),
+        ("bw_rd", {"size": 4096, "window_bytes": 1024}, "window_bytes: found 1024 with size 4096"),
+    ],
+)
+def test_what_a_device_cannot_do_is_refused(
+    workload: str, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(CatalogError) as refused:
+        bench(workload, "pcie-bench-haswell", **options)
+    assert any(words in fault for fault in refused.value.faults), refused.value.faults
+
+
+def test_an_adapter_without_an_engine_has_no_commands() -> None:
+    with pytest.raises(CatalogError, match="mt25208 has no DMA engine"):
+        bench("lat_rd", "liu2004", path="command")
