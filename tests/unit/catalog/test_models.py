@@ -195,14 +195,20 @@ def test_data_is_beside_the_package_in_a_checkout() -> None:
 
 def fitting() -> list[tuple[str, str]]:
     """Each testbed with the adapters that speak what its links carry."""
-    links = {name: load(name, "testbeds").values["link"]["kind"] for name in list_ids("testbeds")}
+    beds = {name: load(name, "testbeds").values for name in list_ids("testbeds")}
     spoken = {name: load(name, "adapters").values for name in list_ids("adapters")}
     return [
         (testbed, adapter)
-        for testbed, link in links.items()
+        for testbed, bed in beds.items()
         for adapter, values in spoken.items()
-        if "dma" in values or link in ("port", LINK_OF[values["protocol"]["kind"]])
+        if "dma" in values or bed["link"]["kind"] == "port" or takes(values, bed)
     ]
+
+
+def takes(adapter: dict[str, Any], bed: dict[str, Any]) -> bool:
+    """Whether an adapter takes the links of a testbed and their MTU."""
+    same = bed["link"]["kind"] == LINK_OF[adapter["protocol"]["kind"]]
+    return same and bed["mtu"] <= adapter["limits"]["max_mtu"]
 
 
 def value_at(machine: Machine, path: str) -> object:
