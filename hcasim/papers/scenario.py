@@ -158,6 +158,8 @@ class Series(Settings):
     ports: int | None = None
     processes: int | None = None
     clients: int | None = None
+    client: str | None = None
+    server: str | None = None
     nodes: int | None = None
     op: str | None = None
     completion: str | None = None

@@ -280,7 +280,14 @@ class Options:
     memory: Annotated[Memory, Option("Where the buffers are")] = "host"
     page_size: Annotated[
         int,
-        Option("Page of the registered buffers", low=4096, high=2**30, is_size=True, is_power=True),
+        Option(
+            "Page of the registered buffers",
+            low=4096,
+            high=2**30,
+            is_size=True,
+            is_power=True,
+            varies="2M or 4K",
+        ),
     ] = 4096
     buffers: Annotated[int, Option("Registered buffers that messages rotate through")] = 1
     verb: Annotated[Verb, Option("How messages travel", varies="write or send")] = "write"

@@ -104,9 +104,10 @@ _THREADS = frozenset(
     | _REGION
 )
 _MOVING = frozenset({"verb", "inline", "connection"})
-# rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE and the window of its published sweeps.
-_THREADED = Options(size=32, window=16, cq_mod=1)
-_SWARM = replace(_THREADED, pattern="random", region=2**21)
+# rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE, the window of its published sweeps, and the pages
+# that hrd_ctrl_blk_init takes.
+_THREADED = Options(size=32, warmup=10, window=16, cq_mod=1)
+_SWARM = replace(_THREADED, pattern="random", region=2**21, page_size=2**21)
 
 
 def _rates(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:

@@ -12,7 +12,7 @@ BATCHES = 10
 """Least parts of a run whose rates are compared."""
 MANY = 50
 """Batches of the longest run, if no more are in flight."""
-ERROR = 0.01
+ERROR = 0.02
 STANDARD_ERRORS = 2
 
 
