@@ -151,6 +151,12 @@ def test_a_gap_behind_each_packet_keeps_the_next_one_waiting_and_not_itself(pcie
         bus.write(0, 64)
         times.append(end(bus, lambda done, bus=bus: bus.read(0, 64, done)))  # type: ignore[misc]
     assert times[1] - times[0] == 2 * 50_000
+    gap = pcie(packet_gap=50_000)
+    done: list[int] = []
+    for _ in range(2):
+        gap.read(0, 4, lambda: done.append(gap.sim.now))
+    gap.sim.run()
+    assert done[1] - done[0] == round(20 * BYTE_PS) + 50_000
 
 
 def test_fewer_acks_and_updates_leave_the_other_direction_free(pcie: Make) -> None:

@@ -208,9 +208,12 @@ def test_an_iommu_that_is_not_in_use_costs_nothing() -> None:
 
 def test_a_read_waits_for_a_write_whose_page_is_looked_up() -> None:
     rig = Rig(iommu=IOMMU, reads_wait=True)
-    rig.write(0)
     rig.read(0)
-    assert rig.run().read_at == [300_000 + WRITE + READ]
+    rig.run()
+    begin = rig.sim.now
+    rig.write(4096)
+    rig.read(0, at=begin)
+    assert rig.run().read_at[-1] == begin + 300_000 + WRITE + READ
 
 
 def test_a_read_waits_for_writes_that_wait_for_their_turn() -> None:
