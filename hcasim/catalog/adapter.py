@@ -381,6 +381,20 @@ class Wqe(Section):
     cache: WqeCache | None = Field(default=None, description="of entries in flight, if it is known")
 
 
+class Umr(Section):
+    """Registration of memory by work requests (user-mode memory registration)."""
+
+    segments: Size = Field(
+        description="of such a work request besides its control segment and the list of pages"
+    )
+    inline: Annotated[int, SIZE, Field(ge=0, le=1024)] = Field(
+        description="longest list of pages that the work request holds itself"
+    )
+    service: Latency = Field(
+        description="of a registration, besides fetching a list that is longer; one at a time"
+    )
+
+
 class Cqe(Section):
     """Completion queue entries."""
 
@@ -437,6 +451,9 @@ class Adapter(Description):
     limits: Limits
     wqe: Wqe
     cqe: Cqe
+    umr: Umr | None = Field(
+        default=None, description="of adapters that register memory by work requests"
+    )
     dma: DmaEngine | None = Field(
         default=None, description="instead of all that serves RDMA, of a device on a bus alone"
     )

@@ -28,6 +28,8 @@ BASE = LRH + BTH + ICRC + VCRC
 class Opcode(Enum):
     """Operation of a packet.
 
+    REGISTER is that of a request which the adapter deals with by itself, without any packet.
+
     The words are InfiniBand's; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge
     read responses.
 
@@ -45,6 +47,7 @@ class Opcode(Enum):
     FETCH_ADD = 8, False
     ATOMIC_ACKNOWLEDGE = 9, True
     RESPONSE_ACKNOWLEDGE = 10, True
+    REGISTER = 11, False
 
     def __init__(self, _number: int, to_requester: bool) -> None:
         self.to_requester = to_requester

@@ -129,6 +129,10 @@ class DmaEngine:
         self._host.write(address, size, None, on_visible)
         then()
 
+    def read_list(self, address: int, size: int, then: Callable[[], None]) -> None:
+        """Read a list of the driver, whose addresses are those of the bus; then call ``then()``."""
+        self._host.read(address, size, then)
+
     # Message data.
 
     def gather(self, buffer: StagingBuffer, packet: Packet, region: Region, address: int) -> None:

@@ -9,6 +9,7 @@ from hcasim.fabric.packet import AtomicEth, Deth, Header, Opcode, Packet, Reth
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.queue_pair import PSN_MODULUS, QPType, QueuePair, State
+from hcasim.hca.registrations import RegistrationUnit
 from hcasim.hca.scheduler import Scheduler
 from hcasim.hca.services import services_of
 from hcasim.hca.translation import Access, Region
@@ -51,6 +52,9 @@ class SendEngine:
         self._dma = parts.dma
         self._completions = parts.completions
         self._egresses = parts.egresses
+        self._registrations = RegistrationUnit(
+            parts.sim, parts.adapter.umr, parts.dma, self._registered
+        )
         self.flight = parts.flight
 
     # From the doorbell to a WQE in the adapter.
@@ -220,13 +224,39 @@ class SendEngine:
 
     def _execute(self, port: int, qp: QueuePair) -> None:
         wqe = qp.requester.current
-        if wqe is None or qp.state is not State.RTS or (wqe.sent == 0 and not self._begin(qp, wqe)):
+        if wqe is not None and wqe.opcode is Opcode.REGISTER and qp.state is State.RTS:
+            self._idle(port)
+            self._registrations.add(qp, wqe)
+        elif (
+            wqe is None or qp.state is not State.RTS or (wqe.sent == 0 and not self._begin(qp, wqe))
+        ):
             self._idle(port)
             self._leave(qp)
         else:
             self._busy[port] -= 1
             self._send_packet(port, qp, wqe)
         self._pump(port)
+
+    def _registered(self, qp: QueuePair, wqe: SendWqe) -> None:
+        """A registration has been done, for which the requests behind it have waited."""
+        mine = qp.requester
+        if mine.current is not wqe or wqe.region is None:
+            return  # It has been given up meanwhile.
+        self._tables.enter(wqe.region)
+        mine.current = None
+        # It completes in its turn, behind what has been sent before it.
+        wqe.first_psn = mine.next_psn
+        wqe.responded = True
+        mine.unacknowledged.append(wqe)
+        self._completions.retire(qp)
+        self._go_on(qp)
+
+    def _go_on(self, qp: QueuePair) -> None:
+        """Begin the next request of a queue pair, or let others have their turn."""
+        if qp.requester.has_work and not self.schedulers[qp.port].contended(qp):
+            self._load(qp)
+        else:
+            self._leave(qp)
 
     def _begin(self, qp: QueuePair, wqe: SendWqe) -> bool:
         """Check the local memory and give the message its sequence numbers, or fail it."""
@@ -250,10 +280,7 @@ class SendEngine:
         scheduler = self.schedulers[port]
         if packet.last:
             qp.requester.current = None
-            if qp.requester.has_work and not scheduler.contended(qp):
-                self._load(qp)
-            else:
-                self._leave(qp)
+            self._go_on(qp)
         else:
             burst = self.adapter.scheduler.burst
             scheduler.add(qp, goes_on=wqe.sent * wqe.segment % burst >= wqe.segment)

@@ -113,6 +113,10 @@ class TranslationTables:
             self._next_mtt += pages // TABLE + 2
         return region
 
+    def enter(self, region: Region) -> None:
+        """Put a region that was taken out back into the tables, as a work request does."""
+        self._regions[region.key] = region
+
     def deregister(self, region: Region) -> None:
         """Take a region out of the tables; later accesses through its key fail."""
         self._regions.pop(region.key, None)

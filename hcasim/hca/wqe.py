@@ -27,13 +27,14 @@ class SendWqe:
         size: bytes of the entry.
         slot: where in the ring of its queue it lies.
         dlid, remote_qpn: where a datagram goes.
+        pages: entries of the list of pages that a registration enters into the tables.
         carried: whether the doorbell has brought it, so that it need not be fetched.
         posted: its number among the requests of its queue pair, counted from 1.
         operation: its number among all requests of a run, by which it can be followed.
         is_atomic: whether it is a fetch-and-add or a compare-and-swap.
         awaits_response: whether it completes with a response that carries data.
         segment: bytes of data in each of its packets but the last.
-        region: local memory, once the adapter has looked it up.
+        region: local memory, once the adapter has looked it up, or what is registered.
         first_psn: sequence number of its first packet, once execution has begun.
         packets: packets of the request (of the response, for a read), likewise; 0 before.
         sent: packets of the request handed to the port so far.
@@ -60,6 +61,7 @@ class SendWqe:
     slot: int = 0
     dlid: int = 0
     remote_qpn: int = 0
+    pages: int = 0
     carried: bool = False
     is_atomic: bool = False
     awaits_response: bool = False

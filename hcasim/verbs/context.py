@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hcasim.cluster import Node
 from hcasim.engine import Probe, Simulator
+from hcasim.fabric.packet import Opcode
 from hcasim.hca import QPType
 from hcasim.hca.wqe import entry_layout
-from hcasim.verbs.requests import WROpcode
 
 
 class Context:
@@ -33,12 +33,12 @@ class Context:
         """The longest message that adapter and library take inside a request."""
         return min(self.adapter.description.limits.max_inline, self.stack.max_inline)
 
-    def blueflame_inline(self, opcode: WROpcode, qp_type: QPType) -> int:
+    def blueflame_inline(self, opcode: Opcode, qp_type: QPType) -> int:
         """The longest message inside a request that BlueFlame registers take; 0 without any."""
         description = self.adapter.description
         blueflame = description.doorbell.blueflame
         if blueflame is None:
             return 0
         layout = entry_layout(description.wqe)
-        within = layout.inline_within(blueflame.buffer, opcode.value, qp_type is QPType.UD)
+        within = layout.inline_within(blueflame.buffer, opcode, qp_type is QPType.UD)
         return min(within, self.max_inline)

@@ -8,6 +8,7 @@ from typing import Literal
 from hcasim.cluster import PAGE
 from hcasim.engine import Event
 from hcasim.hca import Access, Region
+from hcasim.hca.registrations import ENTRY
 from hcasim.verbs.context import Context
 from hcasim.verbs.errors import VerbsError
 
@@ -71,6 +72,23 @@ class PD:
         )
         return MR(self, region)
 
+    def alloc_mr(
+        self, length: int, access: Access = Access.LOCAL_WRITE, *, page_size: int = PAGE
+    ) -> MR:
+        """A region whose keys are not valid before a request REG_MR has been executed.
+
+        Args:
+            length: bytes, of fresh memory.
+            page_size: bytes of a page.
+
+        Raises:
+            VerbsError: as for `reg_mr`.
+        """
+        mr = self.reg_mr(length, access, page_size=page_size)
+        mr.page_list = self.context.node.allocate(ENTRY * mr.pages)
+        self.context.adapter.tables.deregister(mr.region)
+        return mr
+
     def timed_reg_mr(
         self,
         length: int,
@@ -104,11 +122,14 @@ class MR:
         length: bytes.
         lkey: local key.
         rkey: remote key.
+        region: what the adapter knows of it.
+        page_list: address of its list of pages in host memory, if it has one.
     """
 
     def __init__(self, pd: PD, region: Region) -> None:
         self.pd = pd
-        self._region = region
+        self.region = region
+        self.page_list = 0
         self._registered = True
         self.addr = region.address
         self.length = region.length
@@ -123,7 +144,7 @@ class MR:
         if not self._registered:
             raise VerbsError("EINVAL", "the memory region has been deregistered before")
         self._registered = False
-        self.pd.context.adapter.tables.deregister(self._region)
+        self.pd.context.adapter.tables.deregister(self.region)
 
     def timed_dereg(self) -> Generator[Event, object, None]:
         """Deregister as `dereg` does, in the time that the call takes the processor.
@@ -133,34 +154,34 @@ class MR:
         """
         self.dereg()
         cost = self.pd.context.stack.registration
-        pages = 0 if self._region.on_adapter else self.pages
+        pages = 0 if self.region.on_adapter else self.pages
         yield self.pd.context.core.work(cost.dereg_call + pages * cost.dereg_page)
 
     @property
     def pages(self) -> int:
         """Pages that it touches; each has one entry in the adapter's translation table."""
-        size = self._region.page_size
+        size = self.region.page_size
         return (self.addr + self.length - 1) // size - self.addr // size + 1
 
     def hold(self, address: int, length: int) -> None:
         """Have the translations of a range in the adapter's caches, as if used before all else."""
-        self.pd.context.adapter.tables.hold(self._region, address, length)
+        self.pd.context.adapter.tables.hold(self.region, address, length)
 
     def word(self, address: int) -> int:
         """Value of the 64-bit word at ``address``, which only atomics change."""
-        return self._region.words.get(address, 0)
+        return self.region.words.get(address, 0)
 
     def set_word(self, address: int, value: int) -> None:
         """Store a 64-bit word by the processor."""
-        self._region.words[address] = value % (1 << 64)
+        self.region.words[address] = value % (1 << 64)
 
     def listen(self, listener: Callable[[int, int], None]) -> None:
         """Have the adapter's writes told, each by its address and length in bytes."""
-        self._region.listeners.append(listener)
+        self.region.listeners.append(listener)
 
     def watch(self, address: int) -> Watch:
         """A poll loop on the byte at ``address``."""
-        return Watch(self.pd.context, self._region, address)
+        return Watch(self.pd.context, self.region, address)
 
 
 class Watch:

@@ -10,6 +10,7 @@ from hcasim.catalog.protocol import MTU_OF
 from hcasim.engine import Event
 from hcasim.hca import Completion, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
+from hcasim.hca.registrations import ENTRY
 from hcasim.hca.rings import Ring, WorkQueueBuffer
 from hcasim.hca.wqe import entry_layout
 from hcasim.verbs.cq import CQ
@@ -238,6 +239,10 @@ class QP:
             context.probe.event("post_send", operation, self._qp)
         opcode = wr.opcode.value
         size = self._layout.size(opcode, sge.length if wr.inline else -1, self._datagram)
+        pages, address = 0, sge.addr
+        if wr.mr is not None:
+            pages, address = wr.mr.pages, wr.mr.page_list
+            size = self._registration_size(pages)
         slot, self._next_slot = self._layout.place(self._next_slot, size, self._slots)
         blueflame = self._blueflame
         carried = (
@@ -250,7 +255,7 @@ class QP:
             opcode,
             wr.wr_id,
             sge.length,
-            address=sge.addr,
+            address=address,
             key=sge.lkey,
             remote_address=wr.remote_addr,
             remote_key=wr.rkey,
@@ -264,8 +269,18 @@ class QP:
             slot=slot,
             dlid=wr.dlid,
             remote_qpn=wr.remote_qpn,
+            pages=pages,
+            region=None if wr.mr is None else wr.mr.region,
             carried=carried,
         )
+
+    def _registration_size(self, pages: int) -> int:
+        umr = self.context.adapter.description.umr
+        assert umr is not None
+        listed = pages * ENTRY
+        size = self._layout.control + umr.segments
+        size += listed if listed <= umr.inline else self._layout.data
+        return -(-size // self._layout.stride) * self._layout.stride
 
     def _ring(self, size: int, wqes: Sequence[SendWqe]) -> None:
         """Tell the adapter of new entries by a register write of ``size`` bytes."""
@@ -295,6 +310,10 @@ class QP:
                 "EINVAL", f"a datagram of {length} bytes; allowed: up to the MTU, {self._qp.mtu}"
             )
         description = self.context.adapter.description
+        if (wr.opcode is WROpcode.REG_MR) != (wr.mr is not None):
+            raise VerbsError("EINVAL", "REG_MR, and nothing else, needs a memory region")
+        if wr.mr is not None and description.umr is None:
+            raise VerbsError("EINVAL", f"REG_MR; {description.id} has no such request")
         if wr.opcode in _ATOMICS and not description.limits.atomics:
             raise VerbsError("EINVAL", f"{wr.opcode.name}; {description.id} has no atomics")
         if wr.opcode in _ATOMICS and length != ATOMIC_SIZE:

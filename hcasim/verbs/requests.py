@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.responder import GRH
 
+if TYPE_CHECKING:
+    from hcasim.verbs.memory import MR
+
 
 class WROpcode(Enum):
-    """Operation of a work request; the names are those of libibverbs."""
+    """Operation of a work request; the names are those of libibverbs.
+
+    REG_MR is that of Linux in the kernel (IB_WR_REG_MR).
+    """
 
     RDMA_WRITE = Opcode.RDMA_WRITE
     SEND = Opcode.SEND
     RDMA_READ = Opcode.RDMA_READ_REQUEST
     ATOMIC_CMP_AND_SWP = Opcode.COMPARE_SWAP
     ATOMIC_FETCH_AND_ADD = Opcode.FETCH_ADD
+    REG_MR = Opcode.REGISTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,7 @@ class SendWR:
         compare_add: operand of an atomic: what to compare with, or what to add.
         swap: second operand of a compare-and-swap.
         dlid, remote_qpn: port and queue pair that a datagram goes to.
+        mr: what REG_MR makes valid; requests behind it wait until it has.
     """
 
     opcode: WROpcode
@@ -60,6 +69,7 @@ class SendWR:
     swap: int = 0
     dlid: int = 0
     remote_qpn: int = 0
+    mr: MR | None = None
 
 
 @dataclass(frozen=True, slots=True)

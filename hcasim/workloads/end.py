@@ -44,7 +44,7 @@ def inline_limit(context: Context, options: Options, opcode: WROpcode) -> int:
         return options.size
     if options.inline_size >= 0:
         return options.inline_size
-    return context.blueflame_inline(opcode, QPType[options.connection])
+    return context.blueflame_inline(opcode.value, QPType[options.connection])
 
 
 def connect(mine: Sequence[QP], theirs: Sequence[QP]) -> dict[QP, tuple[int, int]]:

@@ -172,7 +172,7 @@ class Run:
         for index, op in enumerate(mix.operations):
             sink = rig.peers[op.sender if op.opcode is READ else 1 - op.sender]
             if op.size:
-                self._watch(sink.mr._region, sink.mr.addr + index * SLOT + op.size - 1, index)
+                self._watch(sink.mr.region, sink.mr.addr + index * SLOT + op.size - 1, index)
             if op.opcode is SEND:
                 receive = sink.receive(op.size, wr_id=index, offset=index * SLOT)
                 rig.run(sink.post_receives(self.pairs[op.pair][1 - op.sender], receive))

@@ -158,7 +158,7 @@ class Run:
 
     def _watch(self, region: Any, address: int, index: int) -> None:
         if self.mix.operations[index].size:
-            region._region.watch(address, lambda: self.landed[index].append(int(self.rig.sim.now)))
+            region.region.watch(address, lambda: self.landed[index].append(int(self.rig.sim.now)))
 
     def _post(self, side: int) -> Program:
         me, other = self.rig.peers[side], self.rig.peers[1 - side]

@@ -97,7 +97,7 @@ def test_four_mebibytes_arrive_whole_and_before_their_completion(
     sink = a if opcode is READ else b
     landed: list[int] = []
     end = sink.mr.addr + FOUR_MIB - 1
-    sink.mr._region.watch(end, lambda: landed.append(int(rig.sim.now)))
+    sink.mr.region.watch(end, lambda: landed.append(int(rig.sim.now)))
     (done,) = rig.exchange(qp, a, a.request(opcode, b, FOUR_MIB))
     assert statuses([done]) == ["SUCCESS"]
     assert len(landed) == 1

@@ -166,7 +166,7 @@ def test_a_receive_completes_after_its_data_wherever_that_is(length: int) -> Non
     qp, remote = made.connect(a, b)
     there = on_adapter(b)
     landed: list[int] = []
-    there._region.watch(there.addr + length - 1, lambda: landed.append(int(made.sim.now)))
+    there.region.watch(there.addr + length - 1, lambda: landed.append(int(made.sim.now)))
     for _ in range(2):
         made.run(b.post_receives(remote, RecvWR(SGE(there.addr, length, there.lkey))))
         made.exchange(qp, a, a.request(SEND, b, length))
