@@ -15,7 +15,7 @@ from hcasim.catalog.folders import list_ids
 from hcasim.catalog.link import PortLink
 from hcasim.catalog.loader import Loaded, load
 from hcasim.catalog.network import BackToBack, Explicit, Network, OneSwitch
-from hcasim.catalog.overrides import Part, choose_protocol, kind_of, replace_bus
+from hcasim.catalog.overrides import Part, choose_protocol, kind_of, replace_bus, take_ports
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.slots import plug
 from hcasim.catalog.testbed import Nodes, Testbed
@@ -89,6 +89,7 @@ def gather(
             made = _part(name, type(loaded.model), loaded.values, loaded.parameters)
             if kind_of(name) == "adapter":
                 faults += choose_protocol(made, settings, testbed.link.kind)
+                take_ports(made, settings)
             parts[name] = made
     if not isinstance(network, BackToBack | OneSwitch):
         card = parts.get(f"{starts[next(iter(groups))]}adapter")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -177,6 +178,19 @@ def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> list[
     if chosen != usual:
         part.values["protocol"] = {"kind": chosen}
     return []
+
+
+def take_ports(part: Part, settings: Mapping[str, str]) -> None:
+    """Let settings change the ports of an adapter before its links are made of them.
+
+    What is wrong with one is said when all settings are applied.
+    """
+    for inner, leaf in part.leaves.items():
+        full = f"{part.name}.{inner}"
+        for path in dict.fromkeys((f"{kind_of(part.name)}.{inner}", full)):
+            if inner.startswith("port.") and path in settings:
+                with suppress(UnitError):
+                    part.put(full, leaf.read_argument(settings[path]), leaf, path)
 
 
 def take_section(part: Part, name: str, other: Loaded, words: str) -> None:

@@ -1,5 +1,6 @@
 """The testbed pair: any adapter in any host, its fastest links, and a slot as both ends allow."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,11 @@ def latency(**chosen: Any) -> float:
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_every_adapter_runs_in_the_usual_host(adapter: str) -> None:
-    assert 0 < latency(adapter=adapter) < 20
+    if resolve("pair", adapter=adapter).adapter.dma is None:
+        assert 0 < latency(adapter=adapter) < 20
+    else:
+        (row,) = bench("lat_rd", "pair", adapter=adapter, size=64, iters=20).curve.rows
+        assert 0 < row["latency_us"] < 20
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -118,6 +123,16 @@ def test_links_are_the_fastest_of_the_ports(card: str, tmp_path: Path) -> None:
     assert resolve("pair", adapter=card, overrides={"link.speed": "QDR"}).link.speed == "QDR"  # type: ignore[union-attr]
 
 
+def test_settings_change_the_ports_and_with_them_the_links(card: str) -> None:
+    link = resolve("pair", adapter=card, overrides={"adapter.port.speed": "NDR"}).link
+    assert isinstance(link, InfinibandLink)
+    assert link.speed == "NDR"
+    with pytest.raises(CatalogError) as caught:
+        resolve("pair", adapter=card, overrides={"adapter.port.speed": "NDRR"})
+    (fault,) = caught.value.faults
+    assert fault.startswith("--set adapter.port.speed: found 'NDRR'; allowed: SDR, ")
+
+
 def test_their_source_is_that_of_the_adapter() -> None:
     known = {one.path: one for one in resolve("pair").parameters}
     for path in ("speed", "width"):
@@ -159,7 +174,7 @@ def test_a_slot_trains_to_what_both_ends_can(card: str, box: str) -> None:
     (lanes,) = (one for one in machine.parameters if one.path == "adapter.bus.lanes")
     assert lanes.source == "the slot of box allows no more: 16 (invented)"
     # A small card in a large slot stays as it is.
-    assert bus(resolve("pair")) == (1, 8, 128)
+    assert bus(resolve("pair", adapter="mt25218-ddr")) == (1, 8, 128)
 
 
 def test_no_completion_is_longer_than_the_payloads_of_the_link(card: str, box: str) -> None:
@@ -223,3 +238,30 @@ def test_an_adapter_says_what_links_its_ports_take(tmp_path: Path) -> None:
         "adapter.port.speed: missing in bare, which speaks infiniband; allowed: a value, because "
         "pair takes the fastest link of its ports"
     )
+
+
+@pytest.mark.parametrize("switch", [False, "quantum"])
+def test_error_correction_costs_its_time_once_for_each_link(card: str, switch: Any) -> None:
+    def time(code: str) -> float:
+        return latency(adapter=card, switch=switch, overrides={"link.fec.code": code})
+
+    # RS(544,514): 5120 bits of data at 200 Gbit/s, and 40 ns to decode.
+    assert time("rs544") - time("none") == pytest.approx((2 if switch else 1) * 0.0656, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["infiniband", "rocev2"])
+def test_a_larger_mtu_slows_no_message_and_changes_no_short_one(kind: str) -> None:
+    rates = []
+    for mtu in (256, 512, 1024, 2048, 4096):
+        found = bench(
+            *("write_bw", "pair"),
+            adapter="connectx5",
+            mtu=mtu,
+            size="64,16K",
+            iters=100,
+            overrides={"adapter.protocol.kind": kind},
+        )
+        rates.append(found.curve.bandwidth_MBps)
+    short, long = zip(*rates, strict=True)
+    assert max(short) == pytest.approx(min(short), rel=1e-3)
+    assert all(later >= earlier for earlier, later in pairwise(long))
