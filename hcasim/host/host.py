@@ -23,10 +23,11 @@ class Host:
 
     def __init__(self, sim: Simulator, description: Description, name: str) -> None:
         self.sim = sim
+        self.name = name
         self.description = description
         self.memory = Memory(sim, description, name)
         units = description.iommu
-        self.iommu = Iommu(sim, units, f"{name}.iommu") if units and units.enabled else None
+        self.iommu = Iommu(sim, units, f"{name}.iommu_walks") if units and units.enabled else None
         self.cores = [
             Core(sim, f"{name}.cpu{number}", description, number, self.memory)
             for number in range(description.cpus)
@@ -44,5 +45,12 @@ class Host:
         if port is None or not (self.iommu or says_more(self.description, port)):
             return Chipset(self.sim, self.description, socket, self.memory)
         return RootComplex(
-            self.sim, self.description, socket, self.memory, port, self.iommu, relaxed
+            self.sim,
+            self.description,
+            socket,
+            self.memory,
+            port,
+            self.iommu,
+            relaxed,
+            f"{self.name}.root_port",
         )

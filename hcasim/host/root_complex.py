@@ -40,6 +40,7 @@ class RootComplex(Chipset):
         iommu: whose translations devices use, or None.
         relaxed: whether the device's writes may become visible in any order, so that any number of
             them can be on their way.
+        name: prefix of the names of its resources.
     """
 
     def __init__(
@@ -51,18 +52,19 @@ class RootComplex(Chipset):
         port: RootPort,
         iommu: Iommu | None,
         relaxed: bool,
+        name: str,
     ) -> None:
         super().__init__(sim, description, socket, memory)
         self._cache = memory.caches[socket]
         self._cache_latency = description.cache.read_latency
         self._partial = description.memory.partial_write
         self._iommu = iommu
-        self._requests = SerialServer(sim, "requests")
+        self._requests = SerialServer(sim, f"{name}.reads")
         self._read_interval = port.read_interval
         self._hold = port.write_hold or 0
         self._reads_wait = port.reads_wait
         slots = None if relaxed else port.ordered_writes
-        self._slots = None if slots is None else CreditPool(sim, "ordered_writes", slots)
+        self._slots = None if slots is None else CreditPool(sim, f"{name}.ordered_writes", slots)
         self._stored_from = 0
 
     def read(
@@ -161,3 +163,21 @@ class RootComplex(Chipset):
             self._slots.release_at(
                 self._visible_at, min(self._slots.capacity, _lines(address, size))
             )
+
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that memory, walks of translations and the intake of reads took so far."""
+        found = super().busy_ps()
+        if self._iommu is not None:
+            found[self._iommu.walks.name] = self._iommu.walks.busy_ps
+        if self._read_interval:
+            found[self._requests.name] = self._requests.busy_ps
+        return found
+
+    def waiting_ps(self) -> dict[str, int]:
+        """Time in ps that writes waited for those before them so far."""
+        return {} if self._slots is None else {self._slots.name: self._slots.wait_ps}
+
+    def counters(self) -> dict[str, int]:
+        """Look-ups of the IOMMU so far, of all its devices."""
+        unit = self._iommu
+        return {} if unit is None else {"iommu_hits": unit.hits, "iommu_misses": unit.misses}

@@ -43,6 +43,9 @@ class Point:
         from hcasim.workloads.perftest.side import moderation
 
         understood = WORKLOADS[self.workload].options - {"explain"}
+        if self.machine.adapter.dma is not None:
+            # Software of a device keeps as many in flight as it does.
+            understood -= {"window"}
         chosen = {n: one for n, one in vars(self.options).items() if n in understood}
         if "cq_mod" in chosen:
             chosen["cq_mod"] = moderation(self.options)

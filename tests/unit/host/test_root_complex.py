@@ -222,3 +222,17 @@ def test_a_read_waits_for_writes_that_wait_for_their_turn() -> None:
         rig.write(0)
     rig.read(0)
     assert rig.run().read_at == [3 * WRITE + READ]
+
+
+def test_what_it_takes_is_named() -> None:
+    rig = Rig(iommu=IOMMU, read_interval=10_000, ordered_writes=1)
+    rig.read(0)
+    rig.write(0)
+    rig.write(0)
+    rig.run()
+    busy = rig.complex.busy_ps()
+    assert busy["host.root_port.reads"] == 10_000
+    assert busy["host.iommu_walks"] == IOMMU["walk_interval"]
+    assert rig.complex.waiting_ps() == {"host.root_port.ordered_writes": 300_000 + WRITE}
+    assert rig.complex.counters() == {"iommu_hits": 2, "iommu_misses": 1}
+    assert Rig().complex.counters() == Rig().complex.waiting_ps() == {}

@@ -143,3 +143,15 @@ def test_what_a_device_cannot_do_is_refused(
 def test_an_adapter_without_an_engine_has_no_commands() -> None:
     with pytest.raises(CatalogError, match="mt25208 has no DMA engine"):
         bench("lat_rd", "liu2004", path="command")
+
+
+def test_a_result_says_no_window_where_the_device_has_its_own() -> None:
+    found = bench("bw_rd", "pcie-bench-haswell", size=64).to_dict()
+    assert "window" not in found["options"]
+    assert bench("bw_rd", "liu2004", size=64).to_dict()["options"]["window"] == 64
+
+
+def test_look_ups_are_counted() -> None:
+    used = bench("bw_rd", "pcie-bench-broadwell", size=64, window_bytes="256K", iommu="on")
+    assert used.counters["iommu_misses"] == 64
+    assert used.counters["iommu_hits"] > 1000
