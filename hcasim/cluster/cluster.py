@@ -27,6 +27,8 @@ class Node:
 
     def __init__(self, sim: Simulator, machine: Machine, index: int) -> None:
         group, lid = machine.place(index)
+        if group.adapter.dma is not None:
+            raise ValueError(f"{group.adapter.id} is no RDMA adapter")
         self.name = f"node{index}"
         self.index = index
         self.machine = machine

@@ -99,8 +99,9 @@ def _measured(field: str, value: float) -> Measured:
 def _header(machine: Machine) -> Header:
     adapter, link = machine.adapter, machine.link
     bus = adapter.bus
+    speaks = None if adapter.dma is not None else adapter.protocol.kind
     if isinstance(link, EthernetLink):
-        mtu = machine.mtu if MTU_OF[adapter.protocol.kind] == "infiniband" else None
+        mtu = machine.mtu if speaks and MTU_OF[speaks] == "infiniband" else None
         port = Port(layer="ethernet", width=1, speed=float(link.gigabits), mtu=mtu)
     else:
         speed = float(LANES[link.speed].gigabits)
@@ -115,7 +116,7 @@ def _header(machine: Machine) -> Header:
         )
     return Header(
         tool=Tool(name="hcasim", version=__version__),
-        device=Device(name=adapter.id, transport=TRANSPORTS[adapter.protocol.kind]),
+        device=Device(name=adapter.id, transport=TRANSPORTS[speaks] if speaks else ""),
         port=port,
         pci=pci,
         notes=(simulated_on(machine),),

@@ -25,7 +25,7 @@ def mismatches(header: Header, machine: Machine) -> Iterator[str]:
     device, adapter = header.device, machine.adapter
     if header.tool.name == "hcasim" and device.name not in ("", adapter.id):
         yield f"adapter: found {device.name}; {machine.id} has {adapter.id} here; see --adapter"
-    speaks = TRANSPORTS[adapter.protocol.kind]
+    speaks = "no RDMA" if adapter.dma is not None else TRANSPORTS[adapter.protocol.kind]
     if device.transport and device.transport != speaks:
         yield f"transport: found {device.transport}; {adapter.id} speaks {speaks}"
     layer, kind = header.port.layer, machine.link.kind

@@ -229,12 +229,13 @@ def _given(point: Point, workload: Workload) -> tuple[dict[str, Any], list[str]]
 
 def _mtu(point: Point, trace: Trace, base: Base, faults: list[str]) -> int | None:
     """Return the path MTU of a point; that of iWARP is Ethernet's, which traces do not tell."""
-    if MTU_OF[base.machine.adapter.protocol.kind] != "infiniband":
+    adapter = base.machine.adapter
+    if adapter.dma is not None or MTU_OF[adapter.protocol.kind] != "infiniband":
         return None
     mtu = point.options.get("mtu", trace.header.port.mtu)
     if mtu is None:
         return None
-    largest = base.machine.adapter.limits.max_mtu
+    largest = adapter.limits.max_mtu
     allowed = [int(one) for one in MTUS["infiniband"].choices if int(one) <= largest]
     if isinstance(mtu, bool) or mtu not in allowed:
         sizes = one_of([str(one) for one in allowed])

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
 from hcasim.runs.benchmark import bench
+from hcasim.runs.simulated_trace import to_trace
 from hcasim.workloads import Options, run_point
 
 HASWELL = resolve("pcie-bench-haswell")
@@ -155,3 +158,14 @@ def test_look_ups_are_counted() -> None:
     used = bench("bw_rd", "pcie-bench-broadwell", size=64, window_bytes="256K", iommu="on")
     assert used.counters["iommu_misses"] == 64
     assert used.counters["iommu_hits"] > 1000
+
+
+def test_a_trace_of_a_device_tells_no_transport() -> None:
+    trace = to_trace(bench("bw_rd", "pcie-bench-haswell", size=64))
+    assert (trace.header.device.name, trace.header.device.transport) == ("nfp-6000", "")
+    assert trace.header.port.mtu is None
+
+
+def test_a_device_makes_no_cluster() -> None:
+    with pytest.raises(ValueError, match="nfp-6000 is no RDMA adapter"):
+        Cluster(Simulator(), HASWELL)
