@@ -40,6 +40,8 @@ def inline_limit(context: Context, options: Options, opcode: WROpcode) -> int:
     What perftest takes in its latency tests, 220, 236 and 188 B (perftest_parameters.h,
     DEF_INLINE_WRITE, DEF_INLINE_SEND_RC_UC and DEF_INLINE_SEND_UD), is what fits into 256 B.
     """
+    if opcode not in (WROpcode.RDMA_WRITE, WROpcode.SEND):
+        return 0
     if options.inline:
         return options.size
     if options.inline_size >= 0:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hcasim.catalog import resolve
 from hcasim.catalog.adapter import BlueFlame
 from hcasim.engine import Simulator
 from hcasim.verbs import SendWR
@@ -221,3 +222,11 @@ def test_atomics_of_a_test_change_the_words_of_their_queue_pairs() -> None:
     counters = run("atomic_bw", machine(), size=8, iters=64, qps=2, exact=True).counters
     assert counters["port_xmit_packets"] == 2 * 2 * 64, "requests and answers"
     assert counters["cqes_written"] == 2
+
+
+@pytest.mark.parametrize("name", ["read_lat", "atomic_lat"])
+def test_what_brings_data_back_carries_none_inline(name: str) -> None:
+    on = resolve("qdr-containers")
+    given: dict[str, Any] = {"size": 8, "iters": 20, "warmup": 2}
+    inline, plain = (run(name, on, inline_size=size, **given) for size in (-1, 0))
+    assert inline.row == plain.row

@@ -1,0 +1,58 @@
+"""What holds for the rates of many threads on any machine."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hcasim.catalog import Machine
+from hcasim.catalog.network import OneSwitch
+from hcasim.workloads.rdma_bench.meter import ERROR
+from tests.rig import networked, run
+
+VERBS = st.sampled_from(["read", "write"])
+SIZES = st.integers(1, 3000)
+
+
+def machine(nodes: int = 4) -> Machine:
+    """Nodes whose caches hold the few queue pairs of these tests."""
+    return networked(OneSwitch(switch="x"), nodes, overrides={"host.cpus": "4"})
+
+
+def rates(workload: str, **options: Any) -> dict[str, Any]:
+    usual = {"cq_mod": 1, "window": 4, "iters": 300, "warmup": 20}
+    return run(workload, machine(), **usual | options).row
+
+
+@settings(max_examples=6)
+@given(verb=VERBS, size=SIZES, windows=st.tuples(st.integers(1, 32), st.integers(1, 32)))
+def test_a_larger_window_is_never_slower(verb: str, size: int, windows: tuple[int, int]) -> None:
+    small, large = (
+        rates("rw_tput_receiver", verb=verb, size=size, window=window, clients=2, processes=2)
+        for window in sorted(windows)
+    )
+    assert small["rate_Mps"] <= large["rate_Mps"] * (1 + 2 * ERROR)
+
+
+@settings(max_examples=6)
+@given(verb=VERBS, size=SIZES, threads=st.integers(1, 3), seed=st.integers(1, 3))
+def test_rates_of_nodes_add_up_and_come_again(
+    verb: str, size: int, threads: int, seed: int
+) -> None:
+    given_ = {"verb": verb, "size": size, "processes": threads, "qps": seed, "nodes": 3}
+    row = rates("rc_swarm", pattern="random", **given_)
+    assert row["node_min_Mps"] <= row["rate_Mps"] <= row["node_max_Mps"]
+    assert row["bandwidth_MBps"] == pytest.approx(size * row["rate_Mps"])
+    assert rates("rc_swarm", pattern="random", **given_) == row
+
+
+@settings(max_examples=6)
+@given(size=st.integers(1, 2000), cq_mod=st.sampled_from([1, 4, 16]))
+def test_what_a_server_answers_is_what_its_clients_are_sent(size: int, cq_mod: int) -> None:
+    given_ = {"size": size, "cq_mod": cq_mod, "window": 16, "verb": "read", "clients": 2}
+    found = run("rw_tput_receiver", machine(), iters=300, warmup=20, exact=True, **given_)
+    asked = 2 * 320
+    # All that was asked for has come but what is in flight.
+    assert (asked - 2 * 16) * size <= found.counters["port_rcv_data"] <= (asked + 2) * size
+    assert found.counters["naks"] == found.counters["retransmissions"] == 0
