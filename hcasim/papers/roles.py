@@ -141,7 +141,9 @@ def _node(claim: Claim, measure: Measure, lines: Iterable[Line], points: Points)
         options = replace(job.options, iters=1, warmup=0, **at)
         found.add((job.workload, job.machine.digest, options))
     peak = (measure.below, measure.above) if len(points) > 1 else None
-    return QUANTITIES[claim.quantity].field, peak, frozenset(found)
+    # A bandwidth is the rate times the size: a line of perftest's output states both.
+    quantity = "bandwidth" if claim.quantity == "rate" else claim.quantity
+    return QUANTITIES[quantity].field, peak, frozenset(found)
 
 
 def _says_numbers(claim: Claim) -> bool:

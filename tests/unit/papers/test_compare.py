@@ -78,6 +78,7 @@ def test_the_tolerances_are_those_of_the_design() -> None:
     assert TOLERANCES == {
         "latency": 0.05,
         "bandwidth": 0.03,
+        "rate": 0.15,
         "ratio": 0.03,
         "memory": 0.25,
         "time": 0.05,
