@@ -40,6 +40,8 @@ Chosen = Annotated[
             "properties": {
                 "mtu": {"type": "integer", "minimum": 1},
                 "switch": {"type": "boolean"},
+                "host": {"type": "string"},
+                "stack": {"type": "string"},
                 **{name: _value(one) for name, one in OPTIONS.items()},
             },
             "additionalProperties": False,
@@ -103,7 +105,7 @@ def _in_force(schema: dict[str, Any]) -> None:
     )
     schema["allOf"] = [*fixed, *varying]
     schema["properties"]["workload"]["enum"] = sorted(understood)
-    schema["properties"]["options"]["required"] = ["mtu", "switch"]
+    schema["properties"]["options"]["required"] = ["mtu", "switch", "host", "stack"]
     schema["properties"]["points"]["minItems"] = 1
 
 

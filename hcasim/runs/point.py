@@ -50,7 +50,8 @@ class Point:
         if "cq_mod" in chosen:
             chosen["cq_mod"] = moderation(self.options)
         machine = self.machine
-        return {"mtu": machine.mtu, "switch": machine.switch is not None, **chosen}
+        parts = {"host": machine.host.id, "stack": machine.stack.id}
+        return {"mtu": machine.mtu, "switch": machine.switch is not None, **parts, **chosen}
 
     def run(self, listen: Listen | None = None) -> Result:
         """Simulate it in this process.
