@@ -32,7 +32,7 @@ def lines(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[st
         changed: of each row the options that are not the defaults.
     """
     first, options = rows[0], result.options
-    placed = {name: first[name] for name in ("nodes", "processes") if name in first}
+    placed = {name: first[name] for name in ("nodes", "processes") if "nodes" in first}
     processes = prod(placed.values()) if placed else PAIR
     yield ""
     yield title(result)
