@@ -269,12 +269,15 @@ class Tables(Section):
     mgm: Size = Field(description="multicast group member list")
 
 
+Entry = Annotated[int, SIZE, Field(ge=1, le=2**16)]
+
+
 class Cache(Section):
     """A set-associative cache of a table that lives in the adapter's or the host's memory."""
 
     entries: Count = Field(description="entries that the cache holds")
-    entry: Size = Field(description="size of one entry")
-    line: Size = Field(description="what is fetched at once: one entry, or several neighbours")
+    entry: Entry = Field(description="size of one entry")
+    line: Entry = Field(description="what is fetched at once: one entry, or several neighbours")
     ways: Count = Field(description="associativity, in lines; divides the number of lines")
     policy: Literal["lru", "random", "fifo"] = Field(description="which line of a set is replaced")
     outstanding: Annotated[int, Field(ge=1, le=1024)] = Field(

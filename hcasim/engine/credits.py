@@ -32,6 +32,7 @@ class CreditPool:
         self._returning: list[tuple[int, int]] = []
         self._waiting_since = 0
         self._alarm_at: int | None = None
+        self._serving = False
 
     @property
     def wait_ps(self) -> int:
@@ -122,6 +123,10 @@ class CreditPool:
             self._arm()
 
     def _serve(self) -> None:
+        if self._serving:
+            return
+        # A loop, because those who give some back at once would nest as deep as many wait.
+        self._serving = True
         waiting = self._waiting
         while waiting and waiting[0][0] <= self.available:
             count, action, args = waiting.popleft()
@@ -129,3 +134,4 @@ class CreditPool:
             if not waiting:
                 self._waited_ps += self.sim.now - self._waiting_since
             action(*args)
+        self._serving = False

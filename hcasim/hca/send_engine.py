@@ -44,6 +44,7 @@ class SendEngine:
         self.fetches = 0
         self._units = parts.adapter.send.units
         self._busy = [0 for _ in parts.egresses]
+        self._asking = [0 for _ in parts.egresses]
         self._services = services_of(parts.adapter.send.services, parts.adapter.send.wqe_service)
         self._packet_service = parts.adapter.send.packet_service
         self._probe = Probe(parts.sim, self.server.name)
@@ -200,8 +201,9 @@ class SendEngine:
         """Put processing units to work, as many as there are and queue pairs compete."""
         staging = self._egresses[port].requests
         scheduler = self.schedulers[port]
-        while self._busy[port] < self._units and scheduler.competing:
+        while self._busy[port] < self._units and self._asking[port] < scheduler.competing:
             self._busy[port] += 1
+            self._asking[port] += 1
             staging.room.acquire(staging.full, self._room_held, port)
 
     def _idle(self, port: int) -> None:
@@ -211,11 +213,8 @@ class SendEngine:
         staging.room.release(staging.full)
 
     def _room_held(self, port: int) -> None:
-        scheduler = self.schedulers[port]
-        if not scheduler.competing:
-            self._idle(port)
-            return
-        qp = scheduler.take()
+        self._asking[port] -= 1
+        qp = self.schedulers[port].take()
         wqe = qp.requester.current
         service = self._packet_service
         if wqe is not None and wqe.sent == 0:

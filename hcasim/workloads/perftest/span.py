@@ -7,6 +7,8 @@ from math import inf
 from hcasim.cluster import Cluster
 
 SLICE_PS = 10_000_000
+PATIENCE = 16
+"""Looks at nothing having moved, after which looks become rarer: latencies may be of seconds."""
 
 
 class Span:
@@ -28,6 +30,7 @@ class Span:
         self._ends = self.begun, self.over = self.sim.event(), self.sim.event()
         self._limits = size // 4, size + size // 4
         self._seen: list[tuple[int, list[int]]] = []
+        self._last = self._idle = 0
         self.sim.call_after(SLICE_PS, self._look)
 
     def _look(self) -> None:
@@ -35,13 +38,15 @@ class Span:
             sum(p.payload_received if self._reads else p.transmitter.payload_bytes for p in ports)
             for ports in self._ports
         ]
-        number = len(self._seen)
-        if sum(moved) > self._limits[number]:
+        number, total = len(self._seen), sum(moved)
+        self._idle = self._idle + 1 if total == self._last else 0
+        self._last = total
+        if total > self._limits[number]:
             self._seen.append((self.sim.now, moved))
             self._ends[number].succeed()
         # Where nothing else is to come, nobody waits in vain.
         if not self.over.triggered and self.sim.peek() < inf:
-            self.sim.call_after(SLICE_PS, self._look)
+            self.sim.call_after(SLICE_PS << max(0, self._idle - PATIENCE), self._look)
 
     def rates(self) -> list[float]:
         """Bytes a second of each node."""
