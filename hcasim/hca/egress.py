@@ -153,6 +153,11 @@ class Egress:
         )
         self._ack_latency = adapter.ack.latency
 
+    @property
+    def payload_bytes(self) -> int:
+        """Bytes of data that have left, over the link or back into this port."""
+        return self.transmitter.payload_bytes + self.loopback.payload_bytes
+
     def way_out(self, packet: Packet) -> Transmitter:
         """The link, or the way back into this port."""
         return self.loopback if packet.lid == self.lid else self.transmitter

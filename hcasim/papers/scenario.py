@@ -83,6 +83,7 @@ class Options(Settings):
     pattern: str | None = None
     page_size: Size | None = None
     depth: int | None = None
+    loopback: bool | None = None
     mtu: Annotated[int, Field(ge=256, le=LARGEST_MTU)] | None = None
 
     @model_validator(mode="after")

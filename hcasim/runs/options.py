@@ -126,6 +126,7 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
     faults += _port_faults(settings, given)
     faults += _pool_faults(settings)
     faults += _pair_faults(workload, settings)
+    faults += _loopback_faults(settings)
     faults += _verb_faults(workload, settings)
     faults += _thread_faults(workload, settings)
     if 0 < settings.region < settings.size:
@@ -243,6 +244,13 @@ def _pair_faults(workload: Workload, settings: Options) -> Iterator[str]:
             f"processes: found {settings.processes} with {workload.name}, which has 2; "
             "allowed: 1 on each of two nodes, or 2 on one"
         )
+
+
+def _loopback_faults(settings: Options) -> Iterator[str]:
+    if settings.loopback and settings.clients > 1:
+        yield f"clients: found {settings.clients} with loopback, which has 1"
+    if settings.loopback and settings.server:
+        yield "server: found with loopback, whose server is on the client's node; leave one out"
 
 
 def mpi_stacks() -> list[str]:

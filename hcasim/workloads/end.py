@@ -23,6 +23,7 @@ from hcasim.verbs import (
 )
 from hcasim.workloads.options import Options, Verb
 from hcasim.workloads.places import hold, places
+from hcasim.workloads.roles import both_ends
 from hcasim.workloads.turns import SEED, draw_turns
 
 ALL_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
@@ -73,13 +74,21 @@ class End:
 
     Args:
         opcode: of its messages.
+        core: its processor; a node with fewer has it share one.
     """
 
     def __init__(
-        self, sim: Simulator, cluster: Cluster, node: int, options: Options, opcode: WROpcode
+        self,
+        sim: Simulator,
+        cluster: Cluster,
+        node: int,
+        options: Options,
+        opcode: WROpcode,
+        core: int = 0,
     ) -> None:
         self.sim = sim
-        self.context = Context(sim, cluster.nodes[node])
+        home = cluster.nodes[node]
+        self.context = Context(sim, home, core % len(home.cores))
         self.pd = PD(self.context)
         self.opcode = opcode
         self.size = options.size
@@ -149,3 +158,14 @@ class End:
             completion = yield from self.cq.wait()
             if completion.is_receive:
                 return self._by_number[completion.qpn]
+
+
+def two_ends(cluster: Cluster, options: Options, opcode: WROpcode) -> tuple[End, End]:
+    """Client and server, connected; on one node each has a processor of its own."""
+    client, server = (
+        End(cluster.sim, cluster, node, options, opcode, number * options.loopback)
+        for number, node in enumerate(both_ends(options))
+    )
+    client.connect(server)
+    server.connect(client)
+    return client, server

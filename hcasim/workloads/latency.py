@@ -13,7 +13,7 @@ from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
-from hcasim.workloads.end import End, Steps
+from hcasim.workloads.end import End, Steps, two_ends
 from hcasim.workloads.explain import Follower, Utilisation
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
@@ -39,11 +39,7 @@ class PingPong(ABC):
         self.sim = sim
         self.options = options
         self.cluster = Cluster(sim, machine, clients_and_server(machine, options))
-        self.client, self.server = (
-            End(sim, self.cluster, node, options, self.opcode) for node in range(2)
-        )
-        self.client.connect(self.server)
-        self.server.connect(self.client)
+        self.client, self.server = two_ends(self.cluster, options, self.opcode)
         self.laps = make_laps(options)
         self._use: Utilisation | None = None
         self._breakdown: dict[str, Any] = {}
@@ -158,9 +154,7 @@ def send_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
 def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROpcode) -> Result:
     """The initiator posts a request and polls its completion queue; the target is passive."""
     cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    initiator, target = (End(sim, cluster, node, options, opcode) for node in range(2))
-    initiator.connect(target)
-    target.connect(initiator)
+    initiator, target = two_ends(cluster, options, opcode)
     laps = make_laps(options)
 
     def once() -> Steps:

@@ -259,6 +259,10 @@ class Options:
     server: Annotated[
         str, Option("The server's group of nodes, or one: store[3]", is_name=True)
     ] = ""
+    loopback: Annotated[
+        bool,
+        Option("Both processes are on the client's node: what they send stays inside its adapter"),
+    ] = False
     nodes: Annotated[
         int, Option("Nodes that take part: 8 or 2..64", low=2, title="Nodes", varies="4 or 2")
     ] = 4

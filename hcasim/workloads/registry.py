@@ -51,6 +51,10 @@ def _both_ends(options: Options) -> int:
     return 2 * options.qps
 
 
+def _of_a_node(options: Options) -> int:
+    return options.clients * (_both_ends(options) if options.loopback else options.qps)
+
+
 def _lanes(options: Options) -> int:
     """Those that carry messages, and one for the replies of each process."""
     ports = options.ports if options.mode == "striping" else 1
@@ -65,7 +69,7 @@ def _lanes_each_way(options: Options) -> int:
 
 _BUFFERS = COMMON | {"page_size"}
 _MANY = frozenset(_BUFFERS | {"qps"} | ROLES)
-_LATENCY = _MANY | {"pattern"}
+_LATENCY = _MANY | {"pattern", "loopback"}
 _INLINE = _LATENCY | {"inline", "inline_size", "connection"}
 _WRITE, _SEND, _READ = WROpcode.RDMA_WRITE, WROpcode.SEND, WROpcode.RDMA_READ
 _REGION = frozenset({"region", "access"})
@@ -90,7 +94,7 @@ def _measure(
 
 
 def _latency(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
-    usual = {"defaults": _LAT, "round": queue_pairs_of}
+    usual = {"defaults": _LAT, "round": queue_pairs_of, "queue_pairs": _of_a_node}
     return _measure(title, ("latency_us",), options, run, **{**usual, **more})
 
 
@@ -130,7 +134,9 @@ def _perftest(
             return flows.many_to_one(sim, machine, options, moved)
         return Stream(sim, machine, options, moved, both_ways).run()
 
-    understood = _FULL_QUEUES if both_ways else _FULL_QUEUES | {"clients"}
+    understood = _FULL_QUEUES | {"loopback"}
+    if not both_ways:
+        understood = understood | {"clients"}
     if opcode is not WROpcode.SEND:
         understood = understood | _REGION
     if opcode is None:
@@ -145,7 +151,7 @@ def _perftest(
         frozenset(understood),
         usual,
         run,
-        queue_pairs=lambda options: options.clients * options.qps,
+        queue_pairs=_of_a_node,
     )
 
 

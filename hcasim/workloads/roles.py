@@ -34,6 +34,11 @@ def clients_and_server(machine: Machine, options: Options) -> list[int]:
     return [*clients, server]
 
 
+def both_ends(options: Options) -> tuple[int, int]:
+    """Return the places in a cluster of client and server that the two processes of a pair have."""
+    return (0, 0) if options.loopback else (0, 1)
+
+
 def the_first(machine: Machine, options: Options) -> list[int]:
     """Return the number of the only node that a benchmark of a bus has."""
     return [0]

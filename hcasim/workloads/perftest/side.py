@@ -69,10 +69,12 @@ class Side:
         options: of the test.
         opcode: of its messages.
         sends, receives: whether it does; who receives first waits for a message.
+        core: its processor; a node with fewer has it share one.
         lap: messages of each queue pair after which the run may repeat itself.
         cold: laps that are never taken for a repetition.
 
     Attributes:
+        home: its node.
         iters: messages of each queue pair.
         sent, done: those of each queue pair that were posted, and are known to be complete.
         awaited, received: those of each queue pair with a receive, and that have come in.
@@ -90,6 +92,7 @@ class Side:
         receives: bool,
         lap: int,
         cold: int,
+        core: int = 0,
     ) -> None:
         sim = self.sim = cluster.sim
         self.options = options
@@ -98,7 +101,8 @@ class Side:
         self.iters = options.iters
         self.depth = min(options.tx_depth, options.iters)
         self.every = moderation(options)
-        context = Context(sim, cluster.nodes[node])
+        self.home = cluster.nodes[node]
+        context = Context(sim, self.home, core % len(self.home.cores))
         pd = PD(context)
         self.sends, self.receives = sends, receives
         ahead = self.ahead = min(RX_DEPTH, options.iters) if receives else 0
@@ -261,8 +265,8 @@ def join(
     sent = opcode is WROpcode.SEND
     ways = ((True, sent and both_ways), (both_ways, sent))
     a, b = sides = [
-        Side(cluster, node, options, opcode, *way, lap, cold)
-        for node, way in zip(nodes, ways, strict=True)
+        Side(cluster, node, options, opcode, *way, lap, cold, number * options.loopback)
+        for number, (node, way) in enumerate(zip(nodes, ways, strict=True))
     ]
     a.connect(b)
     b.connect(a)

@@ -35,7 +35,7 @@ class Span:
 
     def _look(self) -> None:
         moved = [
-            sum(p.payload_received if self._reads else p.transmitter.payload_bytes for p in ports)
+            sum(p.payload_received if self._reads else p.egress.payload_bytes for p in ports)
             for ports in self._ports
         ]
         number, total = len(self._seen), sum(moved)

@@ -13,10 +13,18 @@ from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.options import Options
-from hcasim.workloads.perftest.side import ANSWERED, ENOUGH_LAPS, RX_DEPTH, join, moderation, start
+from hcasim.workloads.perftest.side import (
+    ANSWERED,
+    ENOUGH_LAPS,
+    RX_DEPTH,
+    Side,
+    join,
+    moderation,
+    start,
+)
 from hcasim.workloads.perftest.span import Span
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import clients_and_server
+from hcasim.workloads.roles import both_ends, clients_and_server
 
 PACKETS = 32
 """Least packets of a lap: a lap of fewer may hide what happens every so many packets."""
@@ -75,7 +83,7 @@ class Stream:
         # Each entry of each queue has been used once, its page being translated for the first time.
         entries = depth + RX_DEPTH * (opcode is WROpcode.SEND)
         cold = min(entries, MANY // packets) // lap + 2
-        self.sides = join(self.cluster, (0, 1), options, opcode, both_ways, lap, cold)
+        self.sides = join(self.cluster, both_ends(options), options, opcode, both_ways, lap, cold)
         # Of few packets, what is posted ahead counts too: at the end no more is posted.
         self.counts_ahead = opcode is not WROpcode.SEND or RX_DEPTH * packets <= MANY
         self.senders = [side for side in self.sides if side.sends]
@@ -83,7 +91,7 @@ class Stream:
         self.usage = Utilisation(self.cluster)
         for side in self.senders:
             side.on_lap = self._lapped
-            side.arrived = self._arrivals(1 - self.sides.index(side))
+            side.arrived = self._arrivals(self.sides[1 - self.sides.index(side)])
 
     def run(self) -> Result:
         """Run it, and return what it measures."""
@@ -102,10 +110,12 @@ class Stream:
         explained = self.usage.report() if options.explain else {}
         return Result(in_columns(options, rate), self.cluster.counters(), explained)
 
-    def _arrivals(self, node: int) -> Callable[[], int]:
-        """What tells the messages that a node has been sent, if no answers come to it."""
-        ports = self.cluster.nodes[node].adapter.ports
-        return lambda: sum(port.packets_received for port in ports) // self.packets
+    def _arrivals(self, side: Side) -> Callable[[], int]:
+        """What tells the messages that a side has been sent, if no answers come to its node."""
+        ports, packets = side.home.adapter.ports, self.packets
+        if self.options.loopback:
+            packets *= len(self.senders)
+        return lambda: sum(port.packets_received for port in ports) // packets
 
     def _lapped(self) -> None:
         patterns = [side.pattern_ps for side in self.senders]

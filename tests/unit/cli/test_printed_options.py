@@ -46,9 +46,11 @@ GROUPS = {"client", "server", "clients", "nodes"}
 """Those that need more than two nodes, or several groups of them."""
 EQUAL = ("exact", "explain")
 UNTOLD = {
-    "write_lat": {"pattern", "page_size", "client", "server", "warmup"},
-    "atomic_lat": {"pattern", "page_size", "region", "access", "client", "server", "warmup"},
-    "send_bw": {"page_size", "client", "server", "clients"},
+    "write_lat": {"pattern", "page_size", "client", "server", "loopback", "warmup"},
+    "atomic_lat": {
+        *("pattern", "page_size", "region", "access", "client", "server", "loopback", "warmup")
+    },
+    "send_bw": {"page_size", "client", "server", "clients", "loopback"},
 }
 """What perftest's text does not say."""
 CASES = [

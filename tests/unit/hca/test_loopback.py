@@ -51,7 +51,7 @@ def test_each_operation_stays_inside_the_adapter(opcode: object, adapter: str) -
     port = a.adapter.ports[0]
     # A read is asked for once; writes and sends are acknowledged at the 32nd packet and the last.
     packets = 2 if length == 8 else 41 if opcode is READ else 42
-    assert port.payload_received == length
+    assert port.payload_received == port.egress.payload_bytes == length
     assert port.packets_received == port.egress.loopback.packets == packets
 
 

@@ -151,7 +151,7 @@ def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
     allowed = {"sizes", "window", "threshold", "warmup", "iters", "qps", "mtu"}
     allowed |= {"reuse", "pattern", "page_size", "depth"}
     allowed |= {"processes", "clients", "nodes", "tx_depth", "post_list", "cq_mod"}
-    allowed |= {"region", "access", "window_bytes"}
+    allowed |= {"region", "access", "window_bytes", "loopback"}
     assert set(Options.model_fields) == allowed
     for name in list_scenarios():
         assert set(load_scenario(name).options.model_fields_set) <= allowed
