@@ -9,6 +9,7 @@ from hcasim.engine.credits import CreditPool
 from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
 from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, servers
 from hcasim.engine.steady import bounded_mean, find_period
+from hcasim.engine.waits import Waits
 
 __all__ = [
     "Arbiter",
@@ -26,6 +27,7 @@ __all__ = [
     "SetAssociativeCache",
     "Simulator",
     "Timeout",
+    "Waits",
     "bounded_mean",
     "find_period",
     "servers",

@@ -213,7 +213,10 @@ class HostChannelAdapter:
         return found | self.memory.counters() | self.bus.counters()
 
     def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each serial resource was in use so far, by name."""
+        """Time in ps that each serial resource was in use so far, by name.
+
+        Where several units keep the order of queue pairs, also what one of them did for each.
+        """
         server = self.send_engine.server
         memory = self.memory
         found = {server.name: server.busy_ps, memory.name: memory.busy_ps}
@@ -223,6 +226,10 @@ class HostChannelAdapter:
             found[atomics.server.name] = atomics.server.busy_ps
         if self.description.completion.service:
             found[self.completions.writer.name] = self.completions.writer.busy_ps
+        if self.description.send.units > 1:
+            units = server.name
+            pairs = self._queue_pairs.items()
+            found |= {f"{units}.qp{qpn}": qp.requester.busy_ps for qpn, qp in pairs}
         for port in self.ports:
             found |= port.busy_ps()
         return found
@@ -231,6 +238,9 @@ class HostChannelAdapter:
         """Time in ps that work waited for tags, credits, buffers or entries so far, by name."""
         found = self.bus.waiting_ps()
         found |= {f"{self.name}.{cache.name}": cache.blocked_ps for cache in self.caches}
+        atomics, engine = self.responder.atomics, self.send_engine
+        for one in (atomics.slots, atomics.locks, engine.entries, engine.reads):
+            found[one.name] = found.get(one.name, 0) + one.wait_ps
         for port in self.ports:
             for buffer in (port.egress.requests, port.egress.responses):
                 found[buffer.room.name] = buffer.room.wait_ps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from hcasim.engine import CreditPool, SerialServer
+from hcasim.engine import CreditPool, SerialServer, Waits
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.parts import Parts
 from hcasim.hca.queue_pair import Atomic
@@ -22,6 +22,9 @@ class AtomicUnit:
 
     Args:
         executed: called with each atomic and the value that its word had.
+
+    Attributes:
+        locks: atomics that wait for others of words that are locked together.
     """
 
     def __init__(self, parts: Parts, executed: Callable[[Atomic, int], None]) -> None:
@@ -29,7 +32,9 @@ class AtomicUnit:
         description = parts.adapter.responder.atomics
         name = f"{parts.name}.atomic_unit"
         self.overlaps = description is not None
-        self.slots = CreditPool(parts.sim, name, description.outstanding if description else 1)
+        most = description.outstanding if description else 1
+        self.slots = CreditPool(parts.sim, f"{name}.atomics", most)
+        self.locks = Waits(parts.sim, f"{name}.locks" if description else f"{name}.atomics")
         self.server = SerialServer(parts.sim, name)
         self._service = description.service if description else 0
         self._lock = description.lock if description else _ALL
@@ -46,6 +51,7 @@ class AtomicUnit:
             self.slots.acquire(1, self._begin, atomic)
         else:
             behind.append(atomic)
+            self.locks.begin()
 
     def _begin(self, atomic: Atomic) -> None:
         if self._service:
@@ -68,6 +74,7 @@ class AtomicUnit:
         block = header.address // self._lock
         behind = self._locked[block]
         if behind:
+            self.locks.end()
             self.slots.acquire(1, self._begin, behind.popleft())
         else:
             del self._locked[block]

@@ -23,16 +23,18 @@ class Line:
     Attributes:
         occupied: whether an arrival is in hand.
         waiting: those behind it.
+        busy_ps: time that one of several processing units was at work for it, in ps.
         served_at: when a processing unit is done with the last one, in ps.
     """
 
-    __slots__ = ("_dispatch", "_draining", "occupied", "served_at", "waiting")
+    __slots__ = ("_dispatch", "_draining", "busy_ps", "occupied", "served_at", "waiting")
 
     def __init__(self, dispatch: Callable[[Arrival], None]) -> None:
         self._dispatch = dispatch
         self.waiting: deque[Arrival] = deque()
         self.occupied = False
         self.served_at = 0
+        self.busy_ps = 0
         self._draining = False
 
     def add(self, arrival: Arrival) -> None:
@@ -139,6 +141,7 @@ class Port:
         self._latency = adapter.receive.latency
         self._service = adapter.receive.packet_service
         self._services = services_of(adapter.responder.services)
+        self._units = adapter.receive.units if adapter.overlaps else 1
         self.pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
         self._probe = Probe(sim, egress.name)
         self._dispatch = dispatch
@@ -162,6 +165,7 @@ class Port:
         # Units keep the order of a line: the next packet of it begins when the last has ended.
         if line.served_at > tail_at:
             tail_at = line.served_at
+        line.busy_ps += service
         line.served_at = served = self.pipeline.reserve_from(tail_at, service)
         self.sim.call_at(served + self._latency, self._through, arrival)
 
@@ -184,4 +188,8 @@ class Port:
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that the pipeline and the link were in use, by name."""
         servers = (self.pipeline, self.transmitter, self.egress.loopback)
-        return {server.name: server.busy_ps for server in servers}
+        found = {server.name: server.busy_ps for server in servers}
+        if self._units > 1:
+            pipeline = self.pipeline.name
+            found |= {f"{pipeline}.qp{qpn}": one.busy_ps for qpn, one in self.lines.items()}
+        return found

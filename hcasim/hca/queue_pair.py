@@ -53,6 +53,7 @@ class ReliableRequester:
         fetched: entries on the chip whose turn has not come.
         fetching: entries on their way to the chip, the first ones of ``send_queue``.
         awaits_entry: whether its turn has come before an entry was on the chip.
+        backlogged: whether more than what is being fetched was left when that began to be awaited.
         current: the entry being executed.
         unacknowledged: entries sent, oldest first, whose completion is still due.
         next_psn: sequence number of the next message's first packet.
@@ -62,6 +63,7 @@ class ReliableRequester:
         stalled: whether the current entry waits for an earlier read or atomic to end.
         rnr_retry: tries after the receiver was not ready; 7 is for ever.
         rnr_waiting: whether it pauses before the next of them.
+        busy_ps: time that one of several processing units was at work for it, in ps.
     """
 
     cq: CompletionQueue
@@ -70,6 +72,7 @@ class ReliableRequester:
     fetched: deque[SendWqe] = field(default_factory=deque)
     fetching: int = 0
     awaits_entry: bool = False
+    backlogged: bool = False
     current: SendWqe | None = None
     unacknowledged: deque[SendWqe] = field(default_factory=deque)
     next_psn: int = 0
@@ -77,6 +80,7 @@ class ReliableRequester:
     outstanding_reads: int = 0
     max_rd_atomic: int = 1
     stalled: bool = False
+    busy_ps: int = 0
     rnr_retry: int = RETRY_FOR_EVER
     rnr_tries: int = 0
     rnr_waiting: bool = False

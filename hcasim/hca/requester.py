@@ -129,7 +129,7 @@ class Requester:
         not_ready = header.syndrome is Syndrome.RNR_NAK
         if not_ready and (mine.rnr_retry == RETRY_FOR_EVER or mine.rnr_tries < mine.rnr_retry):
             mine.rnr_tries += 1
-            self.retransmissions += mine.rewind(wqe)
+            self.retransmissions += self._send_engine.rewind(qp, wqe)
             mine.rnr_waiting = True
             self.sim.call_after(header.rnr_timer_ps, self._retry, qp)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hcasim.engine import Probe
+from hcasim.engine import Probe, Waits
 from hcasim.fabric.packet import AtomicEth, Deth, Header, Opcode, Packet, Reth
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
@@ -32,6 +32,8 @@ class SendEngine:
         server: the processing units.
         fetches: reads of one or several WQEs so far.
         flight: the requests in flight whose entries are on the chip, if that is limited.
+        entries: queue pairs that wait for a WQE behind which others wait to be fetched.
+        reads: queue pairs that have as many reads and atomics in flight as they may.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -57,6 +59,8 @@ class SendEngine:
             parts.sim, parts.adapter.umr, parts.dma, self._registered
         )
         self.flight = parts.flight
+        self.entries = Waits(parts.sim, f"{parts.name}.wqe_fetch")
+        self.reads = Waits(parts.sim, f"{parts.name}.reads_in_flight")
 
     # From the doorbell to a WQE in the adapter.
 
@@ -108,6 +112,9 @@ class SendEngine:
                 if self._probe.listeners:
                     self._probe.event("send QP context", mine.send_queue[0].operation, qp)
                 self._fetch(qp)
+            if len(mine.send_queue) > mine.fetching and not mine.backlogged:
+                mine.backlogged = True
+                self.entries.begin()
 
     def _fetch(self, qp: QueuePair) -> None:
         """Fetch entries that lie side by side, as many as one read brings."""
@@ -140,6 +147,9 @@ class SendEngine:
             return
         if mine.awaits_entry:
             mine.awaits_entry = False
+            if mine.backlogged:
+                mine.backlogged = False
+                self.entries.end()
             self._next(qp)
         self._fetch_ahead(qp)
 
@@ -164,6 +174,7 @@ class SendEngine:
         full = mine.outstanding_reads >= mine.max_rd_atomic
         if full and wqe.awaits_response and wqe.sent == 0:
             mine.stalled = True
+            self.reads.begin()
             self._leave(qp)
             return
         region = None if wqe.awaits_response else self._find(qp, wqe, NO_ACCESS)
@@ -185,8 +196,18 @@ class SendEngine:
 
     def resume(self, qp: QueuePair) -> None:
         """Go on with a queue pair that had too many reads or atomics in flight."""
-        qp.requester.stalled = False
+        self._unstall(qp)
         self.schedule(qp)
+
+    def rewind(self, qp: QueuePair, wqe: SendWqe) -> int:
+        """Take back an entry and all after it, to send them again; return how many."""
+        self._unstall(qp)
+        return qp.requester.rewind(wqe)
+
+    def _unstall(self, qp: QueuePair) -> None:
+        if qp.requester.stalled:
+            qp.requester.stalled = False
+            self.reads.end()
 
     def _leave(self, qp: QueuePair) -> None:
         """Let the next in line take the place of ``qp``, which lines up again if it has work."""
@@ -219,6 +240,8 @@ class SendEngine:
         service = self._packet_service
         if wqe is not None and wqe.sent == 0:
             service += self._services.get(wqe.opcode, 0)
+        if self._units > 1:
+            qp.requester.busy_ps += service
         self.sim.call_at(self.server.reserve(service), self._execute, port, qp)
 
     def _execute(self, port: int, qp: QueuePair) -> None:

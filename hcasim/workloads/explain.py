@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 
 SATURATED = 0.97
+NEARLY = 0.8
+"""Share of the time from which on what is busy binds, rather than a window in front of it."""
+TELLING = 0.5
+"""Share of the time from which on waiting says more than that of what is busy."""
+WINDOWS = ((".requests", ".responses"), (".wqe_fetch", ".reads_in_flight"), (".send_queues",))
+"""Ends of the names of what limits how much is under way at once, from the link backwards: each
+also waits for what is behind it."""
+LINE = ".qp"
+"""What a unit does for one queue pair."""
 
 
 def stages(marks: list[tuple[int, str]], start_ps: int, *, typical: bool = True) -> dict[str, Any]:
@@ -61,11 +71,14 @@ class Utilisation:
         self._busy = self._cluster.busy_ps()
         self._waiting = self._cluster.waiting_ps()
 
-    def report(self) -> dict[str, Any]:
+    def report(self, full_ps: Mapping[str, int] | None = None) -> dict[str, Any]:
         """Shares of the time since the mark, and what binds.
 
         A resource that is busy all the time binds; if none is, the pool of tags or credits, or the
-        cache, that work waited for longest does.
+        cache, that work waited for longest does; then what limits how much is under way at once.
+
+        Args:
+            full_ps: time in ps that processes waited since then because their queues were full.
         """
         elapsed = max(1, self._cluster.sim.now - self._since)
         busy = {
@@ -76,12 +89,23 @@ class Utilisation:
             name: min(1.0, (value - self._waiting.get(name, 0)) / elapsed)
             for name, value in self._cluster.waiting_ps().items()
         }
+        busy = {name: share for name, share in busy.items() if LINE not in name or share > TELLING}
+        waiting |= {name: min(1.0, value / elapsed) for name, value in (full_ps or {}).items()}
         binds = max(busy, key=lambda name: busy[name])
-        # Staging slots only wait for what is behind them.
-        pools = {name: share for name, share in waiting.items() if ".requests" not in name}
-        worst = max(pools, key=lambda name: pools[name], default="")
-        if busy[binds] < SATURATED and worst and pools[worst] > busy[binds]:
-            binds = worst
+        if busy[binds] < SATURATED:
+            binds = _waited_for(waiting, busy[binds]) or binds
         resources = [{"name": n, "busy": b} for n, b in busy.items() if b > 0]
         resources += [{"name": n, "waited": w} for n, w in waiting.items() if w > 0]
         return {"binds": binds, "resources": resources}
+
+
+def _waited_for(waiting: Mapping[str, float], busy: float) -> str:
+    """What binds because work waits for it; nothing if that is what is busy for longest."""
+    windows = [[name for name in waiting if name.endswith(ends)] for ends in WINDOWS]
+    inside = {name for names in windows for name in names}
+    pools = [name for name in waiting if name not in inside]
+    for names, least in ((pools, TELLING), *((one, TELLING) for one in windows), (pools, 0.0)):
+        worst = max(names, key=lambda name: waiting[name], default="")
+        if worst and waiting[worst] > max(busy, least) and (names is pools or busy < NEARLY):
+            return worst
+    return ""

@@ -137,7 +137,7 @@ class Side:
         self._to: dict[QP, tuple[int, int]] = {}
         self.may_send = True
         self.sent, self.done, self.awaited, self.received = ([0] * options.qps for _ in range(4))
-        self.began_ps = self.ended_ps = self.saved_ps = 0
+        self.began_ps = self.ended_ps = self.saved_ps = self.full_ps = 0
         drawn = {"warmup": cold, "error": DRAWN_ERROR, "samples": ENOUGH_LAPS}
         usual = {"warmup": 0, "cold": cold, "error": ERROR, "enough": ENOUGH_LAPS}
         found: dict[str, Any] = drawn if options.region else usual
@@ -164,7 +164,10 @@ class Side:
         while self._remains():
             if self.sends and self.may_send:
                 yield from self._fill()
-            yield from self._take((yield from self.cq.wait()))
+            began = self.sim.now
+            completion = yield from self.cq.wait()
+            self.full_ps += (self.sim.now - began) * self.sends
+            yield from self._take(completion)
             for _ in range(BATCH - 1):
                 if not self.cq.queue.entries:
                     break

@@ -107,7 +107,8 @@ class Stream:
             rate = sum(span.rates())
         else:
             rate = sum(side.per_second for side in self.senders) * options.size
-        explained = self.usage.report() if options.explain else {}
+        depths = {f"node{node}.send_queues": one.full_ps for node, one in enumerate(self.sides)}
+        explained = self.usage.report(depths) if options.explain else {}
         return Result(in_columns(options, rate), self.cluster.counters(), explained)
 
     def _arrivals(self, side: Side) -> Callable[[], int]:

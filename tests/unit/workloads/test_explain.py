@@ -95,7 +95,8 @@ def test_marks_are_sorted_and_stages_without_a_duration_left_out() -> None:
         ("window_bw", "mt23108", {}, "node0.bus.outstanding_splits"),
         ("window_bibw", "mt23108", {}, ".bus.bus"),
         ("window_bw", "mt25208", {"ports": 2, "mode": "striping"}, "node0.bus.downstream"),
-        ("window_bw", "mt25208", {"size": 8}, "node0.cpu0"),
+        ("window_bw", "mt25208", {"size": 8}, "node0.hca.wqe_fetch"),
+        ("window_bw", "mt23108", {"size": 1, "inline": True, "qps": 8}, "node0.cpu0"),
     ],
 )
 def test_the_resource_that_binds_is_named(
@@ -128,6 +129,16 @@ class Meters:
         ({"link": 800, "cpu": 300}, {"tags": 900, "credits": 950}, "credits"),
         ({"link": 800, "cpu": 300}, {"tags": 700}, "link"),
         ({"link": 800}, {"port1.requests": 1000}, "link"),
+        # Nothing is busy that a buffer in front of it could wait for.
+        ({"link": 700}, {"port1.requests": 1000, "tags": 400}, "port1.requests"),
+        ({"link": 100}, {"port1.requests": 900, "hca.reads_in_flight": 1000}, "port1.requests"),
+        (
+            {"link": 100},
+            {"hca.reads_in_flight": 900, "node0.send_queues": 990},
+            "hca.reads_in_flight",
+        ),
+        # Of a unit's work for each queue pair only what is most of the time is told.
+        ({"units": 100, "units.qp1": 980, "units.qp2": 400}, {}, "units.qp1"),
     ],
 )
 def test_waiting_binds_only_where_nothing_is_busy_all_the_time(
