@@ -99,6 +99,11 @@ class Stack(Description):
         description="longest payload that the library copies into the work request; "
         "an adapter may allow less"
     )
+    page_lists: Literal["inline", "fetched"] = Field(
+        default="inline",
+        description="where requests that register memory have their list of pages: in themselves, "
+        "where the adapter takes it, or in memory",
+    )
     registration: Registration
     driver: Driver | None = Field(default=None, description="of drivers whose source is known")
     mpi: Mpi | None = Field(default=None, description="of stacks with an MPI library")

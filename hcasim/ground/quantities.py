@@ -46,7 +46,7 @@ QUANTITIES: Mapping[str, Quantity] = {
         },
         ("MB/s", 1.0),
     ),
-    "rate": Quantity("rate_Mps", "M/s", max, {"M/s": (1.0, 2)}, ("M/s", 1.0)),
+    "rate": Quantity("rate_Mps", "M/s", max, {"M/s": (1.0, 2), "k/s": (1e3, 1)}, ("M/s", 1.0)),
     "memory": Quantity("total_KiB", "KiB", max, {"KiB": (1.0, 0), "MiB": (1 / 2**10, 2)}),
     "throughput": Quantity("throughput_Mbps", "2^20 bit/s", max, {}),
     "overlap": Quantity("overlap_percent", "%", max, {"%": (1.0, 0)}),

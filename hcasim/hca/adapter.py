@@ -230,6 +230,9 @@ class HostChannelAdapter:
             units = server.name
             pairs = self._queue_pairs.items()
             found |= {f"{units}.qp{qpn}": qp.requester.busy_ps for qpn, qp in pairs}
+        if self.description.umr is not None:
+            registrations = self.send_engine.registrations
+            found[registrations.name] = registrations.busy_ps
         for port in self.ports:
             found |= port.busy_ps()
         return found

@@ -23,21 +23,27 @@ class RegistrationUnit:
 
     Args:
         registered: called with the queue pair and its request when it is done.
+
+    Attributes:
+        busy_ps: time that registrations have taken, with the fetch of their lists.
     """
 
     def __init__(
         self,
         sim: Simulator,
+        name: str,
         description: Umr | None,
         dma: DmaEngine,
         registered: Callable[[QueuePair, SendWqe], None],
     ) -> None:
         self.sim = sim
-        self._inline = description.inline if description else 0
+        self.name = name
         self._service = description.service if description else 0
         self._dma = dma
         self._registered = registered
         self._line: deque[tuple[QueuePair, SendWqe]] = deque()
+        self.busy_ps = 0
+        self._began = 0
 
     def add(self, qp: QueuePair, wqe: SendWqe) -> None:
         """Execute a request behind those before it."""
@@ -46,18 +52,18 @@ class RegistrationUnit:
             self._begin()
 
     def _begin(self) -> None:
+        self._began = self.sim.now
         _, wqe = self._line[0]
-        assert wqe.region is not None
-        size = ENTRY * wqe.pages
-        if size <= self._inline:
+        if wqe.inline:
             self._serve()
         else:
-            self._dma.read_list(wqe.address, size, self._serve)
+            self._dma.read_list(wqe.address, ENTRY * wqe.pages, self._serve)
 
     def _serve(self) -> None:
         self.sim.call_after(self._service, self._done)
 
     def _done(self) -> None:
+        self.busy_ps += self.sim.now - self._began
         qp, wqe = self._line.popleft()
         if self._line:
             self._begin()

@@ -55,8 +55,12 @@ class SendEngine:
         self._dma = parts.dma
         self._completions = parts.completions
         self._egresses = parts.egresses
-        self._registrations = RegistrationUnit(
-            parts.sim, parts.adapter.umr, parts.dma, self._registered
+        self.registrations = RegistrationUnit(
+            parts.sim,
+            f"{parts.name}.registrations",
+            parts.adapter.umr,
+            parts.dma,
+            self._registered,
         )
         self.flight = parts.flight
         self.entries = Waits(parts.sim, f"{parts.name}.wqe_fetch")
@@ -248,7 +252,7 @@ class SendEngine:
         wqe = qp.requester.current
         if wqe is not None and wqe.opcode is Opcode.REGISTER and qp.state is State.RTS:
             self._idle(port)
-            self._registrations.add(qp, wqe)
+            self.registrations.add(qp, wqe)
         elif (
             wqe is None or qp.state is not State.RTS or (wqe.sent == 0 and not self._begin(qp, wqe))
         ):

@@ -353,6 +353,17 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
                     f"{workload.name}: found with {part.id}, which has no section {section}; "
                     "allowed: with one that says what takes host memory"
                 )
+    if workload.name == "nvmf_read":
+        if adapter.umr is None:
+            yield (
+                f"{workload.name}: found with {adapter.id}, which has no section umr; "
+                "allowed: with one that registers memory by work requests"
+            )
+        elif 2 * settings.window > limits.max_wr:
+            yield (
+                f"window: found {settings.window}, of two requests each; "
+                f"allowed: up to {limits.max_wr // 2}, as a queue of {adapter.id} holds"
+            )
     inline = min(limits.max_inline, group.stack.max_inline)
     if settings.inline and settings.size > inline:
         yield f"inline: found with size {settings.size}; allowed: up to {format_size(inline)}"

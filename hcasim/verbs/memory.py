@@ -86,7 +86,7 @@ class PD:
         """
         mr = self.reg_mr(length, access, page_size=page_size)
         mr.page_list = self.context.node.allocate(ENTRY * mr.pages)
-        self.context.adapter.tables.deregister(mr.region)
+        mr.invalidate()
         return mr
 
     def timed_reg_mr(
@@ -144,6 +144,10 @@ class MR:
         if not self._registered:
             raise VerbsError("EINVAL", "the memory region has been deregistered before")
         self._registered = False
+        self.pd.context.adapter.tables.deregister(self.region)
+
+    def invalidate(self) -> None:
+        """Let the keys be invalid until a request REG_MR, as a send with invalidate does."""
         self.pd.context.adapter.tables.deregister(self.region)
 
     def timed_dereg(self) -> Generator[Event, object, None]:

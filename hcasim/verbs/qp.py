@@ -239,10 +239,11 @@ class QP:
             context.probe.event("post_send", operation, self._qp)
         opcode = wr.opcode.value
         size = self._layout.size(opcode, sge.length if wr.inline else -1, self._datagram)
-        pages, address = 0, sge.addr
+        pages, address, inline = 0, sge.addr, wr.inline
         if wr.mr is not None:
             pages, address = wr.mr.pages, wr.mr.page_list
-            size = self._registration_size(pages)
+            inline = self._lists_inline(pages)
+            size = self._registration_size(pages if inline else 0)
         slot, self._next_slot = self._layout.place(self._next_slot, size, self._slots)
         blueflame = self._blueflame
         carried = (
@@ -259,7 +260,7 @@ class QP:
             key=sge.lkey,
             remote_address=wr.remote_addr,
             remote_key=wr.rkey,
-            inline=wr.inline,
+            inline=inline,
             signaled=wr.signaled or self._qp.signals_all,
             posted=posted,
             compare_add=wr.compare_add,
@@ -274,12 +275,18 @@ class QP:
             carried=carried,
         )
 
-    def _registration_size(self, pages: int) -> int:
+    def _lists_inline(self, pages: int) -> bool:
+        """Whether a list of so many pages goes into the request that registers them."""
         umr = self.context.adapter.description.umr
         assert umr is not None
-        listed = pages * ENTRY
+        return self.context.stack.page_lists == "inline" and pages * ENTRY <= umr.inline
+
+    def _registration_size(self, listed: int) -> int:
+        """Bytes of an entry that lists so many pages itself; if none, it points to a list."""
+        umr = self.context.adapter.description.umr
+        assert umr is not None
         size = self._layout.control + umr.segments
-        size += listed if listed <= umr.inline else self._layout.data
+        size += listed * ENTRY or self._layout.data
         return -(-size // self._layout.stride) * self._layout.stride
 
     def _ring(self, size: int, wqes: Sequence[SendWqe]) -> None:

@@ -75,7 +75,8 @@ OF_A_WORKLOAD: dict[str, dict[str, int]] = {
 @pytest.mark.parametrize("workload", sorted(WORKLOADS))
 def test_what_each_benchmark_says_fits_the_schema(workload: str) -> None:
     few: dict[str, Any] = OF_A_WORKLOAD.get(workload, {"size": [64, 4096], "iters": 4})
-    testbed = {"reg_mr": "rashti2007", "host_memory": "sur2005"}.get(workload, "liu2004")
+    of_one = {"reg_mr": "rashti2007", "host_memory": "sur2005", "nvmf_read": "nvmf"}
+    testbed = of_one.get(workload, "liu2004")
     testbed = "fat-tree-64" if workload in ("all_to_all", "rc_swarm") else testbed
     explain = "explain" in WORKLOADS[workload].options
     found = hc.bench(workload, testbed, jobs=1, explain=explain, **few).to_dict()

@@ -46,6 +46,19 @@ def test_the_far_end_can_write_to_it_too() -> None:
     assert succeeded(made.exchange(back, b, write))
 
 
+def test_what_is_made_invalid_is_wrong_until_it_is_registered_again() -> None:
+    made = rig()
+    a, b = made.peers
+    mr = a.pd.alloc_mr(PAGE, ALL)
+    qp, _ = made.connect(a, b)
+    write = a.request(WRITE, b, sge=SGE(mr.addr, 8, mr.lkey))
+    assert succeeded(made.exchange(qp, a, register(mr), write))
+    mr.invalidate()
+    assert succeeded(made.exchange(qp, a, register(mr), write))
+    mr.invalidate()
+    assert statuses(made.exchange(qp, a, write)) == ["LOC_PROT_ERR"]
+
+
 def fetched(pages: int, inline: int = 64) -> int:
     made = rig(inline=inline)
     run(made, register(made.peers[0].pd.alloc_mr(pages * PAGE)))
