@@ -8,6 +8,7 @@ import doctest
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "calibration/README.md"
 """Its commands build on each other."""
+CARD = "calibration/mycard/README.md"
+"""Its commands build on each other and on the files beside it."""
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
@@ -150,6 +153,32 @@ def test_a_user_comes_from_a_trace_to_a_what_if_question(bin_folder: Path, tmp_p
     }
 
 
+def test_a_user_describes_a_card_fits_it_and_asks(bin_folder: Path, tmp_path: Path) -> None:
+    for file in (ROOT / CARD).parent.iterdir():
+        shutil.copy(file, tmp_path)
+    assert len((tmp_path / "mycard.toml").read_text().splitlines()) <= 30
+    found = {}
+    for example in commands((CARD,)):
+        done = subprocess.run(
+            ["bash", "-c", example.code],
+            cwd=tmp_path,
+            env=environment(bin_folder),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"{example.code}\n{done.stdout}{done.stderr}"
+        found[example.code.strip()] = done.stdout
+    (fit,) = (text for command, text in found.items() if "calibrate" in command)
+    assert fit.count("identified") == 2
+    small, large, wide, x16, x4 = (
+        float(text.splitlines()[2].split()[1])
+        for command, text in found.items()
+        if "--calibration" in command
+    )
+    assert large > 2 * small
+    assert x16 > 1.3 * wide > 2 * x4
+
+
 @pytest.mark.parametrize("example", parameters(python_examples()))
 def test_the_python_example_works(example: Example, bin_folder: Path, tmp_path: Path) -> None:
     run_python(example, bin_folder, tmp_path)
@@ -167,7 +196,7 @@ def run_python(example: Example, bin_folder: Path, folder: Path) -> None:
     example.check(done.stdout)
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, PAGE, "calibration/probes/README.md"])
+@pytest.mark.parametrize("document", [*DOCUMENTS, PAGE, CARD, "calibration/probes/README.md"])
 def test_each_link_to_a_file_leads_somewhere(document: str) -> None:
     file = ROOT / document
     links = LINK.findall(file.read_text(encoding="utf-8"))
