@@ -16,6 +16,10 @@ LINE = 64
 """Bytes of a cache line."""
 
 
+PACKET = 4
+"""Lines of a packet of 256 B, the payload of most hosts."""
+
+
 def says_more(description: Description, port: RootPort) -> bool:
     """Whether a host says of its root complex what only :class:`RootComplex` does."""
     known = (port.write_hold, port.ordered_writes, description.cache.read_latency)
@@ -25,6 +29,10 @@ def says_more(description: Description, port: RootPort) -> bool:
 
 def _lines(address: int, size: int) -> int:
     return (address + size - 1) // LINE - address // LINE + 1
+
+
+def _part_taken(_at_ps: int) -> None:
+    """The rest of a write goes on to hold the room of all of it."""
 
 
 class RootComplex(Chipset):
@@ -119,13 +127,17 @@ class RootComplex(Chipset):
         *args: Any,
     ) -> None:
         """Store behind the writes before it, when its address is known and its turn has come."""
-        if self._slots is not None:
-            lines = min(self._slots.capacity, _lines(address, size))
-            self._slots.acquire(
-                lines, self._translate, at_ps, address, size, on_visible, taken, args
-            )
-        else:
+        if self._slots is None:
             self._translate(at_ps, address, size, on_visible, taken, args)
+            return
+        # What the bus hands over as one are several packets, each of which has its turn.
+        most = min(self._slots.capacity, PACKET)
+        while (first := (address // LINE + most) * LINE - address) < size:
+            self._slots.acquire(most, self._translate, at_ps, address, first, None, _part_taken, ())
+            address, size = address + first, size - first
+        self._slots.acquire(
+            _lines(address, size), self._translate, at_ps, address, size, on_visible, taken, args
+        )
 
     def _translate(
         self,
@@ -160,9 +172,7 @@ class RootComplex(Chipset):
             later = self._partial
         self._store(address, size, on_visible, taken, args, later)
         if self._slots is not None:
-            self._slots.release_at(
-                self._visible_at, min(self._slots.capacity, _lines(address, size))
-            )
+            self._slots.release_at(self._visible_at, _lines(address, size))
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that memory, walks of translations and the intake of reads took so far."""

@@ -137,11 +137,11 @@ def test_writes_in_order_are_under_way_only_as_many_lines_at_a_time() -> None:
     assert relaxed.visible_at == [WRITE] * 4
 
 
-def test_a_write_longer_than_all_that_may_be_under_way_passes_alone() -> None:
-    rig = Rig(ordered_writes=1)
-    rig.write(size=256)
+def test_a_write_longer_than_all_that_may_be_under_way_takes_as_many_turns() -> None:
+    rig = Rig(ordered_writes=2)
+    rig.write(size=512)
     rig.write(size=64)
-    assert rig.run().visible_at == [WRITE, 2 * WRITE]
+    assert rig.run().visible_at == [4 * WRITE, 5 * WRITE]
 
 
 @pytest.mark.parametrize(
