@@ -43,6 +43,11 @@ class PcieDevice(Section):
     )
     bridge: CardBridge | None = Field(default=None, description="what this bus leads to")
 
+    @property
+    def longest_read(self) -> int:
+        """Bytes of the longest read request."""
+        return self.max_read_request
+
 
 class PcixDevice(Section):
     """The adapter's side of a PCI-X bus (PCI-X Addendum 1.0b)."""
@@ -62,6 +67,11 @@ class PcixDevice(Section):
         description="longest burst of one memory write"
     )
     bridge: CardBridge | None = Field(default=None, description="what this bus leads to")
+
+    @property
+    def longest_read(self) -> int:
+        """Bytes of the longest read request."""
+        return self.mmrbc
 
 
 Bus = Annotated[PcieDevice | PcixDevice, Field(discriminator="kind")]
@@ -140,6 +150,14 @@ class Send(Section):
     )
     packet_service: Latency = Field(description="occupancy of a unit per packet")
     latency: Latency = Field(description="delay of a packet through the pipeline")
+    read_interval: Latency = Field(
+        default=0,
+        description="between two read requests for the data of one packet; other packets go on",
+    )
+    rest: Latency = Field(
+        default=0,
+        description="end of a message to the next of its queue pair; 0: that may follow at once",
+    )
     gap: Latency = Field(default=0, description="time that a port rests between two packets")
     prefetch: Annotated[int, Field(ge=0, le=4096)] = Field(
         description="packets translated while others wait to be read; 0: each when its turn comes"
@@ -174,6 +192,9 @@ class ReceiveQueue(Section):
     latency: Latency = Field(
         description="time to consume a receive work request, beyond fetching it"
     )
+    ahead: Annotated[int, Field(ge=0, le=256)] = Field(
+        default=0, description="entries of a receive queue on the chip before messages take them"
+    )
 
 
 class Atomics(Section):
@@ -197,6 +218,10 @@ class Responder(Section):
     )
     outstanding: Annotated[int, Field(ge=1, le=128)] = Field(
         description="requests accepted at once per queue pair"
+    )
+    rest: Latency = Field(
+        default=0,
+        description="end of a response to the next of its queue pair; 0: that may follow at once",
     )
     atomics: Atomics | None = Field(
         default=None, description="without it one atomic is executed at a time"

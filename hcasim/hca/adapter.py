@@ -84,6 +84,8 @@ class HostChannelAdapter:
             self.tables,
             description.send.prefetch,
             overlaps=description.overlaps,
+            request=description.bus.longest_read,
+            interval=description.send.read_interval,
         )
         self.completions = CompletionEngine(sim, name, description, self.icm, self.dma)
         parts = Parts(
@@ -222,7 +224,7 @@ class HostChannelAdapter:
         found = {server.name: server.busy_ps, memory.name: memory.busy_ps}
         found |= {self.icm.name: self.icm.busy_ps} | self.bus.busy_ps()
         atomics = self.responder.atomics
-        if atomics.overlaps:
+        if self.description.responder.atomics is not None:
             found[atomics.server.name] = atomics.server.busy_ps
         if self.description.completion.service:
             found[self.completions.writer.name] = self.completions.writer.busy_ps

@@ -18,7 +18,7 @@ class AtomicUnit:
     """Reads words, changes them and writes them back; nothing comes between to the same word.
 
     An adapter whose description has no such unit executes one atomic at a time. Others work on
-    several, but on one at a time of those whose words are locked together.
+    several of different queue pairs, but on one at a time of those whose words are locked together.
 
     Args:
         executed: called with each atomic and the value that its word had.
@@ -31,7 +31,6 @@ class AtomicUnit:
         self.sim = parts.sim
         description = parts.adapter.responder.atomics
         name = f"{parts.name}.atomic_unit"
-        self.overlaps = description is not None
         most = description.outstanding if description else 1
         self.slots = CreditPool(parts.sim, f"{name}.atomics", most)
         self.locks = Waits(parts.sim, f"{name}.locks" if description else f"{name}.atomics")

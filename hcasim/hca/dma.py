@@ -68,6 +68,8 @@ class DmaEngine:
         local: the adapter's own memory.
         prefetch: packets translated while others wait to be read.
         overlaps: whether packets need not wait for the reads before them.
+        request: bytes of the longest read request.
+        interval: between two requests for the data of one packet, in ps.
 
     Attributes:
         gathered: bytes of message data read so far.
@@ -84,8 +86,13 @@ class DmaEngine:
         prefetch: int,
         *,
         overlaps: bool,
+        request: int,
+        interval: int,
     ) -> None:
+        self._sim = sim
         self._overlaps = overlaps
+        self._request = request
+        self._interval = interval
         self._probe = Probe(sim, f"{name}.dma")
         self._host = host
         self._local = local
@@ -142,7 +149,7 @@ class DmaEngine:
             read = self._storage(region).read
             size = packet.payload
             self._tables.translate(
-                region, address, size, read, address, size, buffer.complete, packet
+                region, address, size, read, address, size, self._gathered, packet, buffer
             )
             return
         stream = self._streams.get(buffer)
@@ -151,6 +158,14 @@ class DmaEngine:
                 buffer, self._host, self._local, self._tables, self._prefetch
             )
         stream.add(packet, region, address)
+
+    def _gathered(self, packet: Packet, buffer: StagingBuffer) -> None:
+        """Complete a packet, later if the requests for its data are issued apart."""
+        further = (packet.payload - 1) // self._request * self._interval
+        if further:
+            self._sim.call_after(further, buffer.complete, packet)
+        else:
+            buffer.complete(packet)
 
     def fetch_word(
         self, region: Region, address: int, size: int, on_data: Callable[..., None], *args: object

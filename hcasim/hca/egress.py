@@ -17,6 +17,23 @@ LEAST = 64
 """Bytes that the descriptor of a packet takes at least in a buffer that is shared by bytes."""
 
 
+class Line:
+    """Packets that keep their order on the way to the link.
+
+    Attributes:
+        packets: those that have not been offered to the link, oldest first.
+        inside: packets that have not begun to leave.
+        rests_until: when the next message may begin, in ps.
+    """
+
+    __slots__ = ("inside", "packets", "rests_until")
+
+    def __init__(self) -> None:
+        self.packets: deque[Packet] = deque()
+        self.inside = 0
+        self.rests_until = 0
+
+
 class StagingBuffer:
     """Packets being gathered, which go onto the link in the order of their port or queue pair.
 
@@ -24,6 +41,7 @@ class StagingBuffer:
         size: bytes that fit; one full packet always does.
         full: bytes of data in a full packet.
         latency_ps: from the last byte gathered to the packet offered to the link.
+        rest_ps: from the end of a message to the next of its line; 0: that may follow at once.
         egress: where the packets leave.
         source: queue of the port's transmitter that it feeds.
         overlaps: whether only packets of a queue pair keep their order. If not, each packet takes
@@ -42,6 +60,7 @@ class StagingBuffer:
         size: int,
         full: int,
         latency_ps: int,
+        rest_ps: int,
         *,
         overlaps: bool,
     ) -> None:
@@ -53,30 +72,31 @@ class StagingBuffer:
         self._egress = egress
         self._source = source
         self._latency = latency_ps
-        self._lines: dict[int, deque[Packet]] = {}
-        self._inside: dict[int, int] = {}
+        self._rest = rest_ps
+        self._lines: dict[int, Line] = {}
         self._told: dict[Packet, Callable[[], None]] = {}
 
     def when_sent(self, packet: Packet, action: Callable[[], None]) -> None:
         """Call ``action()`` when the last byte of a staged packet has left."""
         self._told[packet] = action
 
-    def _line(self, packet: Packet) -> int:
+    def _line(self, packet: Packet) -> Line:
         """The line whose order a packet keeps: that of its connection, or the only one."""
-        return packet.lid << 24 | packet.qpn if self._overlaps else 0
+        key = packet.lid << 24 | packet.qpn if self._overlaps else 0
+        line = self._lines.get(key)
+        if line is None:
+            line = self._lines[key] = Line()
+        return line
 
     def holds(self, packet: Packet) -> bool:
         """Whether packets in whose line another would be have not begun to leave over the link."""
-        return self._line(packet) in self._inside
+        return self._line(packet).inside > 0
 
     def stage(self, packet: Packet) -> None:
         """Put a packet in line, behind which those after it wait; room for a full one is held."""
         line = self._line(packet)
-        self._inside[line] = self._inside.get(line, 0) + 1
-        waiting = self._lines.get(line)
-        if waiting is None:
-            waiting = self._lines[line] = deque()
-        waiting.append(packet)
+        line.inside += 1
+        line.packets.append(packet)
         if self._overlaps and (rest := self.full - self._takes(packet)):
             self.room.release(rest)
 
@@ -90,12 +110,20 @@ class StagingBuffer:
         packet.gathered = True
         if self._probe.listeners:
             self._probe.event("gather data", packet.operation, packet)
-        line = self._line(packet)
-        packets = self._lines[line]
+        self._send_on(self._line(packet))
+
+    def _send_on(self, line: Line) -> None:
+        """Offer the packets of a line to the link as far as they are here and may begin."""
+        packets = line.packets
         while packets and packets[0].gathered:
+            if self._rest and packets[0].first:
+                if line.inside > len(packets):
+                    # The message before it tells when it has left.
+                    return
+                if line.rests_until > self.sim.now:
+                    self.sim.call_at(line.rests_until, self._send_on, line)
+                    return
             self._offer(packets.popleft())
-        if not packets and self._overlaps:
-            del self._lines[line]
 
     def _offer(self, packet: Packet) -> None:
         ready_at = self.sim.now + self._latency
@@ -107,9 +135,10 @@ class StagingBuffer:
         if self._told and packet in self._told:
             self.sim.call_at(end_ps, self._told.pop(packet))
         line = self._line(packet)
-        self._inside[line] -= 1
-        if not self._inside[line]:
-            del self._inside[line]
+        line.inside -= 1
+        if self._rest and packet.last:
+            line.rests_until = end_ps + self._rest
+            self._send_on(line)
         self.room.release_at(end_ps, self._takes(packet))
 
 
@@ -147,9 +176,13 @@ class Egress:
                 send.port_buffer,
                 payload,
                 send.latency,
+                rest,
                 overlaps=adapter.overlaps,
             )
-            for what, source in (("requests", REQUESTS), ("responses", RESPONSES))
+            for what, source, rest in (
+                ("requests", REQUESTS, send.rest),
+                ("responses", RESPONSES, adapter.responder.rest),
+            )
         )
         self._ack_latency = adapter.ack.latency
 

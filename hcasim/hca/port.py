@@ -24,14 +24,24 @@ class Line:
         occupied: whether an arrival is in hand.
         waiting: those behind it.
         busy_ps: time that one of several processing units was at work for it, in ps.
+        unserved: those that wait until a unit is done with the one before, oldest first.
         served_at: when a processing unit is done with the last one, in ps.
     """
 
-    __slots__ = ("_dispatch", "_draining", "busy_ps", "occupied", "served_at", "waiting")
+    __slots__ = (
+        "_dispatch",
+        "_draining",
+        "busy_ps",
+        "occupied",
+        "served_at",
+        "unserved",
+        "waiting",
+    )
 
     def __init__(self, dispatch: Callable[[Arrival], None]) -> None:
         self._dispatch = dispatch
         self.waiting: deque[Arrival] = deque()
+        self.unserved: deque[Arrival] = deque()
         self.occupied = False
         self.served_at = 0
         self.busy_ps = 0
@@ -65,13 +75,15 @@ class Arrival:
 
     Attributes:
         line: the one that it is in, once it is in the receive pipeline.
+        tail_at: when its last byte is here, in ps, likewise.
         qp: the queue pair that it is for, once the port has handed it out.
     """
 
-    __slots__ = ("_has_turn", "_port", "_room", "line", "packet", "qp")
+    __slots__ = ("_has_turn", "_port", "_room", "line", "packet", "qp", "tail_at")
 
     line: Line
     qp: QueuePair
+    tail_at: int
 
     def __init__(self, port: Port, packet: Packet, room: ReceiveBuffer) -> None:
         self.packet = packet
@@ -146,6 +158,7 @@ class Port:
         self._probe = Probe(sim, egress.name)
         self._dispatch = dispatch
         self._overlaps = adapter.overlaps
+        self._parallel = adapter.receive.units > 1
         self.lines: dict[int, Line] = {}
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
@@ -158,16 +171,35 @@ class Port:
             packet = arrival.packet
             self._probe.event("link", packet.operation, packet, tail_at)
         line = self._line(arrival.packet.qpn)
-        arrival.line = line
-        service = self._service
+        arrival.line, arrival.tail_at = line, tail_at
+        if line.unserved or (self._parallel and line.served_at > tail_at):
+            # A unit is not held for a packet that may not begin yet.
+            line.unserved.append(arrival)
+            if len(line.unserved) == 1:
+                self.sim.call_at(line.served_at, self._serve_next, line)
+        else:
+            self._serve(arrival)
+
+    def _serve_next(self, line: Line) -> None:
+        """Serve the oldest packet of a line whose turn has come."""
+        self._serve(line.unserved[0])
+        line.unserved.popleft()
+        if line.unserved:
+            at = max(line.served_at, line.unserved[0].tail_at)
+            self.sim.call_at(at, self._serve_next, line)
+
+    def _serve(self, arrival: Arrival) -> None:
+        """Give a packet to the unit that is free first."""
+        service, rest = self._service, 0
         if self._services and arrival.packet.first:
-            service += self._services.get(arrival.packet.opcode, 0)
-        # Units keep the order of a line: the next packet of it begins when the last has ended.
-        if line.served_at > tail_at:
-            tail_at = line.served_at
-        line.busy_ps += service
-        line.served_at = served = self.pipeline.reserve_from(tail_at, service)
-        self.sim.call_at(served + self._latency, self._through, arrival)
+            rest = self._services.get(arrival.packet.opcode, 0)
+        tail_at, now = arrival.tail_at, self.sim.now
+        begin = tail_at if tail_at > now else now
+        arrival.line.busy_ps += service + rest
+        served = self.pipeline.reserve_from(begin, service + rest)
+        arrival.line.served_at = served
+        # What a request takes beside its packet holds up those behind it only.
+        self.sim.call_at(served - rest + self._latency, self._through, arrival)
 
     def _line(self, qpn: int) -> Line:
         """What a packet to a queue pair keeps its order with."""

@@ -175,10 +175,14 @@ class ReceiveQueue:
 
     Attributes:
         ring: memory of the queue.
+        ready: entries on the chip, the oldest ones.
+        fetching: entries behind them that are on their way to the chip.
     """
 
     def __init__(self, ring: Ring) -> None:
         self.ring = ring
+        self.ready = 0
+        self.fetching = 0
         self._entries: deque[ReceiveWqe] = deque()
 
     def post(self, wqe: ReceiveWqe) -> None:
@@ -189,10 +193,24 @@ class ReceiveQueue:
         """The oldest entry, which belongs to a message from now on; None if there is none."""
         return self._entries.popleft() if self._entries else None
 
+    def wanted(self, ahead: int) -> tuple[int, int]:
+        """Entries that lie side by side and are to be fetched: the first use, and how many.
+
+        Args:
+            ahead: how many may be on the chip.
+        """
+        known = self.ready + self.fetching
+        count = min(ahead, len(self._entries)) - known
+        if count <= 0 or self.fetching:
+            return 0, 0
+        first = self._entries[known].posted - 1
+        return first, min(count, self.ring.entries - first % self.ring.entries)
+
     def drain(self) -> list[ReceiveWqe]:
         """Give up all entries, oldest first."""
         drained = [*self._entries]
         self._entries.clear()
+        self.ready = self.fetching = 0
         return drained
 
 
@@ -222,7 +240,6 @@ class Atomic:
 
     Attributes:
         accepted_ps: when its turn began to be awaited.
-        answer: what waits for the value of the word, if it is in line already.
     """
 
     qp: QueuePair
@@ -230,7 +247,6 @@ class Atomic:
     header: AtomicEth
     region: Region
     accepted_ps: int = 0
-    answer: Packet | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -304,6 +320,8 @@ class QueuePair:
         payload: int = 0,
         operation: int = 0,
         ack_request: bool = False,
+        first: bool = True,
+        last: bool = True,
     ) -> Packet:
         """A packet that answers one of the queue pair at the other end."""
         return Packet(
@@ -313,6 +331,8 @@ class QueuePair:
             psn,
             payload,
             header,
+            first=first,
+            last=last,
             ack_request=ack_request,
             operation=operation,
             size_of=self.size_of,

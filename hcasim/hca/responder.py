@@ -43,11 +43,14 @@ class Responder:
         self._units = parts.units if parts.adapter.overlaps else None
         self._packet_service = parts.adapter.send.packet_service
         self._latency = parts.adapter.responder.latency
+        self._ahead = parts.adapter.receive_queue.ahead
         self._in_cqe = parts.adapter.cqe.inline or 0
 
     def post_receive(self, qp: QueuePair, wqe: ReceiveWqe) -> None:
         """Learn of one more entry in the receive queue of ``qp``."""
         qp.responder.receive_queue.post(wqe)
+        if self._ahead:
+            self._fetch_ahead(qp)
         if qp.state is State.ERR:
             self._completions.flush(qp)
 
@@ -111,12 +114,35 @@ class Responder:
             return
         if isinstance(arrival.packet.header, Deth):
             wqe.received = GRH
-        self._dma.fetch_entry(
-            mine.receive_queue.ring, wqe.posted - 1, self.adapter.wqe.stride, self._fetched, arrival
-        )
+        queue = mine.receive_queue
+        if queue.ready:
+            queue.ready -= 1
+            self._fetched(arrival)
+            self._fetch_ahead(arrival.qp)
+            return
+        if queue.fetching:
+            queue.fetching -= 1
+        self.receive_wqes_fetched += 1
+        size = self.adapter.wqe.stride
+        self._dma.fetch_entry(queue.ring, wqe.posted - 1, size, self._fetched, arrival)
+
+    def _fetch_ahead(self, qp: QueuePair) -> None:
+        """Fetch receive entries before messages take them."""
+        queue = qp.responder.receive_queue
+        first, count = queue.wanted(self._ahead)
+        if count:
+            queue.fetching = count
+            self.receive_wqes_fetched += count
+            size = count * self.adapter.wqe.stride
+            self._dma.fetch_entry(queue.ring, first, size, self._fetched_ahead, qp)
+
+    def _fetched_ahead(self, qp: QueuePair) -> None:
+        queue = qp.responder.receive_queue
+        queue.ready += queue.fetching
+        queue.fetching = 0
+        self._fetch_ahead(qp)
 
     def _fetched(self, arrival: Arrival) -> None:
-        self.receive_wqes_fetched += 1
         self.sim.call_after(self.adapter.receive_queue.latency, self._ready, arrival)
 
     def _ready(self, arrival: Arrival) -> None:
@@ -209,9 +235,6 @@ class Responder:
             self._probe.event(event, answer.request.operation, answer.qp)
         if isinstance(answer, Read):
             self._respond(answer)
-        elif self.atomics.overlaps:
-            responses = self._egresses[answer.qp.port].responses
-            responses.room.acquire(responses.full, self._stage_word, answer)
         else:
             self.atomics.execute(answer)
 
@@ -248,6 +271,8 @@ class Responder:
             aeth,
             header.length - offset if last else segment,
             operation=read.request.operation if last else 0,
+            first=read.sent == 1,
+            last=last,
             ack_request=self._transport.acknowledges_responses
             and (last or read.sent % self.adapter.ack.interval == 0),
         )
@@ -261,33 +286,18 @@ class Responder:
             self._answered(qp)
         return last
 
-    def _stage_word(self, atomic: Atomic) -> None:
-        """Put the answer of an atomic in line, so that those behind it may begin."""
-        answer = atomic.answer = self._word(atomic)
-        self._egresses[atomic.qp.port].responses.stage(answer)
-        self.atomics.execute(atomic)
-        self._answered(atomic.qp)
-
     def _executed(self, atomic: Atomic, original: int) -> None:
         responses = self._egresses[atomic.qp.port].responses
-        if atomic.answer is None:
-            responses.room.acquire(responses.full, self._send_word, atomic, original)
-        else:
-            assert isinstance(atomic.answer.header, Aeth)
-            atomic.answer.header.original = original
-            responses.complete(atomic.answer)
+        responses.room.acquire(responses.full, self._send_word, atomic, original)
 
     def _send_word(self, atomic: Atomic, original: int) -> None:
-        self._egresses[atomic.qp.port].respond(self._word(atomic, original))
-        self._answered(atomic.qp)
-
-    def _word(self, atomic: Atomic, original: int = 0) -> Packet:
-        """The answer to an atomic."""
         qp, request = atomic.qp, atomic.request
         aeth = Aeth(Syndrome.ACK, qp.responder.msn, original=original)
-        return qp.answer(
+        packet = qp.answer(
             Opcode.ATOMIC_ACKNOWLEDGE, request.psn, aeth, ATOMIC_SIZE, operation=request.operation
         )
+        self._egresses[qp.port].respond(packet)
+        self._answered(qp)
 
     # Acknowledgements, and answers in turn.
 

@@ -88,6 +88,7 @@ def mixes(draw: st.DrawFn) -> Mix:
         "adapter.receive.units": draw(st.sampled_from(["1", "3"])),
         "adapter.wqe.fetch": draw(st.sampled_from(["1", "4"])),
         "adapter.wqe.ahead": draw(st.sampled_from(["0", "2"])),
+        "adapter.receive_queue.ahead": draw(st.sampled_from(["0", "3"])),
         # All that is needed is missing every time, or hardly ever.
         **{
             f"adapter.{name}.entries": draw(st.sampled_from(["1", "4"]))

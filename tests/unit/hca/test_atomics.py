@@ -6,7 +6,7 @@ import pytest
 
 from hcasim.catalog.adapter import Atomics, BlueFlame
 from hcasim.fabric.packet import Opcode
-from tests.rig import FETCH_ADD, READ, Rig, extended, machine, run, succeeded
+from tests.rig import FETCH_ADD, READ, Program, Rig, extended, machine, run, succeeded
 
 NS = 1000
 MEMORY = 2000 * NS
@@ -26,9 +26,12 @@ def rig(outstanding: int = 16, service: int = 0, lock: int = 8, reads: int = 16)
 
 
 def gaps(made: Rig, *offsets: int) -> list[int]:
-    """Times between the changes of words at the far end, added to by one queue pair."""
+    """Times between the changes of words at the far end, each added to by a queue pair."""
     a, b = made.peers
-    qp, _ = made.connect(a, b)
+    pairs = [made.connect(a, b)[0] for _ in offsets]
+    for qp in pairs:
+        # Contexts and translations are on the chip from here on.
+        made.exchange(qp, a, a.request(FETCH_ADD, b, remote_offset=4096))
     unit, times = b.adapter.responder.atomics, []
     executed = unit._executed
 
@@ -37,8 +40,14 @@ def gaps(made: Rig, *offsets: int) -> list[int]:
         executed(*arguments)
 
     unit._executed = noted
-    requests = [a.request(FETCH_ADD, b, remote_offset=one, compare_add=1) for one in offsets]
-    assert succeeded(made.exchange(qp, a, *requests))
+
+    def program() -> Program:
+        for qp, offset in zip(pairs, offsets, strict=True):
+            yield from qp.post_send(a.request(FETCH_ADD, b, remote_offset=offset, compare_add=1))
+        return (yield from a.collect(len(pairs)))
+
+    (found,) = made.run(program())
+    assert succeeded(found)
     for offset in set(offsets):
         assert b.mr.word(b.mr.addr + offset) == offsets.count(offset)
     return [after - before for before, after in pairwise(times)]
@@ -74,7 +83,6 @@ def test_the_words_come_back_in_the_order_of_their_requests() -> None:
     qp, _ = made.connect(a, b)
     b.mr.set_word(b.mr.addr + 8, 7)
     requests = [
-        # The second waits for the first, the third does not.
         a.request(FETCH_ADD, b, offset=8 * place, remote_offset=far, compare_add=1)
         for place, far in enumerate((0, 0, 8))
     ]

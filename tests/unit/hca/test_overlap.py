@@ -6,7 +6,7 @@ import pytest
 
 from hcasim.catalog.adapter import IcmCache, WqeCache
 from hcasim.verbs import SendWR
-from tests.rig import READ, WRITE, Peer, Program, Rig, extended, machine, succeeded
+from tests.rig import READ, SEND, WRITE, Peer, Program, Rig, extended, machine, succeeded
 
 OVERLAPS = {"adapter.order": "queue_pair", "adapter.scheduler.queues": "64"}
 
@@ -172,3 +172,20 @@ def test_a_read_may_answer_with_more_packets_than_calls_nest(order: str) -> None
     qp, _ = rig.connect(a, b)
     request = SendWR(READ, a.sge(1 << 21), remote_addr=b.mr.addr, rkey=b.mr.rkey)
     assert succeeded(rig.exchange(qp, a, request))
+
+
+def test_receives_fetched_ahead_are_on_the_chip_when_a_message_comes() -> None:
+    def landed(ahead: int) -> tuple[int, int]:
+        """When a send is received, and how many receives were fetched."""
+        rig = Rig(machine(OVERLAPS | {"adapter.receive_queue.ahead": str(ahead)}))
+        a, b = rig.peers
+        qp, remote = rig.connect(a, b)
+        rig.run(b.post_receives(remote, *[b.receive(64)] * 6))
+        for _ in range(3):
+            rig.exchange(qp, a, a.request(SEND, b, 64))
+        return b.cq.queue.entries[2].timestamp_ps, rig.counter("receive_wqes_fetched")
+
+    (late, fetched), (early, all_fetched) = landed(0), landed(4)
+    # Three reads of host memory less, one for each message.
+    assert late - early > 3 * 450_000
+    assert (fetched, all_fetched) == (3, 6)
