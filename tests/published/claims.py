@@ -11,7 +11,7 @@ from hcasim.papers.report import Report, reproduce
 
 ALONE = ("liu2004", "modern", "sur2005")
 """Papers whose replay takes long, each with a file of tests of its own, for a worker of its own."""
-CROWDS = ("modern/krcore-", "modern/n-to-1-", "modern/rc-swarm-")
+CROWDS = ("modern/krcore-", "modern/n-to-1-", "modern/nvmf-", "modern/rc-swarm-")
 """What the ids of scenarios of many threads begin with, which take minutes."""
 OTHERS = [paper for paper in list_papers() if paper not in ALONE]
 
