@@ -4,11 +4,19 @@ from functools import cache
 
 import pytest
 
-from hcasim.catalog import list_ids, resolve
+from hcasim.catalog import list_ids, load, resolve
 from hcasim.workloads import Options, Result, run_point
 
-TESTBEDS = [name for name in list_ids("testbeds") if len(resolve(name).groups) == 1]
-BUSES = list_ids("adapters")
+
+def of_its_time(adapter: str) -> bool:
+    """Whether the bus of an adapter is PCI-X or PCI Express of the first generation."""
+    bus = load(adapter, "adapters").values["bus"]
+    return bus["kind"] == "pcix" or bus["generation"] == 1
+
+
+MACHINES = {name: resolve(name) for name in list_ids("testbeds")}
+BUSES = [name for name in list_ids("adapters") if of_its_time(name)]
+TESTBEDS = [name for name, on in MACHINES.items() if len(on.groups) == 1 and on.adapter.id in BUSES]
 LINK = "node0.hca.port1.link"
 
 

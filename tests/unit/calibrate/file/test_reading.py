@@ -287,7 +287,12 @@ def machines() -> list[tuple[str, str]]:
         model = load(testbed, "testbeds").model
         assert isinstance(model, Testbed)
         if "nodes" in model.nodes:
-            found += [(testbed, adapter) for adapter in model.nodes["nodes"].adapters]
+            # A device that speaks no RDMA has none of the parameters that are fitted here.
+            found += [
+                (testbed, adapter)
+                for adapter in model.nodes["nodes"].adapters
+                if "dma" not in load(adapter, "adapters").values
+            ]
     return found
 
 
