@@ -61,7 +61,11 @@ def test_perftest_names_the_transport_and_the_link(hcasim_: Hcasim, mtu: str) ->
 NETWORK = [
     name
     for name, one in WORKLOADS.items()
-    if "op" not in one.options and "bus alone" not in one.title and "qps" in one.options
+    if "op" not in one.options
+    and "bus alone" not in one.title
+    and "qps" in one.options
+    # NetEffect's adapter registers no memory by work requests.
+    and name != "nvmf_read"
 ]
 
 

@@ -87,11 +87,11 @@ def test_an_experiment_of_ones_own_begins_as_a_published_one(
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (("mt23108", *BASED), "NAME: found 'mt23108', which there is; allowed: any but mt23108, "),
+        (("mt23108", *BASED), "NAME: found 'mt23108', which there is; allowed: any but "),
         (("a/b", *BASED), "NAME: found 'a/b'; allowed: letters, digits, - and _"),
         (("there", *BASED), "there.toml: exists; choose another name or folder"),
         (("mine", *BASED, "-o", "none"), "--output: found 'none', which is no folder"),
-        (("mine",), "--based-on: missing; allowed: mt23108, mt25208, "),
+        (("mine",), "--based-on: missing; allowed: connect_ib, "),
         (("mine", "--based-on", "mt2520"), "did you mean 'mt25208'?"),
         (("mine", "--based-on", "vapi"), "found no adapter 'vapi'"),
     ],
