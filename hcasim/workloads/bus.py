@@ -10,7 +10,7 @@ from typing import Literal
 from hcasim.bus import connect
 from hcasim.bus.base import Gather, split
 from hcasim.bus.dma_engine import DmaEngine
-from hcasim.catalog import Machine, PcieDevice
+from hcasim.catalog import Machine
 from hcasim.engine import Simulator
 from hcasim.host import Host
 from hcasim.workloads.laps import Laps
@@ -46,8 +46,7 @@ class _Rig:
         engine = machine.adapter.dma
         self.in_flight = options.window
         if engine is not None:
-            request = device.max_read_request if isinstance(device, PcieDevice) else device.mmrbc
-            self.engine = DmaEngine(sim, engine, self.bus, request)
+            self.engine = DmaEngine(sim, engine, self.bus, device.longest_read)
             self.in_flight = engine.operations
         self._place = -(-options.size // LINE) * LINE
         self._places = max(1, options.window_bytes // self._place)
@@ -77,15 +76,15 @@ class _Rig:
 
     def starts(self, kind: Kind) -> tuple[Start, ...]:
         """What begins one operation, each kind in its turn."""
-        engine, bus, size = self.engine, self.bus, self.size
-        if engine is not None:
-            read: Start = lambda done: engine.read(self.address(), size, done)  # noqa: E731
-            write: Start = lambda done: engine.write(self.address(), size, done)  # noqa: E731
-            return {"r": (read,), "w": (write,), "rw": (read, write)}[kind]
-        if kind == "rw":
+        if kind == "rw" and self.engine is None:
             return (self._both,)
-        start = bus.read if kind == "r" else bus.write
-        return (lambda done: start(self.address(), size, done),)
+        return {"r": (self._read,), "w": (self._write,), "rw": (self._read, self._write)}[kind]
+
+    def _read(self, done: Done) -> None:
+        (self.engine or self.bus).read(self.address(), self.size, done)
+
+    def _write(self, done: Done) -> None:
+        (self.engine or self.bus).write(self.address(), self.size, done)
 
     def _both(self, done: Done) -> None:
         """A read and a write behind it, page by page, done when all are."""
@@ -196,12 +195,16 @@ def _latency(
     rig = _Rig(sim, machine, options)
     error, samples = (RANDOM_ERROR, 500) if rig.scattered else (0.0, 0)
     laps = Laps(options.warmup, options.iters, options.exact, error=error, samples=samples)
+    ended: list[int] = []
+
+    def done() -> None:
+        ended.append(sim.now)
+
     while not laps.done:
         begin = sim.now
-        finished: list[int] = []
-        operation(rig, rig.address(), lambda ended=finished: ended.append(sim.now))  # type: ignore[misc]
+        operation(rig, rig.address(), done)
         sim.run()
-        laps.lap(finished[0] - begin)
+        laps.lap(ended.pop() - begin)
     row = {"size": options.size, "qps": options.qps, "latency_us": laps.mean_ps() / 1e6}
     return Result(row, rig.bus.counters())
 

@@ -120,29 +120,13 @@ def test_the_command_works(example: Example, bin_folder: Path, tmp_path: Path) -
     assert program == "hcasim", f"{example.place} uses {program}, which this test does not know"
     # A fit takes minutes and has tests of its own; that the command is there is checked here.
     suffix = " --help" if "calibrate" in arguments else ""
-    done = subprocess.run(
-        ["bash", "-c", example.code + suffix],
-        cwd=tmp_path,
-        env=environment(bin_folder),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    example.check(done.stdout)
+    example.check(run_command(example, bin_folder, tmp_path, suffix))
 
 
 def test_a_user_comes_from_a_trace_to_a_what_if_question(bin_folder: Path, tmp_path: Path) -> None:
     for example in commands((PAGE,)):
         assert example.code.startswith("hcasim "), example.place
-        done = subprocess.run(
-            ["bash", "-c", example.code],
-            cwd=tmp_path,
-            env=environment(bin_folder),
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, f"{example.place}\n{done.stdout}{done.stderr}"
-        example.check(done.stdout)
+        example.check(run_command(example, bin_folder, tmp_path))
     for example in python_examples((PAGE,)):
         run_python(example, bin_folder, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -159,15 +143,7 @@ def test_a_user_describes_a_card_fits_it_and_asks(bin_folder: Path, tmp_path: Pa
     assert len((tmp_path / "mycard.toml").read_text().splitlines()) <= 30
     found = {}
     for example in commands((CARD,)):
-        done = subprocess.run(
-            ["bash", "-c", example.code],
-            cwd=tmp_path,
-            env=environment(bin_folder),
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, f"{example.code}\n{done.stdout}{done.stderr}"
-        found[example.code.strip()] = done.stdout
+        found[example.code.strip()] = run_command(example, bin_folder, tmp_path)
     (fit,) = (text for command, text in found.items() if "calibrate" in command)
     assert fit.count("identified") == 2
     small, large, wide, x16, x4 = (
@@ -182,6 +158,18 @@ def test_a_user_describes_a_card_fits_it_and_asks(bin_folder: Path, tmp_path: Pa
 @pytest.mark.parametrize("example", parameters(python_examples()))
 def test_the_python_example_works(example: Example, bin_folder: Path, tmp_path: Path) -> None:
     run_python(example, bin_folder, tmp_path)
+
+
+def run_command(example: Example, bin_folder: Path, folder: Path, suffix: str = "") -> str:
+    done = subprocess.run(
+        ["bash", "-c", example.code + suffix],
+        cwd=folder,
+        env=environment(bin_folder),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"{example.place}\n{done.stdout}{done.stderr}"
+    return done.stdout
 
 
 def run_python(example: Example, bin_folder: Path, folder: Path) -> None:

@@ -119,7 +119,7 @@ def measure(
         size, qps = point.options.size, point.options.qps
 
         def bound(sim: Simulator) -> None:
-            sim._eid = Bounded(EVENTS + 200 * qps + 8 * size)  # type: ignore[assignment]
+            sim._eid = Bounded(EVENTS + 200 * qps + 8 * size)
 
         row = point.run(bound).row
     except CatalogError as error:

@@ -88,7 +88,7 @@ def test_posted_credits_bind_until_they_cover_what_a_write_takes(path: str) -> N
     }
     assert found[few] < 0.7 * found[many]
     # What is under way is bound to the time until a write is visible and its room is free.
-    held = BASE.host.root_port.write_hold  # type: ignore[union-attr]
+    held = BASE.host.root_port.write_hold
     assert held is not None
     packets = few if path.endswith("header_credits") else few * 16 // 256
     assert found[few] <= packets * 256 / (held / 1e6) * (1 + ERROR)

@@ -139,17 +139,14 @@ def test_a_gap_behind_each_packet_keeps_the_next_one_waiting_and_not_itself(pcie
     for bus in (plain, gap):
         assert (
             end(bus, lambda done, bus=bus: bus.write(0, 64, done))
-            == round(  # type: ignore[misc]
-                84 * BYTE_PS
-            )
-            + PROPAGATION_PS
+            == round(84 * BYTE_PS) + PROPAGATION_PS
         )
     plain, gap = pcie(), pcie(packet_gap=50_000)
     times = []
     for bus in (plain, gap):
         bus.write(0, 64)
         bus.write(0, 64)
-        times.append(end(bus, lambda done, bus=bus: bus.read(0, 64, done)))  # type: ignore[misc]
+        times.append(end(bus, lambda done, bus=bus: bus.read(0, 64, done)))
     assert times[1] - times[0] == 2 * 50_000
     gap = pcie(packet_gap=50_000)
     done: list[int] = []

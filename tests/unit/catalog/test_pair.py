@@ -96,7 +96,7 @@ def test_every_switch_may_stand_between_them(switch: str) -> None:
     machine = resolve("pair", switch=switch)
     assert machine.switch is not None
     assert machine.switch.id == switch
-    assert machine.switch.latency == load(switch, "switches").model.latency  # type: ignore[attr-defined]
+    assert machine.switch.latency == load(switch, "switches").model.latency
 
 
 def test_a_switch_adds_its_latency_and_a_second_cable() -> None:
@@ -120,7 +120,7 @@ def test_links_are_the_fastest_of_the_ports(card: str, tmp_path: Path) -> None:
     assert isinstance(machine.link, EthernetLink)
     assert isinstance(machine.adapter.protocol, Rocev2Protocol)
     assert (machine.link.gigabits, machine.mtu) == (200, 4096)
-    assert resolve("pair", adapter=card, overrides={"link.speed": "QDR"}).link.speed == "QDR"  # type: ignore[union-attr]
+    assert resolve("pair", adapter=card, overrides={"link.speed": "QDR"}).link.speed == "QDR"
 
 
 def test_settings_change_the_ports_and_with_them_the_links(card: str) -> None:
@@ -190,9 +190,9 @@ def port_of(host: str) -> int:
 
 def test_a_setting_says_how_the_link_trained_and_the_slot_may_be_set(card: str, box: str) -> None:
     wide = resolve("pair", adapter=card, host=box, overrides={"adapter.bus.lanes": 16})
-    assert wide.adapter.bus.lanes == 16  # type: ignore[union-attr]
+    assert wide.adapter.bus.lanes == 16
     narrow = resolve("pair", adapter=card, overrides={"host.slot.lanes": 4})
-    assert narrow.adapter.bus.lanes == 4  # type: ignore[union-attr]
+    assert narrow.adapter.bus.lanes == 4
 
 
 def test_the_slot_that_counts_is_the_one_in_the_host() -> None:
@@ -200,12 +200,12 @@ def test_the_slot_that_counts_is_the_one_in_the_host() -> None:
     settings = {"host.slot.lanes": 4}
     bus = resolve("pair", adapter="ne010e", overrides=settings).adapter.bus
     assert bus.bridge is not None
-    assert bus.bridge.bus.lanes == 4  # type: ignore[union-attr]
+    assert bus.bridge.bus.lanes == 4
 
 
 def test_hosts_without_a_described_slot_leave_adapters_as_they_are(card: str) -> None:
     machine = resolve("liu2004", adapter=card)
-    assert machine.adapter.bus.lanes == 16  # type: ignore[union-attr]
+    assert machine.adapter.bus.lanes == 16
 
 
 @pytest.mark.parametrize(

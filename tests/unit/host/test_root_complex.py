@@ -38,7 +38,7 @@ class Rig:
     ) -> None:
         units = None
         if iommu is not None:
-            units = IommuDescription(**({"enabled": True, "page": 4096, **iommu}))  # type: ignore[arg-type]
+            units = IommuDescription(**({"enabled": True, "page": 4096, **iommu}))
         description = Description.model_validate(
             {
                 "id": "round",
@@ -172,7 +172,7 @@ def test_a_page_that_is_not_known_is_looked_up_once() -> None:
     rig.read(64, at=rig.sim.now)
     begin = rig.sim.now
     assert rig.run().read_at[-1] == begin + READ
-    assert (rig.host.iommu.misses, rig.host.iommu.hits) == (1, 2)  # type: ignore[union-attr]
+    assert (rig.host.iommu.misses, rig.host.iommu.hits) == (1, 2)
 
 
 def test_walks_begin_an_interval_apart_and_hits_pass_them() -> None:

@@ -52,7 +52,7 @@ def test_a_window_of_one_place_is_always_the_same_place() -> None:
 
 
 def test_pages_that_the_iommu_does_not_hold_cost_a_walk_each() -> None:
-    walk = BROADWELL.host.iommu.walk_latency / 1e6  # type: ignore[union-attr]
+    walk = BROADWELL.host.iommu.walk_latency / 1e6
     off, fits = latency(window_bytes=64 * M), latency(window_bytes=256 * K, iommu="on")
     # But for the first look-up of each of its pages.
     assert off <= fits < off * 1.02
@@ -63,7 +63,7 @@ def test_pages_that_the_iommu_does_not_hold_cost_a_walk_each() -> None:
 
 
 def test_walks_bound_a_bandwidth_by_their_interval() -> None:
-    interval = BROADWELL.host.iommu.walk_interval / 1e6  # type: ignore[union-attr]
+    interval = BROADWELL.host.iommu.walk_interval / 1e6
     found = run("bw_rd", window_bytes=64 * M, iommu="on")["rate_Mps"]
     assert found == pytest.approx(1 / interval / (1 - 64 / 16384), rel=0.01, abs=0)
 
