@@ -52,6 +52,9 @@ def test_a_bank_holds_only_lines_of_its_own() -> None:
     for line in range(0, 8, 2):
         shared.fill(0, line, 256)
     assert [line for line in range(8) if shared.holds(0, line)] == [4, 6]
+    for line in (1, 3):
+        shared.fill(0, line, 256)
+    assert [line for line in range(8) if shared.holds(0, line)] == [1, 3, 4, 6]
 
 
 def test_only_changed_lines_are_written_back_when_they_leave() -> None:

@@ -55,6 +55,16 @@ def test_each_operation_stays_inside_the_adapter(opcode: object, adapter: str) -
     assert port.packets_received == port.egress.loopback.packets == packets
 
 
+def test_the_way_back_has_no_cable() -> None:
+    def took(length: str) -> int:
+        rig = Rig(machine({"link.cable_length": length}))
+        a, qp, _ = looped(rig)
+        rig.exchange(qp, a, a.request(WRITE, a, 4096, remote_offset=1 << 20))
+        return rig.sim.now
+
+    assert took("300 m") == took("1 m")
+
+
 def test_an_atomic_on_the_own_memory_changes_it() -> None:
     rig = Rig()
     a, qp, _ = looped(rig)

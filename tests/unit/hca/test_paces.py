@@ -96,6 +96,11 @@ def test_a_unit_is_not_held_for_a_packet_that_may_not_begin_yet() -> None:
     assert took(busy, *bursts) - idle < 1.1 * 128 * 4_000 * NS / 4
 
 
+def test_packets_of_one_queue_pair_are_served_one_at_a_time() -> None:
+    busy = {"adapter.receive.units": "4", "adapter.receive.packet_service": "4 us"}
+    assert took(busy, (WRITE, 8, 16)) >= 16 * 4_000 * NS
+
+
 def test_the_completion_writer_takes_its_time_for_each_entry() -> None:
     assert more("adapter.completion.service", "4 us", (WRITE, 8, 16)) == pytest.approx(
         64_000, rel=0.15
