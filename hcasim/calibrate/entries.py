@@ -120,7 +120,7 @@ def leaf_at(path: str) -> Leaf | str:
     name, inner = _divided(rest, kind)
     if not is_known(name, kind):
         return unknown_id(kind, name)
-    leaves = leaf_paths(CLASSES[kind])
+    leaves = {path: leaf for model in CLASSES[kind] for path, leaf in leaf_paths(model).items()}
     if kind == "testbeds":
         leaves = {name: leaf for name, leaf in leaves.items() if name.startswith("link.")}
     if inner not in leaves:

@@ -1,6 +1,7 @@
 """The catalogue of hardware and experiments: from ids to frozen, validated descriptions."""
 
-from hcasim.catalog.adapter import Adapter, Cache, PcieDevice, PcixDevice, Services
+from hcasim.catalog.adapter import Adapter, Cache, Device, PcieDevice, PcixDevice, Services
+from hcasim.catalog.dma import DmaDevice
 from hcasim.catalog.fits import Fit, FittedValue, load_fit, render_fit
 from hcasim.catalog.folders import KINDS, MODELS, data_path, find_file, list_ids
 from hcasim.catalog.host import Host
@@ -29,6 +30,8 @@ __all__ = [
     "Adapter",
     "Cache",
     "CatalogError",
+    "Device",
+    "DmaDevice",
     "EthernetLink",
     "Evidence",
     "Fit",

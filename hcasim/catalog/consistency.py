@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hcasim.catalog.adapter import PcieDevice
+from hcasim.catalog.adapter import Adapter, PcieDevice
 from hcasim.catalog.link import InfinibandLink, Link
 from hcasim.catalog.machine import Machine, NodeGroup
 from hcasim.catalog.network import BackToBack
@@ -21,8 +21,8 @@ def contradictions(machine: Machine) -> list[str]:
     for group in machine.groups:
         start = "" if alone and group.name == "nodes" else f"{group.name}."
         faults += [start + fault for fault in _of_nodes(group, machine.mtu)]
-    cards = [group.adapter for group in machine.groups if group.adapter.dma is None]
-    spoken = list(dict.fromkeys(card.protocol.kind for card in cards))
+    cards = [group.adapter for group in machine.groups]
+    spoken = list(dict.fromkeys(one.protocol.kind for one in cards if isinstance(one, Adapter)))
     if len(spoken) > 1:
         faults.append(f"adapter.protocol: found {' and '.join(spoken)}; allowed: one for all nodes")
     links = [*(group.link for group in machine.groups), *machine.trunks.values()]
@@ -72,7 +72,7 @@ def _of_nodes(group: NodeGroup, mtu: int) -> list[str]:
                 f"allowed: from {bus.max_payload // 16}, to hold one write of "
                 f"adapter.bus.max_payload, {format_size(bus.max_payload)}"
             )
-    if adapter.dma is not None:
+    if not isinstance(adapter, Adapter):
         return faults
     protocol, link = adapter.protocol, group.link
     if LINK_OF[protocol.kind] != link.kind:

@@ -1,11 +1,13 @@
-"""The DMA engine of a device that moves data for its own software, without RDMA."""
+"""A device whose DMA engine moves data for its own software, without RDMA."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from hcasim.catalog.adapter import Adapter, Device
 from hcasim.catalog.description import Latency, Section
 from hcasim.ground.units import RATE, SIZE
 
@@ -38,3 +40,19 @@ class DmaEngine(Section):
     command_limit: Annotated[int, SIZE, Field(ge=1, le=4096)] = Field(
         description="longest access by a command"
     )
+
+
+class DmaDevice(Device):
+    """A device that moves data over its bus for its own software: no RDMA adapter."""
+
+    dma: DmaEngine
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_no_adapter(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        beside = values.keys() & Adapter.model_fields.keys() - cls.model_fields.keys()
+        if beside:
+            raise ValueError(
+                f"found dma beside {', '.join(sorted(beside))}; allowed: with bus and ports alone"
+            )
+        return values

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hcasim.catalog.adapter import Adapter, Device
+from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.description import Description
+from hcasim.catalog.dma import DmaDevice
 from hcasim.catalog.folders import MODELS, a_model, adopt, find_file, is_path, list_ids, unknown_id
 from hcasim.catalog.host import Host
 from hcasim.catalog.provenance import Parameter, Value
@@ -21,13 +22,14 @@ from hcasim.catalog.testbed import Testbed
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.toml import read_toml
 
-CLASSES: Mapping[str, type[Description]] = {
-    "adapters": Adapter,
-    "hosts": Host,
-    "switches": Switch,
-    "stacks": Stack,
-    "testbeds": Testbed,
+CLASSES: Mapping[str, tuple[type[Description], ...]] = {
+    "adapters": (Adapter, DmaDevice),
+    "hosts": (Host,),
+    "switches": (Switch,),
+    "stacks": (Stack,),
+    "testbeds": (Testbed,),
 }
+"""What there is of each kind, the usual first."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,8 @@ def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
 
 
 def _class_of(kind: str, table: Mapping[str, Any]) -> type[Description]:
-    return Device if kind == "adapters" and table.get("dma") else CLASSES[kind]
+    usual, *_ = CLASSES[kind]
+    return DmaDevice if usual is Adapter and table.get("dma") else usual
 
 
 def _find_base(base: object, kind: str, file: Path, above: tuple[Path, ...]) -> Path:
@@ -179,7 +182,7 @@ def _kind_of(file: Path, above: tuple[Path, ...] = ()) -> str:
             return kind
     if isinstance(base, str) and is_path(base):
         return _kind_of(_find_base(base, MODELS[0], file, above), (*above, file))
-    own = {kind: table.keys() & CLASSES[kind].model_fields.keys() for kind in kinds}
+    own = {kind: table.keys() & _class_of(kind, table).model_fields.keys() for kind in kinds}
     kind = max(kinds, key=lambda one: len(own[one]))
     if own[kind] <= Description.model_fields.keys() and folder not in MODELS:
         fault = "found no key that tells what it describes; allowed: the keys of one of"

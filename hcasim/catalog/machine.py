@@ -7,7 +7,7 @@ from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, SerializeAsAny
 
-from hcasim.catalog.adapter import Adapter
+from hcasim.catalog.adapter import Adapter, Device, FirmwareMode
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import Link
 from hcasim.catalog.network import Network, Wiring, wire
@@ -31,7 +31,7 @@ class NodeGroup(_Frozen):
         name: of the group.
         count: how many they are.
         host: each of them.
-        adapter: in each of them.
+        adapter: in each of them, or another device in its place.
         stack: the software on each of them.
         link: from each of their adapters' ports.
     """
@@ -39,9 +39,25 @@ class NodeGroup(_Frozen):
     name: str
     count: int
     host: Host
-    adapter: SerializeAsAny[Adapter]
+    adapter: SerializeAsAny[Device]
     stack: Stack
     link: Link
+
+    @property
+    def hca(self) -> Adapter:
+        """The RDMA adapter in each of them.
+
+        Raises:
+            ValueError: it is another device.
+        """
+        if not isinstance(self.adapter, Adapter):
+            raise ValueError(f"{self.adapter.id} is no RDMA adapter")
+        return self.adapter
+
+    @property
+    def firmware_mode(self) -> FirmwareMode | None:
+        """Of the adapter, if it has modes."""
+        return self.adapter.firmware_mode if isinstance(self.adapter, Adapter) else None
 
 
 class Machine(_Frozen):
@@ -85,9 +101,14 @@ class Machine(_Frozen):
         return sum(group.count for group in self.groups)
 
     @property
-    def adapter(self) -> Adapter:
-        """The adapter of the first group."""
+    def adapter(self) -> Device:
+        """The adapter, or other device, of the first group."""
         return self.groups[0].adapter
+
+    @property
+    def hca(self) -> Adapter:
+        """The RDMA adapter of the first group; ValueError if it has another device."""
+        return self.groups[0].hca
 
     @property
     def host(self) -> Host:

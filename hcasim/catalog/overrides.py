@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
-from hcasim.catalog.loader import Loaded, load
+from hcasim.catalog.loader import CLASSES, Loaded, load
 from hcasim.catalog.protocol import LINK_OF, spoken
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.ground.arguments import refuse, settings_fault
@@ -224,7 +224,8 @@ def _unknown(path: str, leaves: Iterable[str], parts: Mapping[str, Part]) -> str
     for name, part in parts.items():
         start = name if path.startswith(f"{name}.") else kind_of(name)
         inner = path.removeprefix(f"{start}.")
-        if inner != path and inner in leaf_paths(part.model):
+        alike = next((one for one in CLASSES.values() if part.model in one), (part.model,))
+        if inner != path and any(inner in leaf_paths(model) for model in alike):
             return _elsewhere(start, inner, leaves, part)
     section = path
     while not any(leaf.startswith(f"{section}.") for leaf in leaves):
@@ -239,7 +240,7 @@ def _elsewhere(prefix: str, inner: str, leaves: Iterable[str], part: Part) -> st
     section, table, model = prefix, part.values, part.model
     for name in inner.split("."):
         key = keys_of(model).get(name)
-        if key is None:
+        if key is None and "kind" in table:
             what = f"this {section.rpartition('.')[2]}, which is of kind {table['kind']}"
             return f"no parameter of {what}; {_inside(section, leaves)}"
         if name not in table:

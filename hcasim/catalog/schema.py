@@ -9,7 +9,6 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from hcasim.catalog.adapter import OF_DEVICES
 from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of
 from hcasim.catalog.loader import CLASSES
 from hcasim.catalog.reader import Chosen, Fitted, Given
@@ -28,20 +27,19 @@ def file_schema(kind: str) -> dict[str, Any]:
     Raises:
         KeyError: an unknown kind.
     """
-    found = CLASSES[kind].model_json_schema(schema_generator=_OfFiles)
+    found, *others = [one.model_json_schema(schema_generator=_OfFiles) for one in CLASSES[kind]]
     leaf = TypeAdapter[Any](Given | Chosen | Fitted).json_schema()
     defs = {**found.pop("$defs", {}), **leaf.pop("$defs"), "Leaf": leaf}
-    needed = [name for name, key in keys_of(CLASSES[kind]).items() if key.required]
+    for other in others:
+        defs |= other["$defs"]
+        found["properties"] |= other["properties"]
+    needed = [[name for name, key in keys_of(one).items() if key.required] for one in CLASSES[kind]]
     whole = {
         **found,
         "$defs": defs,
         "title": f"hcasim {kind}",
         "required": ["id", "title"],
-        "anyOf": [
-            {"required": ["based_on"]},
-            {"required": needed},
-            *([{"required": [*OF_DEVICES]}] if kind == "adapters" else []),
-        ],
+        "anyOf": [{"required": ["based_on"]}, *({"required": names} for names in needed)],
     }
     # While it makes a schema, pydantic follows references, and knows none to what comes later.
     linked: dict[str, Any] = json.loads(json.dumps(whole).replace(_LEAF, '"$ref": "#/$defs/Leaf"'))

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from hcasim.catalog.description import Description
 from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of
 from hcasim.catalog.folders import a_model, is_path
-from hcasim.catalog.loader import CLASSES, Loaded, load
+from hcasim.catalog.loader import Loaded, load
 from hcasim.catalog.provenance import Parameter, Value
 
 _WIDTH = 98
@@ -59,7 +59,7 @@ def starting_file(kind: str, name: str, base: str, folder: Path) -> str:
         f"id = {word(name)}",
         f"title = {word(f'{name}, based on: {loaded.model.title}')}",
         f"based_on = {word(base)}",
-        *_keys(loaded, CLASSES[kind], loaded.values, ()),
+        *_keys(loaded, type(loaded.model), loaded.values, ()),
     ]
     return "\n".join(lines) + "\n"
 

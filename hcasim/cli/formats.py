@@ -126,11 +126,11 @@ def _print_text(result: Benchmark) -> None:
     modes = [p for p in machine.parameters if p.path.endswith("adapter.firmware_mode")]
     loud = {mode.value for mode in modes if mode.value != "tavor" or mode.evidence == "assumed"}
     taking = WORKLOADS[result.workload].nodes(machine, result.options)
-    adapters = [machine.place(node)[0].adapter for node in taking]
+    groups = [machine.place(node)[0] for node in taking]
     adapter = " and ".join(
         dict.fromkeys(
-            f"{one.id} ({one.firmware_mode})" if one.firmware_mode in loud else one.id
-            for one in adapters
+            one.adapter.id + (f" ({one.firmware_mode})" if one.firmware_mode in loud else "")
+            for one in groups
         )
     )
     machine_in_words = f"{result.workload} on {machine.id}, {adapter}{what_if}"

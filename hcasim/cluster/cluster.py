@@ -27,17 +27,15 @@ class Node:
 
     def __init__(self, sim: Simulator, machine: Machine, index: int) -> None:
         group, lid = machine.place(index)
-        if group.adapter.dma is not None:
-            raise ValueError(f"{group.adapter.id} is no RDMA adapter")
         self.name = f"node{index}"
         self.index = index
         self.machine = machine
         self.group = group
         self.host = Host(sim, group.host, self.name)
         self.cores = self.host.cores
-        self.bus = connect(self.host, group.adapter.bus, f"{self.name}.bus")
+        self.bus = connect(self.host, group.hca.bus, f"{self.name}.bus")
         self.adapter = HostChannelAdapter(
-            sim, f"{self.name}.hca", group.adapter, self.bus, group.link, machine.mtu, lid
+            sim, f"{self.name}.hca", group.hca, self.bus, group.link, machine.mtu, lid
         )
         self._next_address = {0: PAGE}
 

@@ -116,7 +116,7 @@ def _usual(scenario: Scenario) -> Mapping[str, Any]:
     usual.pop("warmup", None)
     machine = line.jobs[0].machine
     usual |= {"mtu": machine.mtu, "sizes": usual.pop("size", None)}
-    usual["firmware_mode"] = machine.adapter.firmware_mode
+    usual["firmware_mode"] = machine.groups[0].firmware_mode
     return {name: value for name, value in usual.items() if value not in (None, "")}
 
 

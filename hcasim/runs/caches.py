@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hcasim.catalog import Machine
+from hcasim.catalog import Adapter, Machine
 
 
 def cache_use(machine: Machine, counters: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -21,7 +21,9 @@ def cache_use(machine: Machine, counters: Mapping[str, int]) -> list[dict[str, A
         the table is in the "host" or the "adapter".
     """
     adapter = machine.adapter
-    found = []
+    found: list[dict[str, Any]] = []
+    if not isinstance(adapter, Adapter):
+        return found
     for name, table in adapter.caches.items():
         accesses = counters.get(f"{name}_access_cnt", 0)
         if not accesses:

@@ -147,8 +147,8 @@ def measured_with(jobs: Sequence[Point]) -> tuple[dict[str, Any], tuple[dict[str
     """Return how points of one machine and workload were measured, for a curve: the settings of
     all of them, and the options that differ, point by point."""
     machine = jobs[0].machine
-    adapter = machine.adapter
-    parts = (machine.id, adapter.id, adapter.firmware_mode, jobs[0].workload)
+    group = machine.groups[0]
+    parts = (machine.id, group.adapter.id, group.firmware_mode, jobs[0].workload)
     every = [job.settings for job in jobs]
     same = {name: one for name, one in every[0].items() if all(o[name] == one for o in every)}
     own = ({name: one for name, one in chosen.items() if name not in same} for chosen in every)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from hcasim.catalog import Machine, NodeGroup, format_size, nearest, one_of
+from hcasim.catalog import Adapter, DmaDevice, Machine, NodeGroup, format_size, nearest, one_of
 from hcasim.catalog.algorithms import algorithm_fault
 from hcasim.workloads.options import AXES, OPTIONS, Options
 
@@ -134,9 +134,10 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
         faults.append(f"region: found {settings.region}; allowed: at least {size}, the message")
     faults += _list_faults(workload, settings)
     if machine is not None:
-        device = next((one.adapter for one in machine.groups if one.adapter.dma is not None), None)
-        if device is not None and workload.rdma:
-            return [*faults, _no_rdma(workload, device.id)]
+        devices = (one.adapter for one in machine.groups)
+        other = next((one for one in devices if not isinstance(one, Adapter)), None)
+        if other is not None and workload.rdma:
+            return [*faults, _no_rdma(workload, other.id)]
         try:
             # Some workloads cannot do with any number of nodes.
             for number in several.get("nodes", ()):
@@ -278,21 +279,22 @@ def _no_rdma(workload: Workload, device: str) -> str:
 
 def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
     """Faults of workloads on the bus alone, and of devices that have nothing else."""
-    engine, host = group.adapter.dma, group.host
+    device, host = group.adapter, group.host
+    engine = device.dma if isinstance(device, DmaDevice) else None
     if engine is not None and settings.window != workload.defaults.window:
         yield (
-            f"window: found with {group.adapter.id}, whose software keeps {engine.operations} "
+            f"window: found with {device.id}, whose software keeps {engine.operations} "
             "operations in flight; allowed: --set adapter.dma.operations"
         )
     if engine is None and settings.path == "command":
-        yield f"path: found 'command', but {group.adapter.id} has no DMA engine; allowed: dma"
+        yield f"path: found 'command', but {device.id} has no DMA engine; allowed: dma"
     if engine is not None and not workload.rdma:
         by_command = settings.path == "command"
         limit = engine.command_limit if by_command else engine.operation_limit
         if settings.size > limit:
             yield (
                 f"size: found {settings.size} with path {settings.path}; "
-                f"allowed: up to {limit}, as {group.adapter.id} has it"
+                f"allowed: up to {limit}, as {device.id} has it"
             )
     if settings.iommu == "on" and host.iommu is None:
         yield f"iommu: found 'on', but {host.id} has no section iommu; allowed: host or off"
@@ -305,9 +307,10 @@ def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> I
 
 def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
     yield from _device_faults(workload, settings, group)
-    if group.adapter.dma is not None:
+    adapter = group.adapter
+    if not isinstance(adapter, Adapter):
         return
-    adapter, limits = group.adapter, group.adapter.limits
+    limits = adapter.limits
     if "op" in workload.options and not limits.atomics:
         yield (
             f"{workload.name}: found with {adapter.id}, which has no atomic operations; "

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hcasim.catalog import CatalogError, Machine
+from hcasim.catalog import CatalogError, DmaDevice, Machine
 from hcasim.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Point:
         from hcasim.workloads.perftest.side import moderation
 
         understood = WORKLOADS[self.workload].options - {"explain"}
-        if self.machine.adapter.dma is not None:
+        if isinstance(self.machine.adapter, DmaDevice):
             # Software of a device keeps as many in flight as it does.
             understood -= {"window"}
         chosen = {n: one for n, one in vars(self.options).items() if n in understood}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hcasim import __version__
-from hcasim.catalog import EthernetLink, Machine, PcieDevice
+from hcasim.catalog import Adapter, EthernetLink, Machine, PcieDevice
 from hcasim.catalog.link import LANES
 from hcasim.catalog.protocol import MTU_OF
 from hcasim.ground.quantities import QUANTITIES, traced
@@ -80,10 +80,10 @@ def with_noise(trace: Trace, *, seed: int, spread: float, samples: int) -> Trace
 
 def simulated_on(machine: Machine) -> str:
     """Say on what was simulated: the testbed, and what may be chosen beside it."""
-    adapter = machine.adapter
-    parts = [f"simulated: {machine.id}", f"adapter {adapter.id}", f"stack {machine.stack.id}"]
-    if adapter.firmware_mode not in (None, "tavor"):
-        parts.append(f"firmware mode {adapter.firmware_mode}")
+    adapter, mode = machine.adapter.id, machine.groups[0].firmware_mode
+    parts = [f"simulated: {machine.id}", f"adapter {adapter}", f"stack {machine.stack.id}"]
+    if mode not in (None, "tavor"):
+        parts.append(f"firmware mode {mode}")
     if machine.switch is None:
         parts.append("no switch")
     return ", ".join([*parts, *(f"{path}={text}" for path, text in machine.overrides.items())])
@@ -99,7 +99,7 @@ def _measured(field: str, value: float) -> Measured:
 def _header(machine: Machine) -> Header:
     adapter, link = machine.adapter, machine.link
     bus = adapter.bus
-    speaks = None if adapter.dma is not None else adapter.protocol.kind
+    speaks = adapter.protocol.kind if isinstance(adapter, Adapter) else None
     if isinstance(link, EthernetLink):
         mtu = machine.mtu if speaks and MTU_OF[speaks] == "infiniband" else None
         port = Port(layer="ethernet", width=1, speed=float(link.gigabits), mtu=mtu)

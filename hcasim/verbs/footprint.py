@@ -81,7 +81,7 @@ def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
             the adapter has not so many queue pairs, ``ENOSYS`` if adapter or stack do not say what
             they need.
     """
-    limits = machine.adapter.limits
+    limits = machine.hca.limits
     if qps < 1:
         raise VerbsError("EINVAL", f"qps is {qps}; allowed: 1 or more")
     if not 1 <= depth <= limits.max_wr:
@@ -96,7 +96,7 @@ class _Queues:
     """Queues and records of the process, and the event queues of the driver."""
 
     def __init__(self, machine: Machine, qps: int, depth: int) -> None:
-        adapter, driver = machine.adapter, machine.stack.driver
+        adapter, driver = machine.hca, machine.stack.driver
         if driver is None:
             raise VerbsError("ENOSYS", f"{machine.stack.id} does not say what its driver allocates")
         self.driver = driver
@@ -170,7 +170,7 @@ class _Table:
 
 def _tables(machine: Machine, queues: _Queues) -> Iterable[Component]:
     """The adapter's tables, as far as they are in host memory."""
-    adapter, driver, memfree = machine.adapter, queues.driver, queues.memfree
+    adapter, driver, memfree = machine.hca, queues.driver, queues.memfree
     if adapter.tables is None:
         raise VerbsError("ENOSYS", f"{adapter.id} does not say what tables it has")
     qpc = adapter.in_host(adapter.sqpc) or adapter.in_host(adapter.rqpc)

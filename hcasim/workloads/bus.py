@@ -10,7 +10,7 @@ from typing import Literal
 from hcasim.bus import connect
 from hcasim.bus.base import Gather, split
 from hcasim.bus.dma_engine import DmaEngine
-from hcasim.catalog import Machine
+from hcasim.catalog import DmaDevice, Machine
 from hcasim.engine import Simulator
 from hcasim.host import Host
 from hcasim.workloads.laps import Laps
@@ -37,17 +37,16 @@ class _Rig:
         if options.iommu != "host" and description.iommu is not None:
             unit = description.iommu.model_copy(update={"enabled": options.iommu == "on"})
             description = description.model_copy(update={"iommu": unit})
-        device = machine.adapter.bus
+        device = machine.adapter
         host = Host(sim, description, "host")
         self.sim = sim
-        self.bus = connect(host, device, "bus")
+        self.bus = connect(host, device.bus, "bus")
         self.size = options.size
         self.engine: DmaEngine | None = None
-        engine = machine.adapter.dma
         self.in_flight = options.window
-        if engine is not None:
-            self.engine = DmaEngine(sim, engine, self.bus, device.longest_read)
-            self.in_flight = engine.operations
+        if isinstance(device, DmaDevice):
+            self.engine = DmaEngine(sim, device.dma, self.bus, device.bus.longest_read)
+            self.in_flight = device.dma.operations
         self._place = -(-options.size // LINE) * LINE
         self._places = max(1, options.window_bytes // self._place)
         self._random = random.Random(0)

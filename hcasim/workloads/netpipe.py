@@ -101,7 +101,7 @@ class Player:
         self._short = short
         self.context = Context(sim, cluster.nodes[node])
         pd = PD(self.context)
-        self._depth = min(QUEUE, cluster.machine.adapter.limits.max_wr)
+        self._depth = min(QUEUE, cluster.machine.hca.limits.max_wr)
         self.cq = CQ(self.context, self._depth)
         self.qp = QP(pd, self.cq, self.cq, max_send_wr=self._depth, max_recv_wr=self._depth)
         self._places = places(pd, options)
@@ -222,7 +222,7 @@ def _follow(
 def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Half a round trip, and the bandwidth that it stands for."""
     cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    start = _start(machine.adapter, options)
+    start = _start(machine.hca, options)
     transmitter, receiver = (Player(sim, cluster, node, options, start.short) for node in range(2))
     transmitter.connect(receiver)
     receiver.connect(transmitter)

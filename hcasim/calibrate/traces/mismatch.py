@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hcasim.catalog import InfinibandLink, Machine, PcieDevice
+from hcasim.catalog import Adapter, InfinibandLink, Machine, PcieDevice
 from hcasim.catalog.link import LANES
 from hcasim.traces import TRANSPORTS, Header
 
@@ -25,7 +25,7 @@ def mismatches(header: Header, machine: Machine) -> Iterator[str]:
     device, adapter = header.device, machine.adapter
     if header.tool.name == "hcasim" and device.name not in ("", adapter.id):
         yield f"adapter: found {device.name}; {machine.id} has {adapter.id} here; see --adapter"
-    speaks = "no RDMA" if adapter.dma is not None else TRANSPORTS[adapter.protocol.kind]
+    speaks = TRANSPORTS[adapter.protocol.kind] if isinstance(adapter, Adapter) else "no RDMA"
     if device.transport and device.transport != speaks:
         yield f"transport: found {device.transport}; {adapter.id} speaks {speaks}"
     layer, kind = header.port.layer, machine.link.kind

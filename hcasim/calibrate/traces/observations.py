@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.traces.measurement import Measurement, measurement, pooled
-from hcasim.catalog import MTUS, Machine, one_of
+from hcasim.catalog import MTUS, Adapter, Machine, one_of
 from hcasim.catalog.protocol import MTU_OF
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.runs.options import build_options, find_faults, find_workload
@@ -230,7 +230,7 @@ def _given(point: Point, workload: Workload) -> tuple[dict[str, Any], list[str]]
 def _mtu(point: Point, trace: Trace, base: Base, faults: list[str]) -> int | None:
     """Return the path MTU of a point; that of iWARP is Ethernet's, which traces do not tell."""
     adapter = base.machine.adapter
-    if adapter.dma is not None or MTU_OF[adapter.protocol.kind] != "infiniband":
+    if not isinstance(adapter, Adapter) or MTU_OF[adapter.protocol.kind] != "infiniband":
         return None
     mtu = point.options.get("mtu", trace.header.port.mtu)
     if mtu is None:

@@ -2,13 +2,12 @@
 
 from hcasim.catalog.adapter.bus import CardBridge, PcieDevice, PcixDevice
 from hcasim.catalog.adapter.description import Adapter, FirmwareMode
-from hcasim.catalog.adapter.device import OF_DEVICES, Device
+from hcasim.catalog.adapter.device import Device
 from hcasim.catalog.adapter.engines import Atomics, BlueFlame, Services
 from hcasim.catalog.adapter.queues import Cqe, Umr, Wqe, WqeCache
 from hcasim.catalog.adapter.tables import Cache, IcmCache, LocalMemory
 
 __all__ = [
-    "OF_DEVICES",
     "Adapter",
     "Atomics",
     "BlueFlame",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from hcasim.catalog.adapter.bus import Bus
+from hcasim.catalog.adapter.device import Device
 from hcasim.catalog.adapter.engines import (
     Ack,
     Completion,
@@ -27,23 +27,19 @@ from hcasim.catalog.adapter.tables import (
     Tables,
     TranslationCache,
 )
-from hcasim.catalog.description import Description
-from hcasim.catalog.dma import DmaEngine
 from hcasim.catalog.protocol import Port, Protocol
 
 FirmwareMode = Literal["tavor", "mem", "memfree"]
 
 
-class Adapter(Description):
+class Adapter(Device):
     """An RDMA adapter."""
 
-    ports: Annotated[int, Field(ge=1, le=8)] = Field(description="network ports")
     port: Port | None = Field(default=None, description="the links that each port takes")
     firmware_mode: FirmwareMode | None = Field(
         default=None,
         description="tavor or mem: tables in the adapter's memory; memfree: in the host's",
     )
-    bus: Bus
     protocol: Protocol = Field(description="what it speaks over its links")
     order: Literal["port", "queue_pair"] = Field(
         default="port",
@@ -72,9 +68,6 @@ class Adapter(Description):
     cqe: Cqe
     umr: Umr | None = Field(
         default=None, description="of adapters that register memory by work requests"
-    )
-    dma: DmaEngine | None = Field(
-        default=None, description="instead of all that serves RDMA, of a device on a bus alone"
     )
 
     @model_validator(mode="after")

@@ -55,7 +55,7 @@ def lines(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[st
     yield f"                    {title}"
     dual = "ON" if options.ports > 1 else "OFF"
     yield f" Dual-port       : {dual}\t\tDevice         : hcasim-{machine.adapter.id}"
-    transport = _TRANSPORTS[machine.adapter.protocol.kind]
+    transport = _TRANSPORTS[machine.hca.protocol.kind]
     yield f" Number of qps   : {rows[0]['qps']}\t\tTransport type : {transport}"
     yield f" Connection type : {options.connection}\t\tUsing SRQ      : OFF"
     yield f" TX depth        : {1 if latency else min(options.tx_depth, options.iters)}"
