@@ -15,7 +15,8 @@ from hcasim.catalog.folders import list_ids
 from hcasim.catalog.link import PortLink
 from hcasim.catalog.loader import Loaded, load
 from hcasim.catalog.network import BackToBack, Explicit, Network, OneSwitch
-from hcasim.catalog.overrides import Part, choose_protocol, kind_of, replace_bus, take_ports
+from hcasim.catalog.overrides import choose_protocol, replace_bus, take_ports
+from hcasim.catalog.part import Part, kind_of
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.slots import plug
 from hcasim.catalog.testbed import Nodes, Testbed

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from hcasim.catalog.link import NO_CODE, USUAL_CODES, EthernetLink, InfinibandLink
-from hcasim.catalog.overrides import Part
+from hcasim.catalog.part import Part
 from hcasim.catalog.protocol import LINK_OF
 from hcasim.catalog.provenance import Parameter, Value
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from hcasim.catalog.description import Plain, Refers
-from hcasim.catalog.provenance import Value
+from hcasim.catalog.provenance import Parameter, Value
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.faults import shown
 from hcasim.ground.units import Unit, UnitError
@@ -56,6 +56,11 @@ class Leaf:
         if isinstance(value, bool):
             return str(value).lower()
         return str(value)
+
+    def assumed(self, path: str, value: Value, source: str) -> Parameter[Value]:
+        """Return a value of it that nobody has stated, with what it comes from."""
+        unit = self.unit.base if self.unit else ""
+        return Parameter(path, value, self.format(value), unit, "assumed", source)
 
     def raw(self, value: Value) -> Value:
         """Return a value as a file holds it: a quantity as text, others as they are."""
@@ -188,7 +193,11 @@ def keys_of(model: type[BaseModel]) -> Mapping[str, Key]:
 
 
 def leaf_paths(
-    model: type[BaseModel], values: Mapping[str, Any] | None = None, depth: int = DEPTH
+    model: type[BaseModel],
+    values: Mapping[str, Any] | None = None,
+    depth: int = DEPTH,
+    *,
+    every: bool = False,
 ) -> dict[str, Leaf]:
     """Return the leaves of a description by dotted path.
 
@@ -198,25 +207,36 @@ def leaf_paths(
             sections that there may be.
         depth: how deep sections are looked into, because those of buses and bridges may hold
             each other without end.
+        every: with the leaves that the values lack and may have.
     """
     leaves: dict[str, Leaf] = {}
     for name, key in keys_of(model).items():
         if isinstance(key, Leaf):
-            if key.required or values is None or name in values:
+            if key.required or values is None or every or name in values:
                 leaves[name] = key
         elif isinstance(key, Table) and depth:
             inside = None
             if values is not None:
                 inside = values.get(name)
                 if inside is None:
-                    continue
+                    if not (every or key.required) or not _begins(key):
+                        continue
+                    inside = {}
             parts = key.parts(name, inside or {})
             for part, one in {name: None}.items() if inside is None else parts.items():
                 for kind, child in key.models.items():
                     if one is None or one.get("kind", "") == kind:
-                        for path, leaf in leaf_paths(child, one, depth - 1).items():
+                        for path, leaf in leaf_paths(child, one, depth - 1, every=every).items():
                             leaves[f"{part}.{path}"] = leaf
     return leaves
+
+
+def _begins(key: Table) -> bool:
+    """Whether leaves make a section: neither it nor a section that it needs has a kind."""
+    if "" not in key.models:
+        return False
+    inside = keys_of(key.models[""]).values()
+    return all(_begins(one) for one in inside if isinstance(one, Table) and one.required)
 
 
 def _key(info: FieldInfo) -> Key:

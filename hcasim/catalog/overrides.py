@@ -5,91 +5,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
-
-from pydantic import BaseModel
 
 from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
 from hcasim.catalog.loader import CLASSES, Loaded, load
+from hcasim.catalog.part import Part, kind_of
 from hcasim.catalog.protocol import LINK_OF, spoken
-from hcasim.catalog.provenance import Parameter, Value
 from hcasim.ground.arguments import refuse, settings_fault
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.plain import plain
 from hcasim.ground.units import UnitError
 
-BUS = "adapter.bus"
-BUS_KIND = f"{BUS}.kind"
-PROTOCOL_KIND = "adapter.protocol.kind"
 PREFIXES = ("adapter", "host", "switch", "link", "stack")
-
-
-def kind_of(name: str) -> str:
-    """What a part is: its name but for that of the group of nodes."""
-    return name.rpartition(".")[2]
-
-
-@dataclass
-class Part:
-    """One description while it is being put together.
-
-    Parameters:
-        name: where its paths begin.
-        model: its class.
-        values: nested tables of values in base units, which settings change.
-        parameters: the same with provenance, by full path.
-        own: what differs by its file from what it follows.
-        set_paths: settings that have changed it.
-    """
-
-    name: str
-    model: type[BaseModel]
-    values: dict[str, Any]
-    parameters: dict[str, Parameter[Value]]
-    own: set[str] = field(default_factory=set)
-    set_paths: list[str] = field(default_factory=list)
-
-    @property
-    def leaves(self) -> dict[str, Leaf]:
-        return leaf_paths(self.model, self.values)
-
-    @property
-    def bus_paths(self) -> tuple[str, ...]:
-        """The settings that give it, if it is an adapter, the bus of another."""
-        return (BUS, BUS_KIND, f"{self.name}.bus", f"{self.name}.bus.kind")
-
-    @property
-    def protocol(self) -> str | None:
-        """What it speaks if it is an RDMA adapter."""
-        spoken: str | None = self.values.get("protocol", {}).get("kind")
-        return spoken
-
-    @property
-    def protocol_paths(self) -> tuple[str, ...]:
-        """The settings that say, if it is an adapter, what it speaks."""
-        return (PROTOCOL_KIND, f"{self.name}.protocol.kind")
-
-    def put(self, path: str, value: Value, leaf: Leaf, setting: str) -> None:
-        """Change one value, whose full path is given, for the sake of a setting."""
-        if setting not in self.set_paths:
-            self.set_paths.append(setting)
-        self._change(path, value, leaf, "--set")
-
-    def lower(self, path: str, value: Value, why: str) -> None:
-        """Change the value at a path inside of it, and say why beside what its own source says."""
-        full = f"{self.name}.{path}"
-        old = self.parameters[full]
-        self._change(full, value, self.leaves[path], f"{why}: {old.text} ({old.source})")
-
-    def _change(self, path: str, value: Value, leaf: Leaf, source: str) -> None:
-        table = self.values
-        *sections, last = path.removeprefix(f"{self.name}.").split(".")
-        for section in sections:
-            table = table[section]
-            table = table.get(section, table)
-        table[last] = value
-        self.parameters[path] = self.parameters[path].changed(value, leaf.format(value), source)
 
 
 def as_texts(overrides: Mapping[str, Any] | None) -> dict[str, str]:
@@ -118,7 +46,7 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
         return None  # its file is faulty and already reported
     found: dict[str, list[tuple[Part, str, Leaf]]] = {}
     for name, part in parts.items():
-        for inner, leaf in part.leaves.items():
+        for inner, leaf in part.settable.items():
             for start in dict.fromkeys((name, kind_of(name))):
                 found.setdefault(f"{start}.{inner}", []).append((part, f"{name}.{inner}", leaf))
             if name == "trunk" and inner not in part.own:
@@ -185,7 +113,7 @@ def take_ports(part: Part, settings: Mapping[str, str]) -> None:
 
     What is wrong with one is said when all settings are applied.
     """
-    for inner, leaf in part.leaves.items():
+    for inner, leaf in part.settable.items():
         full = f"{part.name}.{inner}"
         for path in dict.fromkeys((f"{kind_of(part.name)}.{inner}", full)):
             if inner.startswith("port.") and path in settings:

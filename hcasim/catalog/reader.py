@@ -142,14 +142,8 @@ class Reader:
 
     def usual(self, key: Leaf, value: Value, path: _Path) -> Value:
         """Return what holds for a leaf that the file does not say, and keep that it does not."""
-        self.parameters[".".join(path)] = Parameter(
-            path=".".join(path),
-            value=value,
-            text=key.format(value),
-            unit=key.unit.base if key.unit else "",
-            evidence="assumed",
-            source=UNSAID,
-        )
+        where = ".".join(path)
+        self.parameters[where] = key.assumed(where, value, UNSAID)
         return value
 
     def table(self, key: Table, raw: dict[str, Any], base: Mapping[str, Any], path: _Path) -> Any:

@@ -19,16 +19,8 @@ from hcasim.catalog.link import MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.machine import Machine, NodeGroup
 from hcasim.catalog.network import BackToBack, Network, OneSwitch
-from hcasim.catalog.overrides import (
-    BUS,
-    BUS_KIND,
-    PREFIXES,
-    PROTOCOL_KIND,
-    Part,
-    as_texts,
-    kind_of,
-    override,
-)
+from hcasim.catalog.overrides import PREFIXES, as_texts, override
+from hcasim.catalog.part import BUS, BUS_KIND, PROTOCOL_KIND, Part, kind_of
 from hcasim.catalog.protocol import LINK_OF
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.slots import train
@@ -119,6 +111,7 @@ def resolve(
     for path in sorted(rest, key=lambda path: path.partition(".")[0] not in PREFIXES):
         found[path] = override(parts, path, settings[path], switched)
     faults += [fault for fault in found.values() if fault]
+    faults += dict.fromkeys(fault for part in parts.values() for fault in part.complete())
     for start in starts_of(groups).values():
         card, box = parts.get(f"{start}adapter"), parts.get(f"{start}host")
         if card is not None and box is not None:

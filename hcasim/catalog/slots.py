@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hcasim.catalog.loader import load
-from hcasim.catalog.overrides import Part, kind_of, take_section
+from hcasim.catalog.overrides import take_section
+from hcasim.catalog.part import Part, kind_of
 from hcasim.catalog.provenance import Value
 
 STAND_IN = "generic"

@@ -11,7 +11,8 @@ from hcasim.catalog import CatalogError, Testbed, list_ids, load, nearest, one_o
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.folders import is_known
 from hcasim.catalog.link import mtu_fault
-from hcasim.catalog.overrides import BUS, BUS_KIND, PREFIXES
+from hcasim.catalog.overrides import PREFIXES
+from hcasim.catalog.part import BUS, BUS_KIND
 from hcasim.ground.units import UnitError
 
 PARTS = {"testbed": "testbeds", "adapter": "adapters", "stack": "stacks", "host": "hosts"}

@@ -10,7 +10,7 @@ from hcasim.calibrate.entries import path_in_fit, prefixes, quantity_at, renamed
 from hcasim.calibrate.search.parameters import FreeParameter, free_parameters
 from hcasim.catalog import CatalogError, Fit, FittedValue, Machine, Parameter, Value, resolve
 from hcasim.catalog.fields import Leaf
-from hcasim.catalog.overrides import BUS, BUS_KIND
+from hcasim.catalog.part import BUS, BUS_KIND
 from hcasim.ground.units import TIME, UnitError
 
 FACTOR = 10
