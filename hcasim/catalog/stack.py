@@ -94,6 +94,9 @@ class Stack(Description):
     post_recv: Latency = Field(description="posting one receive request")
     poll_cq: Latency = Field(description="one look at a completion queue")
     poll_memory: Latency = Field(description="one look at a memory location")
+    service: Latency = Field(
+        default=0, description="a server's program between a request and posting its reply"
+    )
     cq_doorbell: bool = Field(description="consuming a completion rings the queue's doorbell")
     max_inline: Annotated[int, SIZE, Field(ge=0, le=2**16)] = Field(
         description="longest payload that the library copies into the work request; "

@@ -73,6 +73,8 @@ class Options(Settings):
     reuse: Several | None = None
     processes: Several | None = None
     clients: Several | None = None
+    client_processes: int | None = None
+    reply_size: Size | None = None
     nodes: Several | None = None
     tx_depth: int | None = None
     post_list: int | None = None

@@ -177,8 +177,9 @@ def _verb_faults(workload: Workload, settings: Options) -> Iterator[str]:
         yield f"verb: found {verb!r} with {workload.name}; allowed: {one_of(workload.verbs)}"
     if verb == "read" and settings.inline:
         yield "inline: found with verb read, whose request carries no message"
-    if verb != "write" and settings.mode == "striping":
-        yield f"mode: found 'striping' with verb {verb}; allowed: single or binding"
+    if settings.mode == "striping" and (verb != "write" or workload.replies):
+        why = workload.name if workload.replies else f"verb {verb}"
+        yield f"mode: found 'striping' with {why}; allowed: single or binding"
     if workload.ladder and verb == "write" and settings.completion == "cq":
         yield (
             "completion: found 'cq' with verb write, which leaves no completion where it arrives; "
@@ -191,12 +192,17 @@ def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:
     if not {"window", "tx_depth"} <= workload.options:
         return
     depth, every, listed = settings.tx_depth, settings.cq_mod, settings.post_list
-    for name, most, why in (
+    limits = [
         ("window", depth, "the entries of a queue (--tx-depth)"),
         ("cq_mod", depth // 2, "half of those of a queue (--tx-depth)"),
         ("post_list", settings.window, "the window"),
         ("post_list", every if every > 1 else listed, "the requests for one completion (--cq-mod)"),
-    ):
+    ]
+    if workload.replies:
+        # A window is as many receives; replies wait for room in the queue, and nothing else.
+        left = depth - max(1, every) + 1
+        limits = [limits[1], ("post_list", left, "what completions leave of a queue (--tx-depth)")]
+    for name, most, why in limits:
         found = getattr(settings, name)
         if found > most:
             yield f"{name}: found {found}; allowed: up to {most}, {why}"
@@ -209,6 +215,12 @@ def _service_faults(workload: Workload, settings: Options, mtu: int) -> Iterator
         yield "connection: found 'UC' with verb read, which needs answers; allowed: RC"
     elif settings.connection == "UD" and settings.size > mtu:
         yield f"size: found {settings.size} with connection UD; allowed: up to the MTU, {mtu}"
+    if workload.replies and (settings.reply_size or settings.size) > mtu:
+        name = "reply_size" if settings.reply_size else "size"
+        yield (
+            f"{name}: found {settings.reply_size or settings.size}, in a reply by datagram; "
+            f"allowed: up to the MTU, {mtu}"
+        )
 
 
 def _list_faults(workload: Workload, settings: Options) -> Iterator[str]:
@@ -327,11 +339,12 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
         )
     if settings.ports > adapter.ports:
         yield f"ports: found {settings.ports}; allowed: up to {adapter.ports}, as {adapter.id} has"
-    if settings.processes > group.host.cpus:
-        yield (
-            f"processes: found {settings.processes}; allowed: up to {group.host.cpus}, "
-            f"one for each processor of {group.host.id}"
-        )
+    for name in ("processes", "client_processes"):
+        if getattr(settings, name) > group.host.cpus:
+            yield (
+                f"{name}: found {getattr(settings, name)}; allowed: up to {group.host.cpus}, "
+                f"one for each processor of {group.host.id}"
+            )
     pairs = workload.queue_pairs(settings)
     if pairs > limits.max_qp:
         yield (
@@ -367,6 +380,16 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
                 f"window: found {settings.window}, of two requests each; "
                 f"allowed: up to {limits.max_wr // 2}, as a queue of {adapter.id} holds"
             )
+    if workload.replies and adapter.protocol.kind == "iwarp":
+        yield (
+            f"{workload.name}: found with {adapter.id}, which speaks iWARP; "
+            "allowed: with InfiniBand or RoCE, which have datagrams"
+        )
+    if workload.replies and 2 * settings.window > limits.max_wr:
+        yield (
+            f"window: found {settings.window}, with as many receives again posted ahead; "
+            f"allowed: up to {limits.max_wr // 2}, as a queue of {adapter.id} holds"
+        )
     inline = min(limits.max_inline, group.stack.max_inline)
     if settings.inline and settings.size > inline:
         yield f"inline: found with size {settings.size}; allowed: up to {format_size(inline)}"

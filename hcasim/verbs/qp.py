@@ -346,6 +346,24 @@ class QP:
             DOORBELL_SIZE, adapter.doorbell.ring, adapter.responder.post_receive, self._qp, wqe
         )
 
+    def post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
+        """Post requests to the receive queue and ring the doorbell once, for all of them.
+
+        Raises:
+            VerbsError: ``ENOMEM`` if the queue has no room for all; then none is posted.
+        """
+        context = self.context
+        self._check_receives(len(wrs))
+        wqes = [self._receive(wr) for wr in wrs]
+        yield context.core.work(len(wqes) * context.stack.post_recv)
+        context.node.bus.mmio_write(
+            DOORBELL_SIZE, context.adapter.doorbell.ring, self._post_receives, wqes
+        )
+
+    def _post_receives(self, wqes: Sequence[ReceiveWqe]) -> None:
+        for wqe in wqes:
+            self.context.adapter.responder.post_receive(self._qp, wqe)
+
     def prepost_recv(self, wr: RecvWR) -> None:
         """Post a request to the receive queue in no time, as while a program sets itself up.
 
@@ -354,11 +372,16 @@ class QP:
         """
         self.context.adapter.responder.post_receive(self._qp, self._receive(wr))
 
-    def _receive(self, wr: RecvWR) -> ReceiveWqe:
-        if self._posted_receives - self._retired_receives >= self._max_recv_wr:
+    def _check_receives(self, count: int) -> None:
+        """Raise if the receive queue has no room for so many more requests."""
+        outstanding = self._posted_receives - self._retired_receives
+        if outstanding + count > self._max_recv_wr:
             raise VerbsError(
-                "ENOMEM", f"the receive queue is full: {self._max_recv_wr} requests are outstanding"
+                "ENOMEM", f"the receive queue is full: {outstanding} requests are outstanding"
             )
+
+    def _receive(self, wr: RecvWR) -> ReceiveWqe:
+        self._check_receives(1)
         self._posted_receives = posted = self._posted_receives + 1
         sge = wr.sge or NOTHING
         return ReceiveWqe(wr.wr_id, posted, sge.addr, sge.length, sge.lkey, wr.signaled)

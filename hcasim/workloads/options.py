@@ -184,6 +184,15 @@ class Options:
             varies="8 to 64K",
         ),
     ] = 8
+    reply_size: Annotated[
+        int,
+        Option(
+            "Bytes of a reply; 0: as many as a request has",
+            low=0,
+            high=LARGEST,
+            is_size=True,
+        ),
+    ] = 0
     qps: Annotated[
         int,
         Option(
@@ -231,7 +240,7 @@ class Options:
             "Requests for one completion, as perftest's -Q says; 0: a list of requests, or "
             "100, but 1 above 8K",
             low=0,
-            varies="0 to 1",
+            varies="0 to 64",
         ),
     ] = 0
     connection: Annotated[
@@ -250,6 +259,9 @@ class Options:
         Option("Longest message that striping leaves whole", low=0, high=LARGEST, is_size=True),
     ] = 8192
     processes: Annotated[int, Option("Processes on each node: 2 or 1..16", title="Processes")] = 1
+    client_processes: Annotated[
+        int, Option("Processes on each client, of benchmarks whose server has --processes")
+    ] = 1
     clients: Annotated[
         int, Option("Nodes that use one server at the same time: 4 or 1..32", title="Clients")
     ] = 1

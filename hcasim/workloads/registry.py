@@ -27,7 +27,7 @@ from hcasim.workloads.mpi.benchmarks import MPI
 from hcasim.workloads.options import Options
 from hcasim.workloads.perftest import flows
 from hcasim.workloads.perftest.stream import Stream
-from hcasim.workloads.rdma_bench import rates
+from hcasim.workloads.rdma_bench import rates, request_reply
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import first_nodes, the_first
 from hcasim.workloads.windows import bandwidth
@@ -109,6 +109,12 @@ _THREADS = frozenset(
     | _REGION
 )
 _MOVING = frozenset({"verb", "inline", "connection"})
+_REPLYING = frozenset(
+    _BUFFERS
+    | ROLES
+    | {"qps", "processes", "window", "tx_depth", "post_list", "cq_mod", "inline_size"}
+    | {"clients", "client_processes", "reply_size", "ports", "mode"}
+)
 # rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE, the window of its published sweeps, and the pages
 # that hrd_ctrl_blk_init takes.
 _THREADED = Options(size=32, warmup=10, window=16, cq_mod=1)
@@ -250,6 +256,16 @@ _ALL = (
         _MOVING | ROLES | {"clients"},
         rates.rw_tput_sender,
         queue_pairs=rates.sender_queue_pairs,
+    ),
+    _stream(
+        "requests by writes, which a server's threads answer by datagrams",
+        _REPLYING,
+        request_reply.request_reply,
+        # Those of ws-sequencer/main.h: WINDOW_SIZE and UNSIG_BATCH.
+        defaults=replace(_THREADED, window=32, cq_mod=64, page_size=2**21, inline_size=-1),
+        round=request_reply.round_of,
+        queue_pairs=request_reply.queue_pairs,
+        replies=True,
     ),
     _stream(
         "reads of NVMe over Fabrics: registration, command, write and response",

@@ -47,6 +47,7 @@ class Workload:
         rdma: whether it needs an RDMA adapter; else any device on a bus does.
         table: the sizes that the tool itself measures, as `--size` takes them.
         verbs: how its messages may travel.
+        replies: whether a server replies by datagrams to requests over unreliable connections.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Workload:
     rdma: bool = True
     table: str = ""
     verbs: tuple[Verb, ...] = ("write", "send")
+    replies: bool = False
 
     def option(self, name: str) -> Option:
         """An option as it is here: only tools whose tables begin with it send messages of 0 B."""

@@ -56,3 +56,42 @@ def test_what_a_server_answers_is_what_its_clients_are_sent(size: int, cq_mod: i
     # All that was asked for has come but what is in flight.
     assert (asked - 2 * 16) * size <= found.counters["port_rcv_data"] <= (asked + 2) * size
     assert found.counters["naks"] == found.counters["retransmissions"] == 0
+
+
+CROWD = st.fixed_dictionaries(
+    {
+        "size": st.integers(1, 900),
+        "clients": st.integers(1, 3),
+        "client_processes": st.integers(1, 4),
+        "processes": st.integers(1, 3),
+        "window": st.integers(1, 40),
+        "qps": st.integers(1, 3),
+    }
+)
+
+
+@settings(max_examples=6)
+@given(crowd=CROWD, lists=st.tuples(st.integers(1, 32), st.integers(1, 32)))
+def test_longer_lists_of_replies_are_never_slower(
+    crowd: dict[str, Any], lists: tuple[int, int]
+) -> None:
+    """Requests that wait for a thread are answered with fewer doorbells; none waits for others."""
+    short, long = (
+        rates("request_reply", **crowd | {"post_list": most, "cq_mod": 16})
+        for most in sorted(lists)
+    )
+    assert short["rate_Mps"] <= long["rate_Mps"] * (1 + 3 * ERROR)
+    assert 1 <= short["replies_per_post"] <= long["replies_per_post"] * (1 + 3 * ERROR)
+
+
+@settings(max_examples=6)
+@given(crowd=CROWD, more=st.sampled_from(["window", "client_processes"]))
+def test_more_requests_in_flight_are_never_answered_more_slowly(
+    crowd: dict[str, Any], more: str
+) -> None:
+    crowd["client_processes"] = min(2, crowd["client_processes"])
+    few, many = (
+        rates("request_reply", **crowd | {more: times * crowd[more], "cq_mod": 16})
+        for times in (1, 2)
+    )
+    assert few["rate_Mps"] <= many["rate_Mps"] * (1 + 3 * ERROR)

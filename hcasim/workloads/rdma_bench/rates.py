@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from hcasim.catalog import Machine
-from hcasim.cluster import Cluster
+from hcasim.cluster import Cluster, Node
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
-from hcasim.workloads.end import OPCODES
+from hcasim.workloads.end import OPCODES, Steps
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.latency import ATOMICS
 from hcasim.workloads.options import Options
 from hcasim.workloads.rdma_bench.meter import Meter
-from hcasim.workloads.rdma_bench.worker import Worker, in_flight, warm_up
+from hcasim.workloads.rdma_bench.worker import Worker, warm_up
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, first_nodes
 
@@ -71,7 +74,7 @@ def rc_swarm(sim: Simulator, machine: Machine, options: Options) -> Result:
                 peer = number % nodes
                 if peer != node:
                     worker.connect(number, workers[peer][thread], number - peer + node)
-    return _measure(cluster, options, workers, "node", 1 / nodes)
+    return measure(cluster, options, workers, "node", 1 / nodes)
 
 
 def rw_tput_receiver(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -100,7 +103,7 @@ def _to_server(sim: Simulator, machine: Machine, options: Options, opcode: WROpc
         for number in range(count):
             one.connect(number, other, number)
             other.connect(number, one, number)
-    return _measure(cluster, options, clients, "client")
+    return measure(cluster, options, clients, "client")
 
 
 def rw_tput_sender(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -121,15 +124,33 @@ def rw_tput_sender(sim: Simulator, machine: Machine, options: Options) -> Result
             other = clients[client][0]
             worker.connect(number, other, place)
             other.connect(place, worker, number)
-    return _measure(cluster, options, [server], "server")
+    return measure(cluster, options, [server], "server")
 
 
-def _measure(
+class Thread(Protocol):
+    """One whose requests are counted.
+
+    Attributes:
+        home: its node.
+        in_flight: its requests at most that are under way at once.
+    """
+
+    home: Node
+
+    @property
+    def in_flight(self) -> int: ...
+
+    def run(self, meter: Meter) -> Steps:
+        """Post requests for ever, and have them counted."""
+
+
+def measure(
     cluster: Cluster,
     options: Options,
-    workers: list[list[Worker]],
+    workers: Sequence[Sequence[Thread]],
     role: str,
     share: float = 1.0,
+    size: int = 0,
 ) -> Result:
     """Let threads run until their rate is known.
 
@@ -137,10 +158,11 @@ def _measure(
         workers: those that send, by node.
         role: what their nodes are.
         share: of the rate of all, what is asked for.
+        size: bytes of what they send, if not those that the options say.
     """
     sim = cluster.sim
     every = [worker for threads in workers for worker in threads]
-    flying = sum(in_flight(options, len(one.connected)) for one in every)
+    flying = sum(one.in_flight for one in every)
     meter = Meter(
         sim,
         (worker.home.index for worker in every),
@@ -161,7 +183,7 @@ def _measure(
         "size": options.size,
         "qps": options.qps,
         f"{role}s": len(rates),
-        "bandwidth_MBps": rate * options.size,
+        "bandwidth_MBps": rate * (size or options.size),
         "rate_Mps": rate,
         f"{role}_min_Mps": min(rates),
         f"{role}_max_Mps": max(rates),

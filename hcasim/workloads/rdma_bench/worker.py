@@ -106,6 +106,11 @@ class Worker:
         self._waking: Event | None = None
         self.posted = self.done = 0
 
+    @property
+    def in_flight(self) -> int:
+        """Its requests that are in flight at most."""
+        return in_flight(self._options, len(self.connected))
+
     def connect(self, number: int, other: Worker, its_number: int) -> None:
         """Connect one of its queue pairs with one of another thread, to which it sends."""
         self.qps[number].connect(other.qps[its_number])

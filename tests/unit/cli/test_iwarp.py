@@ -66,6 +66,8 @@ NETWORK = [
     and "qps" in one.options
     # NetEffect's adapter registers no memory by work requests.
     and name != "nvmf_read"
+    # iWARP has no datagrams.
+    and not one.replies
 ]
 
 

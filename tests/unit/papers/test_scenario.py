@@ -150,6 +150,7 @@ def test_text_that_is_not_toml_is_placed(edit: Edit) -> None:
 def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
     allowed = {"sizes", "window", "threshold", "warmup", "iters", "qps", "mtu"}
     allowed |= {"reuse", "pattern", "page_size", "depth"}
+    allowed |= {"client_processes", "reply_size"}
     allowed |= {"processes", "clients", "nodes", "tx_depth", "post_list", "cq_mod"}
     allowed |= {"region", "access", "window_bytes", "loopback"}
     assert set(Options.model_fields) == allowed

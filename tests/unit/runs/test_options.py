@@ -197,6 +197,32 @@ def test_threads_with_windows_need_queues_that_hold_them(
         assert line.startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("testbed", "options", "fault"),
+    [
+        ("cib", {"size": 4097}, "size: found 4097, in a reply by datagram; allowed: up to the MTU"),
+        ("cib", {"reply_size": "8K"}, "reply_size: found 8192, in a reply by datagram; allowed: "),
+        ("rashti2007", {}, "request_reply: found with ne010e, which speaks iWARP; allowed: with"),
+        ("cib", {"post_list": 66}, "post_list: found 66; allowed: up to 65, what completions"),
+        ("cib", {"cq_mod": 65}, "cq_mod: found 65; allowed: up to 64, half of those of a queue"),
+        ("cib", {"mode": "striping"}, "mode: found 'striping' with request_reply; allowed: single"),
+        ("cib", {"window": 16385}, "window: found 16385, with as many receives again posted ahead"),
+        ("cib", {"client_processes": 29}, "client_processes: found 29; allowed: up to 28, one for"),
+        ("cib", {"clients": 6}, "clients: found 6; allowed: up to 5, as cib has beside the server"),
+        ("cib", {"qps": 262144}, "qps: found 262144, in all 262145 queue pairs of a node; allowed"),
+    ],
+)
+def test_replies_by_datagrams_need_what_carries_them(
+    testbed: str, options: dict[str, Any], fault: str
+) -> None:
+    (found,) = faults_of("request_reply", testbed, **options)
+    assert found.startswith(fault)
+
+
+def test_a_window_of_requests_with_replies_may_be_longer_than_a_queue() -> None:
+    assert prepare("request_reply", "cib", window=1000, size=4096, post_list=64)
+
+
 def test_a_size_is_refused_where_it_means_nothing() -> None:
     (fault,) = faults_of("host_memory", "sur2005", size=8)
     assert fault.startswith("size: host_memory has no such option; it has ")

@@ -63,6 +63,8 @@ def test_each_file_of_the_catalogue_fits_its_schema(name: str, file: Path) -> No
 OF_A_WORKLOAD: dict[str, dict[str, int]] = {
     "host_memory": {},
     "reg_mr": {},
+    # A reply is one datagram.
+    "request_reply": {"size": 64, "iters": 4},
     **{
         key: {"size": 8, "iters": 4}
         for key in ("atomic_lat", "atomic_bw", "atomic_bibw", "atomics")

@@ -6,7 +6,7 @@ import pytest
 
 from hcasim.catalog.adapter import BlueFlame
 from hcasim.hca.wqe import EntryLayout
-from hcasim.verbs import SendWR
+from hcasim.verbs import SendWR, VerbsError
 from tests.rig import READ, SEND, WRITE, Program, Rig, extended, machine, run, succeeded
 
 NS = 1000
@@ -159,3 +159,29 @@ def test_other_segments_change_what_is_fetched() -> None:
         posted(rig, 1, as_list=False)
         sizes[control] = rig.counter("bus_read_bytes")
     assert sizes[32] - sizes[16] == 16
+
+
+def test_a_list_of_receives_rings_one_doorbell_and_all_of_it_or_nothing_is_posted(
+    rig: Rig,
+) -> None:
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b, max_recv_wr=4)
+
+    def receiver() -> Program:
+        before = rig.sim.now
+        with pytest.raises(VerbsError, match="the receive queue is full: 0 requests"):
+            yield from remote.post_recv_list([b.receive(64)] * 5)
+        yield from remote.post_recv_list([b.receive(64)] * 4)
+        assert rig.sim.now - before == 4 * b.context.stack.post_recv
+        yield rig.sim.timeout(5_000_000)
+        assert b.adapter.doorbell.rung == 1
+        return (yield from b.collect(4))
+
+    def sender() -> Program:
+        yield rig.sim.timeout(10_000_000)
+        yield from a.post(qp, *[a.request(SEND, b, 64)] * 4)
+        return (yield from a.collect(4))
+
+    received, sent = rig.run(receiver(), sender())
+    assert succeeded(received)
+    assert succeeded(sent)
