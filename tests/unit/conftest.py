@@ -21,7 +21,7 @@ def formula(name: str, machine: Machine, options: Options, log: object = None) -
     pcie = machine.adapter.bus.kind == "pcie"
     peak = 1000.0 if pcie else 800.0
     bandwidth = peak * options.size / (options.size + 1000)
-    each = 48.0 if machine.adapter.firmware_mode == "memfree" else 16.0
+    each = 48.0 if getattr(machine.adapter, "firmware_mode", "") == "memfree" else 16.0
     numbers = {
         "latency_us": (4.0 if pcie else 5.0) + (options.size + options.qps - 1) / 1000,
         "bandwidth_MBps": bandwidth,
