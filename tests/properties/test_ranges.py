@@ -26,8 +26,9 @@ WORKLOADS = {
     "atomic_lat": {"iters": 2, "warmup": 0},
     "atomic_bw": {"iters": 30, "tx_depth": 16},
     "rc_swarm": {"iters": 20, "warmup": 2, "nodes": 2, "window": 4, "cq_mod": 1},
+    "request_reply": {"iters": 20, "warmup": 2, "window": 4, "cq_mod": 1, "reply_size": 8},
 }
-SMALL = {"rc_swarm": 4096, "atomic_lat": 8, "atomic_bw": 8}
+SMALL = {"rc_swarm": 4096, "request_reply": 4096, "atomic_lat": 8, "atomic_bw": 8}
 """Longest messages of workloads of which a few make many packets."""
 EVENTS = 400_000
 """More than the shortest run of any workload has, beside those of many bytes or queue pairs."""
