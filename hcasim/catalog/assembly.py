@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hcasim.catalog.cabling import link_of_port
+from hcasim.catalog.cabling import carried_kind, link_of_port
 from hcasim.catalog.fields import keys_of
 from hcasim.catalog.folders import list_ids
 from hcasim.catalog.link import PortLink
@@ -75,10 +75,13 @@ def gather(
     wanted |= {f"{start}link": name for name, start in starts.items()}
     wanted |= {f"{starts[name]}stack": stack for name, stack in stacks.items()}
     parts: dict[str, Part] = {}
-    for name, identifier in wanted.items():
+    # Links are what switches take, and adapters speak what their links are.
+    order = ("switch", "adapter", "host", "link", "stack")
+    for name, identifier in sorted(wanted.items(), key=lambda one: order.index(kind_of(one[0]))):
+        switches = [part for part in parts.values() if kind_of(part.name) == "switch"]
         if kind_of(name) == "link":
             card = parts.get(name.removesuffix("link") + "adapter")
-            link = _link(bed, name, f"nodes.{identifier}.link", card, faults)
+            link = _link(bed, name, f"nodes.{identifier}.link", card, switches, faults)
             if link is not None:
                 parts[name] = link
             continue
@@ -89,12 +92,16 @@ def gather(
         else:
             made = _part(name, type(loaded.model), loaded.values, loaded.parameters)
             if kind_of(name) == "adapter":
-                faults += choose_protocol(made, settings, testbed.link.kind)
+                kind = carried_kind(testbed.link, switches)
+                faults += choose_protocol(made, settings, kind)
+            if kind_of(name) in ("adapter", "switch"):
                 take_ports(made, settings)
             parts[name] = made
+    parts = {name: parts[name] for name in wanted if name in parts}
+    switches = [part for part in parts.values() if kind_of(part.name) == "switch"]
     if not isinstance(network, BackToBack | OneSwitch):
         card = parts.get(f"{starts[next(iter(groups))]}adapter")
-        between = _link(bed, "trunk", "trunk", card, faults)
+        between = _link(bed, "trunk", "trunk", card, switches, faults)
         if between is not None:
             parts["trunk"] = between
         inside = _below(bed.parameters, "network")
@@ -173,7 +180,12 @@ def _part(
 
 
 def _link(
-    bed: Loaded, name: str, place: str, adapter: Part | None, faults: list[str]
+    bed: Loaded,
+    name: str,
+    place: str,
+    adapter: Part | None,
+    switches: list[Part],
+    faults: list[str],
 ) -> Part | None:
     """The links of a testbed as some differ from the others by what is at ``place``."""
     testbed = bed.model
@@ -182,7 +194,9 @@ def _link(
     model: type[BaseModel] = type(testbed.link)
     values, parameters = bed.values["link"], _below(bed.parameters, "link")
     if isinstance(testbed.link, PortLink):
-        found = None if adapter is None else link_of_port(testbed.id, adapter, values, parameters)
+        found = None
+        if adapter is not None:
+            found = link_of_port(testbed.id, adapter, switches, values, parameters)
         if found is None or isinstance(found, str):
             faults += [] if found is None or found in faults else [found]
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hcasim.catalog.adapter import Adapter, PcieDevice
+from hcasim.catalog.cabling import overtaxed
 from hcasim.catalog.link import InfinibandLink, Link
 from hcasim.catalog.machine import Machine, NodeGroup
 from hcasim.catalog.network import BackToBack
@@ -34,7 +35,7 @@ def contradictions(machine: Machine) -> list[str]:
     if isinstance(machine.network, BackToBack) and machine.nodes != 2:
         faults.append(f"nodes.count: found {machine.nodes}; allowed: 2, back to back")
     try:
-        faults += machine.wiring.faults()
+        faults += [*machine.wiring.faults(), *overtaxed(machine)]
     except ValueError as error:
         faults += str(error).splitlines()
     return faults

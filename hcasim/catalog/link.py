@@ -11,6 +11,7 @@ from pydantic import Field
 
 from hcasim.catalog.description import PLAIN, Latency, Section
 from hcasim.catalog.fields import Leaf
+from hcasim.catalog.provenance import Value
 from hcasim.ground.units import DELAY, LENGTH, SIZE
 
 _8B10B = Fraction(8, 10)
@@ -129,9 +130,12 @@ Link = Annotated[InfinibandLink | EthernetLink, Field(discriminator="kind")]
 
 
 class PortLink(Section):
-    """The fastest links that the ports of the adapter take, whatever adapter that is."""
+    """The fastest links that the ports of adapter and switches take, whatever these are."""
 
     kind: Annotated[Literal["port"], PLAIN] = "port"
+    carries: Annotated[Literal["infiniband", "ethernet"] | None, PLAIN] = Field(
+        default=None, description="their kind where ports take both; else the adapter's usual one"
+    )
     cable_length: CableLength = Field(description="length of each cable")
     propagation: Propagation = Field(
         description="delay of the cable; light in vacuum takes 3.336 ns/m"
@@ -173,6 +177,21 @@ USUAL_CODES: Mapping[str | int, Usual] = MappingProxyType(
 )
 """By the speed of InfiniBand or the Gbit/s of Ethernet; NO_CODE for others."""
 NO_CODE = Usual("none", "assumed", "lanes of up to 25 Gbit/s do without on a short copper cable")
+
+
+SPEEDS = (*LANES,)
+"""Names of lane rates, the slowest first."""
+
+
+def rate_order(rate: Value) -> int:
+    """A number by which a lane rate, lanes or Gbit/s can be compared with others of its key."""
+    return SPEEDS.index(rate) if isinstance(rate, str) else int(rate)
+
+
+RATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"infiniband": ("speed", "width"), "ethernet": ("gigabits",)}
+)
+"""What says how fast a link is, by its kind."""
 
 
 class LinkChanges(Section):

@@ -109,7 +109,7 @@ def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> list[
 
 
 def take_ports(part: Part, settings: Mapping[str, str]) -> None:
-    """Let settings change the ports of an adapter before its links are made of them.
+    """Let settings change the ports of an adapter or a switch before links are made of them.
 
     What is wrong with one is said when all settings are applied.
     """
@@ -139,6 +139,11 @@ def _unknown(path: str, leaves: Iterable[str], parts: Mapping[str, Part]) -> str
     prefix, _, inner = path.partition(".")
     if path == "mtu":
         return "found no such parameter; the MTU is chosen with --mtu"
+    if path == "link.kind":
+        return (
+            "found no such parameter; links are as the testbed has them: those of pair-roce are "
+            "Ethernet, with any adapter that takes it"
+        )
     starts = dict.fromkeys((*map(kind_of, parts), *(n.partition(".")[0] for n in parts)))
     if inner.endswith("count") and (prefix == "nodes" or f"{prefix}.host" in parts):
         return "found no such parameter; how many nodes there are stands in the testbed's file"

@@ -48,7 +48,7 @@ MTU_OF: Mapping[str, str] = MappingProxyType(
 
 
 class Port(Section):
-    """The fastest links of each port; one that takes both kinds speaks the protocol of its link."""
+    """The fastest links of each port; an adapter of both kinds speaks the protocol of its link."""
 
     speed: Speed | None = Field(default=None, description="InfiniBand: lane rate, by its name")
     width: Width | None = Field(default=None, description="InfiniBand: lanes")

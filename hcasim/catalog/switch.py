@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hcasim.catalog.description import Description, Latency, Size
+from hcasim.catalog.protocol import Port
 
 
 class Switch(Description):
@@ -15,3 +16,6 @@ class Switch(Description):
     ports: Annotated[int, Field(ge=2, le=4096)] = Field(description="external ports")
     latency: Latency = Field(description="first byte in to first byte out, without contention")
     buffer: Size = Field(description="receive buffer of each port")
+    port: Port | None = Field(
+        default=None, description="links that its ports take; without it, all that there are"
+    )

@@ -202,13 +202,16 @@ def fitting() -> list[tuple[str, str]]:
         (testbed, adapter)
         for testbed, bed in beds.items()
         for adapter, values in spoken.items()
-        if "dma" in values or bed["link"]["kind"] == "port" or takes(values, bed)
+        if "dma" in values or takes(values, bed)
     ]
 
 
 def takes(adapter: dict[str, Any], bed: dict[str, Any]) -> bool:
     """Whether an adapter takes the links of a testbed and their MTU."""
-    same = bed["link"]["kind"] == LINK_OF[adapter["protocol"]["kind"]]
+    kind = bed["link"]["kind"]
+    if kind == "port":
+        return bed["link"].get("carries") != "ethernet" or "gigabits" in adapter["port"]
+    same = kind == LINK_OF[adapter["protocol"]["kind"]]
     return same and bed["mtu"] <= adapter["limits"]["max_mtu"]
 
 

@@ -27,6 +27,11 @@ ports = { value = 1, evidence = "assumed", source = "invented" }
 [nodes.slow.link]
 cable_length = { value = "9 m", evidence = "assumed", source = "invented" }
 """
+EDR = 'speed = { value = "EDR", evidence = "assumed", source = "invented" }\n'
+SLOW = """[port]
+speed = { value = "SDR", evidence = "assumed", source = "invented" }
+width = { value = 4, evidence = "assumed", source = "invented" }
+"""
 SWITCHES = """
 [network]
 kind = "explicit"
@@ -116,6 +121,18 @@ def test_trunks_have_cables_of_their_own_and_share_the_nodes() -> None:
     assert machine.trunks["a"].width == 4
     ports = [way.port for lid in (3, 4, 5) if isinstance(way := wiring.out(left, lid), Way)]
     assert sorted(ports) == sorted([main[0].port, main[1].port, main[0].port])
+
+
+def test_a_link_is_no_faster_than_the_switches_at_its_own_ends(lab: Path) -> None:
+    slow = 'id = "slow"\ntitle = "Slow"\nbased_on = "infiniscale"\n' + SLOW
+    (lab.parents[1] / "switches/slow.toml").write_text(slow)
+    change(lab, "[network.trunks.main]\n", "[network.trunks.main]\n" + EDR)
+    change(lab, "[network.switches.left]\n", '[network.switches.left]\nswitch = "slow"\n')
+    (fault,) = faults()
+    assert fault.startswith("lab: network.trunks.main.speed: found EDR; allowed: up to SDR, as the")
+    change(lab, '\nswitch = "slow"\n', "\n")
+    change(lab, "[network.switches.spare]\n", '[network.switches.spare]\nswitch = "slow"\n')
+    assert resolve("lab").trunks["main"].speed == "EDR"
 
 
 @pytest.mark.usefixtures("lab")

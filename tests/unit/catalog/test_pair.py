@@ -1,4 +1,5 @@
-"""The testbed pair: any adapter in any host, its fastest links, and a slot as both ends allow."""
+"""The testbeds pair and pair-roce: any adapter in any host, its fastest links, and a slot as both
+ends allow."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +22,8 @@ from hcasim.catalog import (
 from hcasim.catalog.link import USUAL_CODES
 from hcasim.runs.benchmark import bench
 
+_OTHER_KIND = "{}: link.kind: found {}; allowed: {}, which the ports of {} take"
+_ETHERNET = _OTHER_KIND.format("{}", "infiniband", "ethernet", "{}")
 ADAPTERS, HOSTS = list_ids("adapters"), list_ids("hosts")
 CARD = """id = "card"
 title = "A card with ports of both kinds and a wide slot"
@@ -101,9 +104,110 @@ def test_every_switch_may_stand_between_them(switch: str) -> None:
 
 
 def test_a_switch_adds_its_latency_and_a_second_cable() -> None:
-    through = latency(switch="infiniscale-iii")
-    # 200 ns, and 2 m of 5 ns/m; nothing waits for a packet to be whole.
-    assert through - latency() == pytest.approx(0.210, abs=0.001)
+    through = latency(switch="switch-ib")
+    # 90 ns, and 2 m of 5 ns/m; nothing waits for a packet to be whole.
+    assert through - latency() == pytest.approx(0.100, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("switch", "link"),
+    [
+        ("quantum-2", ("NDR", 4)),
+        ("quantum", ("HDR", 4)),
+        ("switch-ib", ("EDR", 4)),
+        ("sx6036", ("FDR", 4)),
+        ("infiniscale-iii-ddr", ("DDR", 4)),
+        ("infiniscale-iii", ("SDR", 4)),
+        ("infiniscale", ("SDR", 4)),
+        ("spectrum", (100,)),
+        ("xg700", (10,)),
+    ],
+)
+def test_links_are_no_faster_than_the_ports_of_the_switch(
+    switch: str, link: tuple[object, ...]
+) -> None:
+    machine = resolve("pair", adapter="connectx7", switch=switch)
+    keys = ("speed", "width") if len(link) == 2 else ("gigabits",)
+    assert tuple(getattr(machine.link, key) for key in keys) == link
+    known = {one.path: one for one in machine.parameters}
+    says = f"the ports of {switch} allow no more: "
+    own = load("connectx7", "adapters").values["port"][keys[0]]
+    assert known[f"link.{keys[0]}"].source.startswith(says) == (own != link[0])
+    code = known["link.fec.code"].value
+    assert code == (USUAL_CODES[link[0]].code if link[0] in USUAL_CODES else "none")
+
+
+def test_a_setting_changes_the_ports_of_a_switch_and_a_slower_adapter_stays_slow() -> None:
+    faster = resolve("pair", switch="sx6036", overrides={"switch.port.speed": "NDR"}).link
+    assert (faster.speed, faster.width) == ("EDR", 4)
+    narrow = resolve("pair", switch="sx6036", overrides={"switch.port.width": 1}).link
+    assert (narrow.speed, narrow.width) == ("FDR", 1)
+
+
+def test_a_switch_that_does_not_say_what_its_ports_take_takes_all(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('id = "mine"\ntitle = "Any"\nbased_on = "sx6036"\nport = false\n')
+    machine = resolve("pair", adapter="connectx7", switch=str(file))
+    assert (machine.link.speed, machine.hca.protocol.kind) == ("NDR", "infiniband")
+    assert isinstance(resolve("nvmf", switch=str(file)).link, EthernetLink)
+
+
+def test_an_adapter_of_both_kinds_speaks_what_the_switch_carries() -> None:
+    machine = resolve("pair", switch="spectrum")
+    assert isinstance(machine.hca.protocol, Rocev2Protocol)
+    assert resolve("pair", switch="quantum").hca.protocol.kind == "infiniband"
+
+
+@pytest.mark.parametrize(
+    ("testbed", "chosen", "fault"),
+    [
+        (
+            "pair",
+            {"adapter": "connectx3", "switch": "spectrum"},
+            _ETHERNET.format("pair", "spectrum"),
+        ),
+        (
+            "pair",
+            {"switch": "spectrum", "overrides": {"adapter.protocol.kind": "infiniband"}},
+            _ETHERNET.format("pair", "spectrum"),
+        ),
+        (
+            "liu2004",
+            {"switch": "xg700"},
+            _ETHERNET.format("liu2004", "xg700"),
+        ),
+        (
+            "nvmf",
+            {"switch": "xg700"},
+            "nvmf: link.gigabits: found 100; allowed: up to 10, as the ports of xg700 take",
+        ),
+        (
+            "h20",
+            {"switch": "sx6036"},
+            "h20: link.speed: found NDR; allowed: up to FDR, as the ports of sx6036 take",
+        ),
+        (
+            "fat-tree-64",
+            {"overrides": {"switch.port.width": 1}},
+            (
+                "fat-tree-64: trunk.width: found 4; allowed: up to 1, as the ports of "
+                "infiniscale-iii take"
+            ),
+        ),
+    ],
+)
+def test_a_link_that_the_switch_cannot_carry_is_refused(
+    testbed: str, chosen: dict[str, Any], fault: str
+) -> None:
+    with pytest.raises(CatalogError) as caught:
+        resolve(testbed, **chosen)
+    assert fault in caught.value.faults
+
+
+def test_a_rate_that_a_setting_gives_is_a_what_if() -> None:
+    assert resolve("h20", switch="sx6036", overrides={"link.speed": "HDR"}).link.speed == "HDR"
+    tree = resolve("fat-tree-64", overrides={"trunk.speed": "DDR"})
+    assert {one.speed for one in tree.trunks.values()} == {"DDR"}
 
 
 def test_a_switch_of_another_testbed_may_be_of_another_model() -> None:
@@ -266,3 +370,71 @@ def test_a_larger_mtu_slows_no_message_and_changes_no_short_one(kind: str) -> No
     short, long = zip(*rates, strict=True)
     assert max(short) == pytest.approx(min(short), rel=1e-3)
     assert all(later >= earlier for earlier, later in pairwise(long))
+
+
+CARDS = ("connectx4", "connectx4-x8", "connectx5", "connectx6", "connectx7")
+
+
+@pytest.mark.parametrize("adapter", CARDS)
+def test_links_of_the_other_pair_are_ethernet(adapter: str) -> None:
+    machine = resolve("pair-roce", adapter=adapter)
+    assert isinstance(machine.link, EthernetLink)
+    assert isinstance(machine.hca.protocol, Rocev2Protocol)
+    port = load(adapter, "adapters").values["port"]
+    assert (machine.link.gigabits, machine.mtu) == (port["gigabits"], 1024)
+    (row,) = bench("write_bw", "pair-roce", adapter=adapter, size="64K", iters=50).curve.rows
+    assert 4000 < row["bandwidth_MBps"] < port["gigabits"] * 125
+
+
+def test_switch_host_and_mtu_of_it_may_be_chosen() -> None:
+    chosen = {"adapter": "connectx7", "host": "epyc-genoa", "mtu": 4096}
+    machine = resolve("pair-roce", switch="spectrum", **chosen)
+    assert (machine.link.gigabits, machine.mtu, machine.host.id) == (100, 4096, "epyc-genoa")
+    assert machine.switch is not None
+    assert machine.switch.id == "spectrum"
+    assert resolve("pair-roce", adapter="ne010e").hca.protocol.kind == "iwarp"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "fault"),
+    [
+        (
+            {"adapter": "connectx3"},
+            (
+                "adapter.port.gigabits: missing in connectx3, which speaks infiniband; allowed: a "
+                "value, because pair-roce has links of kind ethernet"
+            ),
+        ),
+        (
+            {"overrides": {"adapter.protocol.kind": "infiniband"}},
+            (
+                "pair-roce: adapter.protocol: found infiniband; allowed: a protocol of links of "
+                "kind ethernet"
+            ),
+        ),
+        (
+            {"switch": "quantum"},
+            _OTHER_KIND.format("pair-roce", "ethernet", "infiniband", "quantum"),
+        ),
+    ],
+    ids=["port", "protocol", "switch"],
+)
+def test_what_has_no_ethernet_is_refused_there(chosen: dict[str, Any], fault: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        resolve("pair-roce", **chosen)
+    assert caught.value.faults == [fault]
+
+
+def test_what_is_no_rdma_adapter_may_be_there_too() -> None:
+    machine = resolve("pair-roce", adapter="nfp-6000")
+    assert isinstance(machine.link, EthernetLink)
+
+
+def test_who_would_set_the_kind_of_links_is_told_where_it_is() -> None:
+    with pytest.raises(CatalogError) as caught:
+        resolve("pair", overrides={"link.kind": "ethernet"})
+    (fault,) = caught.value.faults
+    assert fault == (
+        "--set link.kind: found no such parameter; links are as the testbed has them: those of "
+        "pair-roce are Ethernet, with any adapter that takes it"
+    )

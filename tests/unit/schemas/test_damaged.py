@@ -38,7 +38,7 @@ OPTIONAL = {
     "show-groups": "groups switch",
     "show-workload": "",
     "stack": "driver notes references",
-    "switch": "notes references",
+    "switch": "notes port references",
     "testbed": "notes paper references",
     "trace-end": "",
     "trace-header": "device pci port notes",
