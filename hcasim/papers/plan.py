@@ -11,7 +11,13 @@ from hcasim.catalog import CatalogError, Machine, as_texts, nearest, one_of, res
 from hcasim.ground.quantities import QUANTITIES, derivable
 from hcasim.papers.loader import every_scenario, is_shipped, references
 from hcasim.papers.scenario import Scenario, Series
-from hcasim.runs.options import each_point, find_faults, find_workload, unknown_workload
+from hcasim.runs.options import (
+    as_many_as_there_are,
+    each_point,
+    find_faults,
+    find_workload,
+    unknown_workload,
+)
 from hcasim.runs.point import Point
 from hcasim.workloads.options import AXES
 
@@ -226,7 +232,8 @@ def _line(
             mpi=workload.mpi,
         )
     machine = machines[key]
-    given = {**scenario.options.chosen, **swept, **series.chosen}
+    chosen = {**scenario.options.chosen, **swept, **series.chosen}
+    given = as_many_as_there_are(workload, machine, chosen)
     faults = find_faults(workload, machine, given)
     if faults:
         raise CatalogError([f"{scenario.id}: series.{name}: {fault}" for fault in faults])

@@ -17,6 +17,7 @@ from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, measured_with, side_by_side
 from hcasim.runs.ladder import add_ladder
 from hcasim.runs.options import (
+    as_many_as_there_are,
     changed,
     each_point,
     find_faults,
@@ -197,6 +198,8 @@ def prepare(
         # The limits of the machine as it is tell more faults in the same run.
         with suppress(CatalogError):
             machine = _machine(testbed, {"adapter": adapter, "host": host}, mpi)
+    if found is not None and machine is not None:
+        given = as_many_as_there_are(found, machine, given)
     if found is not None:
         faults += find_faults(found, machine, given)
     if faults or found is None or machine is None:

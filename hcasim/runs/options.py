@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,30 @@ def read_options(
         except ValueError as error:
             faults += [f"{name}: {line}" for line in str(error).splitlines()]
     return found
+
+
+def as_many_as_there_are(
+    workload: Workload, machine: Machine, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Add to what was set the number of nodes, if it was not and the usual one is more than fit.
+
+    Parameters:
+        workload: the benchmark.
+        machine: what it runs on.
+        given: what was set, by name; of an axis a value or all values.
+    """
+    usual, least = workload.defaults.nodes, OPTIONS["nodes"].low
+    if "nodes" not in workload.options or "nodes" in given or usual <= machine.nodes:
+        return dict(given)
+    processes = given.get("processes", workload.defaults.processes)
+    each = max(processes) if isinstance(processes, tuple) else processes
+    most = max(least, machine.nodes)
+    for number in range(most, least, -1):
+        # Some workloads cannot do with any number of nodes.
+        with suppress(ValueError):
+            workload.nodes(machine, replace(workload.defaults, nodes=number, processes=each))
+            return {**given, "nodes": (number,)}
+    return {**given, "nodes": (least,)}
 
 
 def each_point(workload: Workload, given: Mapping[str, Any]) -> list[Options]:

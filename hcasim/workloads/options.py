@@ -276,7 +276,13 @@ class Options:
         Option("Both processes are on the client's node: what they send stays inside its adapter"),
     ] = False
     nodes: Annotated[
-        int, Option("Nodes that take part: 8 or 2..64", low=2, title="Nodes", varies="4 or 2")
+        int,
+        Option(
+            "Nodes that take part, unless given no more than there are: 8 or 2..64",
+            low=2,
+            title="Nodes",
+            varies="4 or 2",
+        ),
     ] = 4
     pattern: Annotated[Pattern, Option("Which queue pair is next", varies="random or cyclic")] = (
         "cyclic"

@@ -292,3 +292,42 @@ def test_the_first_use_of_everything_is_warm_up_unless_that_is_given(
     workload: str, given: dict[str, Any], warmup: int
 ) -> None:
     assert build_options(WORKLOADS[workload], given).warmup == warmup
+
+
+@pytest.mark.parametrize(
+    ("workload", "testbed", "nodes"),
+    [
+        ("osu_alltoall", "pair", 2),
+        ("osu_bcast", "pair", 2),
+        ("all_to_all", "pair", 2),
+        ("rc_swarm", "pair", 2),
+        ("rc_swarm", "liu2004", 4),
+        ("osu_mbw_mr", "liu2004", 2),
+    ],
+)
+def test_without_a_number_no_more_nodes_take_part_than_there_are(
+    workload: str, testbed: str, nodes: int
+) -> None:
+    assert [point.options.nodes for point in prepare(workload, testbed, size=8)] == [nodes]
+
+
+def test_a_number_of_nodes_that_is_given_is_refused_beyond_what_there_are() -> None:
+    (fault,) = faults_of("osu_bcast", "pair", size=8, nodes=4)
+    assert fault == "nodes: found 4; allowed: up to 2, as pair has"
+
+
+def test_processes_in_pairs_take_as_many_nodes_as_go_up() -> None:
+    machine = resolve("liu2004", mpi=True)
+    (group,) = machine.groups
+    three = machine.model_copy(update={"groups": (group.model_copy(update={"count": 3}),)})
+    (point,) = prepare("imb_pingping", three, size=8)
+    assert point.options.nodes == 2
+    (point,) = prepare("imb_pingping", three, size=8, processes=2)
+    assert point.options.nodes == 3
+
+
+def test_one_that_needs_more_than_two_says_what_else_it_may_have() -> None:
+    (fault,) = faults_of("hotspot_both", "pair", size=8)
+    assert fault.endswith("found 2, with one peer; allowed: more nodes, or more processes on each")
+    (point,) = prepare("hotspot_both", "pair", size=8, processes=2)
+    assert point.options.nodes == 2
