@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,8 @@ from pydantic import BaseModel
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.catalog.provenance import UNSAID, Parameter, Value
 
+_WANTED = re.compile(r"; allowed (\w+): ")
+"""What in a fault says which of several values is to be another."""
 BUS = "adapter.bus"
 BUS_KIND = f"{BUS}.kind"
 PROTOCOL_KIND = "adapter.protocol.kind"
@@ -90,6 +93,30 @@ class Part:
             table = table.get(section, table)
         table[last] = value
         self.parameters[path] = leaf.assumed(path, value, source)
+
+    def blame(self, fault: str) -> str:
+        """Put before a fault the settings that it may be about, and behind it what to set, too."""
+        place, _, text = fault.partition(": ")
+        section = place.removeprefix(self.name).strip(".")
+        given = {
+            path: path.removeprefix(f"{self.name}.").removeprefix(f"{kind_of(self.name)}.")
+            for path in self.set_paths
+        }
+        inside = [path for path, inner in given.items() if f"{inner}.".startswith(f"{section}.")]
+        # A section tells of another by the end of its path, the whole of its sections by name.
+        named = [
+            path
+            for path, inner in given.items()
+            if ".".join(inner.split(".")[-2:]) in text
+            or (not section and inner.partition(".")[0] in text)
+        ]
+        other = _WANTED.search(text)
+        key = f"{section}.{other[1]}" if other else ""
+        beside = (
+            f"; set {self.name}.{key}, too" if key in self.leaves.keys() - given.values() else ""
+        )
+        about = ", ".join(inside or named or given)
+        return f"--set {about}: {place.strip('.')}: {text}{beside}"
 
     def complete(self) -> list[str]:
         """Give what settings have begun its defaults.

@@ -137,8 +137,7 @@ def resolve(
         try:
             built[name] = part.model.model_validate(part.values)
         except ValidationError as error:
-            start = f"--set {', '.join(part.set_paths)}: {name}."
-            faults += told(error, [part.model], part.values, start)
+            faults += map(part.blame, told(error, [part.model], part.values, f"{name}."))
     if faults:
         raise CatalogError(faults)
 

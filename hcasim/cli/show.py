@@ -10,7 +10,7 @@ import click
 
 from hcasim.cli.calibrated import note_unused
 from hcasim.cli.command import Command, Faults, calibration_option
-from hcasim.cli.naming import ADAPTER, HOST, SHOWN
+from hcasim.cli.naming import ADAPTER, HOST, SHOWN, SWITCH
 from hcasim.cli.output import note, print_json
 from hcasim.cli.tables import print_table
 
@@ -33,6 +33,12 @@ _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "s
 @click.option(
     "--host", metavar="ID", type=HOST, help="Of a testbed: with this host, by its id or file."
 )
+@click.option(
+    "--switch",
+    metavar="ID",
+    type=SWITCH,
+    help="Of a testbed: with this switch instead of its own or between its two hosts.",
+)
 @calibration_option
 @click.option(
     "--grep", "word", metavar="WORD", help="Of a model or testbed: only lines that have this word."
@@ -42,6 +48,7 @@ def command(
     identifier: str,
     adapter: str | None,
     host: str | None,
+    switch: str | None,
     calibration: Path | None,
     word: str | None,
     as_json: bool,
@@ -61,7 +68,8 @@ def command(
         is_scenario = find_kind(identifier) == "scenarios"
     if is_scenario or workload is not None:
         what = "scenarios" if is_scenario else "workloads"
-        given = {"adapter": adapter, "host": host, "calibration": calibration, "grep": word}
+        given: dict[str, object] = {"adapter": adapter, "host": host, "switch": switch}
+        given |= {"calibration": calibration, "grep": word}
         for name in (name for name, value in given.items() if value is not None):
             raise click.UsageError(f"--{name} is for models and testbeds, not for {what}")
     if workload is not None:
@@ -69,7 +77,7 @@ def command(
     elif is_scenario:
         _show_scenario(identifier, as_json)
     else:
-        _show_model(identifier, adapter, host, calibration, word, as_json)
+        _show_model(identifier, adapter, host, switch, calibration, word, as_json)
 
 
 def _show_workload(workload: Workload, as_json: bool) -> None:
@@ -110,6 +118,7 @@ def _show_model(
     identifier: str,
     adapter: str | None,
     host: str | None,
+    switch: str | None,
     file: Path | None,
     word: str | None,
     as_json: bool,
@@ -119,9 +128,10 @@ def _show_model(
 
     kind = find_kind(identifier)
     groups: dict[str, str] = {}
+    asked = {"adapter": adapter, "host": host, "switch": switch}
     if kind == "testbeds":
         name = identifier
-        machine = resolve(name, adapter=adapter, host=host)
+        machine = resolve(name, adapter=adapter, host=host, switch=switch or True)
         identifier = machine.id
         calibration = None if file is None else read_calibration(file)
         if calibration is not None:
@@ -137,7 +147,7 @@ def _show_model(
                 host=host,
                 overrides=settings,
                 mtu=base.get("mtu"),
-                switch=not base.get("no_switch"),
+                switch=switch or not base.get("no_switch"),
                 stack=own["stack"],
             )
         title, parameters = machine.title, machine.parameters
@@ -152,9 +162,8 @@ def _show_model(
             }
         if machine.switch is not None:
             extra["switch"] = machine.switch.id
-    elif adapter is not None or host is not None:
-        option = "--host" if adapter is None else "--adapter"
-        raise click.UsageError(f"{option} is for testbeds; {identifier} is one of the {kind}")
+    elif other := next((n for n, v in asked.items() if v is not None), None):
+        raise click.UsageError(f"--{other} is for testbeds; {identifier} is one of the {kind}")
     else:
         loaded = load(identifier, kind)
         calibration = None if file is None else read_calibration(file)

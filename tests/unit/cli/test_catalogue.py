@@ -73,6 +73,18 @@ def test_show_takes_another_adapter_for_a_testbed(hcasim_: Hcasim) -> None:
     assert hcasim_("show", "vapi", "--adapter", "mt23108").code == 2
 
 
+def test_show_takes_another_switch_for_a_testbed(hcasim_: Hcasim) -> None:
+    shown = json.loads(hcasim_("show", "pair", "--switch", "sx6036", "--json").output)
+    assert shown["switch"] == "sx6036"
+    (speed,) = (one for one in shown["parameters"] if one["path"] == "link.speed")
+    assert speed["value"] == "FDR"
+    assert speed["source"].startswith("the ports of sx6036 allow no more: EDR (")
+    (fault,) = hcasim_("show", "liu2004", "--switch", "xg700").faults
+    assert fault.startswith("liu2004: link.kind: found infiniband; allowed: ethernet")
+    for other in ("vapi", "write_lat"):
+        assert hcasim_("show", other, "--switch", "sx6036").code == 2
+
+
 def test_show_prints_a_scenario_with_its_claims(hcasim_: Hcasim) -> None:
     output = hcasim_("show", "liu2004/fig03").output
     assert "LIU-041" in output

@@ -1,0 +1,48 @@
+"""Settings that change a description, and what is said of those that it cannot have together."""
+
+import pytest
+
+from hcasim.catalog import CatalogError, resolve
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        (
+            {"adapter.mtt.entries": "8"},
+            (
+                "--set adapter.mtt.entries: adapter.mtt: found 128 ways, which do not divide 1 "
+                "lines; allowed ways: 1; set adapter.mtt.ways, too"
+            ),
+        ),
+        (
+            {"adapter.mtt.entries": "8", "adapter.mtt.ways": "2", "stack.cq_doorbell": "false"},
+            (
+                "--set adapter.mtt.entries, adapter.mtt.ways: adapter.mtt: found 2 ways, which do "
+                "not divide 1 lines; allowed ways: 1"
+            ),
+        ),
+        (
+            {"adapter.mtt.location": "mode", "adapter.bus.lanes": "4"},
+            (
+                "--set adapter.mtt.location: adapter: found no firmware_mode, by which the "
+                "location of mtt goes"
+            ),
+        ),
+        (
+            {"stack.mpi.eager.limit": "1M", "stack.cq_doorbell": "false"},
+            (
+                "--set stack.mpi.eager.limit: stack.mpi.queue: found room for 8256 B; allowed: "
+                "from 1048585 B, for header and eager.limit"
+            ),
+        ),
+    ],
+    ids=["beside", "both", "whole", "other section"],
+)
+def test_of_several_settings_those_are_named_that_a_fault_is_about(
+    settings: dict[str, str], fault: str
+) -> None:
+    others = {"adapter.send.units": "2", "adapter.sqpc.entries": "64", "adapter.limits.max_wr": "9"}
+    with pytest.raises(CatalogError) as caught:
+        resolve("pair", overrides={**others, **settings}, mpi=True)
+    assert caught.value.faults == [fault]
