@@ -13,6 +13,7 @@ from hcasim.bus.dma_engine import DmaEngine
 from hcasim.catalog import DmaDevice, Machine
 from hcasim.engine import Simulator
 from hcasim.host import Host
+from hcasim.workloads.explain import IN_FLIGHT, Utilisation
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
@@ -58,6 +59,15 @@ class _Rig:
     def scattered(self) -> bool:
         """Whether operations are at places at random."""
         return self._places > 1
+
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that engine, bus and memory were in use so far, by name."""
+        queues = () if self.engine is None else (self.engine.reads, self.engine.writes)
+        return {one.name: one.busy_ps for one in queues} | self.bus.busy_ps()
+
+    def waiting_ps(self) -> dict[str, int]:
+        """Time in ps that requests waited for each pool of credits or tags so far, by name."""
+        return self.bus.waiting_ps()
 
     def address(self) -> int:
         """Where the next operation is."""
@@ -122,6 +132,7 @@ class _Stream:
             samples=32 if drawn else 0,
         )
         self.settled = rig.sim.event()
+        self.usage = Utilisation(rig)
         self._starts = starts
         self._next = 0
         self._window = rig.in_flight
@@ -146,6 +157,8 @@ class _Stream:
             self._finished, self._since = 0, now
             if self.laps.done and not self.settled.triggered:
                 self.settled.succeed()
+            elif len(self.laps.durations_ps) == 1:
+                self.usage.mark()
         self._start()
 
 
@@ -167,7 +180,9 @@ def _bandwidth(sim: Simulator, machine: Machine, options: Options, kind: Kind) -
     }
     if kind == "rw":
         row["each_way_MBps"] = bandwidth / 2
-    return Result(row, rig.bus.counters())
+    # As many operations as may be are always under way.
+    full = {IN_FLIGHT: stream.usage.elapsed_ps}
+    return Result(row, rig.bus.counters(), stream.usage.report(full) if options.explain else {})
 
 
 def bw_rd(sim: Simulator, machine: Machine, options: Options) -> Result:

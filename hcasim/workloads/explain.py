@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
-from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 
 SATURATED = 0.97
@@ -13,7 +12,13 @@ NEARLY = 0.8
 """Share of the time from which on what is busy binds, rather than a window in front of it."""
 TELLING = 0.5
 """Share of the time from which on waiting says more than that of what is busy."""
-WINDOWS = ((".requests", ".responses"), (".wqe_fetch", ".reads_in_flight"), (".send_queues",))
+IN_FLIGHT = "device.operations"
+"""What a device without queues has under way at once."""
+WINDOWS = (
+    (".requests", ".responses"),
+    (".wqe_fetch", ".reads_in_flight"),
+    (".send_queues", IN_FLIGHT),
+)
 """Ends of the names of what limits how much is under way at once, from the link backwards: each
 also waits for what is behind it."""
 LINE = ".qp"
@@ -54,22 +59,39 @@ class Follower:
         return stages(self._marks[operation], self._begin, typical=typical)
 
 
+class Used(Protocol):
+    """What has resources, such as a cluster or a bus."""
+
+    sim: Simulator
+
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that each serial resource was in use so far, by name."""
+
+    def waiting_ps(self) -> dict[str, int]:
+        """Time in ps that work waited for each pool of credits so far, by name."""
+
+
 class Utilisation:
-    """How busy the resources of a cluster are between two moments.
+    """How busy the resources of a cluster or a bus are between two moments.
 
     Args:
-        cluster: its resources are read at both moments.
+        used: its resources are read at both moments.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, used: Used) -> None:
+        self._used = used
         self.mark()
+
+    @property
+    def elapsed_ps(self) -> int:
+        """Time in ps since the mark."""
+        return max(1, self._used.sim.now - self._since)
 
     def mark(self) -> None:
         """Begin here."""
-        self._since = self._cluster.sim.now
-        self._busy = self._cluster.busy_ps()
-        self._waiting = self._cluster.waiting_ps()
+        self._since = self._used.sim.now
+        self._busy = self._used.busy_ps()
+        self._waiting = self._used.waiting_ps()
 
     def report(self, full_ps: Mapping[str, int] | None = None) -> dict[str, Any]:
         """Shares of the time since the mark, and what binds.
@@ -80,14 +102,14 @@ class Utilisation:
         Args:
             full_ps: time in ps that processes waited since then because their queues were full.
         """
-        elapsed = max(1, self._cluster.sim.now - self._since)
+        elapsed = self.elapsed_ps
         busy = {
             name: min(1.0, (value - self._busy.get(name, 0)) / elapsed)
-            for name, value in self._cluster.busy_ps().items()
+            for name, value in self._used.busy_ps().items()
         }
         waiting = {
             name: min(1.0, (value - self._waiting.get(name, 0)) / elapsed)
-            for name, value in self._cluster.waiting_ps().items()
+            for name, value in self._used.waiting_ps().items()
         }
         busy = {name: share for name, share in busy.items() if LINE not in name or share > TELLING}
         waiting |= {name: min(1.0, value / elapsed) for name, value in (full_ps or {}).items()}

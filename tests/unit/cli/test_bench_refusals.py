@@ -109,9 +109,9 @@ def test_the_bus_alone_has_no_form_of_perftest(hcasim_: Hcasim) -> None:
     assert "no test of the bus alone" in fault
 
 
-def test_the_bus_alone_has_no_stages_to_explain(hcasim_: Hcasim) -> None:
-    (fault,) = hcasim_("bench", "bw_rd", *LIU, "--explain").faults
-    assert "explain: bw_rd has no such option; it has cache, exact, " in fault
+def test_a_latency_of_the_bus_alone_has_no_stages_to_explain(hcasim_: Hcasim) -> None:
+    (fault,) = hcasim_("bench", "lat_rd", *LIU, "--explain").faults
+    assert "explain: lat_rd has no such option; it has cache, exact, " in fault
 
 
 def test_a_trace_that_cannot_be_written_is_said(hcasim_: Hcasim, tmp_path: Path) -> None:

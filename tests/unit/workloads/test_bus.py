@@ -169,3 +169,51 @@ def test_a_trace_of_a_device_tells_no_transport() -> None:
 def test_a_device_makes_no_cluster() -> None:
     with pytest.raises(ValueError, match="nfp-6000 is no RDMA adapter"):
         Cluster(Simulator(), HASWELL)
+
+
+@pytest.mark.parametrize(
+    ("workload", "testbed", "options", "overrides", "binds"),
+    [
+        ("bw_rdwr", "pcie-bench-haswell", {}, {}, "dma.writes"),
+        ("bw_rd", "pcie-bench-haswell", {"size": 2 * K}, {}, "bus.downstream"),
+        ("bw_wr", "liu2004", {"size": 64 * K}, {}, "bus.upstream"),
+        (
+            "bw_rd",
+            "pcie-bench-broadwell",
+            {"window_bytes": 64 * M, "iommu": "on"},
+            {},
+            "host.iommu_walks",
+        ),
+        (
+            "bw_rd",
+            "pcie-bench-haswell",
+            {"size": 2 * K},
+            {"adapter.bus.read_tags": 4},
+            "bus.read_tags",
+        ),
+        (
+            "bw_rd",
+            "pcie-bench-haswell",
+            {},
+            {"adapter.dma.operations": 2},
+            "device.operations",
+        ),
+        ("bw_rd", "pair", {"window": 2}, {}, "device.operations"),
+    ],
+)
+def test_what_limits_a_bandwidth_is_engine_bus_translation_or_what_is_in_flight(
+    workload: str,
+    testbed: str,
+    options: dict[str, Any],
+    overrides: dict[str, Any],
+    binds: str,
+) -> None:
+    machine = resolve(testbed, overrides=overrides)
+    usual = {"size": 64, "iters": 100, "warmup": 10, "explain": True}
+    told = run_point(workload, machine, Options(**(usual | options))).breakdown
+    assert told["binds"] == binds
+    assert all(0 <= one.get("busy", one.get("waited")) <= 1 for one in told["resources"])
+
+
+def test_what_is_not_to_be_explained_has_no_shares() -> None:
+    assert run_point("bw_rd", HASWELL, Options(size=64, iters=10, warmup=1)).breakdown == {}
