@@ -38,7 +38,7 @@ def carried_kind(link: Link | PortLink, switches: Iterable[Part]) -> str:
     """
     if not isinstance(link, PortLink):
         return link.kind
-    kinds = set(RATES).intersection(*(_kinds(switch.values.get("port")) for switch in switches))
+    kinds = _common_kinds(switches)
     return link.carries or (kinds.pop() if len(kinds) == 1 else link.kind)
 
 
@@ -64,7 +64,8 @@ def link_of_port(
     rates = {path: one for path, one in adapter.parameters.items() if path.startswith(start)}
     if protocol is None:
         words = "a device without ports, whose link carries nothing"
-        kind, port = given.get("carries") or "ethernet", {"gigabits": 1, "speed": "SDR", "width": 1}
+        kind = given.get("carries") or min(_common_kinds(switches), default="ethernet")
+        port = {"gigabits": 1, "speed": "SDR", "width": 1}
         rates = {
             start + key: Parameter(key, value, str(value), "", "assumed", words)
             for key, value in port.items()
@@ -155,6 +156,11 @@ def _beyond(
                     f"{place}.{key}: found {rate}; allowed: up to {port[key]}, "
                     f"as the ports of {switch.id} take"
                 )
+
+
+def _common_kinds(switches: Iterable[Part]) -> set[str]:
+    """The kinds of links that all switches take."""
+    return set(RATES).intersection(*(_kinds(switch.values.get("port")) for switch in switches))
 
 
 def _kinds(port: Mapping[str, Any] | None) -> set[str]:

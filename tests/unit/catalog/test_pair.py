@@ -426,8 +426,10 @@ def test_what_has_no_ethernet_is_refused_there(chosen: dict[str, Any], fault: st
 
 
 def test_what_is_no_rdma_adapter_may_be_there_too() -> None:
-    machine = resolve("pair-roce", adapter="nfp-6000")
-    assert isinstance(machine.link, EthernetLink)
+    for chosen in ({"testbed_id": "pair-roce"}, {"testbed_id": "pair", "switch": "spectrum"}):
+        assert isinstance(resolve(adapter="nfp-6000", **chosen).link, EthernetLink)
+    machine = resolve("pair", adapter="nfp-6000", switch="quantum")
+    assert isinstance(machine.link, InfinibandLink)
 
 
 def test_who_would_set_the_kind_of_links_is_told_where_it_is() -> None:
