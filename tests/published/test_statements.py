@@ -53,6 +53,7 @@ FITTED: dict[str, set[Any]] = {
             "N597",
             "N607",
             "N610",
+            "N675",
             "N676",
         ),
         # A rate and a bandwidth of one line of perftest's output.
