@@ -12,7 +12,7 @@ from hcasim.calibrate.intervals.confidence import Confidence, confidence
 from hcasim.calibrate.intervals.estimate import Estimate, compared
 from hcasim.calibrate.intervals.identifiability import examine_ties, verdicts
 from hcasim.calibrate.intervals.linear import UNNOTICED
-from hcasim.calibrate.intervals.report import FitReport, Local
+from hcasim.calibrate.intervals.report import FitReport, Local, method
 from hcasim.calibrate.search.descent import USUAL, Search, Solution, searched
 from hcasim.calibrate.search.objective import Objective, Run, simulate
 from hcasim.calibrate.search.observation import Observation, without_repeats
@@ -81,6 +81,7 @@ def calibrate(
         inflation=found.inflation,
         evaluations=objective.evaluations,
         converged=solution.converged,
+        method=method(fit.floor_percent),
         local=Local(objective, point, slopes, residuals, found, search.loss),
     )
 

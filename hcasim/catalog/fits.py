@@ -143,6 +143,8 @@ class Fit(_Record):
         title: what was fitted, in plain words.
         notes: method and caveats.
         claims: the statements that all of it was fitted to.
+        floor_percent: error that the model, or a measurement, may have at each of those, beside
+            the rounding; none without it.
         entries: the values by path, such as "adapters.mt25208.send.latency".
         settings: what-if settings of the machine that was fitted, by the path of a fit.
         traces: what it was fitted to.
@@ -166,6 +168,7 @@ class Fit(_Record):
     title: str = ""
     notes: str = ""
     claims: tuple[str, ...] = ()
+    floor_percent: Share = 0.0
     entries: dict[str, FittedValue] = {}
     settings: Annotated[dict[str, str], Field(min_length=1)] = {}
     traces: tuple[FittedTrace, ...] = ()

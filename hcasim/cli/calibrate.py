@@ -33,7 +33,7 @@ _FOR_TRACES = (
 
 # Values are taken as text, so that all that is wrong can be said at once.
 @click.command("calibrate", cls=Command)
-@click.argument("words", metavar="PAPER | TRACE...", type=FITTED, nargs=-1, required=True)
+@click.argument("words", metavar="FIT | TRACE...", type=FITTED, nargs=-1, required=True)
 @click.option(
     "--testbed",
     metavar="ID",
@@ -110,9 +110,9 @@ def command(
 ) -> None:
     """Fit parameters to the claims of a paper, or to traces of a machine.
 
-    With the name of a paper or testbed, the parameters in its file of calibration/fits are fitted
-    to its claims; that is how those files were made. With traces, --testbed says which machine
-    they are compared with and --free what may change; bench and show take the file with
+    With the id of a file of calibration/fits, such as liu2004, its parameters are fitted to the
+    claims that it lists; that is how those files were made. With traces, --testbed says which
+    machine they are compared with and --free what may change; bench and show take the file with
     --calibration.
 
     The same words give the same file, also after an interruption, with which they go on. Without
@@ -149,7 +149,7 @@ def _calibrate_paper(
         if given[name] not in (None, ())
     ]
     if len(words) > 1:
-        faults.append(f"found {', '.join(words)}; allowed: one paper, or traces with --testbed")
+        faults.append(f"found {', '.join(words)}; allowed: one fit, or traces with --testbed")
     faults += output_faults([fit_output(output)])
     if faults:
         raise Faults(faults)

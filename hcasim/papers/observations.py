@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from hcasim.calibrate.search.observation import Observation, Setup
-from hcasim.catalog import CatalogError, Fit, nearest, one_of
+from hcasim.catalog import CatalogError, Fit, nearest
 from hcasim.ground.errors import display
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.ground.reading import read_file
@@ -45,7 +45,7 @@ def observations(fit: Fit) -> list[Observation]:
     for scenario, claim in claims.values():
         if _stated(claim) in stated:
             try:
-                found.append(_observation(scenario, claim))
+                found.append(_observation(scenario, claim).with_floor(fit.floor_percent / 100))
             except CatalogError as error:
                 faults += error.faults if claim.id in fit.claims else ()
     if faults:
@@ -60,7 +60,6 @@ def _stated(claim: Claim) -> tuple[object, ...]:
 
 def _observation(scenario: Scenario, claim: Claim) -> Observation:
     measure = claim.measure[0]
-    fault = ""
     if (
         claim.kind != "value"
         or len(claim.measure) > 1
@@ -68,10 +67,6 @@ def _observation(scenario: Scenario, claim: Claim) -> Observation:
         or isinstance(claim.published, tuple)
     ):
         fault = f"found kind {claim.kind!r}; allowed if fitted: one number of one measure"
-    elif QUANTITIES[claim.quantity].factor(claim.unit) != 1:
-        units = [unit for unit, (one, _) in QUANTITIES[claim.quantity].units.items() if one == 1]
-        fault = f"found {claim.unit}; allowed if fitted: {one_of(units)}"
-    if fault:
         raise CatalogError([f"{display(scenario_path(scenario.id))}: {claim.id}: {fault}"])
     return Observation(
         id=claim.id,
@@ -81,6 +76,7 @@ def _observation(scenario: Scenario, claim: Claim) -> Observation:
         field=QUANTITIES[claim.quantity].field,
         published=_printed(scenario, claim),
         unit=claim.unit,
+        scale=QUANTITIES[claim.quantity].factor(claim.unit),
         tolerance=claim.allowed_error,
         best="max" if QUANTITIES[claim.quantity].best is max else "min",
         half_width=claim.half_width,

@@ -28,7 +28,7 @@ def keep(output: Any) -> None:
     """Keep it where readers do not see it."""
     told = output.get("data", {}).pop(KIND, None)
     if told is not None:
-        output.metadata["drawn"] = json.dumps(told)
+        output.metadata["drawn"] = json.dumps(told, sort_keys=True)
     output.get("metadata", {}).pop(KIND, None)
 
 

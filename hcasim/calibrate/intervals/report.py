@@ -18,11 +18,23 @@ from hcasim.catalog import Fit, FittedValue, render_fit
 NUMBERS = ("published", "simulated", "error")
 STRONG = 0.9
 """Correlation from which on two parameters are worth a line of their own."""
+_ROUNDED = "Values are rounded, times to 1 ns or closer, intervals outwards."
 METHOD = (
     "Intervals: 95 %, from how exactly the numbers are printed alone (uniform within the ± beside",
     "them), to first order; other errors of the measurements and of the model are not known.",
-    "Times are rounded to whole ns, intervals outwards.",
+    _ROUNDED,
 )
+
+
+def method(floor_percent: float) -> tuple[str, ...]:
+    """Say where the intervals of a fit to published numbers come from."""
+    if not floor_percent:
+        return METHOD
+    return (
+        "Intervals: 95 %, to first order, from how exactly the numbers are printed and an error of",
+        f"{floor_percent:g} % of each for measurement and model; ± is the deviation of both.",
+        _ROUNDED,
+    )
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ class Observation:
         field: which number of a point, such as "latency_us".
         published: the number with the digits that were printed: 9.0 says more than 9.
         unit: of the number.
+        scale: what the field of a point is multiplied with to be in that unit.
         half_width: how far the number may be off, if not half a unit of its last digit.
         tolerance: relative error that a replay may have; a residual is weighted with it.
         best: whether the lowest or the highest of the points was published.
@@ -80,6 +81,7 @@ class Observation:
     half_width: float | None = None
     error: float | None = None
     curve: str = ""
+    scale: float = 1.0
 
     @property
     def rounding(self) -> float:
@@ -100,9 +102,18 @@ class Observation:
         """What is written behind the number: its deviation, or half a unit of its last digit."""
         return self.rounding if self.error is None else self.error
 
+    def with_floor(self, floor: float) -> Observation:
+        """Return it with a relative error that the model may have, beside its own; none is none."""
+        if not floor:
+            return self
+        return replace(self, error=math.hypot(self.deviation, floor * float(self.published)))
+
     def read(self, rows: Sequence[Mapping[str, Any]]) -> float:
         """Return the number that the rows of the setups give."""
-        return float((min if self.best == "min" else max)(row[self.field] for row in rows))
+        return (
+            float((min if self.best == "min" else max)(row[self.field] for row in rows))
+            * self.scale
+        )
 
 
 def without_repeats(observations: Iterable[Observation]) -> tuple[Observation, ...]:

@@ -17,7 +17,10 @@ from hcasim.ground.errors import display
 from hcasim.ground.units import FREQUENCY, RATE, TIME
 
 DIGITS = 5
-"""To so many digits of the distance of the bounds a rate or frequency is given."""
+"""To so many digits of the distance of the bounds a rate is given; a time to one digit less."""
+
+NANOSECOND = 1000
+"""In ps. No time is given less closely."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,15 @@ class FreeParameter:
 
     @property
     def grain(self) -> int:
-        """What a result is rounded to: whole nanoseconds of a time, a decimal part of about a ten
-        thousandth of the bounds of a rate or frequency, else the unit itself."""
-        if self.leaf.unit in (RATE, FREQUENCY):
-            return int(self.step * 10 ** max(0, len(str(self.width // self.step)) - DIGITS))
-        return self.step if self.stepped else 1000
+        """What a result is rounded to: of a time a decimal part, about a thousandth of the bounds
+        but no more than 1 ns, of a rate or frequency a ten thousandth, else the unit itself."""
+        if self.leaf.unit is TIME:
+            return min(self._part(DIGITS - 1), NANOSECOND)
+        return self._part(DIGITS) if self.leaf.unit in (RATE, FREQUENCY) else self.step
+
+    def _part(self, digits: int) -> int:
+        """The decimal part of the distance of the bounds that leaves it so many digits."""
+        return int(self.step * 10 ** max(0, len(str(self.width // self.step)) - digits))
 
     @property
     def step(self) -> int:

@@ -15,7 +15,7 @@ from hcasim.calibrate.search.descent import searched
 from hcasim.calibrate.search.objective import simulate
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.search.parameters import free_parameters
-from hcasim.catalog import CatalogError, Fit, FittedValue, load_fit, resolve
+from hcasim.catalog import CatalogError, Fit, FittedValue, list_ids, load_fit, resolve
 from hcasim.papers.observations import observations
 from hcasim.runs.point import Point
 from hcasim.workloads import Options
@@ -189,9 +189,21 @@ def test_the_shipped_fit_is_that_of_this_simulator() -> None:
         assert one.read(simulate(trials)) == pytest.approx(float(one.published), rel=1e-3), one.id
 
 
-def test_the_shipped_fit_names_only_fitted_claims() -> None:
-    fitted = {one.id for one in observations(load_fit("liu2004"))}
-    for entry in load_fit("liu2004").entries.values():
+@pytest.mark.parametrize("identifier", list_ids("calibrations"))
+def test_a_shipped_fit_names_only_fitted_claims(identifier: str) -> None:
+    fit = load_fit(identifier)
+    fitted = {one.id for one in observations(fit)}
+    for entry in fit.entries.values():
         assert set(entry.claims) <= fitted
         assert entry.claims
         assert entry.interval is not None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("identifier", ["pcie-bench", "pcie-bench-iommu", "rashti2007"])
+def test_a_shipped_fit_comes_again(identifier: str) -> None:
+    fit = load_fit(identifier)
+    again = calibrate(fit, observations(fit)).result
+    assert {path: one.value for path, one in again.entries.items()} == {
+        path: one.value for path, one in fit.entries.items()
+    }

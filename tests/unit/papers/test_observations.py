@@ -1,5 +1,6 @@
 """A calibration sees the claims that its fit lists, each with the digits of the paper."""
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -85,15 +86,27 @@ def test_the_flag_of_the_chipset_is_that_of_the_series(edit: Edit) -> None:
 
 
 @pytest.mark.usefixtures("edit")
-def test_a_number_is_fitted_in_the_unit_in_which_it_is_measured() -> None:
+def test_a_number_is_fitted_in_the_unit_that_was_printed() -> None:
     file = Path("scenarios/liu2004/fig06.toml")
     text = file.read_text()
     assert 'published = 781\nunit = "MB/s"' in text
     file.write_text(
         text.replace('published = 781\nunit = "MB/s"', 'published = 745\nunit = "MiB/s"')
     )
-    with pytest.raises(CatalogError, match="LIU-057: found MiB/s; allowed if fitted: MB/s"):
-        observed("liu2004")
+    one = {one.id: one for one in observed("liu2004")}["LIU-057"]
+    assert one.unit == "MiB/s"
+    assert one.rounding == 0.5
+    assert one.read([{"bandwidth_MBps": 781.19}]) == pytest.approx(745, abs=0.01)
+
+
+@pytest.mark.usefixtures("edit")
+def test_a_fit_may_allow_the_model_an_error_beside_the_rounding() -> None:
+    file = Path("calibration/fits/liu2004.toml")
+    text = file.read_text()
+    rounded = {one.id: one.deviation for one in observed("liu2004")}
+    file.write_text(text.replace("\nclaims = ", "\nfloor_percent = 2.0\nclaims = ", 1))
+    found = {one.id: one.deviation for one in observed("liu2004")}
+    assert found["LIU-038"] == pytest.approx(math.hypot(rounded["LIU-038"], 0.02 * 4.8))
 
 
 FIT = "calibration/fits/liu2004.toml"

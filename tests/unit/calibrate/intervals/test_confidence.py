@@ -43,6 +43,20 @@ def test_more_printed_digits_give_a_narrower_interval(
     assert coarse.deviation == pytest.approx(100 * fine.deviation)
 
 
+def test_a_floor_widens_the_interval_by_the_share_of_the_number(
+    make_fit: MakeFit, observe: Observe, run: Any
+) -> None:
+    fit = make_fit({SEND: (0, 2000)})
+    one = observe("write_lat", "2.400")
+    exact = calibrate(fit, [one.with_floor(0)], run=run)[SEND]
+    report = calibrate(
+        fit.model_copy(update={"floor_percent": 2.0}), [one.with_floor(0.02)], run=run
+    )
+    assert report[SEND].value == exact.value
+    assert report[SEND].deviation == pytest.approx((exact.deviation**2 + 48_000**2) ** 0.5)
+    assert "2 % of each" in report.closing_lines()[-1]
+
+
 def test_the_interval_ends_at_the_bounds(make_fit: MakeFit, observe: Observe, run: Any) -> None:
     fit = make_fit({SEND: (0, 40)})
     report = calibrate(fit, [observe("write_lat", "1.820")], run=run)

@@ -36,12 +36,20 @@ def test_the_search_sets_out_from_the_middle_or_from_where_it_is_told(make_fit: 
 
 def test_times_are_rounded_to_nanoseconds_and_kept_within_the_bounds(make_fit: MakeFit) -> None:
     (one,) = free_parameters(
-        make_fit({SEND: FittedValue(value="0 ns", bounds=("0 ns", "1300 ps"))})
+        make_fit({SEND: FittedValue(value="0 ns", bounds=("0 ns", "2000300 ps"))})
     )
     assert one.rounded(499.0) == 0
     assert one.rounded(501.0) == 1000
-    assert one.rounded(1700.0) == 1300
+    assert one.rounded(2_001_000.0) == 2_000_300
     assert one.rounded(-700.0) == 0
+
+
+@pytest.mark.parametrize(("high", "rounded"), [("1 us", 7000), ("100 ns", 7200), ("9 ns", 7250)])
+def test_times_between_narrow_bounds_are_rounded_less(
+    make_fit: MakeFit, high: str, rounded: int
+) -> None:
+    (one,) = free_parameters(make_fit({SEND: FittedValue(value="0 ns", bounds=("0 ns", high))}))
+    assert one.rounded(7250.0) == rounded
 
 
 def test_rates_are_rounded_to_what_their_bounds_make_out(make_fit: MakeFit) -> None:
