@@ -23,6 +23,10 @@ class Storage(ABC):
         ``on_issued`` is called when the last request has been taken.
         """
 
+    def fetch(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
+        """Read a descriptor, context or table, if that may be asked for ahead of waiting data."""
+        self.read(address, size, on_data, *args)
+
     @abstractmethod
     def write(
         self,

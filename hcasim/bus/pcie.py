@@ -119,6 +119,15 @@ class PcieBus(Bus):
                 )
             )
 
+    def fetch(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
+        last = address + size
+        for start, piece in split(address, size, self.device.max_read_request):
+            final = on_data if start + piece == last else None
+            self.reads += 1
+            self.read_bytes += piece
+            read = _Read(start, piece, final, args, None, short=False)
+            self.tags.acquire_ahead(self._tag_held, read)
+
     def _request(self, read: _Read) -> None:
         self.reads += 1
         self.read_bytes += read.size

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from hcasim.ground.plain import brief
-from hcasim.ground.units import Bytes, Picoseconds
+from hcasim.ground.units import RATE, Bytes, Picoseconds
 
 
 class Plain:
@@ -33,6 +33,7 @@ Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), PL
 Names = Annotated[tuple[str, ...], PLAIN]
 Latency = Annotated[Picoseconds, Field(ge=0, le=10**12)]
 Size = Annotated[Bytes, Field(ge=1, le=2**30)]
+Bandwidth = Annotated[int, RATE, Field(ge=10**6, le=10**13)]
 Count = Annotated[int, Field(ge=1, le=2**24)]
 
 

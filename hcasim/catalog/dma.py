@@ -8,10 +8,8 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from hcasim.catalog.adapter import Adapter, Device
-from hcasim.catalog.description import Latency, Section
-from hcasim.ground.units import RATE, SIZE
-
-_Bandwidth = Annotated[int, RATE, Field(ge=10**6, le=10**13)]
+from hcasim.catalog.description import Bandwidth, Latency, Section
+from hcasim.ground.units import SIZE
 
 
 class DmaEngine(Section):
@@ -27,11 +25,11 @@ class DmaEngine(Section):
         description="of a bulk operation in the device, enqueued to completion seen by software"
     )
     read_interval: Latency = Field(description="between two bulk reads that begin")
-    read_bandwidth: _Bandwidth = Field(
+    read_bandwidth: Bandwidth = Field(
         description="at which the engine works on bulk reads, one after the other"
     )
     write_interval: Latency = Field(description="between two bulk writes that begin")
-    store_bandwidth: _Bandwidth = Field(
+    store_bandwidth: Bandwidth = Field(
         description="at which the data of one read enter the device's memory, request by request"
     )
     command_latency: Latency = Field(

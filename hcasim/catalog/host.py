@@ -7,10 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hcasim.catalog.bridge import Bridge, PcixBridge
-from hcasim.catalog.description import Description, Latency, Section
-from hcasim.ground.units import RATE, SIZE
-
-Bandwidth = Annotated[int, RATE, Field(ge=10**6, le=10**13)]
+from hcasim.catalog.description import Bandwidth, Description, Latency, Section
+from hcasim.ground.units import SIZE
 
 
 class Memory(Section):

@@ -30,6 +30,7 @@ class CreditPool:
         self._waited_ps = 0
         self._waiting: deque[tuple[int, Callable[..., None], tuple[Any, ...]]] = deque()
         self._returning: list[tuple[int, int]] = []
+        self._ahead = 0
         self._waiting_since = 0
         self._alarm_at: int | None = None
         self._serving = False
@@ -62,6 +63,17 @@ class CreditPool:
         if not self._waiting:
             self._waiting_since = self.sim.now
         self._waiting.append((count, action, args))
+        self._arm()
+
+    def acquire_ahead(self, action: Callable[..., None], *args: Any) -> None:
+        """Call ``action(*args)`` as soon as a credit is held, ahead of all that use `acquire`."""
+        if self.take(1):
+            action(*args)
+            return
+        if not self._waiting:
+            self._waiting_since = self.sim.now
+        self._waiting.insert(self._ahead, (1, action, args))
+        self._ahead += 1
         self._arm()
 
     def take(self, count: int) -> bool:
@@ -130,6 +142,8 @@ class CreditPool:
         waiting = self._waiting
         while waiting and waiting[0][0] <= self.available:
             count, action, args = waiting.popleft()
+            if self._ahead:
+                self._ahead -= 1
             self.available -= count
             if not waiting:
                 self._waited_ps += self.sim.now - self._waiting_since

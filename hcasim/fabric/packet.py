@@ -131,13 +131,14 @@ class Packet:
         last: whether it is the last (or only) packet of its message.
         operation: number of the operation that waits for it, or 0.
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
-        gathered: whether its data is in the adapter that sends it.
+        gathered_at: since when its data is in the adapter that sends it, in ps; below 0 if it
+            is not.
     """
 
     __slots__ = (
         "ack_request",
         "first",
-        "gathered",
+        "gathered_at",
         "header",
         "last",
         "lid",
@@ -175,7 +176,7 @@ class Packet:
         self.ack_request = ack_request
         self.operation = operation
         self.size = size_of(opcode, payload, header)
-        self.gathered = False
+        self.gathered_at = -1
 
     def __repr__(self) -> str:
         return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn}"

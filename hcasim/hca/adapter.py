@@ -244,7 +244,8 @@ class HostChannelAdapter:
         found = self.bus.waiting_ps()
         found |= {f"{self.name}.{cache.name}": cache.blocked_ps for cache in self.caches}
         atomics, engine = self.responder.atomics, self.send_engine
-        for one in (atomics.slots, atomics.locks, engine.entries, engine.reads):
+        waits = atomics.slots, atomics.locks, engine.entries, engine.reads, self.responder.entries
+        for one in waits:
             found[one.name] = found.get(one.name, 0) + one.wait_ps
         for port in self.ports:
             for buffer in (port.egress.requests, port.egress.responses):

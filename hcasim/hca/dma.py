@@ -112,9 +112,9 @@ class DmaEngine:
     ) -> None:
         """Read ``size`` bytes of an entry; call ``on_data(*args)`` when they are here."""
         address = ring.address(index)
-        self._tables.translate(
-            ring.region, address, size, self._host.read, address, size, on_data, *args
-        )
+        # The engines of an adapter that overlaps do not queue for the bus behind each other.
+        fetch = self._host.fetch if self._overlaps else self._host.read
+        self._tables.translate(ring.region, address, size, fetch, address, size, on_data, *args)
 
     def write_entry(
         self,
@@ -138,7 +138,7 @@ class DmaEngine:
 
     def read_list(self, address: int, size: int, then: Callable[[], None]) -> None:
         """Read a list of the driver, whose addresses are those of the bus; then call ``then()``."""
-        self._host.read(address, size, then)
+        self._host.fetch(address, size, then)
 
     # Message data.
 

@@ -107,7 +107,7 @@ class StagingBuffer:
 
     def complete(self, packet: Packet) -> None:
         """Note that a packet's data is here, and send on what has become first in line."""
-        packet.gathered = True
+        packet.gathered_at = self.sim.now
         if self._probe.listeners:
             self._probe.event("gather data", packet.operation, packet)
         self._send_on(self._line(packet))
@@ -115,7 +115,7 @@ class StagingBuffer:
     def _send_on(self, line: Line) -> None:
         """Offer the packets of a line to the link as far as they are here and may begin."""
         packets = line.packets
-        while packets and packets[0].gathered:
+        while packets and packets[0].gathered_at >= 0:
             if self._rest and packets[0].first:
                 if line.inside > len(packets):
                     # The message before it tells when it has left.
@@ -127,6 +127,9 @@ class StagingBuffer:
 
     def _offer(self, packet: Packet) -> None:
         ready_at = self.sim.now + self._latency
+        if self._rest:
+            # The pipeline goes on while its line rests.
+            ready_at = max(self.sim.now, packet.gathered_at + self._latency)
         if self._probe.listeners:
             self._probe.event("send pipeline", packet.operation, packet, ready_at)
         self._egress.way_out(packet).send(self._source, packet, ready_at, self._leaves)

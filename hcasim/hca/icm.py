@@ -1,4 +1,4 @@
-"""InfiniHost context memory (ICM): the tables behind the on-chip caches, and the path to them.
+"""Interconnect context memory (ICM): the tables behind the on-chip caches, and the path to them.
 
 Each table lives in the adapter's own memory or, in MemFree mode, in host memory, where it is
 reached over the same bus as descriptors and data (sur2005 section 2.3). A cache of lines of all
@@ -38,6 +38,7 @@ class Icm:
 
     Attributes:
         latency: of the path, in ps.
+        overlaps: whether fetches need not queue for the bus behind data.
         cache: lines of all tables on the chip, if there is such a cache.
     """
 
@@ -56,6 +57,7 @@ class Icm:
         self.cache = LineCache(shared) if (shared := adapter.icm.cache) else None
         self._tables: list[Table] = []
         self._adapter = adapter
+        self.overlaps = adapter.overlaps
         self._victims: deque[tuple[Storage, int, int]] = deque()
         self._host = host
         self._local = local
@@ -139,6 +141,7 @@ class Table:
         self._icm = icm
         self.number = number
         self._storage = storage
+        self._fetch = storage.fetch if icm.overlaps else storage.read
         self.line = line
         self.read_ps = 0
 
@@ -149,7 +152,7 @@ class Table:
     def read(self, line: int, cache: Waiting) -> None:
         """Read a line now."""
         size = self.line
-        self._storage.read(line * size, size, self._arrived, self._icm.sim.now, line, cache)
+        self._fetch(line * size, size, self._arrived, self._icm.sim.now, line, cache)
 
     def _arrived(self, began: int, line: int, cache: Waiting) -> None:
         icm = self._icm

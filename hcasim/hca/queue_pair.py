@@ -6,12 +6,16 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 from hcasim.fabric.packet import AtomicEth, Header, Opcode, Packet, Reth
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
+
+if TYPE_CHECKING:
+    from hcasim.hca.port import Arrival
 
 PSN_MODULUS = 1 << 24
 RETRY_FOR_EVER = 7
@@ -175,42 +179,52 @@ class ReceiveQueue:
 
     Attributes:
         ring: memory of the queue.
-        ready: entries on the chip, the oldest ones.
-        fetching: entries behind them that are on their way to the chip.
+        ready: entries on the chip that no message has taken.
+        awaiting: messages that have taken entries which are on their way to the chip.
     """
 
     def __init__(self, ring: Ring) -> None:
         self.ring = ring
         self.ready = 0
-        self.fetching = 0
+        self.awaiting: deque[Arrival] = deque()
         self._entries: deque[ReceiveWqe] = deque()
+        self._posted = self._fetched = self._taken = 0
 
     def post(self, wqe: ReceiveWqe) -> None:
         """Add an entry."""
         self._entries.append(wqe)
+        self._posted = wqe.posted
 
     def take(self) -> ReceiveWqe | None:
         """The oldest entry, which belongs to a message from now on; None if there is none."""
-        return self._entries.popleft() if self._entries else None
+        if not self._entries:
+            return None
+        wqe = self._entries.popleft()
+        self._taken = wqe.posted
+        return wqe
 
-    def wanted(self, ahead: int) -> tuple[int, int]:
-        """Entries that lie side by side and are to be fetched: the first use, and how many.
+    def fetch(self, ahead: int, least: int) -> tuple[int, int]:
+        """Entries that lie side by side and are to be fetched now: the first, and how many.
 
         Args:
-            ahead: how many may be on the chip.
+            ahead: how many may be on the chip, or on their way to it, before messages take them.
+            least: how many are worth a fetch while half as many as that are there.
         """
-        known = self.ready + self.fetching
-        count = min(ahead, len(self._entries)) - known
-        if count <= 0 or self.fetching:
+        known = self._fetched - self._taken
+        count = min(ahead - known, self._posted - self._fetched)
+        if count <= 0 or (count < least and 2 * known >= ahead):
             return 0, 0
-        first = self._entries[known].posted - 1
-        return first, min(count, self.ring.entries - first % self.ring.entries)
+        first = self._fetched
+        count = min(count, self.ring.entries - first % self.ring.entries)
+        self._fetched += count
+        return first, count
 
     def drain(self) -> list[ReceiveWqe]:
         """Give up all entries, oldest first."""
         drained = [*self._entries]
         self._entries.clear()
-        self.ready = self.fetching = 0
+        self.ready = 0
+        self._fetched = self._taken = self._posted
         return drained
 
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from hcasim.engine import Probe
+from hcasim.engine import Probe, Waits
 from hcasim.fabric.packet import Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
 from hcasim.hca.atomics import ATOMIC_SIZE, AtomicUnit
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
-from hcasim.hca.queue_pair import PSN_MODULUS, Atomic, QPType, QueuePair, Read, State
+from hcasim.hca.queue_pair import (
+    PSN_MODULUS,
+    Atomic,
+    QPType,
+    QueuePair,
+    Read,
+    ReceiveQueue,
+    State,
+)
+from hcasim.hca.services import PacketService
 from hcasim.hca.translation import Access
 from hcasim.hca.wqe import ReceiveWqe
 
 GRH = 40
 """Bytes in front of the data of a datagram in its receive buffer (volume 1, 11.4.1.2)."""
+
+LINE = 64
+"""Bytes of receive entries that are worth a fetch: a cache line of the host."""
 
 
 class Responder:
@@ -41,16 +53,17 @@ class Responder:
         self._completions = parts.completions
         self._egresses = parts.egresses
         self._units = parts.units if parts.adapter.overlaps else None
-        self._packet_service = parts.adapter.send.packet_service
+        self._packet_service = PacketService(parts.adapter.send)
         self._latency = parts.adapter.responder.latency
         self._ahead = parts.adapter.receive_queue.ahead
+        self.entries = Waits(parts.sim, f"{parts.name}.receive_wqe_fetch")
         self._in_cqe = parts.adapter.cqe.inline or 0
 
     def post_receive(self, qp: QueuePair, wqe: ReceiveWqe) -> None:
         """Learn of one more entry in the receive queue of ``qp``."""
         qp.responder.receive_queue.post(wqe)
         if self._ahead:
-            self._fetch_ahead(qp)
+            self._fetch_ahead(qp.responder.receive_queue)
         if qp.state is State.ERR:
             self._completions.flush(qp)
 
@@ -115,32 +128,35 @@ class Responder:
         if isinstance(arrival.packet.header, Deth):
             wqe.received = GRH
         queue = mine.receive_queue
+        if not self._ahead:
+            self.receive_wqes_fetched += 1
+            size = self.adapter.wqe.stride
+            self._dma.fetch_entry(queue.ring, wqe.posted - 1, size, self._fetched, arrival)
+            return
         if queue.ready:
             queue.ready -= 1
             self._fetched(arrival)
-            self._fetch_ahead(arrival.qp)
-            return
-        if queue.fetching:
-            queue.fetching -= 1
-        self.receive_wqes_fetched += 1
-        size = self.adapter.wqe.stride
-        self._dma.fetch_entry(queue.ring, wqe.posted - 1, size, self._fetched, arrival)
+        else:
+            queue.awaiting.append(arrival)
+            self.entries.begin()
+        self._fetch_ahead(queue)
 
-    def _fetch_ahead(self, qp: QueuePair) -> None:
+    def _fetch_ahead(self, queue: ReceiveQueue) -> None:
         """Fetch receive entries before messages take them."""
-        queue = qp.responder.receive_queue
-        first, count = queue.wanted(self._ahead)
+        stride = self.adapter.wqe.stride
+        first, count = queue.fetch(self._ahead, LINE // stride)
         if count:
-            queue.fetching = count
             self.receive_wqes_fetched += count
-            size = count * self.adapter.wqe.stride
-            self._dma.fetch_entry(queue.ring, first, size, self._fetched_ahead, qp)
+            self._dma.fetch_entry(
+                queue.ring, first, count * stride, self._fetched_ahead, queue, count
+            )
 
-    def _fetched_ahead(self, qp: QueuePair) -> None:
-        queue = qp.responder.receive_queue
-        queue.ready += queue.fetching
-        queue.fetching = 0
-        self._fetch_ahead(qp)
+    def _fetched_ahead(self, queue: ReceiveQueue, count: int) -> None:
+        queue.ready += count
+        while queue.awaiting and queue.ready:
+            queue.ready -= 1
+            self.entries.end()
+            self._fetched(queue.awaiting.popleft())
 
     def _fetched(self, arrival: Arrival) -> None:
         self.sim.call_after(self.adapter.receive_queue.latency, self._ready, arrival)
@@ -255,7 +271,9 @@ class Responder:
 
     def _take_unit(self, read: Read) -> None:
         assert self._units is not None
-        self.sim.call_at(self._units.reserve(self._packet_service), self._go_on, read)
+        payload = min(read.segment, read.header.length - read.sent * read.segment)
+        done = self._units.reserve(self._packet_service.time(payload))
+        self.sim.call_at(done, self._go_on, read)
 
     def _send_response(self, read: Read) -> bool:
         """Send the next packet of a response; return whether it was the last."""

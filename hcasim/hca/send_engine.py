@@ -11,7 +11,7 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.queue_pair import PSN_MODULUS, QPType, QueuePair, State
 from hcasim.hca.registrations import RegistrationUnit
 from hcasim.hca.scheduler import Scheduler
-from hcasim.hca.services import services_of
+from hcasim.hca.services import PacketService, services_of
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import SendWqe
 
@@ -48,7 +48,7 @@ class SendEngine:
         self._busy = [0 for _ in parts.egresses]
         self._asking = [0 for _ in parts.egresses]
         self._services = services_of(parts.adapter.send.services, parts.adapter.send.wqe_service)
-        self._packet_service = parts.adapter.send.packet_service
+        self._packet_service = PacketService(parts.adapter.send)
         self._probe = Probe(parts.sim, self.server.name)
         self._wire = parts.transport.wire
         self._tables = parts.tables
@@ -241,7 +241,10 @@ class SendEngine:
         self._asking[port] -= 1
         qp = self.schedulers[port].take()
         wqe = qp.requester.current
-        service = self._packet_service
+        payload = 0
+        if wqe is not None and not wqe.awaits_response:
+            payload = min(wqe.segment, wqe.length - wqe.sent * wqe.segment)
+        service = self._packet_service.time(payload)
         if wqe is not None and wqe.sent == 0:
             service += self._services.get(wqe.opcode, 0)
         if self._units > 1:

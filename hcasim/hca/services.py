@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from hcasim.catalog import Services
+from hcasim.catalog.adapter import Send
+from hcasim.engine import Rate
 from hcasim.fabric.packet import Opcode
 
 
@@ -23,3 +25,17 @@ def services_of(description: Services | None, otherwise: int = 0) -> dict[Opcode
         return dict.fromkeys(requests, otherwise) if otherwise else {}
     one = description
     return dict(zip(requests, (one.write, one.send, one.read, one.atomic, one.atomic), strict=True))
+
+
+class PacketService:
+    """Occupancy of a processing unit by a packet that leaves."""
+
+    def __init__(self, send: Send) -> None:
+        self._least = send.packet_service
+        self._rate = Rate.from_bandwidth(send.unit_bandwidth) if send.unit_bandwidth else None
+
+    def time(self, payload: int) -> int:
+        """That of a packet with so many bytes of data, in ps."""
+        if self._rate is None:
+            return self._least
+        return max(self._least, self._rate.time(payload))

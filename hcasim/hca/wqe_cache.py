@@ -24,11 +24,11 @@ class WqeCache:
 
     def add(self, qp: QueuePair, wqe: SendWqe) -> None:
         """Keep the entry of a request that has just been sent."""
-        self._cache.fill(qp.qpn << 24 | wqe.posted)
+        self._cache.fill(_name(qp, wqe))
 
     def held(self, qp: QueuePair, wqe: SendWqe) -> bool:
         """Look up the entry of a request whose response is here; count it if it is not here."""
-        key = qp.qpn << 24 | wqe.posted
+        key = _name(qp, wqe)
         if self._cache.touch(key):
             return True
         self.misses += 1
@@ -37,4 +37,8 @@ class WqeCache:
 
     def drop(self, qp: QueuePair, wqe: SendWqe) -> None:
         """Forget the entry of a request that has been answered."""
-        self._cache.discard(qp.qpn << 24 | wqe.posted)
+        self._cache.discard(_name(qp, wqe))
+
+
+def _name(qp: QueuePair, wqe: SendWqe) -> int:
+    return wqe.posted << 24 | qp.qpn

@@ -16,7 +16,7 @@ IN_FLIGHT = "device.operations"
 """What a device without queues has under way at once."""
 WINDOWS = (
     (".requests", ".responses"),
-    (".wqe_fetch", ".reads_in_flight"),
+    (".wqe_fetch", ".receive_wqe_fetch", ".reads_in_flight"),
     (".send_queues", IN_FLIGHT),
 )
 """Ends of the names of what limits how much is under way at once, from the link backwards: each

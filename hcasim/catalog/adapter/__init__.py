@@ -3,7 +3,7 @@
 from hcasim.catalog.adapter.bus import CardBridge, PcieDevice, PcixDevice
 from hcasim.catalog.adapter.description import Adapter, FirmwareMode
 from hcasim.catalog.adapter.device import Device
-from hcasim.catalog.adapter.engines import Atomics, BlueFlame, Services
+from hcasim.catalog.adapter.engines import Atomics, BlueFlame, Send, Services
 from hcasim.catalog.adapter.queues import Cqe, Umr, Wqe, WqeCache
 from hcasim.catalog.adapter.tables import Cache, IcmCache, LocalMemory
 
@@ -20,6 +20,7 @@ __all__ = [
     "LocalMemory",
     "PcieDevice",
     "PcixDevice",
+    "Send",
     "Services",
     "Umr",
     "Wqe",

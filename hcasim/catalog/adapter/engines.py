@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hcasim.catalog.description import Latency, Section, Size
+from hcasim.catalog.description import Bandwidth, Latency, Section, Size
 from hcasim.ground.units import SIZE
 
 
@@ -66,6 +66,9 @@ class Send(Section):
         default=None, description="likewise by operation, instead of wqe_service"
     )
     packet_service: Latency = Field(description="occupancy of a unit per packet")
+    unit_bandwidth: Bandwidth | None = Field(
+        default=None, description="data through one unit, which a packet occupies for so long"
+    )
     latency: Latency = Field(description="delay of a packet through the pipeline")
     read_interval: Latency = Field(
         default=0,

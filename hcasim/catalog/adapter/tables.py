@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hcasim.catalog.description import Count, Latency, Section, Size
+from hcasim.catalog.description import Bandwidth, Count, Latency, Section, Size
 from hcasim.ground.errors import one_of
-from hcasim.ground.units import RATE, SIZE
+from hcasim.ground.units import SIZE
 
 
 class LocalMemory(Section):
@@ -16,9 +16,7 @@ class LocalMemory(Section):
 
     size: Annotated[int, SIZE, Field(ge=0, le=2**40)] = Field(description="capacity")
     latency: Latency = Field(description="access begun to first data at the engines")
-    bandwidth: Annotated[int, RATE, Field(ge=10**6, le=10**13)] = Field(
-        description="of reads and writes together"
-    )
+    bandwidth: Bandwidth = Field(description="of reads and writes together")
 
 
 NO_MEMORY = LocalMemory(size=0, latency=0, bandwidth=10**6)

@@ -373,3 +373,14 @@ def test_what_is_overtaken_and_asked_for_later_leaves_later(pcie: Make) -> None:
         return ends[-1], bus.busy_ps()["bus.downstream"]
 
     assert last(64) == last(0)
+
+
+def test_a_descriptor_is_asked_for_ahead_of_data_that_waits_for_a_tag(pcie: Make) -> None:
+    bus = pcie(read_tags=1)
+    order: list[str] = []
+    bus.read(0, 64, order.append, "first")
+    bus.read(4096, 64, order.append, "data")
+    bus.fetch(8192, 1024, order.append, "long descriptor")
+    bus.fetch(16384, 64, order.append, "descriptor")
+    bus.sim.run()
+    assert order == ["first", "long descriptor", "descriptor", "data"]

@@ -64,6 +64,21 @@ def test_a_request_for_no_credits_waits_its_turn() -> None:
     assert [name for name, _ in bench.grants][3:] == ["b", "none, behind b"]
 
 
+def test_those_who_go_ahead_keep_their_order_among_themselves() -> None:
+    bench = Bench(1)
+    for name in ("a", "b", "c"):
+        bench.take(name, 1)
+    for name in ("x", "y"):
+        bench.pool.acquire_ahead(bench.note, name)
+    for time in range(1, 5):
+        bench.pool.release_at(time, 1)
+        bench.sim.run()
+    bench.take("d", 1)
+    bench.pool.acquire_ahead(bench.note, "z")
+    bench.pool.release(1)
+    assert [name for name, _ in bench.grants] == ["a", "x", "y", "b", "c", "z"]
+
+
 def test_credits_come_back_at_the_time_announced() -> None:
     bench = Bench(1)
     bench.take("a", 1)

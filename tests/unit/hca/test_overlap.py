@@ -6,7 +6,7 @@ import pytest
 
 from hcasim.catalog.adapter import IcmCache, WqeCache
 from hcasim.verbs import SendWR
-from tests.rig import READ, SEND, WRITE, Peer, Program, Rig, extended, machine, succeeded
+from tests.rig import READ, SEND, WRITE, Peer, Program, Rig, extended, machine, run, succeeded
 
 OVERLAPS = {"adapter.order": "queue_pair", "adapter.scheduler.queues": "64"}
 
@@ -189,3 +189,69 @@ def test_receives_fetched_ahead_are_on_the_chip_when_a_message_comes() -> None:
     # Three reads of host memory less, one for each message.
     assert late - early > 3 * 450_000
     assert (fetched, all_fetched) == (3, 6)
+
+
+@pytest.mark.parametrize("cold", ["adapter.wqe.ahead", "adapter.sqpc.location"])
+def test_descriptors_and_contexts_do_not_queue_for_the_bus_behind_data(cold: str) -> None:
+    def second(order: str) -> float:
+        """When the first of a long and a short write behind it ends, in parts of the second."""
+        changes = {"adapter.order": order, "adapter.bus.read_tags": "1"}
+        changes |= {"adapter.send.port_buffer": "256 KiB", "adapter.send.units": "4"}
+        if cold == "adapter.sqpc.location":
+            changes |= {cold: "host", "adapter.sqpc.entries": "1", "adapter.sqpc.ways": "1"}
+        rig = Rig(machine(OVERLAPS | changes))
+        a, b = rig.peers
+        long, short = (rig.connect(a, b)[0] for _ in range(2))
+        for qp in (long, short):
+            rig.exchange(qp, a, a.request(WRITE, b, 8))
+        rig.sim.run()
+        begun = rig.sim.now
+
+        def program() -> Program:
+            yield from long.post_send(a.request(WRITE, b, 256 * 1024))
+            yield rig.sim.timeout(5_000_000)
+            yield from short.post_send(a.request(WRITE, b, 8))
+            yield from a.collect(1)
+            ended.append(rig.sim.now - begun)
+            yield from a.collect(1)
+            ended.append(rig.sim.now - begun)
+
+        ended: list[int] = []
+        rig.run(program())
+        return ended[0] / ended[1]
+
+    assert second("queue_pair") < 0.7
+
+
+def test_a_message_waits_for_its_receive_that_is_on_the_way_already() -> None:
+    late = {"adapter.receive_queue.ahead": "4", "host.memory.read_latency": "20 us"}
+    rig = Rig(machine(OVERLAPS | late | {"adapter.wqe.fetch": "64"}))
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b)
+    rig.run(b.post_receives(remote, *[b.receive(64)] * 40))
+
+    def program() -> Program:
+        yield from qp.post_send_list([a.request(SEND, b, 64) for _ in range(40)])
+        yield from a.collect(40)
+
+    rig.run(program())
+    assert rig.counter("receive_wqes_fetched") == 40
+    assert len(b.cq.queue.entries) == 40
+    name = f"{b.adapter.name}.receive_wqe_fetch"
+    waited = b.adapter.waiting_ps()[name]
+    assert waited > 0
+    rig.sim.run(until=rig.sim.now + 10**9)
+    assert b.adapter.waiting_ps()[name] == waited
+
+
+@pytest.mark.parametrize("workload", ["write_bw", "read_bw"])
+def test_one_queue_pair_has_the_bandwidth_of_one_unit(workload: str) -> None:
+    changes = {"adapter.send.units": "4", "adapter.send.unit_bandwidth": "200 MB/s"}
+    changes |= {"adapter.send.packet_service": "0 ns", "adapter.wqe.ahead": "16"}
+
+    def bandwidth(**options: int) -> float:
+        found = run(workload, machine(OVERLAPS | changes), size=16384, iters=60, **options)
+        return float(found.row["bandwidth_MBps"])
+
+    assert bandwidth(qps=1) == pytest.approx(200, rel=0.05)
+    assert bandwidth(qps=2) == pytest.approx(400, rel=0.05)

@@ -64,6 +64,13 @@ def test_a_queue_pair_rests_between_messages_but_not_inside_one() -> None:
     assert more(*rest, (WRITE, 1024, 11), (WRITE, 1024, 11)) < 60_000
 
 
+def test_the_pipeline_goes_on_while_a_queue_pair_rests() -> None:
+    deep = {"adapter.send.latency": "2 us"}
+    lists = (WRITE, 1024, 21)
+    rests = took(deep | {"adapter.send.rest": "1 ns"}, lists) - took(deep, lists)
+    assert 0 < rests < 100 * NS
+
+
 def test_a_queue_pair_rests_between_responses() -> None:
     rest = "adapter.responder.rest", "5 us"
     assert more(*rest, (READ, 16 * 1024, 1)) == 0
