@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,6 +147,13 @@ def test_a_user_describes_a_card_fits_it_and_asks(bin_folder: Path, tmp_path: Pa
         found[example.code.strip()] = run_command(example, bin_folder, tmp_path)
     (fit,) = (text for command, text in found.items() if "calibrate" in command)
     assert fit.count("identified") == 2
+    assert "is not met" not in fit
+    values = tomllib.loads((tmp_path / "fit.toml").read_text())["entries"]
+    near = {"send.latency": 290, "responder.latency": 170}
+    for name, nanoseconds in near.items():
+        (value,) = (one["value"] for path, one in values.items() if path.endswith(name))
+        assert float(value.removesuffix(" ns")) == pytest.approx(nanoseconds, abs=15)
+        assert f"{nanoseconds} ns" in (ROOT / CARD).read_text()
     small, large, wide, x16, x4 = (
         float(text.splitlines()[2].split()[1])
         for command, text in found.items()

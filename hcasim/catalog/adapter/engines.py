@@ -80,7 +80,8 @@ class Send(Section):
     )
     gap: Latency = Field(default=0, description="time that a port rests between two packets")
     prefetch: Annotated[int, Field(ge=0, le=4096)] = Field(
-        description="packets translated while others wait to be read; 0: each when its turn comes"
+        description="packets translated while others wait to be read; 0: each when its turn comes; "
+        "without a meaning if queue pairs keep the order, whose packets are translated as they come"
     )
     port_buffer: Size = Field(
         description="data staged in front of each port; in slots of a full packet if packets keep "
