@@ -6,16 +6,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
 from hcasim.fabric.packet import AtomicEth, Header, Opcode, Packet, Reth
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
-
-if TYPE_CHECKING:
-    from hcasim.hca.port import Arrival
 
 PSN_MODULUS = 1 << 24
 RETRY_FOR_EVER = 7
@@ -180,13 +176,11 @@ class ReceiveQueue:
     Attributes:
         ring: memory of the queue.
         ready: entries on the chip that no message has taken.
-        awaiting: messages that have taken entries which are on their way to the chip.
     """
 
     def __init__(self, ring: Ring) -> None:
         self.ring = ring
         self.ready = 0
-        self.awaiting: deque[Arrival] = deque()
         self._entries: deque[ReceiveWqe] = deque()
         self._posted = self._fetched = self._taken = 0
 

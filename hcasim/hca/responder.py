@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from hcasim.engine import Probe, Waits
 from hcasim.fabric.packet import Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
 from hcasim.hca.atomics import ATOMIC_SIZE, AtomicUnit
@@ -56,6 +58,8 @@ class Responder:
         self._packet_service = PacketService(parts.adapter.send)
         self._latency = parts.adapter.responder.latency
         self._ahead = parts.adapter.receive_queue.ahead
+        # Messages that have taken entries which are on their way to the chip.
+        self._awaiting: dict[ReceiveQueue, deque[Arrival]] = {}
         self.entries = Waits(parts.sim, f"{parts.name}.receive_wqe_fetch")
         self._in_cqe = parts.adapter.cqe.inline or 0
 
@@ -137,7 +141,7 @@ class Responder:
             queue.ready -= 1
             self._fetched(arrival)
         else:
-            queue.awaiting.append(arrival)
+            self._awaiting.setdefault(queue, deque()).append(arrival)
             self.entries.begin()
         self._fetch_ahead(queue)
 
@@ -153,10 +157,11 @@ class Responder:
 
     def _fetched_ahead(self, queue: ReceiveQueue, count: int) -> None:
         queue.ready += count
-        while queue.awaiting and queue.ready:
+        awaiting = self._awaiting.get(queue)
+        while awaiting and queue.ready:
             queue.ready -= 1
             self.entries.end()
-            self._fetched(queue.awaiting.popleft())
+            self._fetched(awaiting.popleft())
 
     def _fetched(self, arrival: Arrival) -> None:
         self.sim.call_after(self.adapter.receive_queue.latency, self._ready, arrival)
