@@ -131,14 +131,13 @@ class Packet:
         last: whether it is the last (or only) packet of its message.
         operation: number of the operation that waits for it, or 0.
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
-        gathered_at: since when its data is in the adapter that sends it, in ps; below 0 if it
-            is not.
+        gathered: whether its data is in the adapter that sends it.
     """
 
     __slots__ = (
         "ack_request",
         "first",
-        "gathered_at",
+        "gathered",
         "header",
         "last",
         "lid",
@@ -176,7 +175,7 @@ class Packet:
         self.ack_request = ack_request
         self.operation = operation
         self.size = size_of(opcode, payload, header)
-        self.gathered_at = -1
+        self.gathered = False
 
     def __repr__(self) -> str:
         return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn}"

@@ -107,15 +107,22 @@ class StagingBuffer:
 
     def complete(self, packet: Packet) -> None:
         """Note that a packet's data is here, and send on what has become first in line."""
-        packet.gathered_at = self.sim.now
         if self._probe.listeners:
             self._probe.event("gather data", packet.operation, packet)
+        if self._rest:
+            # The pipeline goes on while its line rests.
+            self.sim.call_after(self._latency, self._ready, packet)
+        else:
+            self._ready(packet)
+
+    def _ready(self, packet: Packet) -> None:
+        packet.gathered = True
         self._send_on(self._line(packet))
 
     def _send_on(self, line: Line) -> None:
         """Offer the packets of a line to the link as far as they are here and may begin."""
         packets = line.packets
-        while packets and packets[0].gathered_at >= 0:
+        while packets and packets[0].gathered:
             if self._rest and packets[0].first:
                 if line.inside > len(packets):
                     # The message before it tells when it has left.
@@ -126,10 +133,7 @@ class StagingBuffer:
             self._offer(packets.popleft())
 
     def _offer(self, packet: Packet) -> None:
-        ready_at = self.sim.now + self._latency
-        if self._rest:
-            # The pipeline goes on while its line rests.
-            ready_at = max(self.sim.now, packet.gathered_at + self._latency)
+        ready_at = self.sim.now if self._rest else self.sim.now + self._latency
         if self._probe.listeners:
             self._probe.event("send pipeline", packet.operation, packet, ready_at)
         self._egress.way_out(packet).send(self._source, packet, ready_at, self._leaves)
