@@ -222,6 +222,6 @@ def test_the_truth_lies_within_the_intervals_of_noisy_traces(
         for name, value in truth.items():
             entry = file.entries[f"adapters.mt25208.{name}.latency"]
             assert entry.interval is not None
-            low, high = (int(str(end).removesuffix(" ns")) * 1000 for end in entry.interval)
+            low, high = (1000 * float(str(end).removesuffix(" ns")) for end in entry.interval)
             hits.append(low <= value <= high)
     assert sum(hits) >= least
