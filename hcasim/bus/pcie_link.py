@@ -57,6 +57,7 @@ class PcieLink(SerialServer):
 
     __slots__ = (
         "_acks_due",
+        "_answers_each",
         "_dllp_time",
         "_tlps_per_ack",
         "_tlps_per_update",
@@ -74,6 +75,7 @@ class PcieLink(SerialServer):
         self._dllp_time = rate.time(DLLP_SIZE)
         self._tlps_per_ack = tlps_per_ack
         self._tlps_per_update = tlps_per_update
+        self._answers_each = tlps_per_ack == tlps_per_update == 1
         self._acks_due = 0
         self._updates_due = 0
         self.dllps = 0
@@ -91,9 +93,13 @@ class PcieLink(SerialServer):
             tlps: TLPs received, for Acks.
             updated: those of them that freed finite credits, for UpdateFCs.
         """
-        acks, self._acks_due = divmod(self._acks_due + tlps, self._tlps_per_ack)
-        updates, self._updates_due = divmod(self._updates_due + updated, self._tlps_per_update)
-        dllps = acks + updates
+        if self._answers_each:
+            dllps = tlps + updated
+        else:
+            acks, self._acks_due = divmod(self._acks_due + tlps, self._tlps_per_ack)
+            due = self._updates_due + updated
+            updates, self._updates_due = divmod(due, self._tlps_per_update)
+            dllps = acks + updates
         self.dllps += dllps
         return dllps * self._dllp_time
 

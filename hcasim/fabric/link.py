@@ -185,9 +185,11 @@ class Transmitter:
         receiver = self.receiver
         assert receiver is not None
         receiver.receive(packet, start + self._propagation, end + self._tail)
-        if self._active:
-            queues = self._queues
-            ready = min([queues[source][0][0] for source in self._active])
+        active, queues = self._active, self._queues
+        if active:
+            ready = queues[active[0]][0][0]
+            if len(active) > 1:
+                ready = min([queues[source][0][0] for source in active])
             self._wake(ready if ready > end else end)
 
     @property

@@ -74,6 +74,7 @@ class StagingBuffer:
         self._latency = latency_ps
         self._rest = rest_ps
         self._lines: dict[int, Line] = {}
+        self._only = None if overlaps else Line()
         self._told: dict[Packet, Callable[[], None]] = {}
 
     def when_sent(self, packet: Packet, action: Callable[[], None]) -> None:
@@ -81,8 +82,8 @@ class StagingBuffer:
         self._told[packet] = action
 
     def _line(self, packet: Packet) -> Line:
-        """The line whose order a packet keeps: that of its connection, or the only one."""
-        key = packet.lid << 24 | packet.qpn if self._overlaps else 0
+        """The line whose order a packet keeps where they overlap: that of its connection."""
+        key = packet.lid << 24 | packet.qpn
         line = self._lines.get(key)
         if line is None:
             line = self._lines[key] = Line()
@@ -90,20 +91,18 @@ class StagingBuffer:
 
     def holds(self, packet: Packet) -> bool:
         """Whether packets in whose line another would be have not begun to leave over the link."""
-        return self._line(packet).inside > 0
+        return (self._only or self._line(packet)).inside > 0
 
     def stage(self, packet: Packet) -> None:
         """Put a packet in line, behind which those after it wait; room for a full one is held."""
-        line = self._line(packet)
+        line = self._only or self._line(packet)
         line.inside += 1
         line.packets.append(packet)
         if self._overlaps and (rest := self.full - self._takes(packet)):
             self.room.release(rest)
 
     def _takes(self, packet: Packet) -> int:
-        if self._overlaps:
-            return min(self.full, max(LEAST, packet.payload))
-        return self.full
+        return min(self.full, max(LEAST, packet.payload))
 
     def complete(self, packet: Packet) -> None:
         """Note that a packet's data is here, and send on what has become first in line."""
@@ -113,11 +112,12 @@ class StagingBuffer:
             # The pipeline goes on while its line rests.
             self.sim.call_after(self._latency, self._ready, packet)
         else:
-            self._ready(packet)
+            packet.gathered = True
+            self._send_on(self._only or self._line(packet))
 
     def _ready(self, packet: Packet) -> None:
         packet.gathered = True
-        self._send_on(self._line(packet))
+        self._send_on(self._only or self._line(packet))
 
     def _send_on(self, line: Line) -> None:
         """Offer the packets of a line to the link as far as they are here and may begin."""
@@ -141,12 +141,12 @@ class StagingBuffer:
     def _leaves(self, packet: Packet, end_ps: int) -> None:
         if self._told and packet in self._told:
             self.sim.call_at(end_ps, self._told.pop(packet))
-        line = self._line(packet)
+        line = self._only or self._line(packet)
         line.inside -= 1
         if self._rest and packet.last:
             line.rests_until = end_ps + self._rest
             self._send_on(line)
-        self.room.release_at(end_ps, self._takes(packet))
+        self.room.release_at(end_ps, self._takes(packet) if self._overlaps else self.full)
 
 
 class Egress:

@@ -134,7 +134,7 @@ class Port:
     Attributes:
         buffer: receive buffer at the end of the link, once that is attached.
         pipeline: its receiving units.
-        lines: of arrivals: one, or one for each queue pair, by its number.
+        lines: of arrivals, by the number of their queue pair, where queue pairs overlap.
     """
 
     buffer: ReceiveBuffer
@@ -157,7 +157,7 @@ class Port:
         self.pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
         self._probe = Probe(sim, egress.name)
         self._dispatch = dispatch
-        self._overlaps = adapter.overlaps
+        self._only = None if adapter.overlaps else Line(dispatch)
         self._parallel = adapter.receive.units > 1
         self.lines: dict[int, Line] = {}
 
@@ -170,7 +170,7 @@ class Port:
         if self._probe.listeners:
             packet = arrival.packet
             self._probe.event("link", packet.operation, packet, tail_at)
-        line = self._line(arrival.packet.qpn)
+        line = self._only or self._line(arrival.packet.qpn)
         arrival.line, arrival.tail_at = line, tail_at
         if line.unserved or (self._parallel and line.served_at > tail_at):
             # A unit is not held for a packet that may not begin yet.
@@ -190,23 +190,23 @@ class Port:
 
     def _serve(self, arrival: Arrival) -> None:
         """Give a packet to the unit that is free first."""
-        service, rest = self._service, 0
+        rest = 0
         if self._services and arrival.packet.first:
             rest = self._services.get(arrival.packet.opcode, 0)
         tail_at, now = arrival.tail_at, self.sim.now
-        begin = tail_at if tail_at > now else now
-        arrival.line.busy_ps += service + rest
-        served = self.pipeline.reserve_from(begin, service + rest)
-        arrival.line.served_at = served
+        service = self._service + rest
+        served = self.pipeline.reserve_from(tail_at if tail_at > now else now, service)
+        if self._parallel:
+            arrival.line.busy_ps += service
+            arrival.line.served_at = served
         # What a request takes beside its packet holds up those behind it only.
         self.sim.call_at(served - rest + self._latency, self._through, arrival)
 
     def _line(self, qpn: int) -> Line:
-        """What a packet to a queue pair keeps its order with."""
-        key = qpn if self._overlaps else 0
-        line = self.lines.get(key)
+        """What a packet to a queue pair keeps its order with where queue pairs overlap."""
+        line = self.lines.get(qpn)
         if line is None:
-            line = self.lines[key] = Line(self._dispatch)
+            line = self.lines[qpn] = Line(self._dispatch)
         return line
 
     def _through(self, arrival: Arrival) -> None:

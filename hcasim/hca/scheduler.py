@@ -73,7 +73,7 @@ class Scheduler:
     def take(self) -> QueuePair:
         """Return the queue pair whose turn at the port it is, which competes no longer."""
         order = self._order
-        place = bisect_left(order, self._next)
+        place = bisect_left(order, self._next) if len(order) > 1 else 0
         queue = order.pop(place if place < len(order) else 0)
         self._next = queue + 1
         return self._ready.pop(queue)

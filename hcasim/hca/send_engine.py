@@ -241,12 +241,13 @@ class SendEngine:
         self._asking[port] -= 1
         qp = self.schedulers[port].take()
         wqe = qp.requester.current
-        payload = 0
-        if wqe is not None and not wqe.awaits_response:
-            payload = min(wqe.segment, wqe.length - wqe.sent * wqe.segment)
-        service = self._packet_service.time(payload)
-        if wqe is not None and wqe.sent == 0:
-            service += self._services.get(wqe.opcode, 0)
+        service = self._packet_service.least
+        if wqe is not None:
+            if self._packet_service.rate is not None and not wqe.awaits_response:
+                payload = min(wqe.segment, wqe.length - wqe.sent * wqe.segment)
+                service = self._packet_service.time(payload)
+            if self._services and wqe.sent == 0:
+                service += self._services.get(wqe.opcode, 0)
         if self._units > 1:
             qp.requester.busy_ps += service
         self.sim.call_at(self.server.reserve(service), self._execute, port, qp)

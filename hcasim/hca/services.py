@@ -28,14 +28,19 @@ def services_of(description: Services | None, otherwise: int = 0) -> dict[Opcode
 
 
 class PacketService:
-    """Occupancy of a processing unit by a packet that leaves."""
+    """Occupancy of a processing unit by a packet that leaves.
+
+    Attributes:
+        least: that of a packet without data, in ps.
+        rate: of the data of others, if that may take longer.
+    """
 
     def __init__(self, send: Send) -> None:
-        self._least = send.packet_service
-        self._rate = Rate.from_bandwidth(send.unit_bandwidth) if send.unit_bandwidth else None
+        self.least = send.packet_service
+        self.rate = Rate.from_bandwidth(send.unit_bandwidth) if send.unit_bandwidth else None
 
     def time(self, payload: int) -> int:
         """That of a packet with so many bytes of data, in ps."""
-        if self._rate is None:
-            return self._least
-        return max(self._least, self._rate.time(payload))
+        if self.rate is None:
+            return self.least
+        return max(self.least, self.rate.time(payload))

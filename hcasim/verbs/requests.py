@@ -27,7 +27,7 @@ class WROpcode(Enum):
     REG_MR = Opcode.REGISTER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SGE:
     """A piece of local memory: address, length in bytes, and the local key of its region."""
 
@@ -42,7 +42,7 @@ NOTHING = SGE(0, 0, 0)
 """The memory of a message without data."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SendWR:
     """A request for the send queue.
 
@@ -72,7 +72,7 @@ class SendWR:
     mr: MR | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RecvWR:
     """A request for the receive queue.
 

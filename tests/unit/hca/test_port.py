@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from hcasim.hca.port import Arrival
 from tests.rig import WRITE, Program, Rig, machine, succeeded
 
 
@@ -21,10 +22,10 @@ def test_packets_that_piled_up_behind_a_slow_context_are_all_dealt_with() -> Non
     longest = 0
     through = port._through
 
-    def noted(packet: object) -> None:
+    def noted(arrival: Arrival) -> None:
         nonlocal longest
-        through(packet)
-        longest = max(longest, len(port.lines[0].waiting))
+        through(arrival)
+        longest = max(longest, len(arrival.line.waiting))
 
     port._through = noted
 
