@@ -17,7 +17,7 @@ LEAST = 64
 """Bytes that the descriptor of a packet takes at least in a buffer that is shared by bytes."""
 
 
-class Line:
+class PacketLine:
     """Packets that keep their order on the way to the link.
 
     Attributes:
@@ -73,20 +73,20 @@ class StagingBuffer:
         self._source = source
         self._latency = latency_ps
         self._rest = rest_ps
-        self._lines: dict[int, Line] = {}
-        self._only = None if overlaps else Line()
+        self._lines: dict[int, PacketLine] = {}
+        self._only = None if overlaps else PacketLine()
         self._told: dict[Packet, Callable[[], None]] = {}
 
     def when_sent(self, packet: Packet, action: Callable[[], None]) -> None:
         """Call ``action()`` when the last byte of a staged packet has left."""
         self._told[packet] = action
 
-    def _line(self, packet: Packet) -> Line:
+    def _line(self, packet: Packet) -> PacketLine:
         """The line whose order a packet keeps where they overlap: that of its connection."""
         key = packet.lid << 24 | packet.qpn
         line = self._lines.get(key)
         if line is None:
-            line = self._lines[key] = Line()
+            line = self._lines[key] = PacketLine()
         return line
 
     def holds(self, packet: Packet) -> bool:
@@ -119,7 +119,7 @@ class StagingBuffer:
         packet.gathered = True
         self._send_on(self._only or self._line(packet))
 
-    def _send_on(self, line: Line) -> None:
+    def _send_on(self, line: PacketLine) -> None:
         """Offer the packets of a line to the link as far as they are here and may begin."""
         packets = line.packets
         while packets and packets[0].gathered:

@@ -14,7 +14,7 @@ from hcasim.hca.queue_pair import QueuePair
 from hcasim.hca.services import services_of
 
 
-class Line:
+class ArrivalLine:
     """Arrivals that keep their order: one is in hand at a time.
 
     Args:
@@ -81,7 +81,7 @@ class Arrival:
 
     __slots__ = ("_has_turn", "_port", "_room", "line", "packet", "qp", "tail_at")
 
-    line: Line
+    line: ArrivalLine
     qp: QueuePair
     tail_at: int
 
@@ -157,9 +157,9 @@ class Port:
         self.pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
         self._probe = Probe(sim, egress.name)
         self._dispatch = dispatch
-        self._only = None if adapter.overlaps else Line(dispatch)
+        self._only = None if adapter.overlaps else ArrivalLine(dispatch)
         self._parallel = adapter.receive.units > 1
-        self.lines: dict[int, Line] = {}
+        self.lines: dict[int, ArrivalLine] = {}
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Take a packet once the whole of it is here."""
@@ -180,7 +180,7 @@ class Port:
         else:
             self._serve(arrival)
 
-    def _serve_next(self, line: Line) -> None:
+    def _serve_next(self, line: ArrivalLine) -> None:
         """Serve the oldest packet of a line whose turn has come."""
         self._serve(line.unserved[0])
         line.unserved.popleft()
@@ -202,11 +202,11 @@ class Port:
         # What a request takes beside its packet holds up those behind it only.
         self.sim.call_at(served - rest + self._latency, self._through, arrival)
 
-    def _line(self, qpn: int) -> Line:
+    def _line(self, qpn: int) -> ArrivalLine:
         """What a packet to a queue pair keeps its order with where queue pairs overlap."""
         line = self.lines.get(qpn)
         if line is None:
-            line = self.lines[qpn] = Line(self._dispatch)
+            line = self.lines[qpn] = ArrivalLine(self._dispatch)
         return line
 
     def _through(self, arrival: Arrival) -> None:
