@@ -251,6 +251,10 @@ count = { value = 2, evidence = "assumed", source = "what if" }
 adapters = [ADAPTER]
 default_adapter = ADAPTER
 
+[network]
+kind = "switch"
+switch = "sx6036"
+
 [link]
 speed = { value = "QDR", evidence = "assumed", source = "what if" }
 """

@@ -19,6 +19,11 @@ def ignore_hangups() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
+def heed_hangups() -> None:
+    """As a terminal's programs do, also where the tests run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @contextmanager
 def serving(
     probes: Path, *words: str, before: Callable[[], None] | None = None
@@ -79,7 +84,7 @@ def test_a_client_may_ask_for_one_point_only(checked_probes: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_server(probes: Path, number: int) -> None:
-    with serving(probes) as (server, _):
+    with serving(probes, before=heed_hangups) as (server, _):
         server.send_signal(number)
         assert server.wait(LIMIT_S) == 0
 
