@@ -26,7 +26,8 @@ from hcasim.cli.output import note, progress_bar
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.saving import lost_bands, save, saving_output
 from hcasim.ground.errors import one_of
-from hcasim.workloads.options import OPTIONS, Option
+from hcasim.workloads.option import Option
+from hcasim.workloads.options import OPTIONS
 
 if TYPE_CHECKING:
     from hcasim.runs.benchmark import Benchmark

@@ -112,8 +112,7 @@ class StagingBuffer:
             # The pipeline goes on while its line rests.
             self.sim.call_after(self._latency, self._ready, packet)
         else:
-            packet.gathered = True
-            self._send_on(self._only or self._line(packet))
+            self._ready(packet)
 
     def _ready(self, packet: Packet) -> None:
         packet.gathered = True

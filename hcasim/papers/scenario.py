@@ -12,7 +12,8 @@ from hcasim.catalog.adapter import FirmwareMode
 from hcasim.catalog.link import LARGEST_MTU
 from hcasim.ground.plain import brief
 from hcasim.papers.claim import Claim, Entry, Text, as_tuple, one_or_several, read_size
-from hcasim.workloads.options import AXES, OPTIONS, Option
+from hcasim.workloads.option import Option
+from hcasim.workloads.options import AXES, OPTIONS
 
 Size = Annotated[int, BeforeValidator(read_size, json_schema_input_type=int | str)]
 Several = Annotated[

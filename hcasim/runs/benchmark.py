@@ -27,7 +27,8 @@ from hcasim.runs.options import (
 )
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, run_points
-from hcasim.workloads.options import AXES, OPTIONS, Option, Options, varying
+from hcasim.workloads.option import Option
+from hcasim.workloads.options import AXES, OPTIONS, Options, varying
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,8 @@ from pydantic import (
 )
 
 from hcasim import __version__
-from hcasim.workloads.options import AXES, OPTIONS, Option
+from hcasim.workloads.option import Option
+from hcasim.workloads.options import AXES, OPTIONS
 
 _VARY = (*AXES, "cq_mod")
 """Options that may differ from point to point."""

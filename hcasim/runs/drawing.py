@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hcasim.ground.printable import printable
 from hcasim.ground.quantities import title
-from hcasim.workloads.options import Option
+from hcasim.workloads.option import Option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from hcasim.workloads.options import Option
+from hcasim.workloads.option import Option
 
 if TYPE_CHECKING:
     from hcasim.workloads import Workload

@@ -110,11 +110,16 @@ def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> I
 
 def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
     yield from _device_faults(workload, settings, group)
-    adapter = group.adapter
-    if not isinstance(adapter, Adapter):
-        return
-    limits = adapter.limits
-    if "op" in workload.options and not limits.atomics:
+    if isinstance(group.adapter, Adapter):
+        yield from _lacking(workload, settings, group, group.adapter)
+        yield from _too_many(workload, settings, group, group.adapter)
+
+
+def _lacking(
+    workload: Workload, settings: Options, group: NodeGroup, adapter: Adapter
+) -> Iterator[str]:
+    """What the workload needs and the node has not."""
+    if "op" in workload.options and not adapter.limits.atomics:
         yield (
             f"{workload.name}: found with {adapter.id}, which has no atomic operations; "
             f"allowed: {one_of(_alike(workload))}"
@@ -128,6 +133,37 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
             f"{workload.name}: found with the stack {group.stack.id}, which has no MPI library; "
             f"allowed: --stack with {one_of(mpi_stacks())}"
         )
+    if settings.memory == "adapter" and not adapter.local_memory_size:
+        yield (
+            f"memory: found 'adapter', but {adapter.id} has none in use "
+            f"in firmware mode {adapter.firmware_mode}; allowed: host"
+        )
+    if workload.name == "host_memory":
+        for part, section in ((group.stack, "driver"), (adapter, "tables")):
+            if getattr(part, section) is None:
+                yield (
+                    f"{workload.name}: found with {part.id}, which has no section {section}; "
+                    "allowed: with one that says what takes host memory"
+                )
+    if workload.name == "nvmf_read" and adapter.umr is None:
+        yield (
+            f"{workload.name}: found with {adapter.id}, which has no section umr; "
+            "allowed: with one that registers memory by work requests"
+        )
+    if workload.replies and adapter.protocol.kind == "iwarp":
+        yield (
+            f"{workload.name}: found with {adapter.id}, which speaks iWARP; "
+            "allowed: with InfiniBand or RoCE, which have datagrams"
+        )
+    if settings.connection != "RC" and adapter.protocol.kind == "iwarp":
+        yield f"connection: found {settings.connection!r}; allowed: RC, which alone iWARP has"
+
+
+def _too_many(
+    workload: Workload, settings: Options, group: NodeGroup, adapter: Adapter
+) -> Iterator[str]:
+    """What goes beyond a limit of the adapter, the host or the stack."""
+    limits = adapter.limits
     if settings.ports > adapter.ports:
         yield f"ports: found {settings.ports}; allowed: up to {adapter.ports}, as {adapter.id} has"
     for name in ("processes", "client_processes"):
@@ -148,43 +184,19 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
                 f"{name}: found {getattr(settings, name)}; "
                 f"allowed: up to {limits.max_wr}, as a queue of {adapter.id} holds"
             )
-    if settings.memory == "adapter" and not adapter.local_memory_size:
-        yield (
-            f"memory: found 'adapter', but {adapter.id} has none in use "
-            f"in firmware mode {adapter.firmware_mode}; allowed: host"
-        )
-    if workload.name == "host_memory":
-        for part, section in ((group.stack, "driver"), (adapter, "tables")):
-            if getattr(part, section) is None:
-                yield (
-                    f"{workload.name}: found with {part.id}, which has no section {section}; "
-                    "allowed: with one that says what takes host memory"
-                )
-    if workload.name == "nvmf_read":
-        if adapter.umr is None:
+    if 2 * settings.window > limits.max_wr:
+        twice = ""
+        if workload.name == "nvmf_read" and adapter.umr is not None:
+            twice = "of two requests each"
+        elif workload.replies:
+            twice = "with as many receives again posted ahead"
+        if twice:
             yield (
-                f"{workload.name}: found with {adapter.id}, which has no section umr; "
-                "allowed: with one that registers memory by work requests"
-            )
-        elif 2 * settings.window > limits.max_wr:
-            yield (
-                f"window: found {settings.window}, of two requests each; "
+                f"window: found {settings.window}, {twice}; "
                 f"allowed: up to {limits.max_wr // 2}, as a queue of {adapter.id} holds"
             )
-    if workload.replies and adapter.protocol.kind == "iwarp":
-        yield (
-            f"{workload.name}: found with {adapter.id}, which speaks iWARP; "
-            "allowed: with InfiniBand or RoCE, which have datagrams"
-        )
-    if workload.replies and 2 * settings.window > limits.max_wr:
-        yield (
-            f"window: found {settings.window}, with as many receives again posted ahead; "
-            f"allowed: up to {limits.max_wr // 2}, as a queue of {adapter.id} holds"
-        )
     inline = min(limits.max_inline, group.stack.max_inline)
     if settings.inline and settings.size > inline:
         yield f"inline: found with size {settings.size}; allowed: up to {format_size(inline)}"
     if settings.inline_size > inline:
         yield f"inline_size: found {settings.inline_size}; allowed: up to {format_size(inline)}"
-    if settings.connection != "RC" and adapter.protocol.kind == "iwarp":
-        yield f"connection: found {settings.connection!r}; allowed: RC, which alone iWARP has"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
-from hcasim.workloads.options import OPTIONS, Option, Options, Verb
+from hcasim.workloads.option import Option
+from hcasim.workloads.options import OPTIONS, Options, Verb
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
 

@@ -1,0 +1,153 @@
+"""An option of a benchmark: how it is written, and what it may be."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Option:
+    """How an option is written and what it may be; as an axis, what a curve is drawn over.
+
+    Parameters:
+        help: what it is, as the command line says it.
+        low, high: least and greatest number; usually what an int of C holds.
+        is_size: whether it is in bytes, which are also written with K, M and G.
+        is_power: whether only powers of two are allowed.
+        short: its letter on the command line.
+        title: of a column and an axis; an option with one may have several values.
+        doubling: whether values are spread by doubling: as a range, and on a logarithmic axis.
+        name: of the field of `Options` and of the key of a row.
+        words: those it may be, if it is a word.
+        is_flag: whether it is on or off.
+        is_name: whether it is a name that depends on the machine.
+        varies: the defaults that it has, if the workload says which.
+        usual: its default; none if it varies.
+    """
+
+    help: str
+    low: int = 1
+    high: int = 2**31 - 1
+    is_size: bool = False
+    is_power: bool = False
+    short: str = ""
+    title: str = ""
+    doubling: bool = True
+    name: str = ""
+    words: tuple[str, ...] = ()
+    is_flag: bool = False
+    is_name: bool = False
+    varies: str = ""
+    usual: Any = None
+
+    @property
+    def allowed(self) -> str:
+        """The numbers that it may be, for messages."""
+        low, high = str(self.low), str(self.high)
+        if self.is_size:
+            from hcasim.ground.units import format_size
+
+            low, high = format_size(self.low), format_size(self.high)
+        return f"{'powers of two from ' if self.is_power else ''}{low} to {high}"
+
+    def fault(self, value: Any, text: str = "") -> str:
+        """Say that a value is not allowed, and what is; nothing if it is allowed.
+
+        Parameters:
+            value: of the option.
+            text: how it was written.
+        """
+        if self.words:
+            from hcasim.ground.errors import nearest, one_of
+
+            hint = nearest(str(value), self.words)
+            found = f"found {str(value)!r}; allowed: {one_of(self.words)}{hint}"
+            return "" if value in self.words else found
+        if self.is_name:
+            return ""
+        fits = self.is_flag or self.low <= value <= self.high
+        if fits and not (self.is_power and value & (value - 1)):
+            return ""
+        return f"found {text or value}; allowed: {self.allowed}"
+
+    def read(self, given: Any) -> Any:
+        """Return what was given, as text or not: a value, or for an axis all of them.
+
+        Parameters:
+            given: such as "16", "4K", or for an axis 8, [8, 64], "8,64" or "4..1M": a range holds
+                the powers of two between its ends and the ends themselves.
+
+        Returns:
+            The value; the values of an axis in the order written, each once.
+
+        Raises:
+            ValueError: a line for each fault of a text.
+        """
+        from hcasim.ground.plain import plain
+
+        given = plain(given)
+        if self.is_flag or self.is_name or self.words:
+            if isinstance(given, bool if self.is_flag else str):
+                return given
+            allowed = "true or false" if self.is_flag else ", ".join(self.words)
+            raise ValueError(f"found {given!r}; allowed: {allowed or 'a group of nodes'}")
+        if not self.title:
+            return self._number(given)
+        if isinstance(given, str):
+            items: list[Any] = [part.strip() for part in given.split(",")]
+        else:
+            items = (isinstance(given, Iterable) and list(given)) or [given]
+        found: dict[int, None] = {}
+        faults: list[str] = []
+        for item in items:
+            try:
+                values = self._range(item)
+            except ValueError as error:
+                faults.append(str(error))
+                continue
+            text = str(item) if len(values) == 1 else ""
+            ends = dict.fromkeys((values[0], values[-1]))
+            faults += filter(None, (self.fault(end, text) for end in ends))
+            found.update(dict.fromkeys(values))
+        if faults:
+            raise ValueError("\n".join(faults))
+        return tuple(found)
+
+    def _range(self, item: Any) -> Sequence[int]:
+        first, dots, last = item.partition("..") if isinstance(item, str) else (item, "", "")
+        if not (dots and self.doubling):
+            return [self._number(item)]
+        low, high = self._number(first), self._number(last)
+        if low > high:
+            raise ValueError(f"found the range {item!r}, whose end is below its start")
+        powers = (1 << n for n in range(low.bit_length(), high.bit_length()))
+        return [low, *(number for number in powers if number < high), high]
+
+    def _number(self, given: Any) -> int:
+        from hcasim.ground.plain import plain
+        from hcasim.ground.units import parse_size
+
+        try:
+            given = plain(given)
+            if isinstance(given, str):
+                return parse_size(given) if self.is_size else int(given)
+            if not isinstance(given, bool):
+                return index(given)
+            raise TypeError
+        except (ValueError, TypeError):
+            allowed = "a size such as 8, 4K or 1M" if self.is_size else "a whole number"
+            if not self.is_size:
+                allowed += f" from {self.allowed}"
+            if self.title:
+                allowed += (
+                    ", or several such as 8,64" + ", or a range such as 4..64" * self.doubling
+                )
+            raise ValueError(f"found {given!r}; allowed: {allowed}") from None
+
+    def label(self, value: int) -> str:
+        """Write a value as the papers' axes do: 512, 4K, 1M."""
+        for suffix, factor in (("G", 2**30), ("M", 2**20), ("K", 2**10)) if self.is_size else ():
+            if value >= factor and value % factor == 0:
+                return f"{value // factor}{suffix}"
+        return str(value)
