@@ -149,6 +149,17 @@ def test_a_packet_that_is_not_ready_lets_another_source_pass() -> None:
     assert [(head, p.lid) for head, _, p in pair.far.arrivals] == [(2000, 1), (10**6, 0)]
 
 
+def test_the_source_that_is_ready_first_goes_first_when_the_link_is_free() -> None:
+    pair = Pair(link())
+    first, late, soon = packet(), packet(), packet()
+    pair.send(first, source=0)
+    pair.send(late, source=0, at=9_000_000)
+    pair.send(soon, source=1, at=4_000_000)
+    pair.sim.run()
+    assert [each for _, _, each in pair.near.arrivals] == [first, soon, late]
+    assert [head for head, _, _ in pair.near.arrivals] == [0, 4_000_000, 9_000_000]
+
+
 def test_nothing_is_sent_without_room_at_the_far_end() -> None:
     pair = Pair(link(), buffer=2 * 17 * 64)
     pair.send(*[packet()] * 3)
