@@ -156,8 +156,8 @@ def test_the_source_that_is_ready_first_goes_first_when_the_link_is_free() -> No
     pair.send(late, source=0, at=9_000_000)
     pair.send(soon, source=1, at=4_000_000)
     pair.sim.run()
-    assert [each for _, _, each in pair.near.arrivals] == [first, soon, late]
-    assert [head for head, _, _ in pair.near.arrivals] == [0, 4_000_000, 9_000_000]
+    assert [each for _, _, each in pair.far.arrivals] == [first, soon, late]
+    assert [head for head, _, _ in pair.far.arrivals] == [0, 4_000_000, 9_000_000]
 
 
 def test_nothing_is_sent_without_room_at_the_far_end() -> None:
