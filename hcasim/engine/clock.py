@@ -1,41 +1,46 @@
-"""An integer-picosecond clock on SimPy, with plain callbacks for hardware."""
+"""An integer-picosecond clock: plain callbacks for hardware, SimPy's processes for software."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any
+from math import inf
+from typing import Any, Final, NoReturn
 
-from simpy.core import EmptySchedule, Environment
-from simpy.events import NORMAL, Event
+from simpy.core import Environment, SimTime
+from simpy.events import NORMAL, AllOf, AnyOf, Event, Process, Timeout
 
-# SimPy queues tuples of time, priority, serial number and event. A call has its function and
-# arguments in place of the event: nothing can wait for it or cancel it, so it needs no object.
-_CALL_FIELDS = 5
+# An urgent event of SimPy, the first step of a process, comes before all others of its time.
+_URGENT: Final = -(1 << 60)
+
+_Entry = tuple[int, int, Callable[..., None], tuple[Any, ...]]
 
 
-class Simulator(Environment):
+class Simulator:
     """Simulated time in integer picoseconds: processes for software, callbacks for hardware.
 
-    Events at the same time run in the order in which they were scheduled, so a run is
-    reproducible to the picosecond.
+    Calls at the same time are made in the order in which they were scheduled, so a run is
+    reproducible to the picosecond. A call has no object of its own: nothing can wait for it or
+    cancel it.
 
     Attributes:
         now: the time in ps.
+        calls: calls made so far; an event of SimPy is one.
         listeners: told what the probes of the blocks see; none, unless somebody listens.
         operations: numbers for work requests, from 1.
+        environment: SimPy's view of this clock.
     """
 
-    # Plain where SimPy has a property, because every block reads it all the time.
-    now: int = 0
-
     def __init__(self) -> None:
-        super().__init__(initial_time=0)
-        # SimPy's own queue, under a type that admits calls beside events.
-        self._calls: list[Any] = self._queue
+        self.now = 0
+        self.calls = 0
         self.listeners: list[Callable[[int, str, str, int, str], None]] = []
         self.operations = count(1)
+        self._queue: list[_Entry] = []
+        self._serial = 0
+        self._stopped = False
+        self.environment = _Clockwork(self)
 
     def call_after(self, delay_ps: int, action: Callable[..., None], *args: Any) -> None:
         """Call ``action(*args)`` after ``delay_ps`` picoseconds.
@@ -45,8 +50,8 @@ class Simulator(Environment):
         """
         if delay_ps < 0:
             raise ValueError(f"a delay cannot be negative: {delay_ps} ps")
-        time_ps = self.now + delay_ps
-        heappush(self._calls, (time_ps, NORMAL, next(self._eid), action, args))
+        self._serial = serial = self._serial + 1
+        heappush(self._queue, (self.now + delay_ps, serial, action, args))
 
     def call_at(self, time_ps: int, action: Callable[..., None], *args: Any) -> None:
         """Call ``action(*args)`` at the absolute time ``time_ps``.
@@ -56,31 +61,126 @@ class Simulator(Environment):
         """
         if time_ps < self.now:
             raise ValueError(f"{time_ps} ps has passed: it is {self.now} ps")
-        heappush(self._calls, (time_ps, NORMAL, next(self._eid), action, args))
+        self._serial = serial = self._serial + 1
+        heappush(self._queue, (time_ps, serial, action, args))
 
-    def step(self) -> None:
-        """Make all calls that come before the next SimPy event, then process that event.
+    def process(self, program: Generator[Event, Any, Any]) -> Process:
+        """Start a program, which goes on whenever an event that it has yielded has happened."""
+        return Process(self.environment, program)
+
+    def event(self) -> Event:
+        """An event that somebody will make happen."""
+        return Event(self.environment)
+
+    def timeout(self, delay_ps: int, value: Any = None) -> Timeout:
+        """An event that happens after ``delay_ps`` picoseconds."""
+        return Timeout(self.environment, delay_ps, value)
+
+    def all_of(self, events: Iterable[Event]) -> AllOf:
+        """An event that happens when all of these have."""
+        return AllOf(self.environment, events)
+
+    def any_of(self, events: Iterable[Event]) -> AnyOf:
+        """An event that happens when the first of these has."""
+        return AnyOf(self.environment, events)
+
+    def peek(self) -> float:
+        """Time in ps of the next call; infinite if there is none."""
+        return self._queue[0][0] if self._queue else inf
+
+    def run(self, until: int | Event | None = None) -> Any:
+        """Make calls until there are none left, or until something has happened.
+
+        Args:
+            until: a time in ps, before whose calls it stops, or an event.
+
+        Returns:
+            The value of the event.
 
         Raises:
-            EmptySchedule: if there is nothing left to do.
+            ValueError: if that time has passed.
+            RuntimeError: if there is nothing left to do before the event.
+            Exception: with which the event failed.
         """
-        queue = self._calls
-        while queue:
-            entry = queue[0]
-            if len(entry) != _CALL_FIELDS:
-                break
-            heappop(queue)
-            self._now = self.now = entry[0]
-            entry[3](*entry[4])
-        if queue:
-            self.now = queue[0][0]
-        super().step()
+        if until is None:
+            self._make_calls()
+            return None
+        if not isinstance(until, Event):
+            if until < self.now:
+                raise ValueError(f"{until} ps has passed: it is {self.now} ps")
+            self._serial = serial = self._serial + 1
+            heappush(self._queue, (until, serial + _URGENT, self._stop, (None,)))
+            self._make_calls()
+            return None
+        if not self.reach(until):
+            raise RuntimeError(f"there is nothing left to do, but {until} has not happened")
+        if not until.ok:
+            _fail(until)
+        return until.value
 
     def reach(self, event: Event) -> bool:
-        """Run until an event has happened; return False if it never will."""
+        """Run until an event has happened; return False if it never will.
+
+        Raises:
+            Exception: with which the event failed.
+        """
+        if event.callbacks is not None:
+            event.callbacks.append(self._stop)
+            self._make_calls()
+        return event.processed
+
+    def _make_calls(self) -> None:
+        """Make calls until there are none left, or until one of them stops this."""
+        queue = self._queue
+        self._stopped = False
+        made = 0
         try:
-            while not event.processed:
-                self.step()
-        except EmptySchedule:
-            return False
-        return True
+            while queue and not self._stopped:
+                entry = heappop(queue)
+                self.now = entry[0]
+                made += 1
+                entry[2](*entry[3])
+        finally:
+            self.calls += made
+
+    def _stop(self, _event: Event | None) -> None:
+        self._stopped = True
+
+
+class _Clockwork(Environment):
+    """What SimPy's events and processes take for their environment: events are calls."""
+
+    def __init__(self, sim: Simulator) -> None:
+        super().__init__()
+        self._sim = sim
+
+    @property
+    def now(self) -> SimTime:
+        return self._sim.now
+
+    def schedule(self, event: Event, priority: int = NORMAL, delay: SimTime = 0) -> None:
+        sim = self._sim
+        sim._serial = serial = sim._serial + 1
+        if priority < NORMAL:
+            serial += _URGENT
+        heappush(sim._queue, (sim.now + int(delay), serial, _happen, (event,)))
+
+
+def _happen(event: Event) -> None:
+    """Tell all who wait for an event that it has happened.
+
+    Raises:
+        Exception: with which it failed, unless somebody has dealt with that.
+    """
+    callbacks = event.callbacks
+    event.callbacks = None  # type: ignore[assignment]
+    for callback in callbacks:
+        callback(event)
+    if not event.ok and not event.defused:
+        _fail(event)
+
+
+def _fail(event: Event) -> NoReturn:
+    error = event.value
+    assert isinstance(error, BaseException)
+    raise error

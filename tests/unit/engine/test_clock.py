@@ -4,7 +4,6 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
-from simpy.core import EmptySchedule
 
 from hcasim.engine import Simulator
 
@@ -84,7 +83,7 @@ def test_timeouts_of_processes_and_calls_at_the_same_time_keep_their_order(sim: 
     sim.process(process("process 1"))
     sim.call_after(10, seen.append, "call")
     sim.process(process("process 2"))
-    sim.run(until=0.5)
+    sim.run(until=1)
     sim.call_at(10, seen.append, "last")
     sim.run()
     assert seen == ["call", "process 1", "process 2", "last"]
@@ -131,11 +130,6 @@ def test_an_event_that_never_comes_is_an_error_and_not_a_result(sim: Simulator) 
         sim.run(until=sim.event())
 
 
-def test_a_step_with_nothing_left_to_do_says_so(sim: Simulator) -> None:
-    with pytest.raises(EmptySchedule):
-        sim.step()
-
-
 def test_what_goes_wrong_in_a_call_reaches_the_caller_of_run(sim: Simulator) -> None:
     def fail() -> None:
         raise LookupError("broken")
@@ -143,6 +137,62 @@ def test_what_goes_wrong_in_a_call_reaches_the_caller_of_run(sim: Simulator) -> 
     sim.call_after(1, fail)
     with pytest.raises(LookupError, match="broken"):
         sim.run()
+
+
+def test_an_event_that_fails_fails_the_run_that_waits_for_it(sim: Simulator) -> None:
+    refused = sim.event()
+
+    def process() -> Steps:
+        with pytest.raises(LookupError):
+            yield refused
+
+    sim.process(process())
+    sim.call_after(1, refused.fail, LookupError("broken"))
+    with pytest.raises(LookupError, match="broken"):
+        sim.run(until=refused)
+
+
+def test_what_goes_wrong_in_a_process_reaches_the_caller_of_run(sim: Simulator) -> None:
+    def process() -> Steps:
+        yield sim.timeout(1)
+        raise LookupError("broken")
+
+    sim.process(process())
+    with pytest.raises(LookupError, match="broken"):
+        sim.run()
+
+
+def test_everybody_who_waits_for_the_event_that_ends_a_run_is_told(sim: Simulator) -> None:
+    seen: list[str] = []
+    ready = sim.event()
+    sim.call_after(3, ready.succeed)
+
+    def process() -> Steps:
+        yield ready
+        seen.append("late")
+
+    def begin() -> None:
+        sim.process(process())
+
+    sim.call_after(1, begin)
+    sim.run(until=ready)
+    sim.run()
+    assert seen == ["late"]
+
+
+def test_calls_are_counted(sim: Simulator) -> None:
+    for time in (10, 20, 30):
+        sim.call_at(time, lambda: None)
+    sim.run(until=25)
+    # The end of the run is one of its own.
+    assert sim.calls == 3
+
+
+def test_a_run_until_what_has_passed_is_refused(sim: Simulator) -> None:
+    sim.call_after(10, lambda: None)
+    sim.run()
+    with pytest.raises(ValueError, match="9 ps has passed: it is 10 ps"):
+        sim.run(until=9)
 
 
 def test_time_stays_a_whole_number_far_beyond_the_reach_of_floats(sim: Simulator) -> None:
