@@ -6,9 +6,7 @@ Header sizes: InfiniBand Architecture Specification volume 1, chapters 7 and 9.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import ClassVar
 
 LRH = 8
 BTH = 12
@@ -32,25 +30,19 @@ class Opcode(Enum):
 
     The words are InfiniBand's; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge
     read responses.
-
-    Attributes:
-        to_requester: whether the responder sends it.
     """
 
-    SEND = 1, False
-    RDMA_WRITE = 2, False
-    RDMA_READ_REQUEST = 3, False
-    RDMA_READ_RESPONSE = 4, True
-    ACKNOWLEDGE = 5, True
-    NAK = 6, True
-    COMPARE_SWAP = 7, False
-    FETCH_ADD = 8, False
-    ATOMIC_ACKNOWLEDGE = 9, True
-    RESPONSE_ACKNOWLEDGE = 10, True
-    REGISTER = 11, False
-
-    def __init__(self, _number: int, to_requester: bool) -> None:
-        self.to_requester = to_requester
+    SEND = auto()
+    RDMA_WRITE = auto()
+    RDMA_READ_REQUEST = auto()
+    RDMA_READ_RESPONSE = auto()
+    ACKNOWLEDGE = auto()
+    NAK = auto()
+    COMPARE_SWAP = auto()
+    FETCH_ADD = auto()
+    ATOMIC_ACKNOWLEDGE = auto()
+    RESPONSE_ACKNOWLEDGE = auto()
+    REGISTER = auto()
 
 
 class Syndrome(Enum):
@@ -63,29 +55,45 @@ class Syndrome(Enum):
     REMOTE_OPERATIONAL_ERROR = auto()
 
 
-@dataclass(slots=True)
-class Reth:
+class Header:
+    """An extended transport header.
+
+    Attributes:
+        size: its bytes.
+    """
+
+    __slots__ = ("size",)
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+
+class Reth(Header):
     """RDMA extended transport header: where a write goes, or what a read asks for."""
 
-    size: ClassVar[int] = RETH
-    address: int
-    rkey: int
-    length: int
+    __slots__ = ("address", "length", "rkey")
+
+    def __init__(self, address: int, rkey: int, length: int) -> None:
+        self.size = RETH
+        self.address = address
+        self.rkey = rkey
+        self.length = length
 
 
-@dataclass(slots=True)
-class AtomicEth:
+class AtomicEth(Header):
     """Atomic extended transport header: a word in remote memory and the operands."""
 
-    size: ClassVar[int] = ATOMIC_ETH
-    address: int
-    rkey: int
-    swap_add: int
-    compare: int
+    __slots__ = ("address", "compare", "rkey", "swap_add")
+
+    def __init__(self, address: int, rkey: int, swap_add: int, compare: int) -> None:
+        self.size = ATOMIC_ETH
+        self.address = address
+        self.rkey = rkey
+        self.swap_add = swap_add
+        self.compare = compare
 
 
-@dataclass(slots=True)
-class Aeth:
+class Aeth(Header):
     """ACK extended transport header.
 
     Attributes:
@@ -94,23 +102,26 @@ class Aeth:
         original: the word before an atomic (AtomicAckETH), which counts as payload here.
     """
 
-    size: ClassVar[int] = AETH
-    syndrome: Syndrome
-    msn: int
-    rnr_timer_ps: int = 0
-    original: int = 0
+    __slots__ = ("msn", "original", "rnr_timer_ps", "syndrome")
+
+    def __init__(
+        self, syndrome: Syndrome, msn: int, rnr_timer_ps: int = 0, original: int = 0
+    ) -> None:
+        self.size = AETH
+        self.syndrome = syndrome
+        self.msn = msn
+        self.rnr_timer_ps = rnr_timer_ps
+        self.original = original
 
 
-@dataclass(slots=True)
-class Deth:
+class Deth(Header):
     """Datagram extended transport header: from which queue pair it comes."""
 
-    size: ClassVar[int] = DETH
-    source_qpn: int
+    __slots__ = ("source_qpn",)
 
-
-Header = Reth | AtomicEth | Aeth | Deth
-"""An extended transport header."""
+    def __init__(self, source_qpn: int) -> None:
+        self.size = DETH
+        self.source_qpn = source_qpn
 
 
 def packet_size(opcode: Opcode, payload: int, header: Header | None) -> int:
@@ -129,6 +140,7 @@ class Packet:
         header: its extended transport header, if it has one.
         first: whether it is the first (or only) packet of its message.
         last: whether it is the last (or only) packet of its message.
+        answers: whether it goes to the requester of the queue pair, not to the responder.
         operation: number of the operation that waits for it, or 0.
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
         gathered: whether its data is in the adapter that sends it.
@@ -136,6 +148,7 @@ class Packet:
 
     __slots__ = (
         "ack_request",
+        "answers",
         "first",
         "gathered",
         "header",
@@ -161,6 +174,7 @@ class Packet:
         first: bool = True,
         last: bool = True,
         ack_request: bool = False,
+        answers: bool = False,
         operation: int = 0,
         size_of: Callable[[Opcode, int, Header | None], int] = packet_size,
     ) -> None:
@@ -173,6 +187,7 @@ class Packet:
         self.first = first
         self.last = last
         self.ack_request = ack_request
+        self.answers = answers
         self.operation = operation
         self.size = size_of(opcode, payload, header)
         self.gathered = False

@@ -181,7 +181,7 @@ class HostChannelAdapter:
         """Hand a packet to the requester or the responder, once their context is on chip."""
         packet = arrival.packet
         arrival.qp = self._queue_pairs[packet.qpn]
-        if not packet.opcode.to_requester:
+        if not packet.answers:
             self.responder.rqpc.access(packet.qpn, self.responder.request, arrival)
             return
         if packet.opcode in _WITHOUT_DATA:

@@ -24,7 +24,6 @@ class Status(Enum):
     RNR_RETRY_EXC_ERR = auto()
 
 
-@dataclass(slots=True)
 class Completion:
     """What a completion queue entry says.
 
@@ -39,15 +38,37 @@ class Completion:
             application's library copies it.
     """
 
-    wr_id: int
-    status: Status
-    qpn: int
-    byte_len: int
-    is_receive: bool
-    posted: int = 0
-    operation: int = 0
-    timestamp_ps: int = 0
-    data: tuple[Region, int, int] | None = None
+    __slots__ = (
+        "byte_len",
+        "data",
+        "is_receive",
+        "operation",
+        "posted",
+        "qpn",
+        "status",
+        "timestamp_ps",
+        "wr_id",
+    )
+
+    def __init__(
+        self,
+        wr_id: int,
+        status: Status,
+        qpn: int,
+        byte_len: int,
+        is_receive: bool,
+        posted: int = 0,
+        operation: int = 0,
+    ) -> None:
+        self.wr_id = wr_id
+        self.status = status
+        self.qpn = qpn
+        self.byte_len = byte_len
+        self.is_receive = is_receive
+        self.posted = posted
+        self.operation = operation
+        self.timestamp_ps = 0
+        self.data: tuple[Region, int, int] | None = None
 
     def __str__(self) -> str:
         return f"{self.status.name} qp {self.qpn}"

@@ -222,7 +222,6 @@ class ReceiveQueue:
         return drained
 
 
-@dataclass(slots=True)
 class Read:
     """A read that the responder answers, packet by packet.
 
@@ -233,16 +232,20 @@ class Read:
         accepted_ps: when its turn began to be awaited.
     """
 
-    qp: QueuePair
-    request: Packet
-    header: Reth
-    region: Region | None
-    segment: int
-    sent: int = 0
-    accepted_ps: int = 0
+    __slots__ = ("accepted_ps", "header", "qp", "region", "request", "segment", "sent")
+
+    def __init__(
+        self, qp: QueuePair, request: Packet, header: Reth, region: Region | None, segment: int
+    ) -> None:
+        self.qp = qp
+        self.request = request
+        self.header = header
+        self.region = region
+        self.segment = segment
+        self.sent = 0
+        self.accepted_ps = 0
 
 
-@dataclass(slots=True)
 class Atomic:
     """An atomic that the responder executes on a word of ``region``.
 
@@ -250,11 +253,14 @@ class Atomic:
         accepted_ps: when its turn began to be awaited.
     """
 
-    qp: QueuePair
-    request: Packet
-    header: AtomicEth
-    region: Region
-    accepted_ps: int = 0
+    __slots__ = ("accepted_ps", "header", "qp", "region", "request")
+
+    def __init__(self, qp: QueuePair, request: Packet, header: AtomicEth, region: Region) -> None:
+        self.qp = qp
+        self.request = request
+        self.header = header
+        self.region = region
+        self.accepted_ps = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -342,6 +348,7 @@ class QueuePair:
             first=first,
             last=last,
             ack_request=ack_request,
+            answers=True,
             operation=operation,
             size_of=self.size_of,
         )

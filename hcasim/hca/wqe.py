@@ -18,7 +18,6 @@ INLINE_HEADER = 4
 DATAGRAM_SEGMENT = 48
 
 
-@dataclass(slots=True, eq=False)
 class SendWqe:
     """A WQE of a send queue.
 
@@ -44,40 +43,94 @@ class SendWqe:
         fault: the error with which it completes when its turn comes, or None.
     """
 
-    opcode: Opcode
-    wr_id: int
-    length: int
-    address: int = 0
-    key: int = 0
-    remote_address: int = 0
-    remote_key: int = 0
-    inline: bool = False
-    signaled: bool = True
-    posted: int = 0
-    compare_add: int = 0
-    swap: int = 0
-    operation: int = 0
-    size: int = 0
-    slot: int = 0
-    dlid: int = 0
-    remote_qpn: int = 0
-    pages: int = 0
-    carried: bool = False
-    is_atomic: bool = False
-    awaits_response: bool = False
-    segment: int = 0
-    region: Region | None = None
-    first_psn: int = -1
-    packets: int = 0
-    sent: int = 0
-    received: int = 0
-    in_cqe: bool = False
-    responded: bool = False
-    fault: Status | None = None
+    __slots__ = (
+        "address",
+        "awaits_response",
+        "carried",
+        "compare_add",
+        "dlid",
+        "fault",
+        "first_psn",
+        "in_cqe",
+        "inline",
+        "is_atomic",
+        "key",
+        "length",
+        "opcode",
+        "operation",
+        "packets",
+        "pages",
+        "posted",
+        "received",
+        "region",
+        "remote_address",
+        "remote_key",
+        "remote_qpn",
+        "responded",
+        "segment",
+        "sent",
+        "signaled",
+        "size",
+        "slot",
+        "swap",
+        "wr_id",
+    )
 
-    def __post_init__(self) -> None:
-        self.is_atomic = self.opcode is Opcode.FETCH_ADD or self.opcode is Opcode.COMPARE_SWAP
-        self.awaits_response = self.is_atomic or self.opcode is Opcode.RDMA_READ_REQUEST
+    def __init__(
+        self,
+        opcode: Opcode,
+        wr_id: int,
+        length: int,
+        address: int = 0,
+        key: int = 0,
+        remote_address: int = 0,
+        remote_key: int = 0,
+        inline: bool = False,
+        signaled: bool = True,
+        posted: int = 0,
+        compare_add: int = 0,
+        swap: int = 0,
+        operation: int = 0,
+        size: int = 0,
+        slot: int = 0,
+        dlid: int = 0,
+        remote_qpn: int = 0,
+        pages: int = 0,
+        carried: bool = False,
+        segment: int = 0,
+        region: Region | None = None,
+        fault: Status | None = None,
+    ) -> None:
+        self.opcode = opcode
+        self.wr_id = wr_id
+        self.length = length
+        self.address = address
+        self.key = key
+        self.remote_address = remote_address
+        self.remote_key = remote_key
+        self.inline = inline
+        self.signaled = signaled
+        self.posted = posted
+        self.compare_add = compare_add
+        self.swap = swap
+        self.operation = operation
+        self.size = size
+        self.slot = slot
+        self.dlid = dlid
+        self.remote_qpn = remote_qpn
+        self.pages = pages
+        self.carried = carried
+        self.is_atomic = opcode is Opcode.FETCH_ADD or opcode is Opcode.COMPARE_SWAP
+        self.awaits_response = self.is_atomic or opcode is Opcode.RDMA_READ_REQUEST
+        self.segment = segment
+        self.region = region
+        self.first_psn = -1
+        self.packets = 0
+        self.sent = 0
+        self.received = 0
+        self.in_cqe = False
+        self.responded = False
+        self.fault = fault
 
     def reset(self) -> None:
         """Forget how far it has got, so that it can be sent again under the same numbers."""
@@ -91,7 +144,6 @@ class SendWqe:
         return 1 if self.awaits_response else self.packets
 
 
-@dataclass(slots=True, eq=False)
 class ReceiveWqe:
     """A WQE of a receive queue.
 
@@ -104,15 +156,36 @@ class ReceiveWqe:
         in_cqe: whether the message is in its completion.
     """
 
-    wr_id: int
-    posted: int
-    address: int
-    length: int
-    key: int
-    signaled: bool = True
-    region: Region | None = None
-    received: int = 0
-    in_cqe: bool = False
+    __slots__ = (
+        "address",
+        "in_cqe",
+        "key",
+        "length",
+        "posted",
+        "received",
+        "region",
+        "signaled",
+        "wr_id",
+    )
+
+    def __init__(
+        self,
+        wr_id: int,
+        posted: int,
+        address: int,
+        length: int,
+        key: int,
+        signaled: bool = True,
+    ) -> None:
+        self.wr_id = wr_id
+        self.posted = posted
+        self.address = address
+        self.length = length
+        self.key = key
+        self.signaled = signaled
+        self.region: Region | None = None
+        self.received = 0
+        self.in_cqe = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -13,7 +12,6 @@ Bytes: TypeAlias = "NDArray[np.uint8]"
 """Contents of a message."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Buffer:
     """Memory of a process, with or without contents.
 
@@ -24,9 +22,12 @@ class Buffer:
             sizes matter.
     """
 
-    address: int
-    size: int
-    data: Bytes | None = None
+    __slots__ = ("address", "data", "size")
+
+    def __init__(self, address: int, size: int, data: Bytes | None = None) -> None:
+        self.address = address
+        self.size = size
+        self.data = data
 
     def part(self, offset: int, size: int) -> Buffer:
         """The ``size`` bytes that begin ``offset`` bytes behind the first."""

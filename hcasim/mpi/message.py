@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from hcasim.engine import Event
@@ -97,13 +96,26 @@ class Packet:
         return f"{self.kind.value} {self.size} B"
 
 
-@dataclass(frozen=True, slots=True)
 class Status:
     """What has been received: rank of its sender, tag, and bytes."""
 
-    source: int
-    tag: int
-    count: int
+    __slots__ = ("count", "source", "tag")
+
+    def __init__(self, source: int, tag: int, count: int) -> None:
+        self.source = source
+        self.tag = tag
+        self.count = count
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Status):
+            return NotImplemented
+        return (self.source, self.tag, self.count) == (other.source, other.tag, other.count)
+
+    def __hash__(self) -> int:
+        return hash((self.source, self.tag, self.count))
+
+    def __repr__(self) -> str:
+        return f"Status(source={self.source}, tag={self.tag}, count={self.count})"
 
 
 class Request:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -27,13 +26,15 @@ class WROpcode(Enum):
     REG_MR = Opcode.REGISTER
 
 
-@dataclass(slots=True)
 class SGE:
     """A piece of local memory: address, length in bytes, and the local key of its region."""
 
-    addr: int
-    length: int
-    lkey: int
+    __slots__ = ("addr", "length", "lkey")
+
+    def __init__(self, addr: int, length: int, lkey: int) -> None:
+        self.addr = addr
+        self.length = length
+        self.lkey = lkey
 
 
 GRH_SIZE = GRH
@@ -42,7 +43,6 @@ NOTHING = SGE(0, 0, 0)
 """The memory of a message without data."""
 
 
-@dataclass(slots=True)
 class SendWR:
     """A request for the send queue.
 
@@ -58,21 +58,50 @@ class SendWR:
         mr: what REG_MR makes valid; requests behind it wait until it has.
     """
 
-    opcode: WROpcode
-    sge: SGE | None = None
-    wr_id: int = 0
-    remote_addr: int = 0
-    rkey: int = 0
-    inline: bool = False
-    signaled: bool = True
-    compare_add: int = 0
-    swap: int = 0
-    dlid: int = 0
-    remote_qpn: int = 0
-    mr: MR | None = None
+    __slots__ = (
+        "compare_add",
+        "dlid",
+        "inline",
+        "mr",
+        "opcode",
+        "remote_addr",
+        "remote_qpn",
+        "rkey",
+        "sge",
+        "signaled",
+        "swap",
+        "wr_id",
+    )
+
+    def __init__(
+        self,
+        opcode: WROpcode,
+        sge: SGE | None = None,
+        wr_id: int = 0,
+        remote_addr: int = 0,
+        rkey: int = 0,
+        inline: bool = False,
+        signaled: bool = True,
+        compare_add: int = 0,
+        swap: int = 0,
+        dlid: int = 0,
+        remote_qpn: int = 0,
+        mr: MR | None = None,
+    ) -> None:
+        self.opcode = opcode
+        self.sge = sge
+        self.wr_id = wr_id
+        self.remote_addr = remote_addr
+        self.rkey = rkey
+        self.inline = inline
+        self.signaled = signaled
+        self.compare_add = compare_add
+        self.swap = swap
+        self.dlid = dlid
+        self.remote_qpn = remote_qpn
+        self.mr = mr
 
 
-@dataclass(slots=True)
 class RecvWR:
     """A request for the receive queue.
 
@@ -82,6 +111,9 @@ class RecvWR:
             the chip (Linux mthca_qp.c, MTHCA_QP_BIT_RSC).
     """
 
-    sge: SGE | None = None
-    wr_id: int = 0
-    signaled: bool = True
+    __slots__ = ("sge", "signaled", "wr_id")
+
+    def __init__(self, sge: SGE | None = None, wr_id: int = 0, signaled: bool = True) -> None:
+        self.sge = sge
+        self.wr_id = wr_id
+        self.signaled = signaled

@@ -45,7 +45,7 @@ class Queue(Channel):
         self._opened = False
         self._buffers = lane.receives
         self._queue = queue
-        self._inline = min(queue.inline, lane.max_inline)
+        self._inline_up_to = min(queue.inline, lane.max_inline)
         self._receives = self._buffers + spare(library)
         self._memory: MR = self.process.pd.reg_mr(self._receives * queue.buffer)
         self._source: MR = self.process.pd.reg_mr(self._buffers * queue.buffer)
@@ -102,7 +102,7 @@ class Queue(Channel):
             SendWR(
                 WROpcode.SEND,
                 SGE(address, wire, self._source.lkey),
-                inline=wire <= self._inline,
+                inline=wire <= self._inline_up_to,
             ),
             self,
             packet,

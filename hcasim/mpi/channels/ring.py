@@ -33,7 +33,7 @@ class Ring(Channel):
         self._lane = lane
         self._library = library
         self._ring = ring
-        self._inline = min(ring.inline, lane.max_inline)
+        self._inline_up_to = min(ring.inline, lane.max_inline)
         size = ring.slots * ring.slot
         self._source: MR = self.process.pd.reg_mr(size)
         self.memory: MR = self.process.pd.reg_mr(size, REMOTE)
@@ -82,7 +82,7 @@ class Ring(Channel):
                 SGE(address, wire, self._source.lkey),
                 remote_addr=peer.memory.addr + start,
                 rkey=peer.memory.rkey,
-                inline=wire <= self._inline,
+                inline=wire <= self._inline_up_to,
             ),
             self,
             packet,
