@@ -37,7 +37,8 @@ class SetAssociativeCache:
         self.replacement = replacement
         # Dicts keep insertion order: the first key of a set is the next to go.
         self._sets: dict[int, dict[int, None]] = {}
-        self._random = random.Random(seed)
+        self._seed = seed
+        self._random: random.Random | None = None
 
     def __len__(self) -> int:
         return sum(len(held) for held in self._sets.values())
@@ -68,6 +69,9 @@ class SetAssociativeCache:
         victim: int | None = None
         if len(held) >= self.ways:
             if self.replacement == "random":
+                # On demand: it is larger than most caches that never have to choose.
+                if self._random is None:
+                    self._random = random.Random(self._seed)
                 victim = self._random.choice(list(held))
             else:
                 victim = next(iter(held))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -35,12 +35,12 @@ class Receiver(Protocol):
 class Transmitter:
     """Sends packets of several sources over one direction of a link, taking turns.
 
-    A packet waits until the receive buffer at the far end has room for it.
+    Each source has a queue; they are served round robin, except that those below ``urgent`` go
+    first. A packet waits until the receive buffer at the far end has room for it.
 
     Args:
         link: description of the link.
-        sources: number of queues that compete; they are served round robin, except that queues
-            below ``urgent`` go first.
+        urgent: number of sources that go first.
         gap_ps: time that the sender lets pass between two packets, beside that of the medium.
 
     Attributes:
@@ -53,7 +53,6 @@ class Transmitter:
         sim: Simulator,
         name: str,
         link: Link,
-        sources: int,
         *,
         urgent: int = 0,
         gap_ps: int = 0,
@@ -69,7 +68,8 @@ class Transmitter:
         self._fcp_time = self._rate.time(physics.update_size)
         self._credit_update = physics.update
         self.credit_block = physics.block
-        self._queues: list[deque[_Entry]] = [deque() for _ in range(sources)]
+        # On demand: a switch has as many outputs as inputs, and most pairs of them carry nothing.
+        self._queues: defaultdict[int, deque[_Entry]] = defaultdict(deque)
         self._active: list[int] = []
         self._urgent = urgent
         self._next = urgent

@@ -75,7 +75,7 @@ class Switch:
 
     def add_port(self, port: int, link: Link) -> Transmitter:
         """Put a cable into a port."""
-        output = Transmitter(self.sim, f"{self.name}.port{port + 1}", link, len(self.outputs))
+        output = Transmitter(self.sim, f"{self.name}.port{port + 1}", link)
         self.outputs[port] = output
         return output
 

@@ -11,7 +11,6 @@ from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Packet
 
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
-SOURCES = 3
 
 LEAST = 64
 """Bytes that the descriptor of a packet takes at least in a buffer that is shared by bytes."""
@@ -169,9 +168,9 @@ class Egress:
         self.name = name
         self.lid = lid
         gap = adapter.send.gap
-        self.transmitter = Transmitter(sim, f"{name}.link", link, SOURCES, urgent=1, gap_ps=gap)
+        self.transmitter = Transmitter(sim, f"{name}.link", link, urgent=1, gap_ps=gap)
         inside = link.model_copy(update={"cable_length": 0, "credit_update": 0, "fec": None})
-        self.loopback = Transmitter(sim, f"{name}.loopback", inside, SOURCES, urgent=1)
+        self.loopback = Transmitter(sim, f"{name}.loopback", inside, urgent=1)
         send = adapter.send
         self.requests, self.responses = (
             StagingBuffer(

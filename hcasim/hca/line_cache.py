@@ -77,7 +77,7 @@ class Bank:
         self.changed: set[tuple[int, int]] = set()
         self.size = 0
         self._policy = policy
-        self._random = Random(0)
+        self._random: Random | None = None
         self._names: list[tuple[int, int]] = []
         self._place: dict[tuple[int, int], int] = {}
 
@@ -103,6 +103,8 @@ class Bank:
     def evict(self) -> tuple[int, int]:
         """Let a line go, but not the newest; return its name."""
         if self._policy == "random":
+            if self._random is None:
+                self._random = Random(0)
             index = self._random.randrange(len(self._names) - 1)
             victim, last = self._names[index], self._names.pop()
             self._names[index] = last

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import overload
+
 from hcasim.catalog import Host as Description
 from hcasim.catalog.host import RootPort
 from hcasim.engine import Simulator
@@ -10,6 +13,38 @@ from hcasim.host.core import Core
 from hcasim.host.iommu import Iommu
 from hcasim.host.memory import Memory
 from hcasim.host.root_complex import RootComplex, says_more
+
+
+class Cores(Sequence[Core]):
+    """The processors of a host; each is made when somebody has to do with it."""
+
+    def __init__(self, sim: Simulator, description: Description, name: str, memory: Memory) -> None:
+        self._sim = sim
+        self._description = description
+        self._name = name
+        self._memory = memory
+        self._made: dict[int, Core] = {}
+
+    def __len__(self) -> int:
+        return self._description.cpus
+
+    @overload
+    def __getitem__(self, number: int) -> Core: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[Core]: ...
+
+    def __getitem__(self, number: int | slice) -> Core | list[Core]:
+        places = range(len(self))[number]
+        return [self[one] for one in places] if isinstance(places, range) else self._core(places)
+
+    def _core(self, number: int) -> Core:
+        found = self._made.get(number)
+        if found is None:
+            name = f"{self._name}.cpu{number}"
+            found = Core(self._sim, name, self._description, number, self._memory)
+            self._made[number] = found
+        return found
 
 
 class Host:
@@ -28,10 +63,7 @@ class Host:
         self.memory = Memory(sim, description, name)
         units = description.iommu
         self.iommu = Iommu(sim, units, f"{name}.iommu_walks") if units and units.enabled else None
-        self.cores = [
-            Core(sim, f"{name}.cpu{number}", description, number, self.memory)
-            for number in range(description.cpus)
-        ]
+        self.cores = Cores(sim, description, name, self.memory)
 
     def attach(
         self, socket: int = 0, port: RootPort | None = None, *, relaxed: bool = False

@@ -65,6 +65,7 @@ class Memory:
         self.copies = Copies(sim)
         self.links: list[Channel] = []
         self._latency = 0
+        self._paths: dict[tuple[int, bool], list[Path]] = {}
         if joined is None:
             self.controllers = [Channel(sim, f"{name}.memory", bandwidth)]
         else:
@@ -75,6 +76,12 @@ class Memory:
 
     def paths(self, socket: int, *, away: bool) -> list[Path]:
         """The ways from the memory of each socket to one socket, or ``away`` from it."""
+        found = self._paths.get((socket, away))
+        if found is None:
+            found = self._paths[socket, away] = self._between(socket, away=away)
+        return found
+
+    def _between(self, socket: int, *, away: bool) -> list[Path]:
         if not self.links:
             return [Path(0, self.controllers[0]) for _ in self.caches]
         return [

@@ -93,7 +93,7 @@ class End:
     def __init__(self, sim: Simulator, lid: int, link: Link, shape: Shape) -> None:
         self.sim = sim
         self.lid = lid
-        self.transmitter = Transmitter(sim, f"end{lid}", link, 1)
+        self.transmitter = Transmitter(sim, f"end{lid}", link)
         self.buffer_bytes = shape.buffer
         self.buffer: ReceiveBuffer | None = None
         self.pause_ps = shape.pause_ps

@@ -45,12 +45,10 @@ class Sink:
 class Pair:
     """Two transmitters that make one link, with a sink at each end."""
 
-    def __init__(
-        self, of: InfinibandLink, buffer: int = 1 << 20, sources: int = 2, urgent: int = 0
-    ) -> None:
+    def __init__(self, of: InfinibandLink, buffer: int = 1 << 20, urgent: int = 0) -> None:
         self.sim = Simulator()
-        self.there = Transmitter(self.sim, "there", of, sources, urgent=urgent)
-        self.back = Transmitter(self.sim, "back", of, sources)
+        self.there = Transmitter(self.sim, "there", of, urgent=urgent)
+        self.back = Transmitter(self.sim, "back", of)
         self.near, self.far = Sink(), Sink()
         connect_ports(self.there, self.near, buffer, self.back, self.far, buffer)
         self.buffer = ReceiveBuffer(self.there, self.back)
@@ -126,7 +124,7 @@ def test_packets_follow_each_other_without_a_gap() -> None:
 
 
 def test_sources_take_turns() -> None:
-    pair = Pair(link(), sources=3)
+    pair = Pair(link())
     for source in range(3):
         pair.send(*[packet(64, lid=source)] * 3, source=source)
     pair.sim.run()
@@ -134,7 +132,7 @@ def test_sources_take_turns() -> None:
 
 
 def test_urgent_sources_go_first() -> None:
-    pair = Pair(link(), sources=3, urgent=1)
+    pair = Pair(link(), urgent=1)
     for source in (2, 1, 0):
         pair.send(*[packet(64, lid=source)] * 2, source=source)
     pair.sim.run()
@@ -142,7 +140,7 @@ def test_urgent_sources_go_first() -> None:
 
 
 def test_a_packet_that_is_not_ready_lets_another_source_pass() -> None:
-    pair = Pair(link(), sources=2)
+    pair = Pair(link())
     pair.send(packet(64, lid=0), source=0, at=10**6)
     pair.send(packet(64, lid=1), source=1, at=2000)
     pair.sim.run()

@@ -41,7 +41,7 @@ class Pair:
 
     def __init__(self, of: EthernetLink, buffer: int = 1 << 20) -> None:
         self.sim = Simulator()
-        self.there, self.back = (Transmitter(self.sim, name, of, 1) for name in ("a", "b"))
+        self.there, self.back = (Transmitter(self.sim, name, of) for name in ("a", "b"))
         self.near, self.far = Sink(), Sink()
         connect_ports(self.there, self.near, buffer, self.back, self.far, buffer)
         self.buffer = ReceiveBuffer(self.there, self.back)

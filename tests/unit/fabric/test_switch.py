@@ -34,7 +34,7 @@ class End:
     def __init__(self, sim: Simulator, lid: int, pause_ps: int = 0) -> None:
         self.sim = sim
         self.lid = lid
-        self.transmitter = Transmitter(sim, f"end{lid}", link(), 1)
+        self.transmitter = Transmitter(sim, f"end{lid}", link())
         self.buffer_bytes = 16384
         self.buffer: ReceiveBuffer | None = None
         self.pause_ps = pause_ps
@@ -74,7 +74,7 @@ def chain_of(ends: list[list[End]]) -> list[End]:
 
 
 def wire(payload: int) -> int:
-    return Transmitter(Simulator(), "x", link(), 1).serialisation(
+    return Transmitter(Simulator(), "x", link()).serialisation(
         Packet(Opcode.SEND, 1, 1, 0, payload)
     )
 
