@@ -5,6 +5,7 @@ from simpy.events import Event, Process, Timeout
 from hcasim.engine.arbiter import Arbiter
 from hcasim.engine.cache import SetAssociativeCache
 from hcasim.engine.clock import Simulator
+from hcasim.engine.collecting import seldom_collected
 from hcasim.engine.credits import CreditPool
 from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
 from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, servers
@@ -30,5 +31,6 @@ __all__ = [
     "Waits",
     "bounded_mean",
     "find_period",
+    "seldom_collected",
     "servers",
 ]

@@ -11,6 +11,8 @@ from typing import Any, Final, NoReturn
 from simpy.core import Environment, SimTime
 from simpy.events import NORMAL, AllOf, AnyOf, Event, Process, Timeout
 
+from hcasim.engine.collecting import seldom_collected
+
 # An urgent event of SimPy, the first step of a process, comes before all others of its time.
 _URGENT: Final = -(1 << 60)
 
@@ -135,11 +137,12 @@ class Simulator:
         self._stopped = False
         made = 0
         try:
-            while queue and not self._stopped:
-                entry = heappop(queue)
-                self.now = entry[0]
-                made += 1
-                entry[2](*entry[3])
+            with seldom_collected():
+                while queue and not self._stopped:
+                    entry = heappop(queue)
+                    self.now = entry[0]
+                    made += 1
+                    entry[2](*entry[3])
         finally:
             self.calls += made
 

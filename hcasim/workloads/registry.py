@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hcasim.catalog import Machine
-from hcasim.engine import Simulator
+from hcasim.engine import Simulator, seldom_collected
 from hcasim.verbs import WROpcode
 from hcasim.verbs.qp import ATOMIC_SIZE
 from hcasim.workloads import (
@@ -327,7 +327,8 @@ def run_point(
     sim = Simulator()
     if listen is not None:
         listen(sim)
-    found = workload.run(sim, machine, options)
+    with seldom_collected():
+        found = workload.run(sim, machine, options)
     if "processes" in workload.options:
         found.row.setdefault("processes", options.processes)
     return found
