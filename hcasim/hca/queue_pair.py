@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -182,6 +182,7 @@ class ReceiveQueue:
         self.ring = ring
         self.ready = 0
         self._entries: deque[ReceiveWqe] = deque()
+        self._settled: Iterator[ReceiveWqe] = iter(())
         self._posted = self._fetched = self._taken = 0
 
     def post(self, wqe: ReceiveWqe) -> None:
@@ -189,11 +190,25 @@ class ReceiveQueue:
         self._entries.append(wqe)
         self._posted = wqe.posted
 
+    def fill(self, entries: Iterator[ReceiveWqe], count: int, ahead: int) -> None:
+        """Hold entries in an empty queue for long; each is made when a message takes it.
+
+        Args:
+            entries: all of them, counted from 1.
+            count: how many there are.
+            ahead: how many of them the chip holds.
+        """
+        self._settled = entries
+        self._posted = count
+        self.ready = self._fetched = min(ahead, count)
+
     def take(self) -> ReceiveWqe | None:
         """The oldest entry, which belongs to a message from now on; None if there is none."""
-        if not self._entries:
-            return None
-        wqe = self._entries.popleft()
+        wqe = next(self._settled, None)
+        if wqe is None:
+            if not self._entries:
+                return None
+            wqe = self._entries.popleft()
         self._taken = wqe.posted
         return wqe
 
@@ -215,7 +230,7 @@ class ReceiveQueue:
 
     def drain(self) -> list[ReceiveWqe]:
         """Give up all entries, oldest first."""
-        drained = [*self._entries]
+        drained = [*self._settled, *self._entries]
         self._entries.clear()
         self.ready = 0
         self._fetched = self._taken = self._posted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 from hcasim.engine import Probe, Waits
 from hcasim.fabric.packet import Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
@@ -70,6 +71,10 @@ class Responder:
             self._fetch_ahead(qp.responder.receive_queue)
         if qp.state is State.ERR:
             self._completions.flush(qp)
+
+    def fill(self, qp: QueuePair, entries: Iterator[ReceiveWqe], count: int) -> None:
+        """Know so many entries of an empty receive queue, as if posted long ago."""
+        qp.responder.receive_queue.fill(entries, count, self._ahead)
 
     def request(self, arrival: Arrival) -> None:
         """Deal with a request; the queue pair's context is on chip."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import mtu_fault, path_mtus
@@ -372,6 +372,25 @@ class QP:
         """
         self.context.adapter.responder.post_receive(self._qp, self._receive(wr))
 
+    def fill_recv(self, count: int, request: Callable[[int], RecvWR]) -> None:
+        """Have so many requests in an empty receive queue that were posted long ago.
+
+        They cost nothing before messages take them: what the adapter holds of a queue is on it.
+
+        Args:
+            request: each of them, by its number from 0.
+
+        Raises:
+            VerbsError: ``ENOMEM`` if the queue has no room for them; ``EINVAL`` if any request has
+                been posted to it.
+        """
+        if self._posted_receives:
+            raise VerbsError("EINVAL", "the receive queue has been used before")
+        self._check_receives(count)
+        self._posted_receives = count
+        entries = (_receive_entry(request(number), number + 1) for number in range(count))
+        self.context.adapter.responder.fill(self._qp, entries, count)
+
     def _check_receives(self, count: int) -> None:
         """Raise if the receive queue has no room for so many more requests."""
         outstanding = self._posted_receives - self._retired_receives
@@ -383,8 +402,7 @@ class QP:
     def _receive(self, wr: RecvWR) -> ReceiveWqe:
         self._check_receives(1)
         self._posted_receives = posted = self._posted_receives + 1
-        sge = wr.sge or NOTHING
-        return ReceiveWqe(wr.wr_id, posted, sge.addr, sge.length, sge.lkey, wr.signaled)
+        return _receive_entry(wr, posted)
 
     def _retire(self, completion: Completion) -> None:
         """Free the queue entries that a polled completion stands for."""
@@ -393,6 +411,11 @@ class QP:
             self._retired_receives = completion.posted
         else:
             self._retired_sends = completion.posted
+
+
+def _receive_entry(wr: RecvWR, posted: int) -> ReceiveWqe:
+    sge = wr.sge or NOTHING
+    return ReceiveWqe(wr.wr_id, posted, sge.addr, sge.length, sge.lkey, wr.signaled)
 
 
 def _noted() -> None:

@@ -73,8 +73,7 @@ class Queue(Channel):
     def open(self) -> None:
         """Post the receives in no time: they have been there since the program began."""
         self._opened = True
-        for number in range(self._receives):
-            self._lane.qp.prepost_recv(self._receive(number))
+        self._lane.qp.fill_recv(self._receives, self._receive)
 
     def _receive(self, number: int) -> RecvWR:
         size = self._queue.buffer

@@ -12,6 +12,7 @@ from tests.rig import (
     Peer,
     Program,
     Rig,
+    extended,
     ids,
     machine,
     statuses,
@@ -306,3 +307,44 @@ def test_receives_and_sends_may_complete_on_queues_of_their_own(rig: Rig) -> Non
     rig.exchange(remote, b, b.request(WRITE, a, wr_id=2))
     assert not b.cq.queue.entries
     assert [c.wr_id for c in receive_cq.queue.entries] == [1]
+
+
+@pytest.mark.parametrize("ahead", [0, 2, 8])
+def test_receives_posted_long_ago_are_taken_in_order_and_need_no_fetch_if_held(ahead: int) -> None:
+    rig = Rig(extended(machine(), adapter={"receive_queue": {"ahead": ahead}}))
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b, max_recv_wr=4)
+    remote.fill_recv(3, lambda number: b.receive(8, wr_id=number, offset=8 * number))
+    assert b.adapter.counters()["receive_wqes_fetched"] == 0
+
+    def receiver() -> Program:
+        yield from b.post_receives(remote, b.receive(8, wr_id=3))
+        with pytest.raises(VerbsError, match="ENOMEM: the receive queue is full: 4 requests"):
+            yield from b.post_receives(remote, b.receive(8))
+        return (yield from b.collect(4))
+
+    found, _ = rig.run(receiver(), fill(a, qp, a.request(SEND, b), 4))
+    assert [completion.wr_id for completion in found] == [0, 1, 2, 3]
+    assert b.adapter.counters()["receive_wqes_fetched"] == 4 - min(ahead, 3)
+
+
+def test_only_an_empty_receive_queue_has_had_its_requests_for_long(rig: Rig) -> None:
+    a, b = rig.peers
+    _, remote = rig.connect(a, b, max_recv_wr=2)
+    with pytest.raises(VerbsError, match="ENOMEM: the receive queue is full: 0 requests"):
+        remote.fill_recv(3, lambda number: b.receive(8))
+    remote.fill_recv(1, lambda number: b.receive(8))
+    with pytest.raises(VerbsError, match="EINVAL: the receive queue has been used before"):
+        remote.fill_recv(1, lambda number: b.receive(8))
+
+
+def test_receives_posted_long_ago_are_flushed_like_all_others(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b, max_recv_wr=2)
+    remote.fill_recv(2, lambda number: b.receive(4, wr_id=number))
+
+    def receiver() -> Program:
+        return (yield from b.collect(2))
+
+    found, _ = rig.run(receiver(), fill(a, qp, a.request(SEND, b), 1))
+    assert statuses(found) == ["LOC_LEN_ERR", "WR_FLUSH_ERR"]
