@@ -43,6 +43,27 @@ class _Read:
         self.short = short
 
 
+class _Write:
+    """Writes that take and return their credits as one; only the last has anybody to call."""
+
+    __slots__ = ("address", "on_sent", "on_visible", "size", "tlps", "units")
+
+    def __init__(
+        self,
+        address: int,
+        size: int,
+        tlps: int,
+        on_sent: Callable[[], None] | None,
+        on_visible: Callable[[], None] | None,
+    ) -> None:
+        self.address = address
+        self.size = size
+        self.tlps = tlps
+        self.units = -(-size // DATA_CREDIT)
+        self.on_sent = on_sent
+        self.on_visible = on_visible
+
+
 class PcieBus(Bus):
     """A device on a PCI Express link.
 
@@ -131,23 +152,28 @@ class PcieBus(Bus):
     def _request(self, read: _Read) -> None:
         self.reads += 1
         self.read_bytes += read.size
-        self.tags.acquire(1, self._tag_held, read)
+        if self.tags.take(1):
+            self._tag_held(read)
+        else:
+            self.tags.acquire(1, self._tag_held, read)
 
     def _tag_held(self, read: _Read) -> None:
-        if self.nonposted is None:
+        if self.nonposted is None or self.nonposted.take(1):
             self._push_writes(read)
         else:
             self.nonposted.acquire(1, self._push_writes, read)
 
     def _push_writes(self, read: _Read) -> None:
         # A read may not pass a posted write that still waits for credits: it takes none, in turn.
-        if self.posted_headers.blocked:
+        if self.posted_headers.waiting:
             self.posted_headers.acquire(0, self._push_data, read)
+        elif self.posted_data.waiting:
+            self.posted_data.acquire(0, self._send_request, read)
         else:
-            self._push_data(read)
+            self._send_request(read)
 
     def _push_data(self, read: _Read) -> None:
-        if self.posted_data.blocked:
+        if self.posted_data.waiting:
             self.posted_data.acquire(0, self._send_request, read)
         else:
             self._send_request(read)
@@ -167,7 +193,7 @@ class PcieBus(Bus):
 
     def _complete(self, fetched: int, address: int, size: int, read: _Read) -> None:
         """Send part of what was asked for, whose last byte is here at ``fetched``."""
-        acks = self.downstream.answer(1, 1) if read.missing == read.size else 0
+        acks = self.downstream.answer_ps(1, 1) if read.missing == read.size else 0
         read.missing -= size
         if self.nonposted is not None and not read.missing:
             self.nonposted.release(1)
@@ -182,7 +208,7 @@ class PcieBus(Bus):
         if fetched > arrival:
             arrival = fetched
         # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
-        upstream.reserve(upstream.answer(tlps, 0))
+        upstream.answer(tlps, 0)
         if read.missing:
             return
         if read.on_data is None:
@@ -217,69 +243,47 @@ class PcieBus(Bus):
     ) -> None:
         self.writes += 1
         self.write_bytes += size
+        payload = self.device.max_payload
         if address % self._burst + size <= self._burst:
-            tlps = pieces(address, size, self.device.max_payload)
-            self.posted_headers.acquire(
-                tlps, self._headers_held, tlps, address, size, on_sent, on_visible
-            )
+            tlps = pieces(address, size, payload)
+            self._post(_Write(address, size, tlps, on_sent, on_visible))
             return
         last = address + size
         for start, piece in split(address, size, self._burst):
-            tlps = pieces(start, piece, self.device.max_payload)
+            tlps = pieces(start, piece, payload)
             final = start + piece == last
-            self.posted_headers.acquire(
-                tlps,
-                self._headers_held,
-                tlps,
-                start,
-                piece,
-                on_sent if final else None,
-                on_visible if final else None,
-            )
+            sent, visible = (on_sent, on_visible) if final else (None, None)
+            self._post(_Write(start, piece, tlps, sent, visible))
 
-    def _headers_held(
-        self,
-        tlps: int,
-        address: int,
-        size: int,
-        on_sent: Callable[[], None] | None,
-        on_visible: Callable[[], None] | None,
-    ) -> None:
-        units = -(-size // DATA_CREDIT)
-        self.posted_data.acquire(
-            units, self._send_write, tlps, units, address, size, on_sent, on_visible
-        )
+    def _post(self, write: _Write) -> None:
+        if self.posted_headers.take(write.tlps):
+            self._headers_held(write)
+        else:
+            self.posted_headers.acquire(write.tlps, self._headers_held, write)
 
-    def _send_write(
-        self,
-        tlps: int,
-        units: int,
-        address: int,
-        size: int,
-        on_sent: Callable[[], None] | None,
-        on_visible: Callable[[], None] | None,
-    ) -> None:
-        duration = self.upstream.rate.time(size + tlps * self._header) + tlps * self._gap
+    def _headers_held(self, write: _Write) -> None:
+        if self.posted_data.take(write.units):
+            self._send_write(write)
+        else:
+            self.posted_data.acquire(write.units, self._send_write, write)
+
+    def _send_write(self, write: _Write) -> None:
+        tlps = write.tlps
+        duration = self.upstream.rate.time(write.size + tlps * self._header) + tlps * self._gap
         arrival = self.upstream.send(tlps, duration) - self._gap
-        self.sim.call_at(arrival, self._written, tlps, units, address, size, on_sent, on_visible)
+        self.sim.call_at(arrival, self._written, write)
 
-    def _written(
-        self,
-        tlps: int,
-        units: int,
-        address: int,
-        size: int,
-        on_sent: Callable[[], None] | None,
-        on_visible: Callable[[], None] | None,
-    ) -> None:
-        self.downstream.reserve(self.downstream.answer(tlps, tlps))
-        self.behind.write(self.sim.now, address, size, on_visible, self._freed, tlps, units)
-        if on_sent is not None:
-            on_sent()
+    def _written(self, write: _Write) -> None:
+        tlps = write.tlps
+        self.downstream.answer(tlps, tlps)
+        now = self.sim.now
+        self.behind.write(now, write.address, write.size, write.on_visible, self._freed, write)
+        if write.on_sent is not None:
+            write.on_sent()
 
-    def _freed(self, at_ps: int, tlps: int, units: int) -> None:
-        self.posted_headers.release_at(at_ps + PROPAGATION_PS, tlps)
-        self.posted_data.release_at(at_ps + PROPAGATION_PS, units)
+    def _freed(self, at_ps: int, write: _Write) -> None:
+        self.posted_headers.release_at(at_ps + PROPAGATION_PS, write.tlps)
+        self.posted_data.release_at(at_ps + PROPAGATION_PS, write.units)
 
     # The processor's accesses.
 
@@ -294,7 +298,7 @@ class PcieBus(Bus):
         self.sim.call_at(self.downstream.send(1, duration), self._mmio_arrived, on_arrival, args)
 
     def _mmio_arrived(self, on_arrival: Callable[..., None], args: tuple[object, ...]) -> None:
-        self.upstream.reserve(self.upstream.answer(1, 1))
+        self.upstream.answer(1, 1)
         on_arrival(*args)
 
     def mmio_read(self, size: int, on_data: Callable[..., None], *args: object) -> None:

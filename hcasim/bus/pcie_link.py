@@ -84,9 +84,28 @@ class PcieLink(SerialServer):
     def send(self, tlps: int, duration_ps: int) -> int:
         """Send TLPs back to back; return the time in ps at which the last byte has arrived."""
         self.tlps += tlps
-        return self.reserve(duration_ps) + PROPAGATION_PS
+        start = self.sim.now
+        if self.free_at > start:
+            start = self.free_at
+        self.free_at = end = start + duration_ps
+        self.busy_ps += duration_ps
+        return end + PROPAGATION_PS
 
-    def answer(self, tlps: int, updated: int) -> int:
+    def answer(self, tlps: int, updated: int) -> None:
+        """Send the DLLPs for TLPs that arrived from the other direction; see `answer_ps`."""
+        if self._answers_each:
+            dllps = tlps + updated
+            self.dllps += dllps
+            duration = dllps * self._dllp_time
+        else:
+            duration = self.answer_ps(tlps, updated)
+        start = self.sim.now
+        if self.free_at > start:
+            start = self.free_at
+        self.free_at = start + duration
+        self.busy_ps += duration
+
+    def answer_ps(self, tlps: int, updated: int) -> int:
         """Time in ps of the DLLPs for TLPs that arrived from the other direction.
 
         Args:

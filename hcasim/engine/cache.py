@@ -20,6 +20,10 @@ class SetAssociativeCache:
             ago, ``random`` any of the set.
         seed: of the random replacement, so that a run can be repeated.
 
+    Attributes:
+        last: the key that was used last, if it is held; below 0 if none is known. To use it again
+            changes nothing.
+
     Raises:
         ValueError: if a capacity is not positive or the ways do not divide it.
     """
@@ -35,6 +39,7 @@ class SetAssociativeCache:
         self.ways = ways
         self.sets = entries // ways
         self.replacement = replacement
+        self.last = -1
         # Dicts keep insertion order: the first key of a set is the next to go.
         self._sets: dict[int, dict[int, None]] = {}
         self._seed = seed
@@ -53,12 +58,15 @@ class SetAssociativeCache:
 
     def touch(self, key: int) -> bool:
         """Look ``key`` up; return whether it is held, and note the use for the policy."""
+        if key == self.last:
+            return True
         held = self._sets.get(key % self.sets)
         if held is None or key not in held:
             return False
         if self.replacement == "lru":
             del held[key]
             held[key] = None
+        self.last = key
         return True
 
     def fill(self, key: int) -> int | None:
@@ -77,6 +85,7 @@ class SetAssociativeCache:
                 victim = next(iter(held))
             del held[victim]
         held[key] = None
+        self.last = key
         return victim
 
     def discard(self, key: int) -> None:
@@ -84,6 +93,8 @@ class SetAssociativeCache:
         held = self._sets.get(key % self.sets)
         if held is not None:
             held.pop(key, None)
+        if key == self.last:
+            self.last = -1
 
     def precede(self, key: int) -> None:
         """Have ``key`` held, if there is room, as if it had come before all others of its set."""

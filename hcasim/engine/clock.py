@@ -19,6 +19,10 @@ _URGENT: Final = -(1 << 60)
 _Entry = tuple[int, int, Callable[..., None], tuple[Any, ...]]
 
 
+class _Stop(Exception):
+    """Raised in a call to end the run behind it."""
+
+
 class Simulator:
     """Simulated time in integer picoseconds: processes for software, callbacks for hardware.
 
@@ -28,7 +32,6 @@ class Simulator:
 
     Attributes:
         now: the time in ps.
-        calls: calls made so far; an event of SimPy is one.
         listeners: told what the probes of the blocks see; none, unless somebody listens.
         operations: numbers for work requests, from 1.
         environment: SimPy's view of this clock.
@@ -36,12 +39,10 @@ class Simulator:
 
     def __init__(self) -> None:
         self.now = 0
-        self.calls = 0
         self.listeners: list[Callable[[int, str, str, int, str], None]] = []
         self.operations = count(1)
         self._queue: list[_Entry] = []
         self._serial = 0
-        self._stopped = False
         self.environment = _Clockwork(self)
 
     def call_after(self, delay_ps: int, action: Callable[..., None], *args: Any) -> None:
@@ -85,6 +86,11 @@ class Simulator:
     def any_of(self, events: Iterable[Event]) -> AnyOf:
         """An event that happens when the first of these has."""
         return AnyOf(self.environment, events)
+
+    @property
+    def calls(self) -> int:
+        """Calls made so far; an event of SimPy is one."""
+        return self._serial - len(self._queue)
 
     def peek(self) -> float:
         """Time in ps of the next call; infinite if there is none."""
@@ -134,20 +140,16 @@ class Simulator:
     def _make_calls(self) -> None:
         """Make calls until there are none left, or until one of them stops this."""
         queue = self._queue
-        self._stopped = False
-        made = 0
         try:
             with seldom_collected():
-                while queue and not self._stopped:
-                    entry = heappop(queue)
-                    self.now = entry[0]
-                    made += 1
-                    entry[2](*entry[3])
-        finally:
-            self.calls += made
+                while queue:
+                    self.now, _, action, args = heappop(queue)
+                    action(*args)
+        except _Stop:
+            pass
 
     def _stop(self, _event: Event | None) -> None:
-        self._stopped = True
+        raise _Stop
 
 
 class _Clockwork(Environment):
@@ -177,10 +179,16 @@ def _happen(event: Event) -> None:
     """
     callbacks = event.callbacks
     event.callbacks = None  # type: ignore[assignment]
+    stop: _Stop | None = None
     for callback in callbacks:
-        callback(event)
+        try:
+            callback(event)
+        except _Stop as asked:
+            stop = asked
     if not event.ok and not event.defused:
         _fail(event)
+    if stop is not None:
+        raise stop
 
 
 def _fail(event: Event) -> NoReturn:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
 from collections.abc import Callable
-from heapq import heappop, heappush
 from typing import Any
 
 from hcasim.engine.clock import Simulator
@@ -17,7 +17,7 @@ class CreditPool:
         capacity: credits in the pool, at least 1.
 
     Attributes:
-        available: credits free now; never negative and never above the capacity.
+        waiting: requests that wait for credits, oldest first.
     """
 
     def __init__(self, sim: Simulator, name: str, capacity: int) -> None:
@@ -26,26 +26,28 @@ class CreditPool:
         self.sim = sim
         self.name = name
         self.capacity = capacity
-        self.available = capacity
+        self.waiting: deque[tuple[int, Callable[..., None], tuple[Any, ...]]] = deque()
+        self._available = capacity
         self._waited_ps = 0
-        self._waiting: deque[tuple[int, Callable[..., None], tuple[Any, ...]]] = deque()
-        self._returning: list[tuple[int, int]] = []
+        # In order of time; those whose time has come count as soon as somebody needs them.
+        self._returning: deque[tuple[int, int]] = deque()
         self._ahead = 0
         self._waiting_since = 0
         self._alarm_at: int | None = None
         self._serving = False
 
     @property
-    def wait_ps(self) -> int:
-        """Time in ps during which at least one request had to wait, up to now."""
-        if not self._waiting:
-            return self._waited_ps
-        return self._waited_ps + self.sim.now - self._waiting_since
+    def available(self) -> int:
+        """Credits free now; never negative and never above the capacity."""
+        self._collect()
+        return self._available
 
     @property
-    def blocked(self) -> bool:
-        """Whether a request is waiting for credits."""
-        return bool(self._waiting)
+    def wait_ps(self) -> int:
+        """Time in ps during which at least one request had to wait, up to now."""
+        if not self.waiting:
+            return self._waited_ps
+        return self._waited_ps + self.sim.now - self._waiting_since
 
     def acquire(self, count: int, action: Callable[..., None], *args: Any) -> None:
         """Call ``action(*args)`` as soon as ``count`` credits are held, at once if possible.
@@ -57,16 +59,12 @@ class CreditPool:
         """
         if count > self.capacity:
             raise ValueError(f"{self.name}: {count} credits asked of a pool of {self.capacity}")
-        # As take() does, without its call: this is done several times for each packet.
-        if self._returning and self._returning[0][0] <= self.sim.now:
-            self._collect()
-        if not self._waiting and count <= self.available:
-            self.available -= count
+        if self.take(count):
             action(*args)
             return
-        if not self._waiting:
+        if not self.waiting:
             self._waiting_since = self.sim.now
-        self._waiting.append((count, action, args))
+        self.waiting.append((count, action, args))
         self._arm()
 
     def acquire_ahead(self, action: Callable[..., None], *args: Any) -> None:
@@ -74,19 +72,21 @@ class CreditPool:
         if self.take(1):
             action(*args)
             return
-        if not self._waiting:
+        if not self.waiting:
             self._waiting_since = self.sim.now
-        self._waiting.insert(self._ahead, (1, action, args))
+        self.waiting.insert(self._ahead, (1, action, args))
         self._ahead += 1
         self._arm()
 
     def take(self, count: int) -> bool:
         """Hold ``count`` credits if they can be had at once; return whether they are held."""
-        if self._returning and self._returning[0][0] <= self.sim.now:
-            self._collect()
-        if self._waiting or count > self.available:
+        if self.waiting:
             return False
-        self.available -= count
+        if count > self._available:
+            self._collect()
+            if count > self._available:
+                return False
+        self._available -= count
         return True
 
     def release(self, count: int) -> None:
@@ -96,16 +96,20 @@ class CreditPool:
             ValueError: if more are given back than were taken.
         """
         self._give_back(count)
-        if self._waiting:
+        if self.waiting:
             self._serve()
 
     def release_at(self, time_ps: int, count: int) -> None:
         """Give ``count`` credits back at ``time_ps``; no event is spent unless somebody waits.
 
-        More credits than were taken raise a ValueError when they come back.
+        More credits than were taken raise a ValueError when they are needed.
         """
-        heappush(self._returning, (time_ps, count))
-        if self._waiting:
+        returning = self._returning
+        if returning and time_ps < returning[-1][0]:
+            insort(returning, (time_ps, count))
+        else:
+            returning.append((time_ps, count))
+        if self.waiting:
             self._arm()
 
     def _collect(self) -> None:
@@ -113,18 +117,21 @@ class CreditPool:
         returning = self._returning
         count = 0
         while returning and returning[0][0] <= now:
-            count += heappop(returning)[1]
-        self._give_back(count)
+            count += returning.popleft()[1]
+        if count:
+            self._give_back(count)
 
     def _give_back(self, count: int) -> None:
-        self.available += count
-        if self.available > self.capacity:
+        self._available += count
+        if self._available > self.capacity:
             raise ValueError(f"{self.name}: more credits given back than were taken")
 
     def _arm(self) -> None:
         if not self._returning:
             return
-        first = max(self._returning[0][0], self.sim.now)
+        first = self._returning[0][0]
+        if first < self.sim.now:
+            first = self.sim.now
         if self._alarm_at is None or first < self._alarm_at:
             self._alarm_at = first
             self.sim.call_at(first, self._alarm)
@@ -135,9 +142,9 @@ class CreditPool:
             return
         self._alarm_at = None
         self._collect()
-        if self._waiting:
+        if self.waiting:
             self._serve()
-        if self._waiting:
+        if self.waiting:
             self._arm()
 
     def _serve(self) -> None:
@@ -145,12 +152,12 @@ class CreditPool:
             return
         # A loop, because those who give some back at once would nest as deep as many wait.
         self._serving = True
-        waiting = self._waiting
-        while waiting and waiting[0][0] <= self.available:
+        waiting = self.waiting
+        while waiting and waiting[0][0] <= self._available:
             count, action, args = waiting.popleft()
             if self._ahead:
                 self._ahead -= 1
-            self.available -= count
+            self._available -= count
             if not waiting:
                 self._waited_ps += self.sim.now - self._waiting_since
             action(*args)

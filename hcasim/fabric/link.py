@@ -9,15 +9,10 @@ from typing import Protocol
 
 from hcasim.catalog import Link
 from hcasim.engine import CreditPool, Rate, Simulator
-from hcasim.fabric.medium import CREDIT_BLOCK, medium
+from hcasim.fabric.medium import medium
 from hcasim.fabric.packet import Packet
 
 _Entry = tuple[int, Packet, Callable[[Packet, int], None]]
-
-
-def blocks(size_bytes: int, block: int = CREDIT_BLOCK) -> int:
-    """Credits, of ``block`` bytes each, that a packet of ``size_bytes`` takes."""
-    return -(-size_bytes // block)
 
 
 class Receiver(Protocol):
@@ -78,6 +73,7 @@ class Transmitter:
         self._blocked = False
         self._flow_control_debt = 0
         self._freed = 0
+        self._times: dict[int, int] = {}
         self.busy_ps = 0
         self.packets = 0
         self.payload_bytes = 0
@@ -106,10 +102,15 @@ class Transmitter:
         """
         queue = self._queues[source]
         if not queue:
-            insort(self._active, source)
+            if self._active:
+                insort(self._active, source)
+            else:
+                self._active.append(source)
         queue.append((ready_at, packet, on_start))
         if not self._blocked:
-            self._wake(ready_at if ready_at > self._free_at else self._free_at)
+            at = ready_at if ready_at > self._free_at else self._free_at
+            if self._wake_at is None or at < self._wake_at:
+                self._wake(at)
 
     def owe_flow_control(self, freed_bytes: int) -> None:
         """Announce room freed in the receive buffer at this end to the other end.
@@ -120,15 +121,15 @@ class Transmitter:
             return
         self._freed += freed_bytes
         if self._freed >= self._credit_update:
-            packets, self._freed = divmod(self._freed, self._credit_update)
+            packets = self._freed // self._credit_update
+            self._freed -= packets * self._credit_update
             self.flow_control_packets += packets
             self._flow_control_debt += packets * self._fcp_time
 
     def _wake(self, time_ps: int) -> None:
-        """Arbitrate at ``time_ps`` unless that happens earlier anyway."""
-        if self._wake_at is None or time_ps < self._wake_at:
-            self._wake_at = time_ps
-            self.sim.call_at(time_ps, self._arbitrate, time_ps)
+        """Arbitrate at ``time_ps``, which is earlier than that would happen anyway."""
+        self._wake_at = time_ps
+        self.sim.call_at(time_ps, self._arbitrate, time_ps)
 
     def _arbitrate(self, woken_at: int) -> None:
         if woken_at != self._wake_at:
@@ -144,8 +145,13 @@ class Transmitter:
         if not queue:
             del active[place]
         self._blocked = True
-        assert self.credits is not None
-        self.credits.acquire(blocks(entry[1].size, self.credit_block), self._transmit, entry)
+        credits = self.credits
+        assert credits is not None
+        needed = -(-entry[1].size // self.credit_block)
+        if credits.take(needed):
+            self._transmit(entry)
+        else:
+            credits.acquire(needed, self._transmit, entry)
 
     def _choose(self, now: int) -> int:
         """Place among the sources that wait of the one whose turn it is; one is ready."""
@@ -173,14 +179,15 @@ class Transmitter:
         if debt:
             self._flow_control_debt = 0
             self.busy_ps += debt
-            start = max(start, self._free_at + debt)
-        wire = packet.size + self._around
-        duration = self._rate.time(wire) + self._gap
+            if self._free_at + debt > start:
+                start = self._free_at + debt
+        size = packet.size
+        duration = (self._times.get(size) or self._time(size)) + self._gap
         self.busy_ps += duration
         self._free_at = end = start + duration
         self.packets += 1
         self.payload_bytes += packet.payload
-        self.wire_bytes += wire
+        self.wire_bytes += size + self._around
         on_start(packet, end)
         receiver = self.receiver
         assert receiver is not None
@@ -190,7 +197,9 @@ class Transmitter:
             ready = queues[active[0]][0][0]
             if len(active) > 1:
                 ready = min([queues[source][0][0] for source in active])
-            self._wake(ready if ready > end else end)
+            at = ready if ready > end else end
+            if self._wake_at is None or at < self._wake_at:
+                self._wake(at)
 
     @property
     def propagation_ps(self) -> int:
@@ -199,7 +208,11 @@ class Transmitter:
 
     def serialisation(self, packet: Packet) -> int:
         """Time in ps that ``packet`` takes on this link."""
-        return self._rate.time(packet.size + self._around)
+        return self._times.get(packet.size) or self._time(packet.size)
+
+    def _time(self, size: int) -> int:
+        self._times[size] = time = self._rate.time(size + self._around)
+        return time
 
 
 def connect_ports(
@@ -244,4 +257,4 @@ class ReceiveBuffer:
         What packets without data free is announced along with the rest.
         """
         self._outgoing.owe_flow_control(packet.payload)
-        self._credits.release_at(at_ps + self._delay, blocks(packet.size, self._block))
+        self._credits.release_at(at_ps + self._delay, -(-packet.size // self._block))

@@ -31,7 +31,10 @@ class SwitchInput:
         switch = self._switch
         output = switch.routes.get(packet.lid) or switch.find(packet.lid)
         # The output may not run dry when it is faster than the input.
-        start = max(head_at, tail_at - output.serialisation(packet)) + switch.latency_ps
+        start = tail_at - output.serialisation(packet)
+        if head_at > start:
+            start = head_at
+        start += switch.latency_ps
         probe = switch.probe
         if probe.listeners:
             probe.event("link", packet.operation, packet, head_at)

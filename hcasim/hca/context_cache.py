@@ -60,7 +60,8 @@ class ContextCache:
 
     def held(self, key: int) -> bool:
         """Look ``key`` up if that needs no fetch; return whether it did not."""
-        if self._cache.touch(key // self._per_line):
+        line = key // self._per_line
+        if line == self._cache.last or self._cache.touch(line):
             self.accesses += 1
             return True
         return False
@@ -69,7 +70,7 @@ class ContextCache:
         """Call ``action(*args)`` once the entry ``key`` is on chip, at once if it is."""
         self.accesses += 1
         line = key // self._per_line
-        if self._cache.touch(line):
+        if line == self._cache.last or self._cache.touch(line):
             action(*args)
             return
         waiting = self._waiting.get(line)

@@ -111,7 +111,8 @@ class StagingBuffer:
             # The pipeline goes on while its line rests.
             self.sim.call_after(self._latency, self._ready, packet)
         else:
-            self._ready(packet)
+            packet.gathered = True
+            self._send_on(self._only or self._line(packet))
 
     def _ready(self, packet: Packet) -> None:
         packet.gathered = True

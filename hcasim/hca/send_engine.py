@@ -229,7 +229,10 @@ class SendEngine:
         while self._busy[port] < self._units and self._asking[port] < scheduler.competing:
             self._busy[port] += 1
             self._asking[port] += 1
-            staging.room.acquire(staging.full, self._room_held, port)
+            if staging.room.take(staging.full):
+                self._room_held(port)
+            else:
+                staging.room.acquire(staging.full, self._room_held, port)
 
     def _idle(self, port: int) -> None:
         """Give back a unit and the room that nobody needs."""

@@ -152,7 +152,10 @@ class TranslationTables:
             upper = (first - region.entry_offset) // TABLE + region.upper_offset
             self.mpt.access(region.key, self._below, upper, first, last, action, args)
         elif first == last and self.mpt.held(region.key):
-            self.mtt.access(first, action, *args)
+            if self.mtt.held(first):
+                action(*args)
+            else:
+                self.mtt.access(first, action, *args)
         else:
             self.mpt.access(region.key, self._pages, first, last, action, args)
 

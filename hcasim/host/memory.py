@@ -12,20 +12,43 @@ SOCKET_BITS = 40
 
 
 class Channel(SerialServer):
-    """Moves bytes at a bandwidth in B/s, one transfer after the other."""
+    """Moves bytes at a bandwidth in B/s, one transfer after the other.
 
-    __slots__ = ("rate",)
+    Attributes:
+        latency: of what comes behind it on a path, in ps.
+    """
+
+    __slots__ = ("_times", "latency", "rate")
 
     def __init__(self, sim: Simulator, name: str, bandwidth: int) -> None:
         super().__init__(sim, name)
+        self.latency = 0
         self.rate = Rate.from_bandwidth(bandwidth)
+        self._times: dict[int, int] = {}
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """Itself alone."""
+        return (self,)
+
+    def transfer(self, size: int) -> int:
+        """Move ``size`` bytes as soon as it is free; return when the last has passed, in ps."""
+        duration = self._times.get(size)
+        if duration is None:
+            duration = self._times[size] = self.rate.time(size)
+        start = self.sim.now
+        if self.free_at > start:
+            start = self.free_at
+        self.free_at = end = start + duration
+        self.busy_ps += duration
+        return end
 
 
-class Path:
-    """What bytes pass between a socket and the memory that holds them.
+class FarPath:
+    """What bytes pass between a socket and the memory of another one.
 
     Args:
-        channels: the memory controller, and the interconnect if the memory is another socket's.
+        channels: the memory controller and the interconnect.
         latency: of the interconnect, in ps.
     """
 
@@ -39,10 +62,14 @@ class Path:
         """Move ``size`` bytes; return when the last one has passed, in ps."""
         last = 0
         for channel in self.channels:
-            end = channel.reserve(channel.rate.time(size))
+            end = channel.transfer(size)
             if end > last:
                 last = end
         return last
+
+
+Path = Channel | FarPath
+"""What bytes pass between a socket and memory: of its own, the memory controller alone."""
 
 
 class Memory:
@@ -83,11 +110,11 @@ class Memory:
 
     def _between(self, socket: int, *, away: bool) -> list[Path]:
         if not self.links:
-            return [Path(0, self.controllers[0]) for _ in self.caches]
+            return [self.controllers[0] for _ in self.caches]
         return [
-            Path(0, controller)
+            controller
             if home == socket
-            else Path(self._latency, controller, self.links[socket if away else home])
+            else FarPath(self._latency, controller, self.links[socket if away else home])
             for home, controller in enumerate(self.controllers)
         ]
 

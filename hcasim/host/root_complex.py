@@ -92,7 +92,7 @@ class RootComplex(Chipset):
     def _behind_writes(
         self, address: int, size: int, then: Callable[..., None], args: tuple[Any, ...]
     ) -> None:
-        if self._reads_wait and self._slots is not None and self._slots.blocked:
+        if self._reads_wait and self._slots is not None and self._slots.waiting:
             self._slots.acquire(0, self._behind_stores, address, size, then, args)
         else:
             self._behind_stores(address, size, then, args)

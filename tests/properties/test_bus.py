@@ -184,7 +184,7 @@ def test_tags_and_credits_are_never_exceeded_and_all_come_back(
     bus.sim.run()
     whole_pools: list[str] = []
     for pool in pools:
-        assert not pool.blocked
+        assert not pool.waiting
         bus.sim.call_at(10**12, pool.acquire, pool.capacity, whole_pools.append, pool.name)
     bus.sim.run()
     assert whole_pools == [pool.name for pool in pools]

@@ -201,7 +201,7 @@ def test_credits_are_conserved_and_go_to_the_first_in_line_as_soon_as_they_suffi
         holders.append((granted + hold, count))
     waited = {moment for begin, end in waits for moment in range(begin, end)}
     assert pool.wait_ps == len(waited)
-    assert not pool.blocked
+    assert not pool.waiting
     # Everything has come back: one request can have it all.
     whole: list[int] = []
     sim.call_at(1_000_000, pool.acquire, capacity, whole.append, 1)

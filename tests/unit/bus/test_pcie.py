@@ -287,8 +287,8 @@ def test_a_read_stays_behind_writes_that_wait_for_headers_while_others_wait_for_
     seen: list[str] = []
     for number in range(8):
         bus.write(2048 * number, 2048, None, lambda number=number: seen.append(f"write {number}"))
-    assert bus.posted_headers.blocked
-    assert bus.posted_data.blocked
+    assert bus.posted_headers.waiting
+    assert bus.posted_data.waiting
     bus.read(0, 8, lambda: seen.append("read"))
     bus.sim.run()
     assert seen == [*(f"write {number}" for number in range(8)), "read"]

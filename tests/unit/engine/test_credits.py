@@ -26,7 +26,7 @@ def test_free_credits_are_given_at_once() -> None:
     bench.take("a", 2)
     assert bench.grants == [("a", 0)]
     assert bench.pool.available == 1
-    assert not bench.pool.blocked
+    assert not bench.pool.waiting
 
 
 def test_who_finds_too_few_credits_waits() -> None:
@@ -34,7 +34,7 @@ def test_who_finds_too_few_credits_waits() -> None:
     bench.take("a", 2)
     bench.take("b", 2)
     assert bench.grants == [("a", 0)]
-    assert bench.pool.blocked
+    assert bench.pool.waiting
     bench.pool.release(1)
     assert bench.grants == [("a", 0), ("b", 0)]
     assert bench.pool.available == 0
@@ -157,11 +157,11 @@ def test_giving_back_more_than_was_taken_is_refused() -> None:
         bench.pool.release(2)
 
 
-def test_announcing_more_than_was_taken_is_refused_when_they_come_back() -> None:
+def test_announcing_more_than_was_taken_is_refused_when_they_are_needed() -> None:
     bench = Bench(3)
     bench.take("a", 1)
     bench.pool.release_at(5, 2)
-    bench.sim.call_at(6, bench.take, "b", 1)
+    bench.sim.call_at(6, bench.take, "b", 3)
     with pytest.raises(ValueError, match="tags: more credits given back than were taken"):
         bench.sim.run()
 

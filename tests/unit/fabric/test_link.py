@@ -9,7 +9,7 @@ from hcasim.catalog import InfinibandLink
 from hcasim.catalog.link import LANES
 from hcasim.engine import Simulator
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
-from hcasim.fabric.link import ReceiveBuffer, blocks
+from hcasim.fabric.link import ReceiveBuffer
 from hcasim.fabric.medium import CREDIT_BLOCK, ps_per_byte
 
 SKIP = Fraction(4484, 4480)
@@ -93,10 +93,17 @@ def test_four_lanes_at_single_rate_carry_a_byte_in_a_nanosecond_and_a_bit() -> N
     assert ps_per_byte("SDR", 4) == 1000 * SKIP
 
 
-@pytest.mark.parametrize(("size", "expected"), [(1, 1), (30, 1), (64, 1), (65, 2), (1050, 17)])
+@pytest.mark.parametrize(("size", "expected"), [(26, 1), (30, 1), (62, 1), (66, 2), (1050, 17)])
 def test_buffers_are_counted_in_blocks_of_64_bytes(size: int, expected: int) -> None:
     assert CREDIT_BLOCK == 64
-    assert blocks(size) == expected
+    pair = Pair(link(), buffer=100 * 64)
+    sent = packet(size - 26)
+    assert sent.size == size
+    pair.send(sent)
+    pair.sim.run()
+    assert pair.there.credits.available == 100 - expected
+    pair.buffer.free(sent, pair.sim.now)
+    assert pair.there.credits.available == 100
 
 
 @pytest.mark.parametrize("metres", [0, 1, 20])

@@ -96,10 +96,8 @@ def test_room_comes_back_to_where_it_was_taken() -> None:
     rig.sim.run(until=rig.sim.now + 10**6)
     for port in a.adapter.ports:
         for transmitter in (port.transmitter, port.egress.loopback):
-            transmitter.credits._collect()
             assert transmitter.credits.available == transmitter.credits.capacity
         for staging in (port.egress.requests, port.egress.responses):
-            staging.room._collect()
             assert staging.room.available == staging.room.capacity
 
 
