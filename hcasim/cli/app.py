@@ -20,6 +20,7 @@ from hcasim import __version__
 from hcasim.cli.command import Faults, debug_option
 from hcasim.cli.output import abandon, note
 from hcasim.cli.surroundings import prepare_process
+from hcasim.ground.built import build
 
 COMMANDS = {
     "list": ("catalogue", "List models, scenarios, calibrations and workloads."),
@@ -92,7 +93,7 @@ def unknown_command(name: str) -> str:
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="hcasim", message="%(prog)s %(version)s")
+@click.version_option(__version__, prog_name="hcasim", message=f"%(prog)s %(version)s, {build()}")
 @debug_option
 def app() -> None:
     """Predict how an RDMA adapter performs in a given machine.

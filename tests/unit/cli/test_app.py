@@ -14,6 +14,7 @@ import pytest
 from hcasim import __version__
 from hcasim.catalog import CatalogError
 from hcasim.cli.app import COMMANDS, app
+from hcasim.ground.built import build
 
 Hcasim = Callable[..., Any]
 HEAVY = {"matplotlib", "numpy", "pandas", "pydantic", "rich", "scipy", "simpy"}
@@ -45,7 +46,7 @@ def test_each_command_has_a_line_in_the_help_and_a_help_of_its_own(hcasim_: Hcas
 
 
 def test_the_version_is_that_of_the_package(hcasim_: Hcasim) -> None:
-    assert hcasim_("--version").output == f"hcasim {__version__}\n"
+    assert hcasim_("--version").output == f"hcasim {__version__}, {build()}\n"
 
 
 def test_a_misspelt_command_is_answered_with_the_nearest(hcasim_: Hcasim) -> None:
@@ -61,7 +62,7 @@ def test_a_misspelt_option_is_answered_with_the_nearest(hcasim_: Hcasim) -> None
 
 
 def test_the_module_is_the_command(process: Hcasim) -> None:
-    assert process("--version").output == f"hcasim {__version__}\n"
+    assert process("--version").output == f"hcasim {__version__}, {build()}\n"
 
 
 def test_what_nobody_expected_is_a_line_and_a_code_of_its_own(
