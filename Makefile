@@ -7,17 +7,22 @@ PYTEST_FLAGS ?= -n auto --dist loadfile
 VENV      := .venv
 TEST_VENV := .venv-test
 OUT       := out
+DIST      := dist
+# Where the compiled build is installed, beside a checkout without the sources of the package.
+COMPILED  := .venv-compiled
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test long lint bench fuzz docs schemas notebooks clean
+.PHONY: help reproduce test long lint compiled test-compiled bench fuzz docs schemas notebooks clean
 
 help:
 	@echo 'make reproduce  replay the papers; table here, figures and reproduce.json in $(OUT)/'
 	@echo 'make test       run the test suite'
 	@echo 'make long       run the checks that take long, statistical ones above all'
 	@echo 'make lint       check style, types and layers'
+	@echo 'make compiled   build the wheel of this platform with the simulator compiled, in $(DIST)/'
+	@echo 'make test-compiled  run the tests on what that wheel installs, in $(COMPILED)'
 	@echo 'make bench      measure the speed of the simulator'
 	@echo 'make fuzz       damage files and options, and see whether anything but a refusal comes of it'
 	@echo 'make schemas    make the JSON Schemas in hcasim/schemas from the classes'
@@ -40,6 +45,16 @@ lint: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/mypy
 	$(TEST_VENV)/bin/lint-imports
 
+compiled: $(DIST)/.compiled
+
+# A part of them: make test-compiled TESTS='tests/golden tests/unit/hca'
+TESTS ?= tests
+test-compiled: $(COMPILED)/.ready
+	rm -rf $(COMPILED)/checkout
+	mkdir $(COMPILED)/checkout
+	cp -R $(CHECKOUT) $(COMPILED)/checkout
+	cd $(COMPILED)/checkout && ../bin/python -m pytest $(PYTEST_FLAGS) -m 'not long and not pure' $(TESTS)
+
 bench: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m pytest tests/benchmarks
 
@@ -58,7 +73,7 @@ schemas: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m hcasim.schemas
 
 clean:
-	rm -rf $(VENV) $(TEST_VENV) $(OUT) build dist
+	rm -rf $(VENV) $(TEST_VENV) $(COMPILED) $(OUT) $(DIST) build
 	rm -rf .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find hcasim tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -77,4 +92,23 @@ $(VENV)/.ready $(TEST_VENV)/.ready: pyproject.toml
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --editable '.$(EXTRAS)'
+	@touch $@
+
+# All that a wheel is made of.
+SOURCES := pyproject.toml README.md LICENSE .ci/compile.py \
+  $(shell find hcasim models scenarios calibration -type f -not -path '*/__pycache__/*' -not -name '* *')
+
+# Everything of a checkout but the package, which would hide the one that is installed.
+CHECKOUT := .ci .gitignore CHANGELOG.md CONTRIBUTING.md LICENSE Makefile README.md pyproject.toml \
+  calibration models notebooks scenarios tests
+
+$(DIST)/.compiled: $(SOURCES) | $(TEST_VENV)/.ready
+	rm -f $(DIST)/hcasim-*-cp*.whl
+	HCASIM_COMPILE=1 $(TEST_VENV)/bin/python -m build --wheel --outdir $(DIST)
+	@touch $@
+
+$(COMPILED)/.ready: $(DIST)/.compiled
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet "$$(echo $(DIST)/hcasim-*-cp*.whl)[test]"
 	@touch $@

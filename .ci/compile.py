@@ -1,0 +1,124 @@
+"""A step of the wheel's build: with HCASIM_COMPILE=1 it compiles the rooms of the simulator."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOMS = ("engine", "host", "bus", "fabric", "hca", "verbs", "cluster", "mpi")
+"""Folders of hcasim/ whose every module is compiled."""
+COMPILER = ["mypy[mypyc]>=2.4", "setuptools>=65"]
+
+
+class Compile(BuildHookInterface):
+    """Adds compiled modules to the wheel, beside their sources.
+
+    The wheel holds what Python alone needs as well: an extension module goes before the source.
+    """
+
+    def dependencies(self) -> list[str]:
+        """What compiling needs; types of the libraries are a part of it."""
+        return [*COMPILER, *self.metadata.core.dependencies] if _asked() else []
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, if it is asked for."""
+        if not _asked():
+            return
+        if version == "editable":
+            self.app.abort(
+                "An editable install cannot be compiled: unset HCASIM_COMPILE,"
+                " or install without --editable."
+            )
+        if (missing := _missing()) is not None:
+            self.app.abort(f"HCASIM_COMPILE=1 needs {missing}. Without it, hcasim is pure Python.")
+        self._made = tempfile.TemporaryDirectory(prefix="hcasim-compile-")
+        made = Path(self._made.name)
+        done = subprocess.run(
+            [sys.executable, Path(__file__).resolve(), made],
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if done.returncode:
+            self.app.abort(f"{done.stdout}\nhcasim could not be compiled.")
+        modules = made / "modules"
+        for file in modules.rglob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"):
+            build_data["force_include"][str(file)] = str(file.relative_to(modules))
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what has been made on the way."""
+        if _asked():
+            self._made.cleanup()
+
+
+def _asked() -> bool:
+    return os.environ.get("HCASIM_COMPILE") == "1"
+
+
+def _missing() -> str | None:
+    """What compiling needs and is not there, in words."""
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[0]
+    if shutil.which(compiler) is None:
+        return f"a C compiler, and there is no {compiler}; on Debian or Ubuntu: apt install gcc"
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        return "the headers of Python; on Debian or Ubuntu: apt install python3-dev"
+    return None
+
+
+def compile_rooms(folder: Path) -> None:
+    """Compile the rooms of the package in the working directory, into ``folder``/modules."""
+    from mypyc.build import mypycify
+    from setuptools import Distribution
+    from setuptools.command.build_ext import build_ext
+
+    class SideBySide(build_ext):
+        """Compiles the files of an extension module at the same time."""
+
+        def build_extension(self, ext: Any) -> None:
+            def compiled(source: str) -> list[str]:
+                found: list[str] = self.compiler.compile(
+                    [source],
+                    output_dir=self.build_temp,
+                    include_dirs=ext.include_dirs,
+                    # Another compiler may have more to remark.
+                    extra_postargs=[*ext.extra_compile_args, "-Wno-error"],
+                )
+                return found
+
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                for objects in pool.map(compiled, ext.sources):
+                    ext.extra_objects += objects
+            ext.sources = []
+            super().build_extension(ext)
+
+    sources = [file for room in ROOMS for file in sorted(Path("hcasim", room).rglob("*.py"))]
+    modules = mypycify(
+        ["--cache-dir", str(folder / "types"), *map(str, sources)],
+        opt_level="2",
+        debug_level="0",
+        multi_file=True,
+        target_dir=str(folder / "C"),
+        # What all modules share is hcasim__mypyc, beside the package: inside it, mypyc would give
+        # the rooms wrong paths.
+        group_name="hcasim",
+    )
+    build = SideBySide(Distribution({"ext_modules": modules}))
+    build.build_lib = str(folder / "modules")
+    build.build_temp = str(folder / "objects")
+    build.ensure_finalized()
+    build.run()
+
+
+if __name__ == "__main__":
+    compile_rooms(Path(sys.argv[1]))
