@@ -113,7 +113,11 @@ def _print_text(result: Benchmark) -> None:
 
     machine, axes, fields = result.machine, result.axes, result.fields
     what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
-    ends = [name for name in result.curve.rows[-1] if "_min_" in name or "_max_" in name]
+    ends = [
+        name
+        for name in result.curve.rows[-1]
+        if ("_min_" in name or "_max_" in name) and name not in fields
+    ]
     fields = (*fields, *ends)
     columns = (*(axis.title for axis in axes), *(heading(name) for name in fields))
     rows = (

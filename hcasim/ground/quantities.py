@@ -50,6 +50,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "memory": Quantity("total_KiB", "KiB", max, {"KiB": (1.0, 0), "MiB": (1 / 2**10, 2)}),
     "throughput": Quantity("throughput_Mbps", "2^20 bit/s", max, {}),
     "overlap": Quantity("overlap_percent", "%", max, {"%": (1.0, 0)}),
+    "fairness": Quantity("fairness", "", max, {"": (1.0, 3)}),
 }
 """By name; a time is that of a call or of a whole operation."""
 
@@ -133,5 +134,7 @@ def result(row: Mapping[str, Any], field: str) -> float:
 def title(field: str) -> str:
     """Write a key of a row as a title: "Latency (us)", "Total (KiB)"."""
     words, _, unit = field.rpartition("_")
-    text = words.replace("_", " ")
-    return f"{text[:1].upper()}{text[1:]} ({_UNITS[unit]})" if unit in _UNITS else field
+    if unit not in _UNITS:
+        return field
+    text = words.replace("_", " ") if words else field
+    return f"{text[:1].upper()}{text[1:]}" + (f" ({_UNITS[unit]})" if _UNITS[unit] else "")

@@ -25,6 +25,9 @@ def guessed_seconds(point: Point) -> float:
     options, workload = point.options, find_workload(point.workload)
     if workload is None or not workload.options & {"client", "nodes"}:
         return 0.0
+    packets = max(1, -(-options.size // point.machine.mtu))
+    if workload.flows is not None:
+        return PACKET * workload.flows(options) * options.iters * options.qps * packets
     messages = FEW
     if options.exact:
         messages = options.iters + options.warmup
@@ -32,7 +35,6 @@ def guessed_seconds(point: Point) -> float:
     flows = options.processes * options.ports * options.clients
     if "nodes" in workload.options:
         flows *= options.nodes * (options.nodes - 1)
-    packets = max(1, -(-options.size // point.machine.mtu))
     return PACKET * messages * flows * packets * (2 if "bi" in point.workload else 1)
 
 

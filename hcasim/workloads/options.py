@@ -138,6 +138,14 @@ class Options:
             varies="4 or 2",
         ),
     ] = 4
+    shift: Annotated[
+        int,
+        Option("Nodes from each node to the one that it sends to; 0: a drawn permutation", low=0),
+    ] = 0
+    seed: Annotated[int, Option("Of what is drawn", low=0)] = 1
+    dimensions: Annotated[
+        int, Option("Of the torus in which nodes are neighbours; 1: a ring", high=6)
+    ] = 1
     pattern: Annotated[Pattern, Option("Which queue pair is next", varies="random or cyclic")] = (
         "cyclic"
     )

@@ -23,6 +23,13 @@ from hcasim.workloads import (
     registration,
     scatter,
 )
+from hcasim.workloads.flows.benchmarks import (
+    all_to_all,
+    incast,
+    neighbour,
+    permutation,
+    shifted_nodes,
+)
 from hcasim.workloads.mpi.benchmarks import MPI
 from hcasim.workloads.options import Options
 from hcasim.workloads.perftest import flows
@@ -35,6 +42,7 @@ from hcasim.workloads.workload import (
     COMMON,
     ROLES,
     STREAM_FIELDS,
+    Round,
     Run,
     Workload,
     once,
@@ -102,6 +110,39 @@ def _stream(title: str, options: frozenset[str], run: Run, **more: Any) -> Workl
     return _measure(title, STREAM_FIELDS, options, run, **{"defaults": _BW, **more})
 
 
+_FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod", "post_list"}
+_SENT = {"inline", "inline_size", "connection"}
+FLOW_FIELDS = (
+    *STREAM_FIELDS,
+    "completion_mean_us",
+    "completion_p50_us",
+    "completion_p99_us",
+    "completion_max_us",
+    "fairness",
+)
+
+
+def _flows(
+    title: str,
+    run: Run,
+    of_a_node: Round,
+    *,
+    options: frozenset[str] = frozenset(),
+    **more: Any,
+) -> Workload:
+    """A pattern of flows, each over a connection; ``of_a_node`` counts their ends on a node."""
+    usual = {"defaults": Options(size=65536, iters=1, tx_depth=4), "nodes": first_nodes}
+    understood = _FULL_QUEUES - ROLES - {"exact"} | {"nodes", "verb"}
+    return _measure(
+        title,
+        FLOW_FIELDS,
+        frozenset(understood | options),
+        run,
+        queue_pairs=lambda options: options.qps * of_a_node(options),
+        **{**usual, **more},
+    )
+
+
 _THREADS = frozenset(
     _BUFFERS
     | {"qps", "processes", "window", "tx_depth", "post_list", "cq_mod", "pattern"}
@@ -123,10 +164,6 @@ _SWARM = replace(_THREADED, pattern="random", region=2**21, page_size=2**21)
 def _rates(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
     usual = {"defaults": _THREADED, "round": rates.thread_warm_up, "verbs": ("write", "read")}
     return _measure(title, STREAM_FIELDS, _THREADS | options, run, **{**usual, **more})
-
-
-_FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod", "post_list"}
-_SENT = {"inline", "inline_size", "connection"}
 
 
 def _perftest(
@@ -219,13 +256,33 @@ _ALL = (
         round=_windows,
         queue_pairs=_lanes_each_way,
     ),
-    _stream(
-        "RDMA writes of each node to each other",
-        frozenset(_FULL_QUEUES - ROLES | {"nodes"}),
-        flows.all_to_all,
+    _flows(
+        "messages of each node to each other",
+        all_to_all,
+        lambda options: 2 * (options.nodes - 1),
+        options=frozenset({"exact"}),
         defaults=Options(size=65536, iters=100, tx_depth=4),
-        queue_pairs=lambda options: 2 * options.qps * (options.nodes - 1),
-        nodes=first_nodes,
+    ),
+    _flows(
+        "messages of all other nodes to one",
+        incast,
+        lambda options: options.nodes - 1,
+        flows=lambda options: options.nodes - 1,
+    ),
+    _flows(
+        "messages of each node to one other, drawn or shifted",
+        permutation,
+        lambda options: 2,
+        options=frozenset({"shift", "seed"}),
+        nodes=shifted_nodes,
+        flows=lambda options: options.nodes,
+    ),
+    _flows(
+        "messages of each node to its neighbours in a ring or torus",
+        neighbour,
+        lambda options: 4 * options.dimensions,
+        options=frozenset({"dimensions"}),
+        flows=lambda options: 2 * options.dimensions * options.nodes,
     ),
     _rates(
         "small requests of threads of each node to each other",

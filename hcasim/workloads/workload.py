@@ -49,6 +49,7 @@ class Workload:
         table: the sizes that the tool itself measures, as `--size` takes them.
         verbs: how its messages may travel.
         replies: whether a server replies by datagrams to requests over unreliable connections.
+        flows: of how many pairs of nodes all messages are sent; none if that depends on the run.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Workload:
     table: str = ""
     verbs: tuple[Verb, ...] = ("write", "send")
     replies: bool = False
+    flows: Round | None = None
 
     def option(self, name: str) -> Option:
         """An option as it is here: only tools whose tables begin with it send messages of 0 B."""

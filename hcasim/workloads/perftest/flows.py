@@ -1,11 +1,12 @@
-"""Flows of messages between many nodes at once: many to one, or all to all.
+"""What flows of messages between many nodes carry while all of them run.
 
-Each flow is a test of perftest's; all are measured while all run.
+Each flow is a test of perftest's.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.cluster import Cluster
@@ -17,7 +18,7 @@ from hcasim.workloads.perftest.side import ANSWERED, join, start
 from hcasim.workloads.perftest.span import Span
 from hcasim.workloads.perftest.stream import in_columns
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import clients_and_server, first_nodes
+from hcasim.workloads.roles import clients_and_server
 
 PACKETS = 30_000
 """Packets after which a run is long enough unless all of it is asked for."""
@@ -33,12 +34,12 @@ CIRCLE = (
 
 def measure(
     cluster: Cluster, options: Options, opcode: WROpcode, pairs: list[tuple[int, int]]
-) -> tuple[list[float], Utilisation]:
+) -> tuple[list[float], dict[str, Any]]:
     """Let flows run from place to place in the cluster, all at once.
 
     Returns:
-        Bytes a second of each node that is the first of a pair, in their order there, and how busy
-        everything was meanwhile.
+        Bytes a second of each node that is the first of a pair, in their order there, and, if that
+        was asked for, how busy everything was meanwhile.
 
     Raises:
         CatalogError: packets block each other for good.
@@ -47,7 +48,7 @@ def measure(
     endless = replace(options, iters=ENDLESS, exact=True)
     sides = [side for pair in pairs for side in join(cluster, pair, endless, opcode)]
     start(sim, sides)
-    usage = Utilisation(cluster)
+    usage = Utilisation(cluster) if options.explain else None
     size = len(pairs) * options.iters * options.qps * options.size
     if not options.exact:
         packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
@@ -55,36 +56,35 @@ def measure(
     span = Span(cluster, opcode in ANSWERED, size)
     try:
         sim.run(until=span.begun)
-        usage.mark()
+        if usage is not None:
+            usage.mark()
         sim.run(until=span.over)
     except RuntimeError:
         raise CatalogError([f"{cluster.machine.id}: {CIRCLE}"]) from None
     rates = span.rates()
-    return [rates[node] for node in dict.fromkeys(source for source, _ in pairs)], usage
+    sources = dict.fromkeys(source for source, _ in pairs)
+    return [rates[node] for node in sources], {} if usage is None else usage.report()
 
 
-def _result(
+def rates_of_nodes(
     cluster: Cluster, options: Options, opcode: WROpcode, pairs: list[tuple[int, int]], role: str
 ) -> Result:
-    each, usage = measure(cluster, options, opcode, pairs)
+    """What each node that sends carries, and all of them together.
+
+    Parameters:
+        role: what such a node is called.
+    """
+    each, explained = measure(cluster, options, opcode, pairs)
     row = in_columns(options, sum(each)) | {
         f"{role}s": len(each),
         f"{role}_min_MBps": min(each) / 1e6,
         f"{role}_max_MBps": max(each) / 1e6,
     }
-    return Result(row, cluster.counters(), usage.report() if options.explain else {})
+    return Result(row, cluster.counters(), explained)
 
 
 def many_to_one(sim: Simulator, machine: Machine, options: Options, opcode: WROpcode) -> Result:
     """Several clients that send to one server or read from it."""
     cluster = Cluster(sim, machine, clients_and_server(machine, options))
     pairs = [(client, options.clients) for client in range(options.clients)]
-    return _result(cluster, options, opcode, pairs, "client")
-
-
-def all_to_all(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Each node writes to each other one, beginning with the next."""
-    cluster = Cluster(sim, machine, first_nodes(machine, options))
-    count = options.nodes
-    pairs = [(n, (n + away) % count) for n in range(count) for away in range(1, count)]
-    return _result(cluster, options, WROpcode.RDMA_WRITE, pairs, "node")
+    return rates_of_nodes(cluster, options, opcode, pairs, "client")

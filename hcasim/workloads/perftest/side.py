@@ -283,7 +283,8 @@ def start(sim: Simulator, sides: list[Side]) -> Event:
     Of messages that are not acknowledged it is that of their senders, because some may be lost.
     """
     for side in sides:
-        sim.run(until=sim.process(side.prepare()))
+        if side.ahead:
+            sim.run(until=sim.process(side.prepare()))
     sim.run()
     running = [(side, sim.process(side.run())) for side in sides]
     return sim.all_of([process for side, process in running if side.reliable or side.sends])
