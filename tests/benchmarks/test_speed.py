@@ -35,17 +35,6 @@ def machine() -> Machine:
     return resolve("liu2004")
 
 
-@pytest.fixture
-def show(capsys: pytest.CaptureFixture[str]) -> Show:
-    """Print a line although pytest captures what tests print."""
-
-    def line(text: str) -> None:
-        with capsys.disabled():
-            print(f"\n    {text}", end="", flush=True)
-
-    return line
-
-
 def heap_loop(events: int = EVENTS) -> None:
     """Pop an event and push the next: the least that any discrete-event simulator does."""
     queue = [(number, number) for number in range(PENDING)]

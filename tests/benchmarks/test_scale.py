@@ -1,0 +1,127 @@
+"""What many nodes cost: time to build them, memory, and time for each message beside few nodes.
+
+Nothing here fails because a machine is slow: the figures are printed for people to read. Where
+memory is asked for, each measurement has a process of its own.
+"""
+
+import gc
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import Machine, resolve
+from hcasim.cluster import Cluster
+from hcasim.engine import Event, Simulator
+from hcasim.mpi import Comm, Job
+from hcasim.verbs import WROpcode
+from hcasim.workloads import Options
+from hcasim.workloads.flows.patterns import Pairs, each_to_each, neighbours, permuted
+from hcasim.workloads.perftest.side import join, start
+
+Show = Callable[[str], None]
+BUILT = """
+import resource, time
+from hcasim.catalog import resolve
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+begin = time.perf_counter()
+Cluster(Simulator(), resolve("fat-tree-1024"))
+seconds = time.perf_counter() - begin
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(f"{seconds:.2f} s, {(after - before) / 1024:.0f} MiB, {after / 1024:.0f} with Python")
+"""
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    return resolve("fat-tree-1024")
+
+
+@pytest.fixture(scope="module")
+def with_mpi() -> Machine:
+    return resolve("fat-tree-1024", mpi=True)
+
+
+def flows(machine: Machine, pairs: Pairs, nodes: int, options: Options) -> tuple[float, int]:
+    """Seconds of the processor that flows take with their set-up, and the calls made for them."""
+    gc.collect()
+    sim = Simulator()
+    cluster = Cluster(sim, machine, nodes)
+    begin = time.process_time()
+    sides = [side for pair in pairs for side in join(cluster, pair, options, WROpcode.RDMA_WRITE)]
+    sim.run(until=start(sim, sides))
+    return time.process_time() - begin, sim.calls
+
+
+def test_a_thousand_nodes_are_built(show: Show) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", BUILT], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    show(f"1024 nodes in a fat tree: {found.strip()}")
+
+
+def test_a_permutation_of_a_thousand_nodes(machine: Machine, show: Show) -> None:
+    options = Options(size=1 << 16, iters=1, tx_depth=4)
+    seconds, calls = flows(machine, permuted(1024, 1), 1024, options)
+    show(f"a permutation of 1024 nodes, 64 KiB each: {seconds:.1f} s, {calls} calls")
+
+
+def test_all_to_all_of_128_nodes(machine: Machine, show: Show) -> None:
+    options = Options(size=8, iters=1, tx_depth=4)
+    pairs = each_to_each(128)
+    seconds, calls = flows(machine, pairs, 128, options)
+    show(f"all to all of 128 nodes, {len(pairs)} messages of 8 B: {seconds:.1f} s, {calls} calls")
+
+
+def test_collectives_of_1024_processes(with_mpi: Machine, show: Show) -> None:
+    sim = Simulator()
+    begin = time.process_time()
+    job = Job(sim, Cluster(sim, with_mpi, 512), 2)
+
+    def main(comm: Comm) -> Generator[Event, Any, None]:
+        yield from comm.barrier()
+        yield from comm.bcast(8, 0)
+        yield from comm.allreduce(8, 8)
+
+    job.run(main)
+    seconds = time.process_time() - begin
+    show(
+        "barrier, broadcast and allreduce of 8 B of 1024 processes on 512 nodes: "
+        f"{seconds:.1f} s, {sim.calls} calls"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [("neighbour", lambda nodes: neighbours(nodes, 1)), ("permutation", lambda n: permuted(n, 1))],
+)
+@pytest.mark.parametrize(("size", "iters"), [(8, 16), (1 << 16, 1)])
+def test_a_message_among_many_nodes_beside_one_among_few(
+    machine: Machine,
+    name: str,
+    pattern: Callable[[int], Pairs],
+    size: int,
+    iters: int,
+    show: Show,
+) -> None:
+    options = Options(size=size, iters=iters, tx_depth=4)
+
+    def cost(nodes: int, rounds: int) -> tuple[float, float]:
+        pairs = pattern(nodes)
+        found = [flows(machine, pairs, nodes, options) for _ in range(rounds)]
+        messages = len(pairs) * iters
+        return min(seconds for seconds, _ in found) / messages, found[0][1] / messages
+
+    few, few_calls = cost(8, 20)
+    for nodes, rounds in ((64, 4), (1024, 1)):
+        many, calls = cost(nodes, rounds)
+        show(
+            f"{name}, {size} B: a message among {nodes} nodes {many * 1e6:.0f} us, "
+            f"{many / few:.2f} times one among 8; "
+            f"{calls / few_calls:.2f} times its {few_calls:.0f} calls"
+        )
