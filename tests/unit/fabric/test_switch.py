@@ -169,6 +169,7 @@ def test_one_stream_does_not_wait_for_another_output() -> None:
     assert [h for _, h, _ in c.arrivals] == [h for _, h, _ in d.arrivals]
 
 
+@pytest.mark.pure
 def test_a_faster_output_does_not_run_dry(monkeypatch: pytest.MonkeyPatch) -> None:
     sim = Simulator()
     fast = InfinibandLink(

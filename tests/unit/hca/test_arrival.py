@@ -36,6 +36,7 @@ def arrival(desk: Desk) -> Arrival:
     return held
 
 
+@pytest.mark.pure
 @given(order=st.permutations(["finish", "free"]), again=st.sampled_from(["finish", "free"]))
 def test_each_is_given_back_once_in_either_order(order: list[str], again: str) -> None:
     desk = Desk()
@@ -54,6 +55,7 @@ OPERATIONS = st.lists(
 )
 
 
+@pytest.mark.pure
 @settings(max_examples=25)
 @given(
     operations=OPERATIONS,

@@ -7,6 +7,7 @@ import pytest
 from hcasim.catalog.adapter import Atomics, BlueFlame
 from hcasim.fabric.packet import Opcode
 from tests.rig import FETCH_ADD, READ, Program, Rig, extended, machine, run, succeeded
+from tests.unit.hca.test_requester import Tap
 
 NS = 1000
 MEMORY = 2000 * NS
@@ -95,13 +96,10 @@ def test_a_read_is_answered_behind_the_atomic_before_it() -> None:
     made = rig()
     a, b = made.peers
     qp, _ = made.connect(a, b)
-    answers: list[Opcode] = []
-    responses = b.adapter.ports[0].egress.responses
-    offer = responses._offer
-    responses._offer = lambda packet: answers.append(packet.opcode) or offer(packet)
+    back = Tap(made, 1)
     made.exchange(qp, a, a.request(FETCH_ADD, b), a.request(READ, b), a.request(FETCH_ADD, b))
     word, data = Opcode.ATOMIC_ACKNOWLEDGE, Opcode.RDMA_READ_RESPONSE
-    assert answers == [word, data, word]
+    assert [packet.opcode for packet in back.packets] == [word, data, word]
 
 
 def test_the_rate_on_one_word_is_that_of_accesses_to_memory() -> None:

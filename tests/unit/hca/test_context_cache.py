@@ -8,6 +8,8 @@ from hcasim.catalog import Cache
 from hcasim.engine import Simulator
 from hcasim.hca.context_cache import ContextCache
 
+pytestmark = pytest.mark.pure
+
 FETCH = 500_000
 
 

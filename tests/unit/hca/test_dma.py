@@ -47,6 +47,7 @@ def stream(prefetch: int) -> tuple[Simulator, BusyBus, TranslationTables, ReadSt
     return sim, bus, tables, ReadStream(Buffer(), bus, local, tables, prefetch), region
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("prefetch", [0, 1, 3, 8])
 def test_no_more_packets_are_translated_ahead_than_are_prefetched(prefetch: int) -> None:
     sim, bus, tables, reads, region = stream(prefetch)
@@ -64,6 +65,7 @@ def test_no_more_packets_are_translated_ahead_than_are_prefetched(prefetch: int)
     assert not bus.waiting
 
 
+@pytest.mark.pure
 def test_one_packet_is_read_after_the_other_without_prefetching() -> None:
     sim, bus, _, reads, region = stream(0)
     for page in (5, 3, 5, 9):

@@ -113,13 +113,8 @@ def test_each_packet_is_placed_behind_the_one_before_it(opcode: object) -> None:
         rig.run(b.post_receives(remote, b.receive(2560, offset=4096)))
     target = a if opcode is READ else b
     placed: list[int] = []
-    place = target.adapter.dma.place
-
-    def noted(arrival: object, region: object, address: int, then: object) -> None:
-        placed.append(address - target.mr.addr)
-        place(arrival, region, address, then)
-
-    target.adapter.dma.place = noted
+    listeners = target.mr.region.listeners
+    listeners.append(lambda address, _: placed.append(address - target.mr.addr))
     where = {"offset": 4096, "remote_offset": 4096}
     assert succeeded(rig.exchange(qp, a, a.request(opcode, b, 2560, **where)))
     assert placed == [4096, 5120, 6144]

@@ -12,6 +12,8 @@ from hcasim.hca.local_memory import LocalMemory
 from tests.rig import machine
 from tests.unit.hca.storage import FakeStorage
 
+pytestmark = pytest.mark.pure
+
 LINE = 256
 
 

@@ -17,6 +17,7 @@ from tests.rig import (
     statuses,
     succeeded,
 )
+from tests.unit.hca.test_requester import Tap
 
 QUEUES = 16
 
@@ -67,6 +68,7 @@ def test_all_of_one_line_complete(opcode: object, count: int) -> None:
     assert not a.adapter.send_engine.schedulers[0]._in_hand
 
 
+@pytest.mark.pure
 def test_one_request_of_a_line_is_on_the_chip_at_a_time() -> None:
     rig = Rig()
     a, b = rig.peers
@@ -119,16 +121,10 @@ def test_a_turn_at_the_port_ends_with_the_burst(burst: str, mtu: int, packets: i
     rig = Rig(machine({"adapter.scheduler.burst": burst}, mtu=mtu))
     a, b = rig.peers
     qps = [rig.connect(a, b)[0] for _ in range(2)]
-    order: list[int] = []
-    next_packet = a.adapter.send_engine._next_packet
-
-    def noted(qp: object, wqe: object, offset: int) -> object:
-        order.append(qp.qpn)
-        return next_packet(qp, wqe, offset)
-
-    a.adapter.send_engine._next_packet = noted
+    out = Tap(rig, 0)
     total = 96
     rig.run(post_all(rig, qps, a.request(WRITE, b, total * mtu)), a.collect(2))
+    order = [packet.qpn for packet in out.packets]
     assert len(order) == 2 * total
     # Turns from the second on; the first is longer, because nobody else is ready yet.
     runs = []

@@ -8,6 +8,7 @@ from hcasim.hca.port import Arrival
 from tests.rig import WRITE, Program, Rig, machine, succeeded
 
 
+@pytest.mark.pure
 def test_packets_that_piled_up_behind_a_slow_context_are_all_dealt_with() -> None:
     slow = {
         "adapter.memory.latency": "1 ms",

@@ -4,7 +4,7 @@ from collections import deque
 
 import pytest
 
-from hcasim.fabric import Opcode
+from hcasim.fabric import Opcode, Packet
 from tests.rig import (
     CMP_SWAP,
     FETCH_ADD,
@@ -19,20 +19,22 @@ from tests.rig import (
     succeeded,
 )
 
+ASKING = {Opcode.RDMA_READ_REQUEST, Opcode.FETCH_ADD, Opcode.COMPARE_SWAP}
+ANSWERING = {Opcode.RDMA_READ_RESPONSE, Opcode.ATOMIC_ACKNOWLEDGE}
+
 
 class Tap:
-    """Notes every packet that an adapter hands to its link."""
+    """Stands at the far end of an adapter's link and notes every packet on the way to it."""
 
     def __init__(self, rig: Rig, node: int, port: int = 0) -> None:
         self.packets: deque = deque()
         transmitter = rig.cluster.nodes[node].adapter.ports[port].transmitter
-        send = transmitter.send
+        self._receiver = transmitter.receiver
+        transmitter.receiver = self
 
-        def tapped(source: int, packet: object, *rest: object) -> None:
-            self.packets.append(packet)
-            send(source, packet, *rest)
-
-        transmitter.send = tapped
+    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
+        self.packets.append(packet)
+        self._receiver.receive(packet, head_at, tail_at)
 
     def of(self, opcode: Opcode) -> list:
         return [packet for packet in self.packets if packet.opcode is opcode]
@@ -78,26 +80,20 @@ def test_the_count_to_32_begins_again_after_each_message() -> None:
 
 
 def outstanding(rig: Rig, requests: list) -> int:
-    """The most reads and atomics that were under way at once on a queue pair."""
+    """The most reads and atomics whose answers had not left the other end completely."""
     a, b = rig.peers
     qp, _ = rig.connect(a, b)
-    highest, under_way = 0, 0
-    requester, engine = a.adapter.requester, a.adapter.send_engine
-    next_packet, responded = engine._next_packet, requester._responded
-
-    def sent(pair: object, wqe: object, offset: int) -> object:
-        nonlocal highest, under_way
-        under_way += wqe.awaits_response
-        highest = max(highest, under_way)
-        return next_packet(pair, wqe, offset)
-
-    def finished(pair: object, wqe: object) -> None:
-        nonlocal under_way
-        under_way -= 1
-        responded(pair, wqe)
-
-    engine._next_packet, requester._responded = sent, finished
+    packets: deque = deque()
+    for node in (0, 1):
+        Tap(rig, node).packets = packets
     assert succeeded(rig.exchange(qp, a, *requests))
+    under_way = highest = 0
+    for packet in packets:
+        if packet.opcode in ASKING:
+            under_way += 1
+        elif packet.opcode in ANSWERING and packet.last:
+            under_way -= 1
+        highest = max(highest, under_way)
     assert under_way == 0
     return highest
 

@@ -17,6 +17,7 @@ from tests.rig import (
     machine,
     succeeded,
 )
+from tests.unit.hca.test_requester import Tap
 
 
 def adders(rig: Rig, target: Peer, peers: list[Peer], times: int) -> list[Program]:
@@ -84,6 +85,7 @@ def test_two_ports_of_a_node_contend_for_the_same_word() -> None:
     assert b.mr.word(b.mr.addr) == 40
 
 
+@pytest.mark.pure
 def test_atomics_of_an_adapter_follow_each_other_by_an_access_to_memory() -> None:
     rig = Rig(nodes=3)
     target, *others = rig.peers
@@ -118,12 +120,9 @@ def test_a_read_behind_an_atomic_is_answered_behind_it() -> None:
     rig = Rig()
     a, b = rig.peers
     qp, _ = rig.connect(a, b)
-    answers: list[Opcode] = []
-    responses = b.adapter.ports[0].egress.responses
-    stage = responses.stage
-    responses.stage = lambda packet: answers.append(packet.opcode) or stage(packet)
+    back = Tap(rig, 1)
     rig.exchange(qp, a, a.request(FETCH_ADD, b), a.request(READ, b), a.request(FETCH_ADD, b))
-    assert answers == [
+    assert [packet.opcode for packet in back.packets] == [
         Opcode.ATOMIC_ACKNOWLEDGE,
         Opcode.RDMA_READ_RESPONSE,
         Opcode.ATOMIC_ACKNOWLEDGE,

@@ -73,6 +73,7 @@ def addresses(inline: int = 0) -> tuple[list[int], list[int]]:
     return found[0], found[1]
 
 
+@pytest.mark.pure
 def test_entries_are_read_in_turn_from_where_they_were_posted() -> None:
     sent, received = addresses()
     assert sent == [192 + 64 * (index % 4) for index in range(10)]
@@ -81,6 +82,7 @@ def test_entries_are_read_in_turn_from_where_they_were_posted() -> None:
     assert sent == [256 + 256 * (index % 4) for index in range(10)]
 
 
+@pytest.mark.pure
 def test_unsignaled_requests_take_entries_too() -> None:
     rig = Rig()
     a, b = rig.peers
@@ -111,6 +113,7 @@ def test_a_queue_within_a_page_needs_one_entry_of_each_table() -> None:
     assert rig.counter("mpt_miss_cnt") == rig.counter("mtt_miss_cnt") == 3 + 1
 
 
+@pytest.mark.pure
 def test_completions_are_written_in_turn_to_their_queue() -> None:
     rig = Rig(cqe=3)
     a, b = rig.peers

@@ -12,13 +12,12 @@ from hcasim.hca.rings import Ring
 from hcasim.hca.scheduler import Scheduler
 from hcasim.hca.translation import Access, TranslationTables
 from tests.rig import machine
-from tests.unit.hca.storage import FakeStorage
 
 
 def queue_pairs(*numbers: int) -> list[QueuePair]:
     sim, adapter = Simulator(), machine().adapter
     local = LocalMemory(sim, "local", adapter.memory, 0)
-    tables = TranslationTables(adapter, Icm(sim, "hca", adapter, FakeStorage(sim, 0), local))
+    tables = TranslationTables(adapter, Icm(sim, "hca", adapter, local, local))
     ring = Ring(tables.register(0, 4096, 4096, Access.LOCAL_WRITE), 0, 64, 8)
     cq = CompletionQueue(1, 8, ring)
     halves = ReliableRequester(cq, ring), ReliableResponder(cq, ReceiveQueue(ring))

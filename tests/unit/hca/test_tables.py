@@ -143,6 +143,7 @@ def test_larger_pages_are_looked_up_as_often_but_miss_less() -> None:
     assert large[1] == 2 + 2
 
 
+@pytest.mark.pure
 def test_completions_of_one_queue_keep_their_order_when_their_translations_miss() -> None:
     one = {f"adapter.{name}.{key}": "1" for name in CACHES for key in ("entries", "ways")} | {
         "adapter.mtt.outstanding": "1",
@@ -171,6 +172,7 @@ def test_completions_of_one_queue_keep_their_order_when_their_translations_miss(
         assert [c.wr_id for c in found if c.qpn == qp.qp_num] == list(range(12))
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("mode", ["mem", "memfree"])
 def test_thousands_of_completions_that_wait_for_one_translation_do_not_nest(mode: str) -> None:
     # One fetch translates eight pages of completions.

@@ -8,7 +8,6 @@ from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.translation import TranslationTables
 from tests.rig import WRITE, Rig, machine, succeeded
-from tests.unit.hca.storage import FakeStorage
 
 PAGE = 4096
 MISS = 500_000
@@ -19,7 +18,9 @@ def tables() -> tuple[Simulator, TranslationTables]:
     sim = Simulator()
     adapter = machine(adapter="mt25218", firmware_mode="memfree").adapter
     local = LocalMemory(sim, "local", adapter.memory, 0)
-    icm = Icm(sim, "hca", adapter, FakeStorage(sim, MISS), local)
+    # Fast enough that only its latency takes time.
+    description = adapter.memory.model_copy(update={"latency": MISS, "bandwidth": 10**18})
+    icm = Icm(sim, "hca", adapter, LocalMemory(sim, "host", description, 0), local)
     return sim, TranslationTables(adapter, icm)
 
 

@@ -209,6 +209,7 @@ def test_a_rule_that_cannot_be_read_is_told(text: str, said: str) -> None:
         parse_rules("bcast", text)
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(
     ("collective", "algorithm"),
     [(one, name) for one in sorted(set(ALGORITHMS) - {"barrier"}) for name in NAMES[one]],

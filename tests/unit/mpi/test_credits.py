@@ -35,6 +35,7 @@ def test_a_sender_never_fills_more_slots_than_there_are() -> None:
     assert most == {"Ring": 4, "Queue": 3}
 
 
+@pytest.mark.pure
 def test_credits_that_are_written_take_no_packets(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream one way goes on with four receives, and nothing is sent back but writes."""
     came: list[Kind] = []

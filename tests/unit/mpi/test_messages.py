@@ -173,6 +173,7 @@ def test_a_process_sends_to_itself() -> None:
     assert np.array_equal(run(main)[0], np.arange(4.0))
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(
     ("size", "early", "copies"), [(1024, True, 1), (1024, False, 2), (1 << 20, True, 1)]
 )

@@ -49,6 +49,7 @@ def test_a_divided_message_uses_all_ports_alike(protocol: str) -> None:
     assert one == pytest.approx(other, rel=0.05)
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(("credit_return", "told"), [("31", True), ("32", False)])
 def test_nobody_is_told_of_freed_slots_if_none_but_all_of_them_tell(
     credit_return: str, told: bool, monkeypatch: pytest.MonkeyPatch
@@ -97,6 +98,7 @@ def test_calls_of_one_collective_are_alike_and_those_of_two_are_not() -> None:
     assert carried == [header.size, header.cached, header.size]
 
 
+@pytest.mark.pure
 def test_the_root_goes_around_where_calls_follow_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

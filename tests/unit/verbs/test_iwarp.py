@@ -1,6 +1,5 @@
 """Verbs over iWARP: all sizes at any MTU, TCP's acknowledgements, and connections that end."""
 
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -238,10 +237,12 @@ def test_two_queue_pairs_of_a_port_need_no_link(opcode: WROpcode, length: int) -
     assert port.transmitter.packets == 0
 
 
-@pytest.mark.parametrize("mtu", [575, 9217, 0, True])
-def test_a_path_mtu_that_ethernet_does_not_have_is_refused(mtu: int) -> None:
+@pytest.mark.parametrize(
+    ("mtu", "said"), [(575, "575"), (9217, "9217"), (0, "0"), (True, "(True|1)")]
+)
+def test_a_path_mtu_that_ethernet_does_not_have_is_refused(mtu: int, said: str) -> None:
     rig = Rig(iwarp.machine(9000))
-    with pytest.raises(VerbsError, match=re.escape(f"path MTU {mtu}; allowed: 576 to 9000")):
+    with pytest.raises(VerbsError, match=f"path MTU {said}; allowed: 576 to 9000"):
         rig.connect(*rig.peers, path_mtu=mtu)
 
 
