@@ -48,7 +48,7 @@ lint: $(TEST_VENV)/.ready
 compiled: $(DIST)/.compiled
 
 # A part of them: make test-compiled TESTS='tests/golden tests/unit/hca'
-TESTS ?= tests
+TESTS ?= tests/builds tests/golden tests/properties tests/published tests/unit
 test-compiled: $(COMPILED)/.ready
 	rm -rf $(COMPILED)/checkout
 	mkdir $(COMPILED)/checkout

@@ -14,6 +14,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ CARD = "calibration/mycard/README.md"
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+SETTING = re.compile(r"[A-Z_]+=")
 # This replays whole papers.
 LONG = ("reproduce",)
 # These fetch or change what a test must leave alone; the tests in packaging/ install for real.
@@ -105,7 +107,8 @@ def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("example", parameters(commands()))
 def test_the_command_works(example: Example, bin_folder: Path, tmp_path: Path) -> None:
-    program, *arguments = shlex.split(example.code)
+    words = shlex.split(example.code)
+    program, *arguments = dropwhile(lambda word: SETTING.match(word), words)
     if program in NOT_RUN:
         pytest.skip(f"{program} would reach beyond the test")
     if program == "make":
