@@ -3,6 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -165,6 +166,7 @@ class Watched(CreditPool):
         super().__setattr__(name, value)
 
 
+@pytest.mark.pure
 @given(pcie_devices, hosts(), traffic)
 def test_tags_and_credits_are_never_exceeded_and_all_come_back(
     device: PcieDevice, host: Host, plan: list[Operation]

@@ -95,6 +95,7 @@ def reference(shape: Shape, trace: list[int]) -> tuple[list[int], list[int]]:
     return fetched, left
 
 
+@pytest.mark.pure
 @given(shapes, traces, st.booleans())
 def test_a_cache_fetches_and_writes_back_what_a_plain_model_does(
     shape: Shape, trace: list[int], written: bool
@@ -121,6 +122,7 @@ def test_a_cache_fetches_and_writes_back_what_a_plain_model_does(
     }
 
 
+@pytest.mark.pure
 @given(shapes, st.lists(st.tuples(st.integers(0, 3 * FETCH), st.integers(0, 60)), max_size=60))
 def test_every_look_up_is_served_once_and_after_its_line_is_there(
     shape: Shape, plan: list[tuple[int, int]]
@@ -155,6 +157,7 @@ def test_every_look_up_is_served_once_and_after_its_line_is_there(
     assert len(memory.fetched) - len(memory.written) == len(cache._cache) <= shape.lines
 
 
+@pytest.mark.pure
 @given(st.integers(1, 30), st.integers(1, 45), st.sampled_from([1, 4]))
 def test_cyclic_access_by_contexts_hits_always_or_never(
     lines: int, keys: int, per_line: int
@@ -170,6 +173,7 @@ def test_cyclic_access_by_contexts_hits_always_or_never(
     assert cache.misses == (keys if keys <= lines else keys * rounds)
 
 
+@pytest.mark.pure
 @given(st.lists(st.integers(1, 20), min_size=2, max_size=4).map(sorted), traces)
 def test_waiting_never_falls_when_an_lru_cache_shrinks(sizes: list[int], trace: list[int]) -> None:
     """The stack property (Mattson et al. 1970): a smaller LRU cache holds a part of a larger."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import CatalogError, load, resolve
 from hcasim.catalog.fields import Leaf, leaf_paths
-from hcasim.engine import Simulator
+from hcasim.engine import Event, Simulator
 from hcasim.runs.benchmark import prepare
 
 MODERN = ("connectx3", "connect_ib", "connectx5", "connectx7")
@@ -34,19 +34,13 @@ EVENTS = 400_000
 """More than the shortest run of any workload has, beside those of many bytes or queue pairs."""
 
 
-class Bounded:
-    """Serial numbers of events, up to a number that none needs but what never ends."""
-
-    def __init__(self, most: int) -> None:
-        self.number, self.most = 0, most
-
-    def __iter__(self) -> Iterator[int]:
-        return self
-
-    def __next__(self) -> int:
-        self.number += 1
-        assert self.number < self.most, f"more than {self.most} events"
-        return self.number
+def bounded(sim: Simulator, most: int) -> Iterator[Event]:
+    """Fail when there have been so many calls as only what never ends can need."""
+    while True:
+        yield sim.timeout(max(10**9, sim.now // 8))
+        assert sim.calls < most, f"more than {most} calls"
+        if sim.peek() == inf:
+            return
 
 
 @cache
@@ -120,7 +114,7 @@ def measure(
         size, qps = point.options.size, point.options.qps
 
         def bound(sim: Simulator) -> None:
-            sim._eid = Bounded(EVENTS + 200 * qps + 8 * size)
+            sim.process(bounded(sim, EVENTS + 200 * qps + 8 * size))
 
         row = point.run(bound).row
     except CatalogError as error:

@@ -188,6 +188,7 @@ def test_a_list_of_choices_is_a_leaf_of_its_own_type() -> None:
     assert leaves["send.latency"].unit is not None
 
 
+@pytest.mark.pure
 def test_data_is_beside_the_package_in_a_checkout() -> None:
     root = Path(__file__).resolve().parents[3]
     assert data_path("models", "adapters") == root / "models" / "adapters"

@@ -58,7 +58,10 @@ def test_a_fit_is_right_or_says_that_memory_ran_out_whatever_its_address_space(
         (58, ("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2")),
         (96, ("run", "liu2004/fig05", "--plot", "m.svg", "-j", "1")),
         (116, ("run", "liu2004/fig05", "--plot", "m.svg", "-j", "1")),
-        (195, ("run", "liu2004/fig05", "--plot", "m.svg", "-j", "1")),
+        # Where that is too little depends on what the rest takes.
+        pytest.param(
+            *(195, ("run", "liu2004/fig05", "--plot", "m.svg", "-j", "1")), marks=pytest.mark.pure
+        ),
     ],
 )
 def test_a_command_with_too_little_address_space_says_so_and_writes_nothing(

@@ -118,7 +118,7 @@ def test_a_bar_shows_the_time_to_go(root: Path) -> None:
         "--testbed",
         "liu2004",
         "--size",
-        "64K,128K,256K,512K",
+        "256K,512K,1M,2M",
         "-j",
         "1",
     )

@@ -156,12 +156,14 @@ def test_the_folder_is_that_of_the_environment_or_the_users_own(
 
 
 def test_the_digest_of_the_code_changes_with_any_file_that_makes_numbers(
-    tmp_path: Path, root: Path
+    tmp_path: Path,
 ) -> None:
     """A copy of the package that differs in one line has another digest."""
     import shutil
 
-    shutil.copytree(root / "hcasim", tmp_path / "hcasim", ignore=lambda *_: ["__pycache__"])
+    shutil.copytree(
+        Path(hcasim.__file__).parent, tmp_path / "hcasim", ignore=lambda *_: ["__pycache__"]
+    )
     asked = "from hcasim.runs.store import code_digest; print(code_digest())"
 
     def digest() -> str:
