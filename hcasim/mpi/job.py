@@ -94,8 +94,11 @@ class Job:
         Parameters:
             size: bytes of those messages.
         """
-        for node in self.cluster.nodes:
-            here = [process for process in self.processes if process.node is node]
+        found: dict[int, list[Process]] = {}
+        for process in self.processes:
+            found.setdefault(process.node.index, []).append(process)
+        for here in found.values():
+            node = here[0].node
             turns = [entries(process.context.adapter, process.cq.used) for process in here]
             for process in here:
                 for connection in process.connections.values():

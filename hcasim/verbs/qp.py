@@ -388,8 +388,12 @@ class QP:
             raise VerbsError("EINVAL", "the receive queue has been used before")
         self._check_receives(count)
         self._posted_receives = count
-        entries = (_receive_entry(request(number), number + 1) for number in range(count))
-        self.context.adapter.responder.fill(self._qp, entries, count)
+
+        def entry(number: int) -> ReceiveWqe:
+            return _receive_entry(request(number), number + 1)
+
+        # A map, because compiled code makes all of a generator expression at once.
+        self.context.adapter.responder.fill(self._qp, map(entry, range(count)), count)
 
     def _check_receives(self, count: int) -> None:
         """Raise if the receive queue has no room for so many more requests."""

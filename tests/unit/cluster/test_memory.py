@@ -14,7 +14,7 @@ from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.mpi import Job
-from hcasim.verbs import CQ, PD, QP, Context
+from hcasim.verbs import CQ, PD, QP, Context, RecvWR
 
 NODE, QUEUE_PAIR, MPI = 48 << 10, 11 << 9, 12 << 10
 """Bytes of an idle node, of a connected queue pair, and of one end of a connection of MPI."""
@@ -95,3 +95,10 @@ def test_processes_are_connected_when_they_have_something_to_say(machine: Machin
     job.run(barrier)
     # Dissemination: to those 1, 2, 4, 8 and 16 behind, and from as many before; 16 is both.
     assert {len(process.connections) for process in job.processes} == {9}
+
+
+def test_receives_that_were_posted_long_ago_are_made_when_they_are_taken(machine: Machine) -> None:
+    context = Context(sim := Simulator(), Cluster(sim, machine, 2).nodes[0])
+    pd, cq = PD(context), CQ(context, 16)
+    qp = QP(pd, cq, cq, max_recv_wr=8192)
+    assert taken(lambda: qp.fill_recv(8192, lambda number: RecvWR(wr_id=number))) < 8192
