@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hcasim.bus import connect
 from hcasim.catalog import Machine
-from hcasim.engine import Simulator
+from hcasim.engine import FastForward, Simulator
 from hcasim.fabric import Fabric
 from hcasim.hca import HostChannelAdapter
 from hcasim.host import Host
@@ -74,6 +74,8 @@ class Cluster:
         if len(chosen) > machine.nodes:
             raise ValueError(f"{machine.id} has {machine.nodes} nodes, not {len(chosen)}")
         self.sim = sim
+        if not sim.exact:
+            sim.forward = FastForward(sim)
         self.machine = machine
         self.nodes = [Node(sim, machine, index) for index in chosen]
         self.fabric = Fabric(sim, machine.wiring)

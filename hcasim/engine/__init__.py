@@ -7,6 +7,7 @@ from hcasim.engine.cache import SetAssociativeCache
 from hcasim.engine.clock import Simulator
 from hcasim.engine.collecting import seldom_collected
 from hcasim.engine.credits import CreditPool
+from hcasim.engine.forward import FastForward
 from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
 from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, servers
 from hcasim.engine.steady import bounded_mean, find_period
@@ -18,6 +19,7 @@ __all__ = [
     "Event",
     "EventLog",
     "EventStream",
+    "FastForward",
     "Listener",
     "ParallelServers",
     "Probe",

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import random
-from typing import Literal
+from typing import Final, Literal
+
+_USE: Final = 0
+_FILL: Final = 1
+_DISCARD: Final = 2
 
 Replacement = Literal["lru", "fifo", "random"]
 
@@ -23,6 +27,7 @@ class SetAssociativeCache:
     Attributes:
         last: the key that was used last, if it is held; below 0 if none is known. To use it again
             changes nothing.
+        log: what has been done, while somebody wants to know: (what, key, whether it was held).
 
     Raises:
         ValueError: if a capacity is not positive or the ways do not divide it.
@@ -40,6 +45,7 @@ class SetAssociativeCache:
         self.sets = entries // ways
         self.replacement = replacement
         self.last = -1
+        self.log: list[tuple[int, ...]] | None = None
         # Dicts keep insertion order: the first key of a set is the next to go.
         self._sets: dict[int, dict[int, None]] = {}
         self._seed = seed
@@ -62,7 +68,11 @@ class SetAssociativeCache:
             return True
         held = self._sets.get(key % self.sets)
         if held is None or key not in held:
+            if self.log is not None:
+                self.log.append((_USE, key, False))
             return False
+        if self.log is not None:
+            self.log.append((_USE, key, True))
         if self.replacement == "lru":
             del held[key]
             held[key] = None
@@ -71,6 +81,8 @@ class SetAssociativeCache:
 
     def fill(self, key: int) -> int | None:
         """Bring ``key`` in; return the key that had to leave, or None."""
+        if self.log is not None:
+            self.log.append((_FILL, key, key in self))
         held = self._sets.setdefault(key % self.sets, {})
         if key in held:
             return None
@@ -90,11 +102,38 @@ class SetAssociativeCache:
 
     def discard(self, key: int) -> None:
         """Let ``key`` go, if it is held."""
+        if self.log is not None:
+            self.log.append((_DISCARD, key, key in self))
         held = self._sets.get(key % self.sets)
         if held is not None:
             held.pop(key, None)
         if key == self.last:
             self.last = -1
+
+    def foresee(self, doings: list[tuple[int, ...]]) -> bool:
+        """Whether keys would be held or not as it says, if this was done.
+
+        What leaves for others is not foreseen: of keys used so shortly before, none does.
+        """
+        came: dict[int, bool] = {}
+        for what, key, held in doings:
+            if came.get(key, key in self) != bool(held):
+                return False
+            if what == _FILL and not held and self.replacement == "random":
+                return False
+            if what != _USE:
+                came[key] = what == _FILL
+        return True
+
+    def repeat(self, doings: list[tuple[int, ...]]) -> None:
+        """Use, fill and discard keys."""
+        for what, key, _ in doings:
+            if what == _USE:
+                self.touch(key)
+            elif what == _FILL:
+                self.fill(key)
+            else:
+                self.discard(key)
 
     def precede(self, key: int) -> None:
         """Have ``key`` held, if there is room, as if it had come before all others of its set."""

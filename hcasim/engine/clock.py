@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 
 from simpy.core import Environment, SimTime
 from simpy.events import NORMAL, AllOf, AnyOf, Event, Process, Timeout
@@ -23,6 +23,16 @@ class _Stop(Exception):
     """Raised in a call to end the run behind it."""
 
 
+class Forward(Protocol):
+    """What leaves out what repeats itself."""
+
+    def beat(self, leader: object, left: int) -> None:
+        """Note a beat of ``leader``, which has so many left."""
+
+    def end(self, leader: object) -> None:
+        """Note that there will be no more beats of ``leader``."""
+
+
 class Simulator:
     """Simulated time in integer picoseconds: processes for software, callbacks for hardware.
 
@@ -30,18 +40,26 @@ class Simulator:
     reproducible to the picosecond. A call has no object of its own: nothing can wait for it or
     cancel it.
 
+    Args:
+        exact: whether everything is to be run, even what repeats itself.
+
     Attributes:
         now: the time in ps.
         listeners: told what the probes of the blocks see; none, unless somebody listens.
         operations: numbers for work requests, from 1.
         environment: SimPy's view of this clock.
+        queue: the calls to come, a heap of (time in ps, serial number, action, arguments).
+        forward: told of the beats of what repeats itself, to leave out the rest; None if nothing
+            may be left out.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, exact: bool = False) -> None:
+        self.exact = exact
         self.now = 0
+        self.forward: Forward | None = None
         self.listeners: list[Callable[[int, str, str, int, str], None]] = []
         self.operations = count(1)
-        self._queue: list[_Entry] = []
+        self.queue: list[_Entry] = []
         self._serial = 0
         self.environment = _Clockwork(self)
 
@@ -54,7 +72,7 @@ class Simulator:
         if delay_ps < 0:
             raise ValueError(f"a delay cannot be negative: {delay_ps} ps")
         self._serial = serial = self._serial + 1
-        heappush(self._queue, (self.now + delay_ps, serial, action, args))
+        heappush(self.queue, (self.now + delay_ps, serial, action, args))
 
     def call_at(self, time_ps: int, action: Callable[..., None], *args: Any) -> None:
         """Call ``action(*args)`` at the absolute time ``time_ps``.
@@ -65,7 +83,7 @@ class Simulator:
         if time_ps < self.now:
             raise ValueError(f"{time_ps} ps has passed: it is {self.now} ps")
         self._serial = serial = self._serial + 1
-        heappush(self._queue, (time_ps, serial, action, args))
+        heappush(self.queue, (time_ps, serial, action, args))
 
     def process(self, program: Generator[Event, Any, Any]) -> Process:
         """Start a program, which goes on whenever an event that it has yielded has happened."""
@@ -90,11 +108,11 @@ class Simulator:
     @property
     def calls(self) -> int:
         """Calls made so far; an event of SimPy is one."""
-        return self._serial - len(self._queue)
+        return self._serial - len(self.queue)
 
     def peek(self) -> float:
         """Time in ps of the next call; infinite if there is none."""
-        return self._queue[0][0] if self._queue else inf
+        return self.queue[0][0] if self.queue else inf
 
     def run(self, until: int | Event | None = None) -> Any:
         """Make calls until there are none left, or until something has happened.
@@ -117,7 +135,7 @@ class Simulator:
             if until < self.now:
                 raise ValueError(f"{until} ps has passed: it is {self.now} ps")
             self._serial = serial = self._serial + 1
-            heappush(self._queue, (until, serial + _URGENT, self._stop, (None,)))
+            heappush(self.queue, (until, serial + _URGENT, self._stop, (None,)))
             self._make_calls()
             return None
         if not self.reach(until):
@@ -139,7 +157,7 @@ class Simulator:
 
     def _make_calls(self) -> None:
         """Make calls until there are none left, or until one of them stops this."""
-        queue = self._queue
+        queue = self.queue
         try:
             with seldom_collected():
                 while queue:
@@ -168,7 +186,7 @@ class _Clockwork(Environment):
         sim._serial = serial = sim._serial + 1
         if priority < NORMAL:
             serial += _URGENT
-        heappush(sim._queue, (sim.now + int(delay), serial, _happen, (event,)))
+        heappush(sim.queue, (sim.now + int(delay), serial, _happen, (event,)))
 
 
 def _happen(event: Event) -> None:

@@ -39,7 +39,7 @@ class CreditPool:
     @property
     def available(self) -> int:
         """Credits free now; never negative and never above the capacity."""
-        self._collect()
+        self.catch_up()
         return self._available
 
     @property
@@ -83,7 +83,7 @@ class CreditPool:
         if self.waiting:
             return False
         if count > self._available:
-            self._collect()
+            self.catch_up()
             if count > self._available:
                 return False
         self._available -= count
@@ -112,7 +112,8 @@ class CreditPool:
         if self.waiting:
             self._arm()
 
-    def _collect(self) -> None:
+    def catch_up(self) -> None:
+        """Count what has come back by now."""
         now = self.sim.now
         returning = self._returning
         count = 0
@@ -141,7 +142,7 @@ class CreditPool:
             # An earlier return was announced after this alarm was set.
             return
         self._alarm_at = None
-        self._collect()
+        self.catch_up()
         if self.waiting:
             self._serve()
         if self.waiting:

@@ -132,6 +132,11 @@ class ParallelServers:
         self._served_ps += duration_ps
         return end
 
+    def catch_up(self) -> None:
+        """Tell those that are free by now, and which is which, no longer apart."""
+        now = self.sim.now
+        self._free_at = sorted([free if free > now else now for free in self._free_at])
+
 
 def servers(sim: Simulator, name: str, count: int) -> Server:
     """So many servers with one line of requests."""

@@ -130,6 +130,10 @@ def packet_size(opcode: Opcode, payload: int, header: Header | None) -> int:
     return size if header is None else size + header.size
 
 
+PSN_MODULUS = 1 << 24
+"""How many packet sequence numbers there are."""
+
+
 class Packet:
     """One packet on its way.
 
@@ -191,6 +195,10 @@ class Packet:
         self.operation = operation
         self.size = size_of(opcode, payload, header)
         self.gathered = False
+
+    def ends(self) -> dict[str, int]:
+        """After which number they begin anew."""
+        return {"psn": PSN_MODULUS}
 
     def __repr__(self) -> str:
         return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn}"

@@ -60,6 +60,25 @@ class ReadStream:
             self._translate(*self._waiting.popleft())
 
 
+class Landing:
+    """The data of a packet on its way into a region that somebody watches."""
+
+    __slots__ = ("_address", "_packet", "_probe", "_region")
+
+    def __init__(self, probe: Probe, packet: Packet, region: Region, address: int) -> None:
+        self._probe = probe
+        self._packet = packet
+        self._region = region
+        self._address = address
+
+    def seen(self) -> None:
+        """It can be read."""
+        packet = self._packet
+        if self._probe.listeners:
+            self._probe.event("data write", packet.operation, packet)
+        self._region.written(self._address, packet.payload)
+
+
 class DmaEngine:
     """Moves data between the adapter's engines and the memory that holds a region.
 
@@ -199,14 +218,9 @@ class DmaEngine:
         packet = arrival.packet
         self.scattered += packet.payload
         watched = region.listeners or self._probe.listeners
-        landed = (lambda: self._landed(packet, region, address)) if watched else None
+        landed = Landing(self._probe, packet, region, address).seen if watched else None
         self._storage(region).write(address, packet.payload, arrival.free, landed)
         then(arrival)
-
-    def _landed(self, packet: Packet, region: Region, address: int) -> None:
-        if self._probe.listeners:
-            self._probe.event("data write", packet.operation, packet)
-        region.written(address, packet.payload)
 
     def store(self, region: Region, address: int, size: int) -> None:
         """Write a few bytes that are already translated."""

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Final
 
 from hcasim.catalog.adapter import IcmCache
 from hcasim.engine.cache import Replacement
+
+_USE: Final = 0
+_FILL: Final = 1
+_MARK: Final = 2
 
 
 class LineCache:
@@ -18,12 +23,15 @@ class LineCache:
         latency: of a line that is held, in ps.
         accesses: look-ups so far.
         misses: of those, of lines that were not held.
+        log: what has been done, while somebody wants to know: (what, table, line, bytes, result).
     """
 
     def __init__(self, description: IcmCache) -> None:
         self.latency = description.latency
         self.accesses = 0
         self.misses = 0
+        self.log: list[tuple[int, ...]] | None = None
+        self._policy = description.policy
         self._room = max(1, description.size // description.banks)
         self._banks = [Bank(description.policy) for _ in range(description.banks)]
 
@@ -33,10 +41,12 @@ class LineCache:
     def touch(self, table: int, line: int) -> bool:
         """Look a line up; return whether it is held."""
         self.accesses += 1
-        if self._bank(line).touch((table, line)):
-            return True
-        self.misses += 1
-        return False
+        held = self._bank(line).touch((table, line))
+        if self.log is not None:
+            self.log.append((_USE, table, line, 0, held))
+        if not held:
+            self.misses += 1
+        return held
 
     def holds(self, table: int, line: int) -> bool:
         """Whether a line is held, without counting it as used."""
@@ -45,6 +55,8 @@ class LineCache:
     def mark(self, table: int, line: int) -> None:
         """Note that a line which is held has changed."""
         self._bank(line).changed.add((table, line))
+        if self.log is not None:
+            self.log.append((_MARK, table, line, 0, 0))
 
     def fill(self, table: int, line: int, size: int) -> list[tuple[int, int]]:
         """Bring a line of so many bytes in.
@@ -60,7 +72,33 @@ class LineCache:
             if victim in bank.changed:
                 bank.changed.discard(victim)
                 gone.append(victim)
+        if self.log is not None:
+            self.log.append((_FILL, table, line, size, len(gone)))
         return gone
+
+    def foresee(self, doings: list[tuple[int, ...]]) -> bool:
+        """Whether lines would be held or not as it says, and none be written back."""
+        came: set[tuple[int, int]] = set()
+        for what, table, line, _, result in doings:
+            name = (table, line)
+            bank = self._bank(line)
+            if what == _USE and (name in bank.lines or name in came) != bool(result):
+                return False
+            if what == _FILL:
+                if result or bank.changed or self._policy == "random":
+                    return False
+                came.add(name)
+        return True
+
+    def repeat(self, doings: list[tuple[int, ...]]) -> None:
+        """Use and fill lines."""
+        for what, table, line, size, _ in doings:
+            if what == _USE:
+                self.touch(table, line)
+            elif what == _FILL:
+                self.fill(table, line, size)
+            else:
+                self.mark(table, line)
 
 
 class Bank:

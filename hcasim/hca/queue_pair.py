@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from hcasim.fabric.packet import AtomicEth, Header, Opcode, Packet, Reth
+from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Header, Opcode, Packet, Reth
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
-PSN_MODULUS = 1 << 24
 RETRY_FOR_EVER = 7
 
 
@@ -228,6 +227,10 @@ class ReceiveQueue:
         self._fetched += count
         return first, count
 
+    def ends(self) -> dict[str, int]:
+        """A message that takes an entry is like none before it."""
+        return {"_taken": self._taken}
+
     def drain(self) -> list[ReceiveWqe]:
         """Give up all entries, oldest first."""
         drained = [*self._settled, *self._entries]
@@ -259,6 +262,15 @@ class Read:
         self.segment = segment
         self.sent = 0
         self.accepted_ps = 0
+
+    def ends(self) -> dict[str, int]:
+        """What the count of packets may not reach unnoticed: the last packet differs."""
+        return {"sent": self.packets}
+
+    @property
+    def packets(self) -> int:
+        """Packets of the response."""
+        return max(1, -(-self.header.length // self.segment))
 
 
 class Atomic:
@@ -302,6 +314,10 @@ class ReliableResponder:
     write_address: int = 0
     receiving: ReceiveWqe | None = None
     answers: deque[Packet | Read | Atomic] = field(default_factory=deque)
+
+    def ends(self) -> dict[str, int]:
+        """After which number they begin anew."""
+        return {"expected_psn": PSN_MODULUS}
 
     def accept(self, packets: int, last: bool) -> None:
         """Note that packets are in sequence and allowed, and whether they end a message."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hcasim.fabric.packet import Aeth, Opcode, Packet, Syndrome
+from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Syndrome
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
-from hcasim.hca.queue_pair import PSN_MODULUS, RETRY_FOR_EVER, QueuePair, State
+from hcasim.hca.queue_pair import RETRY_FOR_EVER, QueuePair, State
 from hcasim.hca.send_engine import SendEngine
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import SendWqe

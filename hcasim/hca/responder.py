@@ -6,13 +6,13 @@ from collections import deque
 from collections.abc import Iterator
 
 from hcasim.engine import Probe, Waits
-from hcasim.fabric.packet import Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
+from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
 from hcasim.hca.atomics import ATOMIC_SIZE, AtomicUnit
+from hcasim.hca.beats import LONG, Beats
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
 from hcasim.hca.queue_pair import (
-    PSN_MODULUS,
     Atomic,
     QPType,
     QueuePair,
@@ -57,6 +57,7 @@ class Responder:
         self._egresses = parts.egresses
         self._units = parts.units if parts.adapter.overlaps else None
         self._packet_service = PacketService(parts.adapter.send)
+        self._beats = Beats(parts.sim, parts.adapter)
         self._latency = parts.adapter.responder.latency
         self._ahead = parts.adapter.receive_queue.ahead
         # Messages that have taken entries which are on their way to the chip.
@@ -306,6 +307,8 @@ class Responder:
         )
         responses = self._egresses[qp.port].responses
         responses.stage(packet)
+        if header.length > LONG * segment:
+            self._beats.sent(read, read.sent, read.packets, segment)
         if read.region is None:
             responses.complete(packet)
         else:

@@ -32,6 +32,11 @@ class Scheduler:
         """Queue pairs that are ready to send a packet."""
         return len(self._order)
 
+    @property
+    def alone(self) -> bool:
+        """Whether no more than one queue pair is in hand."""
+        return len(self._in_hand) <= 1
+
     def enqueue(self, qp: QueuePair) -> bool:
         """Put a queue pair that has work in line; return whether it is in hand at once."""
         qp.scheduled = True

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hcasim.engine import Probe, Waits
-from hcasim.fabric.packet import AtomicEth, Deth, Header, Opcode, Packet, Reth
+from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth
+from hcasim.hca.beats import LONG, Beats
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
-from hcasim.hca.queue_pair import PSN_MODULUS, QPType, QueuePair, State
+from hcasim.hca.queue_pair import QPType, QueuePair, State
 from hcasim.hca.registrations import RegistrationUnit
 from hcasim.hca.scheduler import Scheduler
 from hcasim.hca.services import PacketService, services_of
@@ -49,6 +50,7 @@ class SendEngine:
         self._asking = [0 for _ in parts.egresses]
         self._services = services_of(parts.adapter.send.services, parts.adapter.send.wqe_service)
         self._packet_service = PacketService(parts.adapter.send)
+        self._beats = Beats(parts.sim, parts.adapter)
         self._probe = Probe(parts.sim, self.server.name)
         self._wire = parts.transport.wire
         self._tables = parts.tables
@@ -317,6 +319,8 @@ class SendEngine:
         else:
             burst = self.adapter.scheduler.burst
             scheduler.add(qp, goes_on=wqe.sent * wqe.segment % burst >= wqe.segment)
+        if wqe.packets > LONG:
+            self._beats.sent(wqe, wqe.sent, wqe.request_packets, wqe.segment, scheduler.alone)
         if packet.last and not qp.reliable:
             staging.when_sent(packet, lambda: self._left(qp, wqe))
         if wqe.region is None or packet.payload == 0:

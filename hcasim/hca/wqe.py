@@ -138,6 +138,10 @@ class SendWqe:
         self.responded = False
         self.fault = None
 
+    def ends(self) -> dict[str, int]:
+        """What the counts of packets may not reach unnoticed: the last packet differs."""
+        return {"sent": self.request_packets, "received": self.packets}
+
     @property
     def request_packets(self) -> int:
         """Packets that the requester sends for it."""

@@ -381,7 +381,7 @@ def run_point(
         KeyError: for an unknown name.
     """
     workload = WORKLOADS[name]
-    sim = Simulator()
+    sim = Simulator(options.exact)
     if listen is not None:
         listen(sim)
     with seldom_collected():

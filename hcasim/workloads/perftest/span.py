@@ -7,6 +7,8 @@ from math import inf
 from hcasim.cluster import Cluster
 
 SLICE_PS = 10_000_000
+LONG = 128
+"""Packets of a message between which nothing is looked at."""
 PATIENCE = 16
 """Looks at nothing having moved, after which looks become rarer: latencies may be of seconds."""
 
@@ -18,20 +20,22 @@ class Span:
         cluster: the nodes.
         reads: whether data comes back to the node that asks for it.
         size: bytes to time; a quarter as many go before.
+        packets: of a message. Looks are the rarer the longer messages are.
 
     Attributes:
         begun, over: events of its two ends.
     """
 
-    def __init__(self, cluster: Cluster, reads: bool, size: int) -> None:
+    def __init__(self, cluster: Cluster, reads: bool, size: int, packets: int = 1) -> None:
         self.sim = cluster.sim
+        self._slice_ps = SLICE_PS * (packets if packets > LONG else 1)
         self._ports = [node.adapter.ports for node in cluster.nodes]
         self._reads = reads
         self._ends = self.begun, self.over = self.sim.event(), self.sim.event()
         self._limits = size // 4, size + size // 4
         self._seen: list[tuple[int, list[int]]] = []
         self._last = self._idle = 0
-        self.sim.call_after(SLICE_PS, self._look)
+        self.sim.call_after(self._slice_ps, self._look)
 
     def _look(self) -> None:
         moved = [
@@ -46,7 +50,7 @@ class Span:
             self._ends[number].succeed()
         # Where nothing else is to come, nobody waits in vain.
         if not self.over.triggered and self.sim.peek() < inf:
-            self.sim.call_after(SLICE_PS << max(0, self._idle - PATIENCE), self._look)
+            self.sim.call_after(self._slice_ps << max(0, self._idle - PATIENCE), self._look)
 
     def rates(self) -> list[float]:
         """Bytes a second of each node."""

@@ -100,7 +100,8 @@ class Stream:
         self.usage.mark()
         ends = [whole, self.enough]
         if not options.exact:
-            span = Span(self.cluster, self.reads, MOST * options.size // self.packets)
+            most = MOST * options.size // self.packets
+            span = Span(self.cluster, self.reads, most, self.packets)
             ends.append(span.over)
         sim.run(until=sim.any_of(ends))
         if not options.exact and span.over.triggered:

@@ -1,0 +1,262 @@
+"""Fast-forward: what repeats itself is accounted for without being run."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Final
+
+from hcasim.engine.clock import Simulator
+from hcasim.engine.snapshot import Doings, Snapshot
+
+_LONGEST: Final = 4
+"""Beats that a period may have."""
+_PATIENCE: Final = 4
+"""Calls for each number looked at in vain, before the next attempt."""
+_NUMBER: Final = 0.4
+"""What it takes to look at a number of the state beside a call."""
+_TRIES: Final = 2
+"""Looks that may be in vain before others are waited for."""
+_MANY: Final = 1 << 60
+_TIMES: Final = ("_at", "_until", "_from")
+"""How the names of times end."""
+
+
+class FastForward:
+    """Leaves out what a machine at a steady pace would do until something else happens.
+
+    A block that does the same again and again, with other numbers each time, tells of each of its
+    beats. When beats follow each other at a steady pace, the state of the machine is looked at
+    three times, a period apart. If it differs only in numbers, each by as much from the first to
+    the second as from the second to the third, then it goes on like that: times, counters,
+    addresses and sequence numbers are moved on by as many periods as may pass before the first
+    count reaches its end, a look-up turns out otherwise, or a call of something else is due.
+
+    Args:
+        sim: the clock; nothing is left out while somebody listens to its probes.
+
+    Attributes:
+        skipped_ps: time that was left out so far, in ps.
+    """
+
+    def __init__(self, sim: Simulator) -> None:
+        self._sim = sim
+        self.skipped_ps = 0
+        self._leader: object = None
+        self._others: set[object] = set()
+        self._beats: list[_Beat] = []
+        self._period = 0
+        self._due = 0
+        self._looks: list[_Look] = []
+        self._tries = self._numbers = 0
+        self._vain = self._spent = self._rests_until = 0
+
+    def beat(self, leader: object, left: int) -> None:
+        """Note a beat of something that repeats itself.
+
+        Args:
+            leader: what does. The first to have a beat leads, until another has two without any of
+                the leader's between them.
+            left: beats that it has before it.
+        """
+        sim = self._sim
+        if sim.listeners:
+            return
+        if leader is self._leader:
+            self._others.clear()
+        elif self._leader is not None and leader not in self._others:
+            self._others.add(leader)
+            return
+        else:
+            self._leader = leader
+            self._others.clear()
+            self._begin()
+        beats = self._beats
+        beats.append(_Beat(sim))
+        if self._looks:
+            begins = len(beats) == self._due
+        elif sim.calls >= self._rests_until:
+            self._period = _period(beats)
+            begins = self._period > 0 and self._pays(left)
+        else:
+            begins = False
+        if begins:
+            # When all that is due now has been done: between two calls.
+            sim.call_after(0, self._look, leader)
+
+    def _pays(self, left: int) -> bool:
+        """Whether so many beats take longer than three looks do."""
+        last, before = self._beats[-1], self._beats[-2]
+        saved = (left - 2 * self._period) * (last.calls - before.calls)
+        return saved > 3 * _NUMBER * self._numbers
+
+    def end(self, leader: object) -> None:
+        """Note that there will be no more beats of a leader."""
+        if leader is self._leader:
+            self._leader = None
+            self._begin()
+        self._others.discard(leader)
+
+    def _begin(self) -> None:
+        """Begin anew."""
+        for look in self._looks:
+            look.end()
+        self._looks = []
+        self._tries = 0
+        self._beats = []
+
+    def _look(self, leader: object) -> None:
+        if leader is not self._leader:
+            return
+        looks = self._looks
+        if looks:
+            looks[-1].end()
+        look = _Look(self._sim)
+        if looks and (look.state.shape != looks[0].state.shape):
+            looks.clear()
+            self._tries += 1
+        looks.append(look)
+        self._numbers = len(look.state.numbers)
+        self._spent += self._numbers
+        if len(looks) == 3:
+            if self._jump():
+                self._vain = self._spent = 0
+                self._begin()
+                return
+            del looks[0]
+            self._tries += 1
+        if self._tries > _TRIES or not look.state.comparable:
+            # The more often in vain, the more seldom.
+            self._vain += 1
+            self._rests_until = self._sim.calls + self._vain * _PATIENCE * self._spent
+            self._spent = 0
+            self._begin()
+        else:
+            self._due = len(self._beats) + self._period
+
+    def _jump(self) -> bool:
+        """Move everything on; return whether anything could be left out."""
+        first, second, third = (look.state for look in self._looks)
+        step = third.now - second.now
+        steps: dict[int, int] = {}
+        if step <= 0 or second.now - first.now != step:
+            return False
+        for index, (a, b, c) in enumerate(
+            zip(first.numbers, second.numbers, third.numbers, strict=True)
+        ):
+            if c - b != b - a:
+                return False
+            if c != b:
+                if not third.movable(index):
+                    return False
+                steps[index] = c - b
+        count = self._most(third, steps, step)
+        count = self._repeat(count)
+        if count <= 0:
+            return False
+        third.write({index: third.numbers[index] + count * by for index, by in steps.items()})
+        self._sim.now += count * step
+        self.skipped_ps += count * step
+        return True
+
+    def _most(self, state: Snapshot, steps: dict[int, int], step: int) -> int:
+        """Periods until a count reaches its end, or until something of another pace is due."""
+        numbers, now = state.numbers, state.now
+        most = _MANY
+        for index in state.due:
+            if index not in steps:
+                most = min(most, (numbers[index] - now) // step)
+            elif steps[index] != step:
+                return 0
+        for index, by in steps.items():
+            holder, name = state.attribute(index)
+            if hasattr(holder, "ends") and name in (ends := holder.ends()):
+                most = min(most, (ends[name] - 1 - numbers[index]) // by if by > 0 else 0)
+        for index, number in enumerate(numbers):
+            if number > now and index not in steps and state.attribute(index)[1].endswith(_TIMES):
+                most = min(most, (number - now) // step)
+        return most
+
+    def _repeat(self, count: int) -> int:
+        """Do again what was done to contents; return how often it turned out the same."""
+        first, second, third = self._looks
+        todo = []
+        for one, early, late in zip(third.state.replayed, first.done, second.done, strict=True):
+            if len(early) != len(late):
+                return 0
+            todo += [(one, _Doings(early, late))] if late else []
+        for turn in range(1, count + 1):
+            again = [(one, doings.after(turn)) for one, doings in todo]
+            if not all(one.foresee(doings) for one, doings in again):
+                return turn - 1
+            for one, doings in again:
+                one.repeat(doings)
+        return count
+
+
+class _Doings:
+    """What is done to contents in a period, with other numbers each time."""
+
+    def __init__(self, early: Doings, late: Doings) -> None:
+        self._late = late
+        self._steps = [
+            tuple(b - a for a, b in zip(one, other, strict=True))
+            for one, other in zip(early, late, strict=True)
+        ]
+
+    def after(self, periods: int) -> Doings:
+        """What is done so many periods later."""
+        return [
+            tuple(a + periods * b for a, b in zip(done, by, strict=True))
+            for done, by in zip(self._late, self._steps, strict=True)
+        ]
+
+
+class _Look:
+    """A look at the state, and what is done to contents from then on until the next.
+
+    Attributes:
+        done: by content, in the order of the walk.
+    """
+
+    def __init__(self, sim: Simulator) -> None:
+        self.state = Snapshot(sim)
+        self.done: list[Doings] = []
+        for one in self.state.replayed:
+            one.log = []
+
+    def end(self) -> None:
+        """No more is of interest."""
+        if not self.done:
+            self.done = [one.log or [] for one in self.state.replayed]
+        for one in self.state.replayed:
+            one.log = None
+
+
+class _Beat:
+    """When a beat was, after how many calls, and how long after it those to come were due, in ps."""
+
+    __slots__ = ("calls", "due", "now")
+
+    def __init__(self, sim: Simulator) -> None:
+        self.now = now = sim.now
+        self.calls = sim.calls
+        self.due = sorted([entry[0] - now for entry in sim.queue])
+
+    def within(self, time_ps: int) -> list[int]:
+        """Those that were due in the time after it."""
+        return self.due[: bisect_left(self.due, time_ps)]
+
+
+def _period(beats: list[_Beat]) -> int:
+    """Beats after which the machine seems to repeat itself; 0 if it does not."""
+    last = beats[-1]
+    for period in range(1, _LONGEST + 1):
+        if len(beats) <= 2 * period:
+            return 0
+        before = beats[-1 - period]
+        step = last.now - before.now
+        if before.now - beats[-1 - 2 * period].now == step and (
+            last.within(step) == before.within(step)
+        ):
+            return period
+    return 0

@@ -1,0 +1,241 @@
+"""The state of a simulated machine as a list of numbers, and how to write them back."""
+
+from __future__ import annotations
+
+import types
+from collections import deque
+from collections.abc import Iterator
+from enum import Enum
+from fractions import Fraction
+from random import Random
+from typing import Any, Final, Protocol
+
+from simpy.core import Environment
+from simpy.events import Event
+
+from hcasim.engine.clock import Simulator
+from hcasim.engine.server import Rate
+
+_PACKAGE: Final = "hcasim."
+_DESCRIPTIONS: Final = "hcasim.catalog."
+_PLAIN: Final = frozenset({bool, str, bytes, float, type(None), Fraction})
+# Programs and their events do not change but by calls to come, which are other ones then; what
+# chance decides changes numbers too.
+_OPAQUE: Final = (type, Enum, Simulator, Event, Environment, Iterator, Rate, Random)
+
+
+Doings = list[tuple[int, ...]]
+"""What is done to contents, one after the other, each as numbers."""
+
+
+class Replayed(Protocol):
+    """Contents that are not numbers, which what is looked up and brought in changes.
+
+    Attributes:
+        log: what has been done, while somebody wants to know; else None.
+    """
+
+    log: Doings | None
+
+    def foresee(self, doings: Doings) -> bool:
+        """Whether what may be done would turn out as it says; nothing changes."""
+
+    def repeat(self, doings: Doings) -> None:
+        """Do it."""
+
+
+class _Tuple:
+    """A tuple on the way, and where it is to be put again if a number in it changes."""
+
+    __slots__ = ("content", "holder", "key", "whole")
+
+    def __init__(self, whole: tuple[Any, ...], holder: Any, key: Any) -> None:
+        self.whole = whole
+        self.holder = holder
+        self.key = key
+        self.content: list[Any] | None = None
+
+
+class _Keys:
+    """The keys of a dictionary."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: dict[Any, Any]) -> None:
+        self.of = of
+
+
+class Snapshot:
+    """What everything that can be reached from the calls to come looks like at a time.
+
+    Two snapshots of machines in which the same is under way have equal shapes, whatever the
+    numbers. Objects of this package are looked into; descriptions and programs are not, and
+    anything unknown makes the snapshot one that cannot be compared.
+
+    Attributes:
+        now: the time in ps.
+        numbers: all whole numbers, in the order of the walk.
+        shape: all else.
+        due: where in the numbers the times of the calls to come are.
+        replayed: contents that are told by what was done to them.
+        comparable: whether everything was of a kind that is known.
+    """
+
+    def __init__(self, sim: Simulator) -> None:
+        self.now = sim.now
+        self.numbers: list[int] = []
+        self.shape: list[Any] = []
+        self.due: list[int] = []
+        self.replayed: list[Replayed] = []
+        self.comparable = True
+        self._sim = sim
+        self._places: list[tuple[Any, Any]] = []
+        self._tuples: list[_Tuple] = []
+        self._seen: dict[int, int] = {}
+        self._stack: list[Any] = []
+        # An ordered list is a heap too.
+        sim.queue.sort()
+        for place, entry in enumerate(sim.queue):
+            self._entry(entry, place)
+        while self._stack and self.comparable:
+            self._object(self._stack.pop())
+
+    def _items(self, holder: Any, items: Any) -> None:
+        """Look at what an object, a list or a dictionary holds."""
+        numbers, places, shape, seen = self.numbers, self._places, self.shape, self._seen
+        for key, value in items:
+            kind = type(value)
+            if kind is int:
+                numbers.append(value)
+                places.append((holder, key))
+            elif kind in _PLAIN:
+                shape.append(value)
+            elif kind is tuple:
+                self._tuple(value, holder, key)
+            else:
+                number = seen.get(id(value))
+                if number is None:
+                    number = seen[id(value)] = len(seen)
+                    self._stack.append(value)
+                shape.append(number)
+
+    def _entry(self, entry: tuple[int, int, Any, tuple[Any, ...]], place: int) -> None:
+        """Look at a call to come; its serial number says no more than its place."""
+        self.due.append(len(self.numbers))
+        node = _Tuple(entry, self._sim.queue, place)
+        self._tuples.append(node)
+        time_ps, _, action, args = entry
+        self._items(node, ((0, time_ps), (2, action), (3, args)))
+
+    def _tuple(self, whole: tuple[Any, ...], holder: Any, key: Any) -> None:
+        self.shape.append(len(whole))
+        node = _Tuple(whole, holder, key)
+        self._tuples.append(node)
+        self._items(node, enumerate(whole))
+
+    def _object(self, value: Any) -> None:
+        kind = type(value)
+        if kind is list or kind is deque:
+            self.shape.append(len(value))
+            self._items(value, enumerate(value))
+        elif isinstance(value, dict):
+            self.shape.append(len(value))
+            self._items(_Keys(value), ((key, key) for key in value))
+            self._items(value, value.items())
+        elif kind is types.MethodType or kind is types.BuiltinMethodType:
+            self.shape.append(value.__name__)
+            self._items(None, ((0, value.__self__),))
+        elif kind is types.FunctionType:
+            self.shape.append(value.__code__)
+            self._items(None, ((0, cell.cell_contents) for cell in value.__closure__ or ()))
+        elif kind is set:
+            self.shape.append(frozenset(value))
+        elif isinstance(value, _OPAQUE) or kind.__module__.startswith(_DESCRIPTIONS):
+            self.shape.append(value)
+        elif kind.__module__.startswith(_PACKAGE):
+            self._block(value, kind)
+        else:
+            self.comparable = False
+
+    def _block(self, value: Any, kind: type) -> None:
+        """Look at an object of the model."""
+        self.shape.append(kind)
+        traits = _traits(kind)
+        if traits.replayed:
+            self.replayed.append(value)
+            return
+        if traits.lags:
+            value.catch_up()
+        if traits.names:
+            self._items(value, [(n, getattr(value, n)) for n in traits.names if hasattr(value, n)])
+        own = getattr(value, "__dict__", None)
+        if own:
+            self._items(value, own.items())
+
+    def attribute(self, index: int) -> tuple[Any, str]:
+        """The object of which a number is an attribute, and its name; none and nothing else."""
+        holder, key = self._places[index]
+        return (holder, key) if type(key) is str and not isinstance(holder, dict) else (None, "")
+
+    def movable(self, index: int) -> bool:
+        """Whether a number may be changed: one in a tuple that is a key may not."""
+        holder = self._places[index][0]
+        if type(holder) is not _Tuple:
+            return holder is not None
+        while type(holder) is _Tuple:
+            holder = holder.holder
+        return holder is not None and type(holder) is not _Keys
+
+    def write(self, changes: dict[int, int]) -> None:
+        """Give numbers, by their place in the list, other values."""
+        renamed: dict[int, tuple[dict[Any, Any], dict[int, int]]] = {}
+        for index, number in changes.items():
+            holder, key = self._places[index]
+            if type(holder) is _Keys:
+                renamed.setdefault(id(holder.of), (holder.of, {}))[1][key] = number
+            else:
+                _put(holder, key, number)
+        # Inner ones come later in the walk.
+        for node in reversed(self._tuples):
+            if node.content is not None:
+                _put(node.holder, node.key, tuple(node.content))
+        for held, names in renamed.values():
+            items = [(names.get(key, key), value) for key, value in held.items()]
+            held.clear()
+            held.update(items)
+
+
+def _put(holder: Any, key: Any, value: Any) -> None:
+    kind = type(holder)
+    if kind is _Tuple:
+        if holder.content is None:
+            holder.content = list(holder.whole)
+        holder.content[key] = value
+    elif isinstance(holder, list | deque | dict):
+        holder[key] = value
+    else:
+        setattr(holder, key, value)
+
+
+class _Traits:
+    """What is known of a class of the model."""
+
+    __slots__ = ("lags", "names", "replayed")
+
+    def __init__(self, kind: type) -> None:
+        names: list[str] = []
+        for base in kind.__mro__:
+            names.extend(getattr(base, "__mypyc_attrs__", getattr(base, "__slots__", ())))
+        self.names = [name for name in dict.fromkeys(names) if name != "__dict__"]
+        self.replayed = hasattr(kind, "foresee")
+        self.lags = hasattr(kind, "catch_up")
+
+
+_known: dict[type, _Traits] = {}
+
+
+def _traits(kind: type) -> _Traits:
+    found = _known.get(kind)
+    if found is None:
+        found = _known[kind] = _Traits(kind)
+    return found
