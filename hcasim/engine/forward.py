@@ -164,7 +164,7 @@ class FastForward:
         most = _MANY
         for index in state.due:
             if index not in steps:
-                most = min(most, (numbers[index] - now) // step)
+                most = min(most, (numbers[index] - now - 1) // step)
             elif steps[index] != step:
                 return 0
         for index, by in steps.items():
@@ -173,8 +173,9 @@ class FastForward:
                 most = min(most, (ends[name] - 1 - numbers[index]) // by if by > 0 else 0)
         for index, number in enumerate(numbers):
             if number > now and index not in steps and state.attribute(index)[1].endswith(_TIMES):
-                most = min(most, (number - now) // step)
-        return most
+                most = min(most, (number - now - 1) // step)
+        # What nothing ends would go on for ever.
+        return most if most < _MANY else 0
 
     def _repeat(self, count: int) -> int:
         """Do again what was done to contents; return how often it turned out the same."""
@@ -233,7 +234,7 @@ class _Look:
 
 
 class _Beat:
-    """When a beat was, after how many calls, and how long after it those to come were due, in ps."""
+    """When a beat was, in ps, after how many calls, and how long after it others were due."""
 
     __slots__ = ("calls", "due", "now")
 

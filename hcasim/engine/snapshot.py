@@ -144,7 +144,8 @@ class Snapshot:
             self._items(value, value.items())
         elif kind is types.MethodType or kind is types.BuiltinMethodType:
             self.shape.append(value.__name__)
-            self._items(None, ((0, value.__self__),))
+            if type(value.__self__) is not types.ModuleType:
+                self._items(None, ((0, value.__self__),))
         elif kind is types.FunctionType:
             self.shape.append(value.__code__)
             self._items(None, ((0, cell.cell_contents) for cell in value.__closure__ or ()))
@@ -203,6 +204,8 @@ class Snapshot:
             items = [(names.get(key, key), value) for key, value in held.items()]
             held.clear()
             held.update(items)
+        # Some calls have been moved behind others.
+        self._sim.queue.sort()
 
 
 def _put(holder: Any, key: Any, value: Any) -> None:

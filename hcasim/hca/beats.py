@@ -7,12 +7,10 @@ from typing import Final
 
 from hcasim.catalog import Adapter
 from hcasim.engine import Simulator
+from hcasim.hca.translation import ALIGNMENT
 
 LONG: Final = 128
 """Packets of a message whose pace may be worth a look."""
-
-ALIGNMENT: Final = 32768
-"""Bytes after which addresses are alike to buses and caches: 8 entries of pages of 4 KiB."""
 
 
 class Beats:

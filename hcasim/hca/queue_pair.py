@@ -264,8 +264,13 @@ class Read:
         self.accepted_ps = 0
 
     def ends(self) -> dict[str, int]:
-        """What the count of packets may not reach unnoticed: the last packet differs."""
-        return {"sent": self.packets}
+        """What the count of packets may not reach unnoticed: the last one, or a large page."""
+        packets = self.packets
+        if self.region is not None:
+            address = self.header.address + self.sent * self.segment
+            alike = (self.region.alike_until(address) - address) // self.segment
+            packets = min(packets, self.sent + alike)
+        return {"sent": packets}
 
     @property
     def packets(self) -> int:
@@ -316,8 +321,11 @@ class ReliableResponder:
     answers: deque[Packet | Read | Atomic] = field(default_factory=deque)
 
     def ends(self) -> dict[str, int]:
-        """After which number they begin anew."""
-        return {"expected_psn": PSN_MODULUS}
+        """After which number they begin anew, and how far addresses are alike."""
+        ends = {"expected_psn": PSN_MODULUS}
+        if self.write_region is not None:
+            ends["write_address"] = self.write_region.alike_until(self.write_address)
+        return ends
 
     def accept(self, packets: int, last: bool) -> None:
         """Note that packets are in sequence and allowed, and whether they end a message."""

@@ -10,6 +10,9 @@ from hcasim.catalog import Adapter
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Icm
 
+ALIGNMENT = 32768
+"""Bytes after which addresses are alike to buses and caches: a line of 8 entries of small pages."""
+
 TABLE = 512
 """Entries of a table of a long region: those of 8 bytes that a page of 4 KiB holds."""
 
@@ -55,6 +58,13 @@ class Region:
     def covers(self, address: int, length: int) -> bool:
         """Whether the whole range lies within the region."""
         return self.address <= address and address + length <= self.address + self.length
+
+    def alike_until(self, address: int) -> int:
+        """The address up to which look-ups `ALIGNMENT` bytes apart are of entries as far apart."""
+        end = self.address + self.length
+        if self.page_size > ALIGNMENT:
+            end = min(end, (address // self.page_size + 1) * self.page_size)
+        return end
 
     def watch(self, watched: int, action: Callable[[], None]) -> Callable[[int, int], None]:
         """Have something done whenever a byte is written; return the listener that does it."""

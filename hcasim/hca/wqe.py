@@ -139,8 +139,14 @@ class SendWqe:
         self.fault = None
 
     def ends(self) -> dict[str, int]:
-        """What the counts of packets may not reach unnoticed: the last packet differs."""
-        return {"sent": self.request_packets, "received": self.packets}
+        """What the counts of packets may not reach unnoticed: the last packet, or a large page."""
+        ends = {"sent": self.request_packets, "received": self.packets}
+        if self.region is not None:
+            for name, packets in (("sent", self.sent), ("received", self.received)):
+                address = self.address + packets * self.segment
+                alike = (self.region.alike_until(address) - address) // self.segment
+                ends[name] = min(ends[name], packets + alike)
+        return ends
 
     @property
     def request_packets(self) -> int:
@@ -190,6 +196,14 @@ class ReceiveWqe:
         self.region: Region | None = None
         self.received = 0
         self.in_cqe = False
+
+    def ends(self) -> dict[str, int]:
+        """What the bytes of the message may not reach unnoticed."""
+        end = self.length
+        if self.region is not None:
+            address = self.address + self.received
+            end = min(end, self.received + self.region.alike_until(address) - address)
+        return {"received": end}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,81 @@
+"""What is left out of long messages changes nothing: neither a time nor a count."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hcasim.catalog import Machine, resolve
+from hcasim.engine import Simulator
+from hcasim.workloads import WORKLOADS, Options, Result
+
+MACHINES = {
+    "liu2004": {},
+    "sur2005": {},
+    "benjegerdes2004": {},
+    "rashti2007": {},
+    "cib": {},
+    "apt": {},
+    "fat-tree-64": {},
+}
+MPI = {"liu2004": "mvapich-0.9.5", "rashti2007": "mpich2-nes"}
+
+
+@cache
+def machine(name: str, stack: str = "") -> Machine:
+    return resolve(name, stack=stack) if stack else resolve(name)
+
+
+def run(workload: str, where: Machine, options: Options, exact: bool) -> tuple[Result, Simulator]:
+    sim = Simulator(exact)
+    return WORKLOADS[workload].run(sim, where, options), sim
+
+
+def check(workload: str, where: Machine, options: Options) -> int:
+    """Calls that were left out, which nobody may see."""
+    whole, all_calls = run(workload, where, options, exact=True)
+    short, made = run(workload, where, options, exact=False)
+    assert short.row == whole.row
+    assert short.counters == whole.counters
+    assert made.now == all_calls.now
+    return all_calls.calls - made.calls
+
+
+USUAL = Options(iters=2, warmup=1, tx_depth=4, cq_mod=1, window=4)
+
+
+@pytest.mark.parametrize("workload", ["write_lat", "read_lat", "send_lat", "write_bw", "read_bw"])
+@pytest.mark.parametrize("name", ["liu2004", "sur2005", "benjegerdes2004", "cib"])
+def test_most_of_a_long_message_is_left_out(workload: str, name: str) -> None:
+    where = machine(name)
+    packets = (1 << 22) // where.mtu
+    saved = check(workload, where, replace(USUAL, size=1 << 22))
+    assert saved > 2 * 2 * packets
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(
+    name=st.sampled_from(sorted(MACHINES)),
+    workload=st.sampled_from(
+        ["write_lat", "send_lat", "read_lat", "window_bw", "window_bibw", "write_bw", "send_bibw"]
+    ),
+    size=st.integers(150_000, 3_000_000),
+    qps=st.integers(1, 3),
+    page_size=st.sampled_from([4096, 65536, 1 << 21]),
+)
+def test_no_time_and_no_count_differs(
+    name: str, workload: str, size: int, qps: int, page_size: int
+) -> None:
+    options = replace(USUAL, size=size, qps=qps, page_size=page_size)
+    check(workload, machine(name), options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workload", ["osu_latency", "osu_bw", "osu_bibw"])
+@pytest.mark.parametrize("name", sorted(MPI))
+def test_no_time_and_no_count_of_mpi_differs(workload: str, name: str) -> None:
+    options = replace(WORKLOADS[workload].defaults, size=1 << 21, iters=2, warmup=1, window=4)
+    check(workload, machine(name, MPI[name]), options)

@@ -1,0 +1,225 @@
+"""What repeats itself is left out, and nothing else: machines that tick, run in full and not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hcasim.engine import FastForward, SetAssociativeCache, Simulator
+from hcasim.engine.snapshot import Snapshot
+
+STEP = 1000
+OTHER_STEP = 700
+
+
+class Ticker:
+    """Counts to an end, at a pace of its own, and keeps what it has seen last."""
+
+    __module__ = "hcasim.made.for.a.test"
+
+    def __init__(self, sim: Simulator, end: int, step: int = STEP, leads: bool = True) -> None:
+        self.sim = sim
+        self.count = 0
+        self.end = end
+        self.step = step
+        self.leads = leads
+        self.seen: list[tuple[int, int]] = []
+        self.names: dict[int, str] = {0: "last"}
+        self.finished_at = 0
+        self.each: Callable[[int], object] = lambda count: None
+        sim.call_after(step, self.tick, 0)
+
+    def ends(self) -> dict[str, int]:
+        return {"count": self.end}
+
+    def tick(self, number: int) -> None:
+        self.count += 1
+        self.seen = [(self.sim.now, self.count)]
+        self.names = {self.count: "last"}
+        self.each(self.count)
+        if self.count == self.end:
+            self.finished_at = self.sim.now
+            return
+        self.sim.call_after(self.step, self.tick, number + 1)
+        if self.leads and self.sim.forward is not None:
+            self.sim.forward.beat(self, self.end - self.count)
+
+
+Machine = Callable[[Simulator], Any]
+
+
+def both(machine: Machine) -> tuple[Any, Any, int]:
+    """What a machine is in the end, run in full and not, and how many calls were left out."""
+    whole, short = Simulator(exact=True), Simulator()
+    short.forward = FastForward(short)
+    ends = [machine(sim) for sim in (whole, short)]
+    for sim in (whole, short):
+        sim.run()
+    assert whole.now == short.now
+    return ends[0], ends[1], whole.calls - short.calls
+
+
+def state(ticker: Ticker) -> tuple[object, ...]:
+    return ticker.count, ticker.finished_at, ticker.seen, ticker.names
+
+
+@pytest.mark.parametrize("end", [1, 2, 5, 100, 1001])
+def test_a_count_ends_as_it_does_in_full(end: int) -> None:
+    whole, short, saved = both(lambda sim: Ticker(sim, end))
+    assert state(short) == state(whole)
+    assert saved > end - 20
+
+
+def test_a_long_count_costs_no_more_than_a_short_one() -> None:
+    made = []
+    for end in (1000, 1_000_000):
+        sim = Simulator()
+        sim.forward = FastForward(sim)
+        Ticker(sim, end)
+        sim.run()
+        made.append(sim.calls)
+    assert made[0] == made[1]
+
+
+def test_two_at_different_paces_are_left_out_together_or_not_at_all() -> None:
+    def machine(sim: Simulator) -> list[Ticker]:
+        return [Ticker(sim, 700), Ticker(sim, 1000, OTHER_STEP)]
+
+    whole, short, _ = both(machine)
+    assert [state(one) for one in short] == [state(one) for one in whole]
+
+
+def test_two_at_the_same_pace_are_left_out_until_the_first_ends() -> None:
+    def machine(sim: Simulator) -> list[Ticker]:
+        return [Ticker(sim, 300), Ticker(sim, 1000)]
+
+    whole, short, saved = both(machine)
+    assert [state(one) for one in short] == [state(one) for one in whole]
+    assert saved > 1200
+
+
+def test_what_is_due_meanwhile_happens_at_its_time_and_changes_what_it_would() -> None:
+    def machine(sim: Simulator) -> Ticker:
+        ticker = Ticker(sim, 1000)
+
+        def hurry() -> None:
+            ticker.step = OTHER_STEP
+
+        sim.call_at(500 * STEP + 1, hurry)
+        return ticker
+
+    whole, short, saved = both(machine)
+    assert state(short) == state(whole)
+    assert whole.finished_at == 501 * STEP + 499 * OTHER_STEP
+    assert saved > 900
+
+
+def test_a_time_that_is_waited_for_is_not_passed() -> None:
+    class Rests(Ticker):
+        __module__ = "hcasim.made.for.a.test"
+
+        def __init__(self, sim: Simulator) -> None:
+            self.rests_until = 400 * STEP
+            super().__init__(sim, 1000)
+
+        def tick(self, number: int) -> None:
+            self.step = STEP if self.sim.now < self.rests_until else OTHER_STEP
+            super().tick(number)
+
+    whole, short, saved = both(Rests)
+    assert state(short) == state(whole)
+    assert saved > 900
+
+
+def test_what_differs_from_time_to_time_is_run() -> None:
+    def machine(sim: Simulator) -> Ticker:
+        ticker = Ticker(sim, 200)
+
+        def each(count: int) -> None:
+            ticker.step = STEP + count % 7
+
+        ticker.each = each
+        return ticker
+
+    whole, short, saved = both(machine)
+    assert state(short) == state(whole)
+    assert saved <= 0
+
+
+def test_nothing_is_left_out_while_somebody_listens() -> None:
+    def machine(sim: Simulator) -> Ticker:
+        sim.listeners.append(lambda *event: None)
+        return Ticker(sim, 200)
+
+    _, _, saved = both(machine)
+    assert saved == 0
+
+
+def test_nothing_is_left_out_beside_what_is_unknown() -> None:
+    class Stranger:
+        hidden = 0
+
+    def machine(sim: Simulator) -> Ticker:
+        ticker = Ticker(sim, 200)
+        ticker.stranger = Stranger()  # type: ignore[attr-defined]
+        return ticker
+
+    whole, short, saved = both(machine)
+    assert state(short) == state(whole)
+    assert saved <= 0
+
+
+class Looker(Ticker):
+    """Looks keys up in a cache, and fills in what is missing."""
+
+    __module__ = "hcasim.made.for.a.test"
+
+    def __init__(self, sim: Simulator, end: int, held: int, policy: Any) -> None:
+        super().__init__(sim, end)
+        self.cache = SetAssociativeCache(256, 4, policy)
+        for key in range(held):
+            self.cache.fill(key)
+        self.misses = 0
+
+    def tick(self, number: int) -> None:
+        super().tick(number)
+        if not self.cache.touch(self.count):
+            self.misses += 1
+            self.step = 2 * STEP
+            self.cache.fill(self.count)
+
+
+@pytest.mark.parametrize(("held", "saved_least"), [(0, 900), (120, 900), (200, 900), (256, 900)])
+@pytest.mark.parametrize("policy", ["lru", "fifo"])
+def test_a_look_up_that_turns_out_otherwise_is_not_passed(
+    held: int, saved_least: int, policy: str
+) -> None:
+    whole, short, saved = both(lambda sim: Looker(sim, 1000, held, policy))
+    assert state(short) == state(whole)
+    assert short.misses == whole.misses > 0
+    assert [key in short.cache for key in range(1001)] == [
+        key in whole.cache for key in range(1001)
+    ]
+    assert saved > saved_least
+
+
+def test_what_chance_decides_is_run() -> None:
+    whole, short, _ = both(lambda sim: Looker(sim, 1000, 256, "random"))
+    assert state(short) == state(whole)
+    assert [key in short.cache for key in range(1001)] == [
+        key in whole.cache for key in range(1001)
+    ]
+
+
+def test_numbers_are_written_where_they_were_read() -> None:
+    sim = Simulator()
+    ticker = Ticker(sim, 10)
+    ticker.seen = [(7, (8, 9))]  # type: ignore[list-item]
+    ticker.names = {5: "five", 6: "six"}
+    seen = Snapshot(sim)
+    seen.write({index: number + 100 for index, number in enumerate(seen.numbers)})
+    assert ticker.seen == [(107, (108, 109))]
+    assert ticker.names == {105: "five", 106: "six"}
+    assert (ticker.count, ticker.end, ticker.step) == (100, 110, STEP + 100)
+    assert sim.queue[0][0] == STEP + 100
+    assert sim.queue[0][3] == (100,)
