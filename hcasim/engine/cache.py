@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 _USE: Final = 0
 _FILL: Final = 1
@@ -32,6 +32,8 @@ class SetAssociativeCache:
     Raises:
         ValueError: if a capacity is not positive or the ways do not divide it.
     """
+
+    counts: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, entries: int, ways: int, replacement: Replacement = "lru", seed: int = 0
@@ -69,10 +71,10 @@ class SetAssociativeCache:
         held = self._sets.get(key % self.sets)
         if held is None or key not in held:
             if self.log is not None:
-                self.log.append((_USE, key, False))
+                self._note(self.log, (_USE, key, False))
             return False
         if self.log is not None:
-            self.log.append((_USE, key, True))
+            self._note(self.log, (_USE, key, True))
         if self.replacement == "lru":
             del held[key]
             held[key] = None
@@ -82,7 +84,7 @@ class SetAssociativeCache:
     def fill(self, key: int) -> int | None:
         """Bring ``key`` in; return the key that had to leave, or None."""
         if self.log is not None:
-            self.log.append((_FILL, key, key in self))
+            self._note(self.log, (_FILL, key, key in self))
         held = self._sets.setdefault(key % self.sets, {})
         if key in held:
             return None
@@ -103,12 +105,17 @@ class SetAssociativeCache:
     def discard(self, key: int) -> None:
         """Let ``key`` go, if it is held."""
         if self.log is not None:
-            self.log.append((_DISCARD, key, key in self))
+            self._note(self.log, (_DISCARD, key, key in self))
         held = self._sets.get(key % self.sets)
         if held is not None:
             held.pop(key, None)
         if key == self.last:
             self.last = -1
+
+    def _note(self, log: list[tuple[int, ...]], done: tuple[int, ...]) -> None:
+        # To do it twice on end changes no more than to do it once.
+        if not log or log[-1] != done:
+            log.append(done)
 
     def foresee(self, doings: list[tuple[int, ...]]) -> bool:
         """Whether keys would be held or not as it says, if this was done.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import Enum
 from fractions import Fraction
 from random import Random
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from simpy.core import Environment
 from simpy.events import Event
@@ -33,9 +33,11 @@ class Replayed(Protocol):
 
     Attributes:
         log: what has been done, while somebody wants to know; else None.
+        counts: names of the numbers that count it, which `repeat` does not change.
     """
 
     log: Doings | None
+    counts: ClassVar[tuple[str, ...]]
 
     def foresee(self, doings: Doings) -> bool:
         """Whether what may be done would turn out as it says; nothing changes."""
@@ -164,6 +166,7 @@ class Snapshot:
         traits = _traits(kind)
         if traits.replayed:
             self.replayed.append(value)
+            self._items(value, [(name, getattr(value, name)) for name in value.counts])
             return
         if traits.lags:
             value.catch_up()

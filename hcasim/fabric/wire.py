@@ -39,11 +39,14 @@ class InfinibandFormat:
     """InfiniBand's reliable connection service, whose MTU counts data only."""
 
     around = FRAME_DELIMITERS
-    size = staticmethod(packet_size)
 
     def payload(self, mtu: int, opcode: Opcode = Opcode.RDMA_WRITE) -> int:
         """Data in a full packet: the MTU, whatever the opcode."""
         return mtu
+
+    def size(self, opcode: Opcode, payload: int, header: Header | None) -> int:
+        """Bytes of a packet from the LRH to the VCRC."""
+        return packet_size(opcode, payload, header)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.catalog.adapter import IcmCache
 from hcasim.engine.cache import Replacement
@@ -25,6 +25,8 @@ class LineCache:
         misses: of those, of lines that were not held.
         log: what has been done, while somebody wants to know: (what, table, line, bytes, result).
     """
+
+    counts: ClassVar[tuple[str, ...]] = ("accesses", "misses")
 
     def __init__(self, description: IcmCache) -> None:
         self.latency = description.latency
@@ -91,10 +93,10 @@ class LineCache:
         return True
 
     def repeat(self, doings: list[tuple[int, ...]]) -> None:
-        """Use and fill lines."""
+        """Use and fill lines; what is counted is counted elsewhere."""
         for what, table, line, size, _ in doings:
             if what == _USE:
-                self.touch(table, line)
+                self._bank(line).touch((table, line))
             elif what == _FILL:
                 self.fill(table, line, size)
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.catalog.host import ProcessorCache as Description
 
@@ -28,6 +28,8 @@ class ProcessorCache:
     Attributes:
         log: what devices have done, while somebody wants to know: (what, address, bytes, result).
     """
+
+    counts: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, description: Description) -> None:
         self._blocks = description.size // BLOCK
