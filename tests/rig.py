@@ -274,8 +274,9 @@ class Rig:
         *,
         size: int = 1 << 23,
         cqe: int = 4096,
+        exact: bool = False,
     ) -> None:
-        self.sim = Simulator()
+        self.sim = Simulator(exact)
         self.machine = on or machine()
         self.cluster = Cluster(self.sim, self.machine, nodes)
         places = range(len(self.cluster.nodes))

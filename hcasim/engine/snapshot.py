@@ -18,6 +18,7 @@ from hcasim.engine.server import Rate
 
 _PACKAGE: Final = "hcasim."
 _DESCRIPTIONS: Final = "hcasim.catalog."
+_COMPILED_CLOSURE: Final = "__mypyc_env__"
 _PLAIN: Final = frozenset({bool, str, bytes, float, type(None), Fraction})
 # Programs and their events do not change but by calls to come, which are other ones then; what
 # chance decides changes numbers too.
@@ -155,7 +156,7 @@ class Snapshot:
             self.shape.append(frozenset(value))
         elif isinstance(value, _OPAQUE) or kind.__module__.startswith(_DESCRIPTIONS):
             self.shape.append(value)
-        elif kind.__module__.startswith(_PACKAGE):
+        elif kind.__module__.startswith(_PACKAGE) and not hasattr(kind, _COMPILED_CLOSURE):
             self._block(value, kind)
         else:
             self.comparable = False

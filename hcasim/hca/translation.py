@@ -26,6 +26,25 @@ class Access(IntFlag):
     REMOTE_ATOMIC = 8
 
 
+class Watcher:
+    """Has something done when a byte is written.
+
+    Attributes:
+        address: of the byte.
+    """
+
+    __slots__ = ("_action", "address")
+
+    def __init__(self, address: int, action: Callable[[], None]) -> None:
+        self.address = address
+        self._action = action
+
+    def __call__(self, address: int, length: int) -> None:
+        """Learn that a range has been written."""
+        if address <= self.address < address + length:
+            self._action()
+
+
 @dataclass(slots=True, eq=False)
 class Region:
     """A registered range of virtual memory: one MPT entry and an MTT entry for each page.
@@ -60,21 +79,26 @@ class Region:
         return self.address <= address and address + length <= self.address + self.length
 
     def alike_until(self, address: int) -> int:
-        """The address up to which look-ups `ALIGNMENT` bytes apart are of entries as far apart."""
+        """The address from which on a write or a look-up may differ from those before `address`.
+
+        Those are `ALIGNMENT` bytes apart. They differ at the end of a large page, where a byte is
+        watched, and anywhere if somebody is told of all writes.
+        """
         end = self.address + self.length
         if self.page_size > ALIGNMENT:
             end = min(end, (address // self.page_size + 1) * self.page_size)
+        for listener in self.listeners:
+            if not isinstance(listener, Watcher):
+                return address
+            if listener.address >= address:
+                end = min(end, listener.address)
         return end
 
-    def watch(self, watched: int, action: Callable[[], None]) -> Callable[[int, int], None]:
+    def watch(self, watched: int, action: Callable[[], None]) -> Watcher:
         """Have something done whenever a byte is written; return the listener that does it."""
-
-        def listener(address: int, length: int) -> None:
-            if address <= watched < address + length:
-                action()
-
-        self.listeners.append(listener)
-        return listener
+        watcher = Watcher(watched, action)
+        self.listeners.append(watcher)
+        return watcher
 
     def written(self, address: int, length: int) -> None:
         """Tell those who poll that this range has changed."""

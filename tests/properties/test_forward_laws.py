@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import Machine, resolve
 from hcasim.engine import Simulator
+from hcasim.verbs import WROpcode
 from hcasim.workloads import WORKLOADS, Options, Result
+from tests.rig import READ, SEND, WRITE, Rig
 
 MACHINES = {
     "liu2004": {},
@@ -79,3 +81,25 @@ def test_no_time_and_no_count_differs(
 def test_no_time_and_no_count_of_mpi_differs(workload: str, name: str) -> None:
     options = replace(WORKLOADS[workload].defaults, size=1 << 21, iters=2, warmup=1, window=4)
     check(workload, machine(name, MPI[name]), options)
+
+
+def seen_at(opcode: WROpcode, place: int, exact: bool) -> list[int]:
+    """When a byte that is watched is written by a message of 1 MiB."""
+    rig = Rig(machine("liu2004"), exact=exact)
+    a, b = rig.peers
+    qp, other = rig.connect(a, b)
+    times: list[int] = []
+    region = (a if opcode is READ else b).mr.region
+    region.watch(region.address + place, lambda: times.append(rig.sim.now))
+    if opcode is SEND:
+        rig.run(b.post_receives(other, b.receive(1 << 20)))
+    rig.exchange(qp, a, a.request(opcode, b, 1 << 20))
+    return times
+
+
+@pytest.mark.parametrize("place", [0, 1, 300_001, (1 << 20) - 1])
+@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
+def test_a_byte_that_is_watched_is_seen_when_it_is_written(opcode: WROpcode, place: int) -> None:
+    whole = seen_at(opcode, place, exact=True)
+    assert len(whole) == 1
+    assert seen_at(opcode, place, exact=False) == whole
