@@ -47,7 +47,7 @@ class FastForward:
         self._period = 0
         self._due = 0
         self._looks: list[_Look] = []
-        self._tries = self._numbers = 0
+        self._tries = self._numbers = self._affordable = 0
         self._vain = self._spent = self._rests_until = 0
 
     def beat(self, leader: object, left: int) -> None:
@@ -87,7 +87,8 @@ class FastForward:
         """Whether so many beats take longer than three looks do."""
         last, before = self._beats[-1], self._beats[-2]
         saved = (left - 2 * self._period) * (last.calls - before.calls)
-        return saved > 3 * _NUMBER * self._numbers
+        self._affordable = int(saved / (3 * _NUMBER))
+        return self._affordable > self._numbers
 
     def end(self, leader: object) -> None:
         """Note that there will be no more beats of a leader."""
@@ -110,7 +111,7 @@ class FastForward:
         looks = self._looks
         if looks:
             looks[-1].end()
-        look = _Look(self._sim)
+        look = _Look(self._sim, self._affordable)
         if looks and (look.state.shape != looks[0].state.shape):
             looks.clear()
             self._tries += 1
@@ -224,8 +225,8 @@ class _Look:
         done: by content, in the order of the walk.
     """
 
-    def __init__(self, sim: Simulator) -> None:
-        self.state = Snapshot(sim)
+    def __init__(self, sim: Simulator, most: int) -> None:
+        self.state = Snapshot(sim, most)
         self.done: list[Doings] = []
         for one in self.state.replayed:
             one.log = []

@@ -75,6 +75,9 @@ class Snapshot:
     numbers. Objects of this package are looked into; descriptions and programs are not, and
     anything unknown makes the snapshot one that cannot be compared.
 
+    Args:
+        most: numbers after which it is given up, as one that cannot be compared.
+
     Attributes:
         now: the time in ps.
         numbers: all whole numbers, in the order of the walk.
@@ -84,7 +87,7 @@ class Snapshot:
         comparable: whether everything was of a kind that is known.
     """
 
-    def __init__(self, sim: Simulator) -> None:
+    def __init__(self, sim: Simulator, most: int = 1 << 60) -> None:
         self.now = sim.now
         self.numbers: list[int] = []
         self.shape: list[Any] = []
@@ -102,6 +105,8 @@ class Snapshot:
             self._entry(entry, place)
         while self._stack and self.comparable:
             self._object(self._stack.pop())
+            if len(self.numbers) > most:
+                self.comparable = False
 
     def _items(self, holder: Any, items: Any) -> None:
         """Look at what an object, a list or a dictionary holds."""

@@ -169,6 +169,23 @@ def test_nothing_is_left_out_beside_what_is_unknown() -> None:
     assert saved <= 0
 
 
+def test_a_large_state_is_not_looked_at_for_a_short_count() -> None:
+    hoard = [[0] * 1000 for _ in range(100)]
+
+    def machine(sim: Simulator) -> Ticker:
+        ticker = Ticker(sim, 2000)
+        ticker.hoard = hoard  # type: ignore[attr-defined]
+        return ticker
+
+    _, _, saved = both(machine)
+    assert saved <= 0
+    sim = Simulator()
+    machine(sim)
+    assert not Snapshot(sim, most=2000).comparable
+    assert len(Snapshot(sim, most=2000).numbers) < 4000
+    assert len(Snapshot(sim).numbers) > 100_000
+
+
 class Looker(Ticker):
     """Looks keys up in a cache, and fills in what is missing."""
 
