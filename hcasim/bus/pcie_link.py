@@ -9,18 +9,18 @@ in 1538 to skip ordered sets (8b/10b).
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hcasim.catalog.adapter import CardBridge
 from hcasim.catalog.host import RootPort
 from hcasim.engine import Rate, SerialServer, Simulator
 
-TLP_LINK_OVERHEAD = 8
-COMPLETION_HEADER = 12
-DLLP_SIZE = 8
-DATA_CREDIT = 16
-PROPAGATION_PS = 1000
-_GIGATRANSFERS = {
+TLP_LINK_OVERHEAD: Final = 8
+COMPLETION_HEADER: Final = 12
+DLLP_SIZE: Final = 8
+DATA_CREDIT: Final = 16
+PROPAGATION_PS: Final = 1000
+_GIGATRANSFERS: Final = {
     1: Fraction(5, 2),
     2: Fraction(5),
     3: Fraction(8),

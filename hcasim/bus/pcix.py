@@ -11,20 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Final
 
 from hcasim.bus.base import Bus, Gather, pieces, split
 from hcasim.bus.upstream import Upstream
 from hcasim.catalog import PcixDevice
 from hcasim.engine import Arbiter, CreditPool, Rate, Simulator
 
-ADDRESS_CLOCKS = 1
-ATTRIBUTE_CLOCKS = 1
-RESPONSE_CLOCKS = 2
-SPLIT_RESPONSE_CLOCKS = 1
-TURNAROUND_CLOCKS = 2
+ADDRESS_CLOCKS: Final = 1
+ATTRIBUTE_CLOCKS: Final = 1
+RESPONSE_CLOCKS: Final = 2
+SPLIT_RESPONSE_CLOCKS: Final = 1
+TURNAROUND_CLOCKS: Final = 2
 
 DEVICE_READ, DEVICE_WRITE, BRIDGE = range(3)
-AGENTS = (2, 1)
+AGENTS: Final = (2, 1)
 
 
 class _Request:

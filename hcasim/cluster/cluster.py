@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from hcasim.bus import connect
 from hcasim.catalog import Machine
@@ -12,7 +13,7 @@ from hcasim.hca import HostChannelAdapter
 from hcasim.host import Host
 from hcasim.host.memory import SOCKET_BITS
 
-PAGE = 4096
+PAGE: Final = 4096
 
 
 class Node:

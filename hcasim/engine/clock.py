@@ -13,6 +13,10 @@ from simpy.events import NORMAL, AllOf, AnyOf, Event, Process, Timeout
 
 from hcasim.engine.collecting import seldom_collected
 
+# Bound once, because compiled code looks names of other modules up each time.
+_push: Final = heappush
+_pop: Final = heappop
+
 # An urgent event of SimPy, the first step of a process, comes before all others of its time.
 _URGENT: Final = -(1 << 60)
 
@@ -72,7 +76,7 @@ class Simulator:
         if delay_ps < 0:
             raise ValueError(f"a delay cannot be negative: {delay_ps} ps")
         self._serial = serial = self._serial + 1
-        heappush(self.queue, (self.now + delay_ps, serial, action, args))
+        _push(self.queue, (self.now + delay_ps, serial, action, args))
 
     def call_at(self, time_ps: int, action: Callable[..., None], *args: Any) -> None:
         """Call ``action(*args)`` at the absolute time ``time_ps``.
@@ -83,7 +87,7 @@ class Simulator:
         if time_ps < self.now:
             raise ValueError(f"{time_ps} ps has passed: it is {self.now} ps")
         self._serial = serial = self._serial + 1
-        heappush(self.queue, (time_ps, serial, action, args))
+        _push(self.queue, (time_ps, serial, action, args))
 
     def process(self, program: Generator[Event, Any, Any]) -> Process:
         """Start a program, which goes on whenever an event that it has yielded has happened."""
@@ -135,7 +139,7 @@ class Simulator:
             if until < self.now:
                 raise ValueError(f"{until} ps has passed: it is {self.now} ps")
             self._serial = serial = self._serial + 1
-            heappush(self.queue, (until, serial + _URGENT, self._stop, (None,)))
+            _push(self.queue, (until, serial + _URGENT, self._stop, (None,)))
             self._make_calls()
             return None
         if not self.reach(until):
@@ -161,7 +165,7 @@ class Simulator:
         try:
             with seldom_collected():
                 while queue:
-                    self.now, _, action, args = heappop(queue)
+                    self.now, _, action, args = _pop(queue)
                     action(*args)
         except _Stop:
             pass
@@ -186,7 +190,7 @@ class _Clockwork(Environment):
         sim._serial = serial = sim._serial + 1
         if priority < NORMAL:
             serial += _URGENT
-        heappush(sim.queue, (sim.now + int(delay), serial, _happen, (event,)))
+        _push(sim.queue, (sim.now + int(delay), serial, _happen, (event,)))
 
 
 def _happen(event: Event) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
-OBJECTS = 200_000
+OBJECTS: Final = 200_000
 """Objects made before the young ones are looked at."""
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-HEADER = 14
-FCS = 4
-PREAMBLE = 8
-GAP = 12
-MINIMUM = 64
-AROUND = PREAMBLE + GAP
+from typing import Final
+
+HEADER: Final = 14
+FCS: Final = 4
+PREAMBLE: Final = 8
+GAP: Final = 12
+MINIMUM: Final = 64
+AROUND: Final = PREAMBLE + GAP
 
 
 def frame_size(ip_packet: int) -> int:

@@ -7,24 +7,25 @@ Sources: RFC 791 (IPv4), RFC 793 (TCP), RFC 7323 (timestamps), RFC 5044 (MPA), R
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from hcasim.fabric import ethernet
 from hcasim.fabric.packet import Header, Opcode
 
-IP = 20
-TCP = 20
-TIMESTAMPS = 12
-MPA_LENGTH = 2
-MPA_CRC = 4
-MARKER = 4
-MARKER_SPACING = 512
-TAGGED = 14
-UNTAGGED = 18
-READ_REQUEST = 28
-TERMINATE = 6
+IP: Final = 20
+TCP: Final = 20
+TIMESTAMPS: Final = 12
+MPA_LENGTH: Final = 2
+MPA_CRC: Final = 4
+MARKER: Final = 4
+MARKER_SPACING: Final = 512
+TAGGED: Final = 14
+UNTAGGED: Final = 18
+READ_REQUEST: Final = 28
+TERMINATE: Final = 6
 """Control field and length of the refused segment, whose header follows."""
 
-_HEADERS = {
+_HEADERS: Final = {
     Opcode.SEND: UNTAGGED,
     Opcode.RDMA_WRITE: TAGGED,
     Opcode.RDMA_READ_REQUEST: UNTAGGED + READ_REQUEST,
@@ -32,7 +33,7 @@ _HEADERS = {
     # RDMAP's Terminate is what a negative acknowledgement is elsewhere; it quotes a DDP header.
     Opcode.NAK: UNTAGGED + TERMINATE + UNTAGGED,
 }
-_PURE_TCP = (Opcode.ACKNOWLEDGE, Opcode.RESPONSE_ACKNOWLEDGE)
+_PURE_TCP: Final = (Opcode.ACKNOWLEDGE, Opcode.RESPONSE_ACKNOWLEDGE)
 
 
 def mulpdu(emss: int, *, markers: bool) -> int:

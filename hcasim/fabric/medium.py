@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 from hcasim.catalog import EthernetLink, InfinibandLink
 from hcasim.catalog.link import CODES, LANES
 from hcasim.fabric import ethernet
 from hcasim.fabric.packet import FLOW_CONTROL_PACKET, FRAME_DELIMITERS
 
-CREDIT_BLOCK = 64
-SKIP_SYMBOLS = 4
-SKIP_INTERVAL = 4480
+CREDIT_BLOCK: Final = 64
+SKIP_SYMBOLS: Final = 4
+SKIP_INTERVAL: Final = 4480
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ def ps_per_byte(speed: str, width: int) -> Fraction:
     return Fraction(8000) * skips / (lane.gigabits * lane.coding * width)
 
 
-ETHERNET_LANES = {1: 1, 10: 1, 25: 1, 40: 4, 50: 2, 100: 4, 200: 4, 400: 8}
-INTERLEAVED = {200: 2, 400: 2}
+ETHERNET_LANES: Final = {1: 1, 10: 1, 25: 1, 40: 4, 50: 2, 100: 4, 200: 4, 400: 8}
+INTERLEAVED: Final = {200: 2, 400: 2}
 """Code words among which Ethernet deals out symbols in turn (IEEE 802.3 clause 119.2.4.7)."""
 
 

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, auto
+from typing import Final
 
-LRH = 8
-BTH = 12
-RETH = 16
-AETH = 4
-ATOMIC_ETH = 28
-DETH = 8
-ICRC = 4
-VCRC = 2
-FRAME_DELIMITERS = 2
-FLOW_CONTROL_PACKET = 6 + FRAME_DELIMITERS
-MTUS = (256, 512, 1024, 2048, 4096)
+LRH: Final = 8
+BTH: Final = 12
+RETH: Final = 16
+AETH: Final = 4
+ATOMIC_ETH: Final = 28
+DETH: Final = 8
+ICRC: Final = 4
+VCRC: Final = 2
+FRAME_DELIMITERS: Final = 2
+FLOW_CONTROL_PACKET: Final = 6 + FRAME_DELIMITERS
+MTUS: Final = (256, 512, 1024, 2048, 4096)
 
-BASE = LRH + BTH + ICRC + VCRC
+BASE: Final = LRH + BTH + ICRC + VCRC
 
 
 class Opcode(Enum):
@@ -130,7 +131,7 @@ def packet_size(opcode: Opcode, payload: int, header: Header | None) -> int:
     return size if header is None else size + header.size
 
 
-PSN_MODULUS = 1 << 24
+PSN_MODULUS: Final = 1 << 24
 """How many packet sequence numbers there are."""
 
 

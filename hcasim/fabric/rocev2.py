@@ -6,11 +6,13 @@ RFC 768.
 
 from __future__ import annotations
 
+from typing import Final
+
 from hcasim.fabric import ethernet
 from hcasim.fabric.packet import LRH, VCRC, Header, Opcode, packet_size
 
-IP = 20
-UDP = 8
+IP: Final = 20
+UDP: Final = 8
 
 
 class Rocev2Format:

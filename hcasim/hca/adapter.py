@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from hcasim.bus import Bus
 from hcasim.catalog import Adapter, Link
 from hcasim.engine import Simulator, servers
@@ -31,10 +33,10 @@ from hcasim.hca.translation import Access, TranslationTables
 from hcasim.hca.transport import transport
 from hcasim.hca.wqe_cache import WqeCache
 
-DRIVER = 0
+DRIVER: Final = 0
 """Protection domain of the queues, which no application shares."""
 
-_WITHOUT_DATA = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLEDGE)
+_WITHOUT_DATA: Final = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLEDGE)
 
 
 class HostChannelAdapter:

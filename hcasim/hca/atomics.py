@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 from hcasim.engine import CreditPool, SerialServer, Waits
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.parts import Parts
 from hcasim.hca.queue_pair import Atomic
 
-ATOMIC_SIZE = 8
-_ALL = 1 << 64
+ATOMIC_SIZE: Final = 8
+_ALL: Final = 1 << 64
 
 
 class AtomicUnit:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from hcasim.engine import Simulator
 
-DOORBELL_SIZE = 8
-GRANULE = 64
+DOORBELL_SIZE: Final = 8
+GRANULE: Final = 64
 """Bytes of a work request that the processor writes to BlueFlame registers at once."""
 
 

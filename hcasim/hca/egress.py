@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 from hcasim.catalog import Adapter, Link
 from hcasim.engine import CreditPool, Probe, Simulator
@@ -12,7 +13,7 @@ from hcasim.fabric.packet import Packet
 
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
 
-LEAST = 64
+LEAST: Final = 64
 """Bytes that the descriptor of a packet takes at least in a buffer that is shared by bytes."""
 
 

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import Final
 
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Header, Opcode, Packet, Reth
 from hcasim.hca.completion_queue import CompletionQueue
@@ -13,7 +14,7 @@ from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
-RETRY_FOR_EVER = 7
+RETRY_FOR_EVER: Final = 7
 
 
 class QPType(Enum):

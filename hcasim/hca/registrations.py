@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 from hcasim.catalog.adapter import Umr
 from hcasim.engine import Simulator
@@ -11,7 +12,7 @@ from hcasim.hca.dma import DmaEngine
 from hcasim.hca.queue_pair import QueuePair
 from hcasim.hca.wqe import SendWqe
 
-ENTRY = 8
+ENTRY: Final = 8
 """Bytes of a page's address in a list (Linux, drivers/infiniband/hw/mlx5/wr.c, mlx5_mtt)."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Syndrome
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
@@ -11,7 +13,7 @@ from hcasim.hca.send_engine import SendEngine
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import SendWqe
 
-_STATUS = {
+_STATUS: Final = {
     Syndrome.RNR_NAK: Status.RNR_RETRY_EXC_ERR,
     Syndrome.INVALID_REQUEST: Status.REM_INV_REQ_ERR,
     Syndrome.REMOTE_ACCESS_ERROR: Status.REM_ACCESS_ERR,

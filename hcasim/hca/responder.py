@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from typing import Final
 
 from hcasim.engine import Probe, Waits
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
@@ -24,10 +25,10 @@ from hcasim.hca.services import PacketService
 from hcasim.hca.translation import Access
 from hcasim.hca.wqe import ReceiveWqe
 
-GRH = 40
+GRH: Final = 40
 """Bytes in front of the data of a datagram in its receive buffer (volume 1, 11.4.1.2)."""
 
-LINE = 64
+LINE: Final = 64
 """Bytes of receive entries that are worth a fetch: a cache line of the host."""
 
 

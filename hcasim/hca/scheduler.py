@@ -71,7 +71,10 @@ class Scheduler:
         queue = qp.qpn % self._count
         if queue not in self._ready:
             self._ready[queue] = qp
-            insort(self._order, queue)
+            if self._order:
+                insort(self._order, queue)
+            else:
+                self._order.append(queue)
         if goes_on:
             self._next = queue
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from hcasim.engine import Probe, Waits
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth
@@ -16,7 +17,7 @@ from hcasim.hca.services import PacketService, services_of
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import SendWqe
 
-NO_ACCESS = Access(0)
+NO_ACCESS: Final = Access(0)
 
 
 class SendEngine:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntFlag
+from typing import Final
 
 from hcasim.catalog import Adapter
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Icm
 
-ALIGNMENT = 32768
+ALIGNMENT: Final = 32768
 """Bytes after which addresses are alike to buses and caches: a line of 8 entries of small pages."""
 
-TABLE = 512
+TABLE: Final = 512
 """Entries of a table of a long region: those of 8 bytes that a page of 4 KiB holds."""
 
 

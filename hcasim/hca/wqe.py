@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 from hcasim.catalog.adapter import Wqe
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.translation import Region
 
-CONTROL_SEGMENT = 16
-REMOTE_ADDRESS_SEGMENT = 16
-DATA_SEGMENT = 16
-ATOMIC_SEGMENT = 16
-INLINE_HEADER = 4
-DATAGRAM_SEGMENT = 48
+CONTROL_SEGMENT: Final = 16
+REMOTE_ADDRESS_SEGMENT: Final = 16
+DATA_SEGMENT: Final = 16
+ATOMIC_SEGMENT: Final = 16
+INLINE_HEADER: Final = 4
+DATAGRAM_SEGMENT: Final = 48
 
 
 class SendWqe:

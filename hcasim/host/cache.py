@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from hcasim.catalog.host import ProcessorCache as Description
 
-BLOCK = 256
+BLOCK: Final = 256
 """Bytes that are held or not together: a few lines, so that long copies stay cheap to follow."""
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from hcasim.engine import Event, SerialServer, Simulator
 
-CHUNK = 512
+CHUNK: Final = 512
 """Bytes that a core moves before it asks for memory again: eight misses of 64 B under way. Memory
 serves in order of arrival, so this is also the core's share where devices ask for all they can."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from hcasim.catalog import Host as Description
 from hcasim.engine import Rate, SerialServer, Simulator
 from hcasim.host.cache import ProcessorCache
 from hcasim.host.copying import Copies
 
-SOCKET_BITS = 40
+SOCKET_BITS: Final = 40
 """An address holds above so many bits the number of the socket whose memory it is in."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from hcasim.catalog import Host as Description
 from hcasim.catalog.host import RootPort
@@ -12,11 +12,11 @@ from hcasim.host.chipset import Chipset
 from hcasim.host.iommu import Iommu
 from hcasim.host.memory import Memory
 
-LINE = 64
+LINE: Final = 64
 """Bytes of a cache line."""
 
 
-PACKET = 4
+PACKET: Final = 4
 """Lines of a packet of 256 B, the payload of most hosts."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from typing import Final
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels import Channel, Queue, SharedMemory
@@ -14,8 +15,8 @@ from hcasim.mpi.roles import Steps, Worker
 from hcasim.mpi.settling import Turns, entries
 from hcasim.verbs import CQ
 
-_EAGER = (Kind.EAGER, Kind.DATA)
-_MATCHED = (Kind.EAGER, Kind.RTS)
+_EAGER: Final = (Kind.EAGER, Kind.DATA)
+_MATCHED: Final = (Kind.EAGER, Kind.RTS)
 
 
 class Connection:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from hcasim.catalog.algorithms import algorithm_faults
 from hcasim.cluster import Cluster
@@ -15,7 +15,7 @@ from hcasim.mpi.errors import DeadlockError, MPIError
 from hcasim.mpi.process import Process
 from hcasim.mpi.settling import Holding, entries, settle
 
-PLACEMENTS = ("block", "cyclic")
+PLACEMENTS: Final = ("block", "cyclic")
 Main = Callable[[Comm], Generator[Event, object, Any]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, Final
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Probe
@@ -12,7 +12,7 @@ from hcasim.mpi.channels.queue import spare
 from hcasim.mpi.roles import Steps, Way
 from hcasim.verbs import CQ, QP, SendWR
 
-DEPTH = 200
+DEPTH: Final = 200
 """Entries of the send queue (MVAPICH2, vapi_param.c: rdma_default_max_wqe, 200 of them used)."""
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from enum import Enum
+from typing import Final
 
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer, Bytes
 from hcasim.mpi.registration import Registration
 from hcasim.mpi.roles import Acceptor, Announcer, Way, Worker
 
-ANY_SOURCE = -1
-ANY_TAG = -2
+ANY_SOURCE: Final = -1
+ANY_TAG: Final = -2
 
 
 class Kind(Enum):

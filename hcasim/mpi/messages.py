@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, Final
 
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
@@ -14,8 +14,8 @@ from hcasim.mpi.process import Process
 
 Memory = Any
 """A `Buffer`, a NumPy array whose contents are sent, or a number of bytes without contents."""
-MAX_TAG = 2**30
-MAX_BYTES = 2**40
+MAX_TAG: Final = 2**30
+MAX_BYTES: Final = 2**40
 """Of a call: for many processes together, more than the 2 GiB that one message may have."""
 
 

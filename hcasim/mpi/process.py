@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator
+from typing import Final
 
 from hcasim.cluster import Node
 from hcasim.engine import Event, Simulator
@@ -24,7 +25,7 @@ from hcasim.mpi.roles import Steps, Todo, Way
 from hcasim.verbs import CQ, PD, Context
 from hcasim.verbs import Status as Outcome
 
-CQ_DEPTH = 6000
+CQ_DEPTH: Final = 6000
 """Entries of the completion queue (MVAPICH2, vapi_param.c: RDMA_DEFAULT_MAX_CQ_SIZE)."""
 
 

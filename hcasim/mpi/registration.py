@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Generator
+from typing import Final
 
 from hcasim.catalog.mpi import RegistrationCache as Description
 from hcasim.cluster import PAGE
@@ -11,7 +12,7 @@ from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
 from hcasim.verbs import MR, PD, Access
 
-_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
+_ACCESS: Final = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
 
 
 class Registration:

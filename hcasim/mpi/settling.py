@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from typing import Protocol
+from typing import Final, Protocol
 
 from hcasim.hca import HostChannelAdapter
 from hcasim.hca.rings import Ring
 
-PAGE = 4096
-SELDOM = 1e6
+PAGE: Final = 4096
+SELDOM: Final = 1e6
 """How long ago, in parts of the time so far, what has not been used in it was used."""
-LOOK = 64
+LOOK: Final = 64
 """Places between two looks whether there is room."""
 
 

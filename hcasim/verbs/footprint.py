@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from hcasim.catalog import Machine
 from hcasim.verbs.errors import VerbsError
 
-DOORBELL_PAGE = 4096
+DOORBELL_PAGE: Final = 4096
 """Doorbell records are handed to the adapter in pages of this size, whatever the system's page."""
 
 

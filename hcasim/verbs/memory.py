@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Literal
+from typing import Final, Literal
 
 from hcasim.cluster import PAGE
 from hcasim.engine import Event
@@ -12,7 +12,7 @@ from hcasim.hca.registrations import ENTRY
 from hcasim.verbs.context import Context
 from hcasim.verbs.errors import VerbsError
 
-MAX_PAGE = 2**30
+MAX_PAGE: Final = 2**30
 
 
 class PD:

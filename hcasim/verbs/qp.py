@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from typing import Final
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import mtu_fault, path_mtus
@@ -18,11 +19,11 @@ from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.memory import PD
 from hcasim.verbs.requests import NOTHING, RecvWR, SendWR, WROpcode
 
-ATOMIC_SIZE = 8
-MAX_MESSAGE = 1 << 31
-_ATOMICS = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
-_INLINE = (WROpcode.RDMA_WRITE, WROpcode.SEND)
-_SERVED = {QPType.UC: _INLINE, QPType.UD: (WROpcode.SEND,)}
+ATOMIC_SIZE: Final = 8
+MAX_MESSAGE: Final = 1 << 31
+_ATOMICS: Final = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
+_INLINE: Final = (WROpcode.RDMA_WRITE, WROpcode.SEND)
+_SERVED: Final = {QPType.UC: _INLINE, QPType.UD: (WROpcode.SEND,)}
 
 
 class QP:

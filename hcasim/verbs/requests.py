@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.responder import GRH
@@ -37,9 +37,9 @@ class SGE:
         self.lkey = lkey
 
 
-GRH_SIZE = GRH
+GRH_SIZE: Final = GRH
 """Bytes in front of the data of a datagram in its receive buffer."""
-NOTHING = SGE(0, 0, 0)
+NOTHING: Final = SGE(0, 0, 0)
 """The memory of a message without data."""
 
 

@@ -217,7 +217,7 @@ class Options:
     ] = ""
     op: Annotated[AtomicOp, Option("Atomic operation")] = "fetch_add"
     iters: Annotated[
-        int, Option("Iterations that are timed", short="-n", varies="100 to 10000")
+        int, Option("Iterations that are timed", short="-n", varies="1 to 10000")
     ] = 1000
     warmup: Annotated[int, Option("Iterations before them", low=0, varies="3 to 1000")] = 100
     inline: Annotated[bool, Option("Send payload inside the work request")] = False

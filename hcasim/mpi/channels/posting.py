@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from hcasim.engine import Probe
 from hcasim.mpi.message import Packet
 from hcasim.mpi.roles import Steps, Way
 from hcasim.verbs import QP, Access, SendWR
 
-REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE
+REMOTE: Final = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 
 What = TypeVar("What", bound=Packet | str, contravariant=True)
 
@@ -28,7 +28,7 @@ class Unwatched:
         """Nothing follows."""
 
 
-UNWATCHED = Unwatched()
+UNWATCHED: Final = Unwatched()
 
 
 class Sender(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Final
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels.channel import Channel
@@ -12,7 +13,7 @@ from hcasim.mpi.roles import Steps
 from hcasim.mpi.settling import Turns
 from hcasim.verbs import MR, SGE, RecvWR, SendWR, WROpcode
 
-FEWEST_SPARE = 8
+FEWEST_SPARE: Final = 8
 
 
 def spare(library: Mpi) -> int:

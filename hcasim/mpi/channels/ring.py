@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels.channel import Channel
 from hcasim.mpi.channels.posting import REMOTE, Sender
@@ -10,7 +12,7 @@ from hcasim.mpi.roles import Steps
 from hcasim.mpi.settling import Turns
 from hcasim.verbs import MR, SGE, SendWR, WROpcode
 
-ALIGNMENT = 4
+ALIGNMENT: Final = 4
 
 
 class Ring(Channel):

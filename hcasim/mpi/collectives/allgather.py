@@ -5,6 +5,8 @@ Source: MPICH 1.2.6, src/coll/intra_fns_new.c.
 
 from __future__ import annotations
 
+from typing import Final
+
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives.group import Group, Steps
 
@@ -66,4 +68,4 @@ def bruck(group: Group, own: Buffer, gathered: Buffer) -> Steps:
         yield from group.copy(work.part(behind * size, ahead), gathered.part(0, ahead))
 
 
-ALGORITHMS = {"ring": ring, "recursive_doubling": recursive_doubling, "bruck": bruck}
+ALGORITHMS: Final = {"ring": ring, "recursive_doubling": recursive_doubling, "bruck": bruck}

@@ -5,6 +5,8 @@ Sources: MPICH 1.2.6, src/coll/intra_fns_new.c; 1.2.5 for recursive doubling.
 
 from __future__ import annotations
 
+from typing import Final
+
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives.group import Group, Steps
 from hcasim.mpi.message import Request
@@ -134,7 +136,7 @@ def _hand_on(group: Group, got: Buffer, partners: int, mask: int) -> Steps:
         half, tree = half >> 1, tree >> 1
 
 
-ALGORITHMS = {
+ALGORITHMS: Final = {
     "recursive_doubling": recursive_doubling,
     "linear": linear,
     "pairwise_xor": pairwise_xor,

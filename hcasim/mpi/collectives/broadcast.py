@@ -6,6 +6,7 @@ Source: MPICH 1.2.6, src/coll/intra_fns_new.c.
 from __future__ import annotations
 
 import itertools
+from typing import Final
 
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives.group import Group, Steps
@@ -98,7 +99,7 @@ def scatter_recursive_doubling_allgather(group: Group, buffer: Buffer, root: int
         mask <<= 1
 
 
-ALGORITHMS = {
+ALGORITHMS: Final = {
     "binomial": binomial,
     "scatter_ring_allgather": scatter_ring_allgather,
     "scatter_recursive_doubling_allgather": scatter_recursive_doubling_allgather,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator
 from math import lcm
+from typing import Final
 
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer, Bytes
@@ -13,7 +14,7 @@ from hcasim.mpi.messages import Messages
 
 Steps = Generator[Event, object, None]
 Reduction = Callable[[Bytes, Bytes], Bytes]
-UNIT = 8
+UNIT: Final = 8
 """Bytes of the longest usual element."""
 
 

@@ -7,6 +7,7 @@ Rabenseifner, Optimization of Collective Reduction Operations (2004).
 from __future__ import annotations
 
 import itertools
+from typing import Final
 
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives.group import Group, Reduction, Steps
@@ -225,11 +226,11 @@ def halving(group: Group, operands: Buffer, own: Buffer, operation: Reduction | 
     yield from group.copy(work.part(group.rank * size, size), own)
 
 
-REDUCE = {"binomial": binomial, "rabenseifner": reduce_to_parts}
-ALLREDUCE = {
+REDUCE: Final = {"binomial": binomial, "rabenseifner": reduce_to_parts}
+ALLREDUCE: Final = {
     "recursive_doubling": recursive_doubling,
     "rabenseifner": rabenseifner,
     "ring": ring,
     "reduce_broadcast": reduce_then_broadcast,
 }
-REDUCE_SCATTER = {"pairwise": pairwise, "recursive_halving": halving}
+REDUCE_SCATTER: Final = {"pairwise": pairwise, "recursive_halving": halving}

@@ -5,6 +5,8 @@ Source: MPICH2 1.0.3, src/mpi/coll.
 
 from __future__ import annotations
 
+from typing import Final
+
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives.group import Group, Steps
 from hcasim.mpi.message import Request
@@ -130,6 +132,6 @@ def barrier_tree(group: Group) -> Steps:
         mask >>= 1
 
 
-GATHER = {"binomial": gather_binomial, "linear": gather_linear}
-SCATTER = {"binomial": scatter_binomial, "linear": scatter_linear}
-BARRIER = {"dissemination": barrier_dissemination, "tree": barrier_tree}
+GATHER: Final = {"binomial": gather_binomial, "linear": gather_linear}
+SCATTER: Final = {"binomial": scatter_binomial, "linear": scatter_linear}
+BARRIER: Final = {"dissemination": barrier_dissemination, "tree": barrier_tree}
