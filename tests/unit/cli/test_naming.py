@@ -134,7 +134,7 @@ def test_help_says_the_default_of_each_number(hcasim_: Hcasim) -> None:
     assert "process in flight (default: 16 to 64, by workload)" in text
     assert "or its buffer's end (cq or memory; default: cq)" in text
     assert "leaves whole (default: 8K)" in text
-    assert "Iterations that are timed (default: 100 to 10000, by workload)" in text
+    assert "Iterations that are timed (default: 1 to 10000, by workload)" in text
     for name, size, iters in (
         ("ib_write_bw", "64K", "5000"),
         ("netpipe", "NetPIPE's sizes", "100"),
