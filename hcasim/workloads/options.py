@@ -216,9 +216,9 @@ class Options:
         Option("Of the collective, instead of what the stack's rules choose", is_name=True),
     ] = ""
     op: Annotated[AtomicOp, Option("Atomic operation")] = "fetch_add"
-    iters: Annotated[
-        int, Option("Iterations that are timed", short="-n", varies="1 to 10000")
-    ] = 1000
+    iters: Annotated[int, Option("Iterations that are timed", short="-n", varies="1 to 10000")] = (
+        1000
+    )
     warmup: Annotated[int, Option("Iterations before them", low=0, varies="3 to 1000")] = 100
     inline: Annotated[bool, Option("Send payload inside the work request")] = False
     inline_size: Annotated[
