@@ -80,6 +80,8 @@ class Cluster:
         self.machine = machine
         self.nodes = [Node(sim, machine, index) for index in chosen]
         self.fabric = Fabric(sim, machine.wiring)
+        if sim.profile is not None:
+            sim.profile.sent.append(self.packets_sent)
         if machine.switch is None:
             if len(chosen) != 2:
                 raise ValueError(
@@ -107,6 +109,11 @@ class Cluster:
         for node in self.nodes:
             found |= node.adapter.waiting_ps()
         return found
+
+    def packets_sent(self) -> int:
+        """Packets that all adapters have sent so far, those without data included."""
+        ports = [port for node in self.nodes for port in node.adapter.ports]
+        return sum([port.transmitter.packets for port in ports])
 
     def counters(self) -> dict[str, int]:
         """The counters of all adapters and buses, added up by name."""

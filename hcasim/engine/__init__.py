@@ -9,6 +9,7 @@ from hcasim.engine.collecting import seldom_collected
 from hcasim.engine.credits import CreditPool
 from hcasim.engine.forward import FastForward
 from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
+from hcasim.engine.profile import Profile
 from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, servers
 from hcasim.engine.steady import bounded_mean, find_period
 from hcasim.engine.waits import Waits
@@ -24,6 +25,7 @@ __all__ = [
     "ParallelServers",
     "Probe",
     "Process",
+    "Profile",
     "Rate",
     "SerialServer",
     "Server",

@@ -6,16 +6,19 @@ from collections.abc import Callable, Generator, Iterable
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
+from time import perf_counter_ns
 from typing import Any, Final, NoReturn, Protocol
 
 from simpy.core import Environment, SimTime
 from simpy.events import NORMAL, AllOf, AnyOf, Event, Process, Timeout
 
 from hcasim.engine.collecting import seldom_collected
+from hcasim.engine.profile import Profile
 
 # Bound once, because compiled code looks names of other modules up each time.
 _push: Final = heappush
 _pop: Final = heappop
+_clock: Final = perf_counter_ns
 
 # An urgent event of SimPy, the first step of a process, comes before all others of its time.
 _URGENT: Final = -(1 << 60)
@@ -55,12 +58,14 @@ class Simulator:
         queue: the calls to come, a heap of (time in ps, serial number, action, arguments).
         forward: told of the beats of what repeats itself, to leave out the rest; None if nothing
             may be left out.
+        profile: counts what the calls cost; None if nobody wants to know.
     """
 
     def __init__(self, exact: bool = False) -> None:
         self.exact = exact
         self.now = 0
         self.forward: Forward | None = None
+        self.profile: Profile | None = None
         self.listeners: list[Callable[[int, str, str, int, str], None]] = []
         self.operations = count(1)
         self.queue: list[_Entry] = []
@@ -164,11 +169,26 @@ class Simulator:
         queue = self.queue
         try:
             with seldom_collected():
+                if self.profile is not None:
+                    self._make_counted_calls(self.profile)
                 while queue:
                     self.now, _, action, args = _pop(queue)
                     action(*args)
         except _Stop:
             pass
+
+    def _make_counted_calls(self, profile: Profile) -> None:
+        queue = self.queue
+        after = _clock()
+        while queue:
+            self.now, _, action, args = _pop(queue)
+            before = _clock()
+            profile.queue_ns += before - after
+            try:
+                action(*args)
+            finally:
+                after = _clock()
+                profile.count(action, after - before)
 
     def _stop(self, _event: Event | None) -> None:
         raise _Stop

@@ -154,7 +154,11 @@ class FastForward:
         count = self._repeat(count)
         if count <= 0:
             return False
+        profile = self._sim.profile
+        sent = 0 if profile is None else profile.packets()
         third.write({index: third.numbers[index] + count * by for index, by in steps.items()})
+        if profile is not None:
+            profile.left_out += profile.packets() - sent
         self._sim.now += count * step
         self.skipped_ps += count * step
         return True

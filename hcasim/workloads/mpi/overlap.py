@@ -74,7 +74,9 @@ def _overlap(kind: type[Overlap], sim: Simulator, machine: Machine, options: Opt
     alone = one_pair(kind, sim, machine, options)
     measure([alone])
     communication_ps, explained = alone.laps.mean_ps(), explain_iteration(alone)
-    beside = one_pair(kind, Simulator(), machine, options)
+    again = Simulator()
+    again.profile = sim.profile
+    beside = one_pair(kind, again, machine, options)
     beside.computing_ps = round(communication_ps)
     measure([beside])
     longer = beside.laps.mean_ps() / communication_ps - 1
