@@ -15,6 +15,7 @@ from hcasim.cli.command import (
     Faults,
     calibration_option,
     jobs_option,
+    profile_option,
     read_settings,
     settings_option,
     timing_option,
@@ -236,6 +237,7 @@ def _metavar(option: Option) -> str | None:
     help=f"{', '.join(FORMATS)} (default: text).",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@profile_option
 @timing_option
 @jobs_option
 def command(
@@ -244,6 +246,7 @@ def command(
     trace: Path | None,
     output: Path | None,
     plot: Path | None,
+    profile: bool,
     timing: bool,
     jobs: int | None,
     calibration: Path | None,
@@ -283,7 +286,7 @@ def command(
     if as_json and form not in ("text", "json"):
         faults.append(f"--json: contradicts --format {form}; leave one out")
     form = "json" if as_json else form
-    faults += format_faults(form, given["workload"], given["explain"])
+    faults += format_faults(form, given["workload"], given["explain"], profile)
     faults += untold(form, prepared)
     if trace is not None and len(prepared) > 1:
         faults.append(_one_point_only(prepared))
@@ -306,10 +309,10 @@ def command(
     if wait:
         note(wait)
     if trace is not None:
-        result = _run_traced(prepared[0], trace)
+        result = _run_traced(prepared[0], trace, profile)
     else:
         with progress_bar("Simulating") as progress:
-            result = run_benchmark(prepared, jobs=jobs, progress=progress)
+            result = run_benchmark(prepared, jobs=jobs, progress=progress, profile=profile)
     if drawn:
         from hcasim.calibrate.file.bands import with_bands
 
@@ -333,7 +336,7 @@ def _one_point_only(prepared: list[Point]) -> str:
     return f"--trace: records one {what}, found {len(prepared)}"
 
 
-def _run_traced(job: Point, file: Path) -> Benchmark:
+def _run_traced(job: Point, file: Path, profile: bool) -> Benchmark:
     """Run one point and write a line for each event of its blocks."""
     from hcasim.engine import EventStream
     from hcasim.ground.writing import written_atomically
@@ -342,7 +345,7 @@ def _run_traced(job: Point, file: Path) -> Benchmark:
     with written_atomically(file) as out:
         out.write(b"time_ps\tblock\tevent\toperation\tdetails\n")
         events = EventStream(lambda line: out.write(line.encode()))
-        result = run_benchmark([job], listen=events.follow)
+        result = run_benchmark([job], listen=events.follow, profile=profile)
         events.finish()
     note(f"Wrote {events.written} events to {file}")
     return result

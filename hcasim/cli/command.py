@@ -113,7 +113,19 @@ timing_option = click.option(
     is_flag=True,
     flag_value=False,
     default=True,
-    help="Leave wall_seconds out of JSON, which is then the same each time.",
+    help="Leave times out of JSON and of --profile, which are then the same each time.",
+)
+
+profile_option = click.option(
+    "--profile",
+    is_flag=True,
+    help="Also what simulating cost: events, packets and time, by block.",
+)
+
+profile_of_all_option = click.option(
+    "--profile",
+    is_flag=True,
+    help="Also what simulating cost: events, packets and time, by block; with --no-cache.",
 )
 
 settings_option = click.option(

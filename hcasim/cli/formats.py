@@ -8,6 +8,7 @@ import click
 
 from hcasim.cli.breakdowns import print_breakdown
 from hcasim.cli.output import print_json, print_lines, to_csv
+from hcasim.cli.profiles import print_profile
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ BANDED = ("text", "json", "csv")
 _BUS_ALONE = ("bw_rd", "bw_wr", "bw_rdwr", "lat_rd", "lat_wrrd")
 
 
-def format_faults(form: str, workload: str, explain: bool) -> Iterator[str]:
+def format_faults(form: str, workload: str, explain: bool, profile: bool) -> Iterator[str]:
     """Say why a result cannot be printed in a form, before anything is simulated."""
     from hcasim.catalog import nearest, one_of
     from hcasim.workloads import WORKLOADS
@@ -34,6 +35,8 @@ def format_faults(form: str, workload: str, explain: bool) -> Iterator[str]:
         yield f"format: found {form!r}; allowed: {one_of(FORMATS)}{nearest(form, FORMATS)}"
     elif explain and form not in ("text", "json"):
         yield f"--explain: found with format {form}; allowed: text or json"
+    elif profile and form not in ("text", "json"):
+        yield f"--profile: found with format {form}; allowed: text or json"
     known = WORKLOADS.get(workload)
     if known is None or form not in FORMATS[len(BANDED) :]:
         return
@@ -142,6 +145,8 @@ def _print_text(result: Benchmark) -> None:
     for point, breakdown in zip(result.points, result.breakdowns, strict=False):
         click.echo()
         print_breakdown(_named(point), breakdown)
+    named = [_named(point) for point in result.points]
+    print_profile(result.costs, named, timing=result.wall_seconds is not None)
 
 
 SEVERAL = {"nodes": "node", "clients": "client", "processes": "process"}

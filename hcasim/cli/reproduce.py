@@ -13,12 +13,14 @@ from hcasim.cli.command import (
     Faults,
     jobs_option,
     no_cache_option,
+    profile_of_all_option,
     timing_option,
 )
 from hcasim.cli.figures import in_folder, write_figure
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
 from hcasim.cli.output import note, print_json, print_line, progress_bar, to_json
 from hcasim.cli.outputs import prepare_folder
+from hcasim.cli.profiles import print_profile
 from hcasim.cli.tables import plain_table, print_table
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ _RIGHT = ("published", "simulated", "error")
     help="Write figures, reproduce.json and the table into this folder.",
 )
 @no_cache_option
+@profile_of_all_option
 @timing_option
 @jobs_option
 @click.pass_context
@@ -62,6 +65,7 @@ def command(
     as_json: bool,
     output: Path | None,
     no_cache: bool,
+    profile: bool,
     timing: bool,
     jobs: int | None,
 ) -> None:
@@ -88,6 +92,7 @@ def command(
             jobs=jobs,
             progress=progress,
             cache=not no_cache,
+            profile=profile,
         )
     report = report if timing else replace(report, wall_seconds=None)
     if as_json:
@@ -97,6 +102,7 @@ def command(
         click.echo()
         for line in report.closing_lines():
             print_line(line)
+        print_profile(report.costs.values(), timing=timing)
     if output is not None:
         _write(report, output)
         note(f"Wrote {len(report.replays)} figures, reproduce.json and reproduce.txt into {output}")

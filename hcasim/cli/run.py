@@ -13,6 +13,7 @@ from hcasim.cli.command import (
     Faults,
     jobs_option,
     no_cache_option,
+    profile_of_all_option,
     read_settings,
     settings_option,
     timing_option,
@@ -21,6 +22,7 @@ from hcasim.cli.figures import in_folder, plot_output, write_figure
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
 from hcasim.cli.output import note, print_json, print_lines, progress_bar, to_csv, to_json
 from hcasim.cli.outputs import output_faults, prepare_folder
+from hcasim.cli.profiles import print_profile
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ _ENDINGS = (".csv", ".json", ".png", ".svg")
 )
 @settings_option
 @no_cache_option
+@profile_of_all_option
 @timing_option
 @jobs_option
 def command(
@@ -69,6 +72,7 @@ def command(
     output: Path | None,
     settings: tuple[str, ...],
     no_cache: bool,
+    profile: bool,
     timing: bool,
     jobs: int | None,
 ) -> None:
@@ -85,6 +89,8 @@ def command(
         faults.append("--plot: draws one scenario; for several use -o FOLDER")
     if as_csv and as_json:
         faults.append("--csv: contradicts --json; choose one")
+    if as_csv and profile:
+        faults.append("--profile: found with --csv; allowed: with text or --json")
     overrides = read_settings(settings, faults)
     if faults:
         raise Faults(faults)
@@ -94,7 +100,12 @@ def command(
             raise Faults(faults)
     with progress_bar("Simulating") as progress:
         replays = replay_all(
-            loaded, overrides=overrides, jobs=jobs, progress=progress, cache=not no_cache
+            loaded,
+            overrides=overrides,
+            jobs=jobs,
+            progress=progress,
+            cache=not no_cache,
+            profile=profile,
         )
     if not timing:
         replays = [replace(one, wall_seconds=None) for one in replays]
@@ -104,6 +115,8 @@ def command(
         print_lines(to_csv(row for one in replays for row in _rows(one)))
     else:
         _print_tables(replays)
+        costs = {job: cost for one in replays for job, cost in one.costs.items()}
+        print_profile(costs.values(), timing=timing)
     if plot is not None:
         write_figure(replays[0], plot)
         note(f"Wrote {plot}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from os import PathLike, fspath
 from time import perf_counter
@@ -19,7 +19,9 @@ from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve, measured_with, side_by_side, table
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, run_points
+from hcasim.runs.profile import profile_of
 from hcasim.runs.store import usual_store
+from hcasim.workloads.cost import Cost
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,12 +40,14 @@ class Replay:
         curves: by the name of the series.
         overrides: what-if settings, if any; then the curves are no replay of the paper.
         wall_seconds: time that the simulation took, or None to leave that out.
+        costs: what simulating each of its points cost; empty unless it was asked for.
     """
 
     scenario: Scenario
     curves: Mapping[str, Curve]
     overrides: Mapping[str, str]
     wall_seconds: float | None
+    costs: Mapping[Point, Cost] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return brief(self, self.scenario.id, series=len(self.curves))
@@ -55,6 +59,7 @@ class Replay:
     def to_dict(self) -> dict[str, Any]:
         """Return the curves for JSON, in the form of the schema `run`."""
         took = self.wall_seconds
+        cost = profile_of(self.costs.values(), timing=took is not None)
         return RunDocument(
             **RunDocument.head(),
             scenario=self.scenario.id,
@@ -63,6 +68,7 @@ class Replay:
             workload=self.scenario.workload,
             overrides=self.overrides,
             series=[{**curve.named, "rows": curve.rows} for curve in self.curves.values()],
+            **({"profile": cost} if cost else {}),
             **({} if took is None else {"wall_seconds": round(took, 3)}),
         ).to_dict()
 
@@ -107,6 +113,7 @@ def replay(
     jobs: int | None = None,
     progress: Progress | None = None,
     cache: bool = True,
+    profile: bool = False,
 ) -> Replay:
     """Replay a published figure.
 
@@ -123,6 +130,7 @@ def replay(
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
         cache: take what earlier runs have simulated with this code, and keep what is new.
+        profile: also measure what simulating costs; then all is simulated, and nothing kept.
 
     Returns:
         The simulated curves.
@@ -136,12 +144,13 @@ def replay(
         "" if adapter is None else name_fault("adapter", adapter),
         settings_fault(overrides),
         flag_fault("cache", cache),
+        flag_fault("profile", profile),
     )
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(fspath(scenario))
     scenario = scenario.moved(testbed, adapter)
     chosen = plan(scenario, series=series, sizes=sizes, x=x, overrides=overrides)
-    return run_plans([chosen], jobs, progress, cache)[0]
+    return run_plans([chosen], jobs, progress, cache, profile)[0]
 
 
 def replay_all(
@@ -151,6 +160,7 @@ def replay_all(
     jobs: int | None = None,
     progress: Progress | None = None,
     cache: bool = True,
+    profile: bool = False,
 ) -> list[Replay]:
     """Replay several scenarios; points that they share are simulated once.
 
@@ -160,15 +170,20 @@ def replay_all(
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
         cache: take what earlier runs have simulated with this code, and keep what is new.
+        profile: also measure what simulating costs; then all is simulated, and nothing kept.
 
     Raises:
         CatalogError: every fault of the scenarios.
     """
-    return run_plans(plan_all(scenarios, overrides), jobs, progress, cache)
+    return run_plans(plan_all(scenarios, overrides), jobs, progress, cache, profile)
 
 
 def run_plans(
-    plans: Sequence[Plan], jobs: int | None, progress: Progress | None, cache: bool
+    plans: Sequence[Plan],
+    jobs: int | None,
+    progress: Progress | None,
+    cache: bool,
+    profile: bool = False,
 ) -> list[Replay]:
     """Simulate what is planned; points that plans share are simulated once."""
     started = perf_counter()
@@ -177,6 +192,7 @@ def run_plans(
         workers=jobs,
         progress=progress,
         store=usual_store() if cache else None,
+        profile=profile,
     )
     elapsed = perf_counter() - started
     return [
@@ -185,6 +201,7 @@ def run_plans(
             {line.name: _measured(line, points) for line in one.lines},
             one.overrides,
             elapsed,
+            {job: cost for job in one.jobs if (cost := points[job].cost) is not None},
         )
         for one in plans
     ]

@@ -23,7 +23,10 @@ from hcasim.papers.roles import Role, standings
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.verdict import Verdict, from_context, judge
 from hcasim.runs.curve import Curve, frame
+from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress
+from hcasim.runs.profile import profile_of
+from hcasim.workloads.cost import Cost
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,12 +49,14 @@ class Report:
         wall_seconds: time that all of it took, or None to leave that out.
         instead: id or file of the testbed and of the adapter that stood in for the authors', if
             any; then the claims are judged on another machine than they were made about.
+        costs: what simulating each point cost; empty unless it was asked for.
     """
 
     verdicts: tuple[Verdict, ...]
     replays: tuple[Replay, ...]
     wall_seconds: float | None
     instead: Mapping[str, str] = field(default_factory=dict)
+    costs: Mapping[Point, Cost] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return brief(self, scenarios=len(self.replays), **self.instead, **self.summary)
@@ -108,10 +113,12 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return the report for JSON, in the form of the schema `reproduce`."""
         took = self.wall_seconds
+        cost = profile_of(self.costs.values(), timing=took is not None)
         return ReproduceDocument(
             **ReproduceDocument.head(),
             **({"instead": self.instead} if self.instead else {}),
             **({} if took is None else {"wall_seconds": round(took, 3)}),
+            **({"profile": cost} if cost else {}),
             summary={**self.summary, "roles": self.roles},
             claims=[verdict.model_dump() for verdict in self.verdicts],
             scenarios=[
@@ -165,6 +172,7 @@ def reproduce(
     jobs: int | None = None,
     progress: Progress | None = None,
     cache: bool = True,
+    profile: bool = False,
 ) -> Report:
     """Replay papers or scenarios and compare them with their claims.
 
@@ -180,6 +188,7 @@ def reproduce(
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
         cache: take what earlier runs have simulated with this code, and keep what is new.
+        profile: also measure what simulating costs; then all is simulated, and nothing kept.
 
     Returns:
         Every claim of the scenarios; of whole papers also the statements of context.
@@ -196,6 +205,7 @@ def reproduce(
         "" if testbed is None else name_fault("testbed", testbed),
         "" if adapter is None else name_fault("adapter", adapter),
         flag_fault("cache", cache),
+        flag_fault("profile", profile),
     )
     wanted = [fspath(one) for one in named]
     parts = {"testbed": testbed, "adapter": adapter}
@@ -216,7 +226,7 @@ def reproduce(
     standing = standings(every)
     needed = {name for one in asked for name in _needed(one)}
     read = [one.only(needed) for one in every]
-    replays = run_plans([one for one in read if one.lines], jobs, progress, cache)
+    replays = run_plans([one for one in read if one.lines], jobs, progress, cache, profile)
     curves: dict[str, Curve] = {}
     for one in replays:
         curves |= {one.scenario.qualified(name): found for name, found in one.curves.items()}
@@ -229,7 +239,8 @@ def reproduce(
     ]
     verdicts.sort(key=lambda verdict: verdict.id)
     shown = tuple(one for one in replays if one.scenario in asked)
-    return Report(tuple(verdicts), shown, perf_counter() - started, instead)
+    costs = {job: cost for one in replays for job, cost in one.costs.items()}
+    return Report(tuple(verdicts), shown, perf_counter() - started, instead, costs)
 
 
 def _needed(scenario: Scenario) -> Iterator[str]:

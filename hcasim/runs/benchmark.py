@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.ground.arguments import flag_fault, refuse
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import band_fields
 from hcasim.runs.caches import cache_use
@@ -27,6 +28,7 @@ from hcasim.runs.options import (
 )
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, run_points
+from hcasim.workloads.cost import Cost
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS, Options, varying
 
@@ -51,6 +53,7 @@ class Benchmark:
         breakdowns: where the time went and how the caches fared, point by point; empty unless it
             was asked for.
         wall_seconds: time that the simulation took, or None to leave that out.
+        costs: what simulating each point cost; empty unless it was asked for.
     """
 
     workload: str
@@ -61,6 +64,7 @@ class Benchmark:
     counters: Mapping[str, int]
     breakdowns: tuple[Mapping[str, Any], ...]
     wall_seconds: float | None
+    costs: tuple[Cost, ...] = ()
 
     def __repr__(self) -> str:
         machine = self.machine
@@ -107,6 +111,7 @@ class Benchmark:
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `bench`."""
         from hcasim.runs.document import BenchmarkDocument
+        from hcasim.runs.profile import profile
 
         breakdown: Mapping[str, Any] = {}
         if len(self.breakdowns) == 1:
@@ -116,12 +121,14 @@ class Benchmark:
             key = "sizes" if all(list(point) == ["size"] for point in self.points) else "points"
             breakdown = {key: [{**point, **one} for point, one in named]}
         took = self.wall_seconds
+        cost = profile(self.costs, self.points, timing=took is not None)
         return BenchmarkDocument(
             **BenchmarkDocument.head(),
             **self.curve.setup,
             rows=self.curve.rows,
             counters=self.counters,
             breakdown=breakdown,
+            **({"profile": cost} if cost else {}),
             **({} if took is None else {"wall_seconds": round(took, 6)}),
         ).to_dict()
 
@@ -234,6 +241,7 @@ def bench(
     perturbation: int | str | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
+    profile: bool = False,
     **options: Any,
 ) -> Benchmark:
     """Run a benchmark, such as `bench("window_bw", "liu2004", size="4..1M", window=16)`.
@@ -255,6 +263,7 @@ def bench(
             without `size`, 0 with it.
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
+        profile: also measure what simulating each point costs.
         options: those of `hcasim bench --help` by the same names, as numbers or as its text. Of
             size (bytes), qps (queue pairs), reuse (percent), clients, nodes and window_bytes there
             may be several, as a list, an array, "8,64" or "4..1M". The others are window,
@@ -267,6 +276,7 @@ def bench(
     Raises:
         CatalogError: every fault of the request.
     """
+    refuse(flag_fault("profile", profile))
     prepared = prepare(
         workload,
         testbed,
@@ -280,7 +290,7 @@ def bench(
         perturbation=perturbation,
         **options,
     )
-    return run_benchmark(prepared, jobs=jobs, progress=progress)
+    return run_benchmark(prepared, jobs=jobs, progress=progress, profile=profile)
 
 
 def run_benchmark(
@@ -289,6 +299,7 @@ def run_benchmark(
     jobs: int | None = None,
     progress: Progress | None = None,
     listen: Listen | None = None,
+    profile: bool = False,
 ) -> Benchmark:
     """Run the points that `prepare` returned.
 
@@ -298,12 +309,13 @@ def run_benchmark(
         progress: is told how many points are done.
         listen: is given the simulator of each point before anything happens; then all points
             run in this process.
+        profile: also measure what each costs.
     """
     started = perf_counter()
     if listen is None:
-        points = run_points(prepared, workers=jobs, progress=progress)
+        points = run_points(prepared, workers=jobs, progress=progress, profile=profile)
     else:
-        points = {job: job.run(listen) for job in prepared}
+        points = {job: job.run(listen, profile) for job in prepared}
     first = prepared[0]
     counters: Counter[str] = Counter()
     for job in prepared:
@@ -334,4 +346,5 @@ def run_benchmark(
             if job.options.explain
         ),
         wall_seconds=perf_counter() - started,
+        costs=tuple(cost for job in prepared if (cost := points[job].cost) is not None),
     )

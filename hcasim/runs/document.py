@@ -51,7 +51,7 @@ Chosen = Annotated[
 ]
 """Options by name."""
 Seconds = Annotated[
-    float | None, Field(description="time that it took; it alone differs from run to run")
+    float | None, Field(description="time that it took, which differs from run to run")
 ]
 
 
@@ -208,6 +208,40 @@ class Breakdown(Form):
     points: tuple[Breakdown, ...] = Field(default=(), description="by all that varies")
 
 
+class PointCost(Form):
+    """What simulating a point cost."""
+
+    point: Chosen = Field(description="what tells it from the others")
+    events: int = Field(description="calls of the simulator that were run")
+    packets: int = Field(description="sent by adapters, acknowledgements included, and run")
+    packets_left_out: int = Field(description="sent by adapters, and accounted for without a run")
+    wall_s: float = Field(default=0, description="from building the machine to the result")
+    packets_per_s: float = Field(default=0, description="packets that were run, by wall_s")
+
+
+class BlockCost(Form):
+    """What the events of a block cost, with what that has others do at once."""
+
+    block: str = Field(description="class in the reference; software is programs and libraries")
+    calls: int
+    seconds: float = 0
+    share: float = Field(default=0, description="of wall_s")
+
+
+class Profile(Form):
+    """What simulating cost the computer; times and counts of several points are added up."""
+
+    events: int = Field(description="calls of the simulator that were run")
+    packets: int = Field(description="sent by adapters, acknowledgements included, and run")
+    packets_left_out: int = Field(description="sent by adapters, and accounted for without a run")
+    wall_s: float = Field(default=0, description="from building the machine to the result")
+    packets_per_s: float = Field(default=0, description="packets that were run, by wall_s")
+    queue_s: float = Field(default=0, description="of it, for the queue of events, and counting")
+    setup_s: float = Field(default=0, description="of it, beside events: to build the machine")
+    blocks: tuple[BlockCost, ...] = Field(description="the dearest first")
+    points: tuple[PointCost, ...] = Field(default=(), description="point by point, if several")
+
+
 Rows = Annotated[
     tuple[dict[str, StrictBool | StrictInt | StrictFloat | StrictStr], ...],
     Field(
@@ -225,4 +259,5 @@ class BenchmarkDocument(Setup, Head):
     rows: Rows
     counters: dict[str, int] = Field(description="of adapters and buses, summed over the points")
     breakdown: Breakdown
+    profile: Profile | None = Field(default=None, description="only if it was asked for")
     wall_seconds: Seconds = None

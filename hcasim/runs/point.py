@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import CatalogError, DmaDevice, Machine
+from hcasim.workloads.cost import Meter
 from hcasim.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -53,11 +54,12 @@ class Point:
         parts = {"host": machine.host.id, "stack": machine.stack.id}
         return {"mtu": machine.mtu, "switch": machine.switch is not None, **parts, **chosen}
 
-    def run(self, listen: Listen | None = None) -> Result:
+    def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
         """Simulate it in this process.
 
         Parameters:
             listen: is given the simulator before anything happens.
+            profile: also measure what that costs.
 
         Raises:
             CatalogError: the machine's limits are too tight for the benchmark.
@@ -65,10 +67,14 @@ class Point:
         from hcasim.verbs import VerbsError
         from hcasim.workloads import run_point
 
+        meter = Meter(listen) if profile else None
         try:
-            return run_point(self.workload, self.machine, self.options, listen)
+            result = run_point(
+                self.workload, self.machine, self.options, meter.watch if meter else listen
+            )
         except VerbsError as error:
             raise CatalogError([f"{self.workload}: the adapter refuses it: {error}"]) from error
+        return replace(result, cost=meter.cost()) if meter else result
 
     def row(self, result: Result, varied: Iterable[str]) -> Mapping[str, Any]:
         """Return the row of a result, with the options that vary if it does not say them itself."""

@@ -39,6 +39,7 @@ def run_points(
     workers: int | None = None,
     progress: Progress | None = None,
     store: Store | None = None,
+    profile: bool = False,
 ) -> dict[Point, Result]:
     """Simulate points, equal ones only once.
 
@@ -47,6 +48,7 @@ def run_points(
         workers: processes to use; all processors without it, this process alone if 1.
         progress: is told how many points are done.
         store: knows results of earlier runs and keeps each as soon as it is there; or none.
+        profile: also measure what each costs, whatever the store knows.
 
     Returns:
         The result of each point.
@@ -61,6 +63,7 @@ def run_points(
     import hcasim.workloads.registry  # noqa: F401
 
     unique = dict.fromkeys(points)
+    store = None if profile else store
     results = {} if store is None else store.find(unique)
     missing = [point for point in unique if point not in results]
     missing.sort(key=lambda point: point.weight, reverse=True)
@@ -77,13 +80,13 @@ def run_points(
     # What is in another process can be ended at any time.
     if count > 1 or (missing and _END.get() is not None):
         try:
-            _run_in_pool(missing, count, note)
+            _run_in_pool(missing, count, note, profile)
         except OutOfTime as error:
             error.results = results
             raise
     else:
         for point in missing:
-            note(point, point.run())
+            note(point, point.run(profile=profile))
     return results
 
 
@@ -114,7 +117,9 @@ def time_limit(end: float | None) -> Iterator[None]:
         _END.reset(token)
 
 
-def _run_in_pool(points: list[Point], count: int, note: Callable[[Point, Result], None]) -> None:
+def _run_in_pool(
+    points: list[Point], count: int, note: Callable[[Point, Result], None], profile: bool
+) -> None:
     look_for_room(_THREADS)
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(count, mp_context=_context(), initializer=_start_worker)
@@ -123,7 +128,7 @@ def _run_in_pool(points: list[Point], count: int, note: Callable[[Point, Result]
     done: SimpleQueue[Future[Result]] = SimpleQueue()
     try:
         with _interruption_held_back(), _quiet_fork():
-            futures = {pool.submit(point.run): point for point in points}
+            futures = {pool.submit(point.run, None, profile): point for point in points}
         for future in futures:
             future.add_done_callback(done.put)
         while left:

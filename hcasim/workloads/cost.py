@@ -1,0 +1,105 @@
+"""What simulating cost the computer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+
+from hcasim.engine import Profile, Simulator
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What simulating one or several points cost; times of several are sums.
+
+    Attributes:
+        packets: those that adapters sent and that were run one by one.
+        left_out: packets that were accounted for without being run.
+        wall_s: time from the begin of building the machine to the result, in s.
+        queue_s: part of it that the queue of events took, and counting, in s.
+        calls: events by block.
+        seconds: what they took by block, in s.
+    """
+
+    packets: int
+    left_out: int
+    wall_s: float
+    queue_s: float
+    calls: Mapping[str, int]
+    seconds: Mapping[str, float]
+
+    @property
+    def events(self) -> int:
+        """Events that were run."""
+        return sum(self.calls.values())
+
+    @property
+    def packets_per_s(self) -> float:
+        """Packets that were run for each second of `wall_s`."""
+        return self.packets / self.wall_s if self.wall_s else 0.0
+
+    @property
+    def setup_s(self) -> float:
+        """What was not of events, in s: building the machine above all."""
+        return max(0.0, self.wall_s - self.queue_s - sum(self.seconds.values()))
+
+    @property
+    def dearest(self) -> list[str]:
+        """The blocks, those that took longest first."""
+        return sorted(self.seconds, key=lambda block: -self.seconds[block])
+
+    @property
+    def busiest(self) -> list[str]:
+        """The blocks, those of most events first."""
+        return sorted(self.calls, key=lambda block: (-self.calls[block], block))
+
+
+class Meter:
+    """Measures what simulating costs from now on.
+
+    Args:
+        listen: what else is to be called with each simulator before anything happens.
+    """
+
+    def __init__(self, listen: Callable[[Simulator], None] | None = None) -> None:
+        self._listen = listen
+        self._profile = Profile()
+        self._begin = perf_counter()
+
+    def watch(self, sim: Simulator) -> None:
+        """Measure a simulator, in which nothing has happened yet."""
+        sim.profile = self._profile
+        if self._listen is not None:
+            self._listen(sim)
+
+    def cost(self) -> Cost:
+        """Return what it has cost up to now."""
+        profile = self._profile
+        return Cost(
+            packets=profile.packets() - profile.left_out,
+            left_out=profile.left_out,
+            wall_s=perf_counter() - self._begin,
+            queue_s=profile.queue_ns / 1e9,
+            calls=profile.calls,
+            seconds={block: ns / 1e9 for block, ns in profile.ns.items()},
+        )
+
+
+def total(costs: Iterable[Cost]) -> Cost:
+    """Add up what several points cost."""
+    every = list(costs)
+    calls: dict[str, int] = {}
+    seconds: dict[str, float] = {}
+    for one in every:
+        for block, count in one.calls.items():
+            calls[block] = calls.get(block, 0) + count
+            seconds[block] = seconds.get(block, 0.0) + one.seconds[block]
+    return Cost(
+        packets=sum(one.packets for one in every),
+        left_out=sum(one.left_out for one in every),
+        wall_s=sum(one.wall_s for one in every),
+        queue_s=sum(one.queue_s for one in every),
+        calls=calls,
+        seconds=seconds,
+    )
