@@ -162,6 +162,8 @@ def _named(point: Mapping[str, int]) -> str:
             return format_size(value)
         if name == "reuse":
             return f"{value} % reuse"
+        if name == "window_bytes":
+            return f"window of {format_size(value)}"
         if name in SEVERAL:
             return f"{value} {name}" if value > 1 else f"1 {SEVERAL[name]}"
         return f"{value} QP" if value == 1 else f"{value} QPs"

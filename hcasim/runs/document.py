@@ -204,6 +204,9 @@ class Breakdown(Form):
     clients: int = Field(default=0, description="clients, of one point of several")
     nodes: int = Field(default=0, description="nodes, of one point of several")
     processes: int = Field(default=0, description="of each node, of one point of several")
+    window_bytes: int = Field(
+        default=0, description="memory that is used in turn, of one point of several"
+    )
     sizes: tuple[Breakdown, ...] = Field(default=(), description="by size alone")
     points: tuple[Breakdown, ...] = Field(default=(), description="by all that varies")
 

@@ -195,6 +195,20 @@ def test_what_is_explained_is_named_by_all_that_varies(hcasim_: Hcasim) -> None:
         assert f"Critical path of 8 B, {nodes} nodes, binomial, begun" in output
 
 
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_what_is_explained_of_several_windows_names_them(
+    hcasim_: Hcasim, words: tuple[str, ...]
+) -> None:
+    sizes = ("--size", "64", "--window-bytes", "4K,8K", "--iters", "10", "--explain")
+    output = hcasim_("bench", "bw_rd", "--testbed", "pcie-bench-haswell", *sizes, *words).output
+    if words:
+        points = json.loads(output)["breakdown"]["points"]
+        assert [one["window_bytes"] for one in points] == [4096, 8192]
+    else:
+        assert "What limits 64 B, window of 4096 B: " in output
+        assert "What limits 64 B, window of 8 KiB: " in output
+
+
 def test_an_explained_overlap_is_an_iteration_without_computing(hcasim_: Hcasim) -> None:
     words = ("--size", "64K", "--iters", "4", "--warmup", "4", "--explain", "--json")
     found = json.loads(hcasim_("bench", "overlap_irecv", *LIU, *words).output)
