@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+from math import gcd
 from typing import ClassVar, Final, Literal
+
+from hcasim.engine.snapshot import Doings
 
 _USE: Final = 0
 _FILL: Final = 1
@@ -117,33 +120,99 @@ class SetAssociativeCache:
         if not log or log[-1] != done:
             log.append(done)
 
-    def foresee(self, doings: list[tuple[int, ...]]) -> bool:
-        """Whether keys would be held or not as it says, if this was done.
+    def foresee(self, doings: Doings, steps: Doings, most: int) -> int:
+        """Periods, of at most so many, in which keys would be held or not as it says."""
+        trial = SetAssociativeCache(self.entries, self.ways, self.replacement)
+        trial._sets = {place: held.copy() for place, held in self._sets.items()}
+        return trial._go_on(doings, steps, most)
 
-        What leaves for others is not foreseen: of keys used so shortly before, none does.
+    def repeat(self, doings: Doings, steps: Doings, count: int) -> None:
+        """Use, fill and discard keys in so many periods."""
+        self._go_on(doings, steps, count)
+
+    def _go_on(self, doings: Doings, steps: Doings, most: int) -> int:
+        """Do it period after period, as long as it turns out as it says; return how often it did.
+
+        If all keys go on by as much, they belong to the same sets again after a cycle. A cycle that
+        leaves in these what the one before it left, but for that, is one of many that all do.
         """
-        came: dict[int, bool] = {}
-        for what, key, held in doings:
-            if came.get(key, key in self) != bool(held):
+        if any(step[0] or step[2] for step in steps):
+            return 0
+        chance = self.replacement == "random"
+        rows = [
+            (what, key, held > 0, step[1])
+            for (what, key, held), step in zip(doings, steps, strict=True)
+        ]
+        if chance and any(what == _FILL and not held for what, _, held, _ in rows):
+            return 0
+        cycle, by, places = self._cycle(rows)
+        left: list[list[int]] | None = None
+        turn = 0
+        while turn < most:
+            turn += 1
+            if not self._turn(rows, turn):
+                return turn - 1
+            if cycle and turn % cycle == 0:
+                before, left = left, [list(self._sets.get(place, ())) for place in places]
+                if before is not None and _moved(before, by * cycle) == left:
+                    whole = (most - turn) // cycle * cycle
+                    for place, keys in zip(places, _moved(left, by * whole), strict=True):
+                        self._sets[place] = dict.fromkeys(keys)
+                    turn += whole
+                    cycle = 0
+        self._recall(rows, turn)
+        return turn
+
+    def _cycle(self, rows: list[tuple[int, int, bool, int]]) -> tuple[int, int, list[int]]:
+        """Periods of a cycle, by how much keys go on in each, and the sets they belong to.
+
+        No cycle if they do not go on by as much.
+        """
+        by = rows[0][3] if rows else 0
+        if any(step != by for _, _, _, step in rows):
+            return 0, 0, []
+        apart = gcd(by, self.sets)
+        classes = {key % apart for _, key, _, _ in rows}
+        return self.sets // apart, by, [n for n in range(self.sets) if n % apart in classes]
+
+    def _turn(self, rows: list[tuple[int, int, bool, int]], turn: int) -> bool:
+        """Do it as often on; return whether keys were held or not as it says."""
+        sets, number, ways = self._sets, self.sets, self.ways
+        by_use = self.replacement == "lru"
+        for what, first, was, step in rows:
+            key = first + turn * step
+            held = sets.get(key % number)
+            if held is None:
+                held = sets[key % number] = {}
+            if (key in held) != was:
                 return False
-            if what == _FILL and not held and self.replacement == "random":
-                return False
-            if what != _USE:
-                came[key] = what == _FILL
+            if what == _USE:
+                if was and by_use:
+                    del held[key]
+                    held[key] = None
+            elif what == _DISCARD:
+                held.pop(key, None)
+            elif not was:
+                if len(held) >= ways:
+                    del held[next(iter(held))]
+                held[key] = None
         return True
 
-    def repeat(self, doings: list[tuple[int, ...]]) -> None:
-        """Use, fill and discard keys."""
-        for what, key, _ in doings:
-            if what == _USE:
-                self.touch(key)
-            elif what == _FILL:
-                self.fill(key)
-            else:
-                self.discard(key)
+    def _recall(self, rows: list[tuple[int, int, bool, int]], turn: int) -> None:
+        """Know again which key was used last."""
+        for what, first, was, step in reversed(rows):
+            if (what == _USE and was) or (what == _FILL and not was):
+                key = first + turn * step
+                self.last = key if key in self else -1
+                return
 
     def precede(self, key: int) -> None:
         """Have ``key`` held, if there is room, as if it had come before all others of its set."""
         held = self._sets.setdefault(key % self.sets, {})
         if len(held) < self.ways and key not in held:
             self._sets[key % self.sets] = {key: None, **held}
+
+
+def _moved(sets: list[list[int]], by: int) -> list[list[int]]:
+    """The keys of sets, each so much further on."""
+    return [[key + by for key in keys] for keys in sets]

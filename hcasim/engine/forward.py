@@ -6,7 +6,7 @@ from bisect import bisect_left
 from typing import Final
 
 from hcasim.engine.clock import Simulator
-from hcasim.engine.snapshot import Doings, Snapshot
+from hcasim.engine.snapshot import Doings, Replayed, Snapshot
 
 _LONGEST: Final = 4
 """Beats that a period may have."""
@@ -185,41 +185,24 @@ class FastForward:
     def _repeat(self, count: int) -> int:
         """Do again what was done to contents; return how often it turned out the same."""
         first, second, third = self._looks
-        todo = []
+        todo: list[tuple[Replayed, Doings, Doings]] = []
         for one, early, late in zip(third.state.replayed, first.done, second.done, strict=True):
             if len(early) != len(late):
                 return 0
-            if late == early:
-                # What is done again and again leaves the contents as they are.
-                if not one.foresee(late):
-                    return 0
-            else:
-                todo.append((one, _Doings(early, late)))
-        for turn in range(1, count + 1):
-            again = [(one, doings.after(turn)) for one, doings in todo]
-            if not all(one.foresee(doings) for one, doings in again):
-                return turn - 1
-            for one, doings in again:
-                one.repeat(doings)
+            if not late or count <= 0:
+                continue
+            steps = [
+                tuple([b - a for a, b in zip(before, after, strict=True)])
+                for before, after in zip(early, late, strict=True)
+            ]
+            count = one.foresee(late, steps, count)
+            # What is done again and again leaves the contents as they are.
+            if late != early:
+                todo.append((one, late, steps))
+        if count > 0:
+            for one, late, steps in todo:
+                one.repeat(late, steps, count)
         return count
-
-
-class _Doings:
-    """What is done to contents in a period, with other numbers each time."""
-
-    def __init__(self, early: Doings, late: Doings) -> None:
-        self._late = late
-        self._steps = [
-            tuple([b - a for a, b in zip(one, other, strict=True)])
-            for one, other in zip(early, late, strict=True)
-        ]
-
-    def after(self, periods: int) -> Doings:
-        """What is done so many periods later."""
-        return [
-            tuple([a + periods * b for a, b in zip(done, by, strict=True)])
-            for done, by in zip(self._late, self._steps, strict=True)
-        ]
 
 
 class _Look:

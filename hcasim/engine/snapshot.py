@@ -40,11 +40,22 @@ class Replayed(Protocol):
     log: Doings | None
     counts: ClassVar[tuple[str, ...]]
 
-    def foresee(self, doings: Doings) -> bool:
-        """Whether what may be done would turn out as it says; nothing changes."""
+    def foresee(self, doings: Doings, steps: Doings, most: int) -> int:
+        """Periods, of at most so many, in which what is done would turn out as it says.
 
-    def repeat(self, doings: Doings) -> None:
-        """Do it."""
+        In each, all numbers are by `steps` more than in the one before. Nothing changes.
+        """
+
+    def repeat(self, doings: Doings, steps: Doings, count: int) -> None:
+        """Do it in so many periods, all of which have been foreseen."""
+
+
+def later(doings: Doings, steps: Doings, periods: int) -> Doings:
+    """What is done so many periods later."""
+    return [
+        tuple([a + periods * b for a, b in zip(done, by, strict=True)])
+        for done, by in zip(doings, steps, strict=True)
+    ]
 
 
 class _Tuple:

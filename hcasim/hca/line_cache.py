@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from hcasim.catalog.adapter import IcmCache
 from hcasim.engine.cache import Replacement
+from hcasim.engine.snapshot import Doings
 
 _USE: Final = 0
 _FILL: Final = 1
@@ -67,40 +68,49 @@ class LineCache:
             The changed ones that had to leave, as (table, line).
         """
         bank = self._bank(line)
-        bank.add((table, line), size)
-        gone = []
-        while bank.size > self._room and len(bank.lines) > 1:
-            victim = bank.evict()
-            if victim in bank.changed:
-                bank.changed.discard(victim)
-                gone.append(victim)
+        gone = bank.make_room((table, line), size, self._room)
         if self.log is not None:
             self.log.append((_FILL, table, line, size, len(gone)))
         return gone
 
-    def foresee(self, doings: list[tuple[int, ...]]) -> bool:
-        """Whether lines would be held or not as it says, and none be written back."""
-        came: set[tuple[int, int]] = set()
-        for what, table, line, _, result in doings:
-            name = (table, line)
-            bank = self._bank(line)
-            if what == _USE and (name in bank.lines or name in came) != bool(result):
-                return False
-            if what == _FILL:
-                if result or bank.changed or self._policy == "random":
-                    return False
-                came.add(name)
-        return True
+    def foresee(self, doings: Doings, steps: Doings, most: int) -> int:
+        """Periods, of at most so many, in which lines would be held or not as it says.
 
-    def repeat(self, doings: list[tuple[int, ...]]) -> None:
+        What may leave has to be unchanged, and no chance be in it.
+        """
+        if any(step[0] or step[3] or step[4] for step in steps):
+            return 0
+        fills = [result for what, _, _, _, result in doings if what == _FILL]
+        if fills and (
+            any(fills)
+            or self._policy == "random"
+            or any(bank.changed for bank in self._banks)
+            or any(what == _MARK for what, *_ in doings)
+        ):
+            return 0
+        trial = [bank.copy() for bank in self._banks]
+        for turn in range(1, most + 1):
+            for (what, table, line, size, result), step in zip(doings, steps, strict=True):
+                name = (table + turn * step[1], line + turn * step[2])
+                bank = trial[name[1] % len(trial)]
+                if what == _FILL:
+                    bank.make_room(name, size, self._room)
+                elif what == _USE and bank.touch(name) != (result > 0):
+                    return turn - 1
+        return most
+
+    def repeat(self, doings: Doings, steps: Doings, count: int) -> None:
         """Use and fill lines; what is counted is counted elsewhere."""
-        for what, table, line, size, _ in doings:
-            if what == _USE:
-                self._bank(line).touch((table, line))
-            elif what == _FILL:
-                self.fill(table, line, size)
-            else:
-                self.mark(table, line)
+        for turn in range(1, count + 1):
+            for (what, table, line, size, _), step in zip(doings, steps, strict=True):
+                name = (table + turn * step[1], line + turn * step[2])
+                bank = self._bank(name[1])
+                if what == _USE:
+                    bank.touch(name)
+                elif what == _FILL:
+                    bank.make_room(name, size, self._room)
+                else:
+                    bank.changed.add(name)
 
 
 class Bank:
@@ -139,6 +149,24 @@ class Bank:
             if self._policy == "random":
                 self._place[name] = len(self._names)
                 self._names.append(name)
+
+    def make_room(self, name: tuple[int, int], size: int, room: int) -> list[tuple[int, int]]:
+        """Hold one more line; return those of the others that had to leave and had changed."""
+        self.add(name, size)
+        gone = []
+        while self.size > room and len(self.lines) > 1:
+            victim = self.evict()
+            if victim in self.changed:
+                self.changed.discard(victim)
+                gone.append(victim)
+        return gone
+
+    def copy(self) -> Bank:
+        """A bank that holds the same lines; of chance it knows nothing."""
+        copy = Bank(self._policy)
+        copy.lines = self.lines.copy()
+        copy.size = self.size
+        return copy
 
     def evict(self) -> tuple[int, int]:
         """Let a line go, but not the newest; return its name."""

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import ClassVar, Final
 
 from hcasim.catalog.host import ProcessorCache as Description
+from hcasim.engine.snapshot import Doings, later
 
 BLOCK: Final = 256
 """Bytes that are held or not together: a few lines, so that long copies stay cheap to follow."""
@@ -32,6 +33,7 @@ class ProcessorCache:
     counts: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, description: Description) -> None:
+        self._description = description
         self._blocks = description.size // BLOCK
         self._used: OrderedDict[int, None] = OrderedDict()
         self._blocks_of_devices = min(description.size, description.ddio) // BLOCK
@@ -100,31 +102,68 @@ class ProcessorCache:
             self.log.append((_PLACE, address, size, left))
         return left
 
-    def foresee(self, doings: list[tuple[int, ...]]) -> bool:
-        """Whether what devices do would find and displace as much as it says."""
-        came: set[int] = set()
-        room = self._blocks_of_devices - len(self._written)
-        for what, address, size, result in doings:
-            blocks = range(address // BLOCK, -(-(address + size) // BLOCK))
-            held = [b in self._used or b in self._written or b in came for b in blocks]
-            if what == _LOOK:
-                turns_out = int(all(held))
-            elif what == _PLACE:
-                new = [block for block, here in zip(blocks, held, strict=True) if not here]
-                came.update(new)
-                room -= len(new)
-                turns_out = min(len(new), max(0, -room)) * BLOCK
-            else:
-                return False
-            if turns_out != int(result):
-                return False
-        return True
+    def foresee(self, doings: Doings, steps: Doings, most: int) -> int:
+        """Periods, of at most so many, in which devices would find and displace what it says."""
+        if any(step[0] or step[2] or step[3] for step in steps):
+            return 0
+        sweep = _sweep(doings, steps)
+        if sweep is not None:
+            return self._swept(sweep, doings[0][3] > 0, most)
+        trial = ProcessorCache(self._description)
+        trial._used = self._used.copy()
+        trial._written = self._written.copy()
+        for turn in range(1, most + 1):
+            for what, address, size, result in later(doings, steps, turn):
+                if what == _LOOK:
+                    found = int(trial.holds(address, size))
+                elif what == _PLACE:
+                    found = trial.place(address, size)
+                else:
+                    return 0
+                if found != result:
+                    return turn - 1
+        return most
 
-    def repeat(self, doings: list[tuple[int, ...]]) -> None:
+    def _swept(self, sweep: range, displaces: bool, most: int) -> int:
+        """Periods in which all blocks of a sweep would be new, and each displace one or none."""
+        used, written = self._used, self._written
+        room = self._blocks_of_devices - len(written)
+        number = len(sweep)
+        if displaces:
+            if room:
+                return 0
+        else:
+            most = min(most, room // number)
+        ahead = range(sweep.stop, sweep.stop + number * most)
+        # A block that is still held when its turn comes is not new.
+        held = len(ahead)
+        for place, block in enumerate(written):
+            if block in ahead and (index := ahead.index(block)) <= room + place:
+                held = min(held, index)
+        if len(used) < len(ahead):
+            held = min([held, *(ahead.index(block) for block in used if block in ahead)])
+        else:
+            held = min(held, next((n for n, block in enumerate(ahead) if block in used), held))
+        return held // number
+
+    def repeat(self, doings: Doings, steps: Doings, count: int) -> None:
         """Take what devices write."""
-        for what, address, size, _ in doings:
-            if what == _PLACE:
-                self.place(address, size)
+        sweep = _sweep(doings, steps)
+        if sweep is None:
+            for turn in range(1, count + 1):
+                for what, address, size, _ in later(doings, steps, turn):
+                    if what == _PLACE:
+                        self.place(address, size)
+            return
+        written, most = self._written, self._blocks_of_devices
+        end = sweep.stop + len(sweep) * count
+        new = range(max(sweep.stop, end - most), end)
+        for block in new:
+            # If it is held, it would have left before its turn came.
+            written.pop(block, None)
+        while written and len(written) + len(new) > most:
+            written.popitem(last=False)
+        written.update(dict.fromkeys(new))
 
     def invalidate(self, address: int, size: int) -> None:
         """Forget what has been written elsewhere."""
@@ -135,3 +174,16 @@ class ProcessorCache:
         for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
             self._used.pop(block, None)
             self._written.pop(block, None)
+
+
+def _sweep(doings: Doings, steps: Doings) -> range | None:
+    """The blocks that a device writes in a period, if it goes on so and all turn out alike."""
+    start = end = doings[0][1]
+    displaces = doings[0][3] > 0
+    for what, address, size, left in doings:
+        if what != _PLACE or address != end or size % BLOCK or left != (size if displaces else 0):
+            return None
+        end += size
+    if start % BLOCK or any(step[1] != end - start for step in steps):
+        return None
+    return range(start // BLOCK, end // BLOCK)

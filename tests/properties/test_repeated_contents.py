@@ -1,0 +1,235 @@
+"""What is foreseen of contents is what happens, and to repeat it leaves what happens leaves."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hcasim.catalog.adapter import IcmCache
+from hcasim.catalog.host import ProcessorCache as Processor
+from hcasim.engine import SetAssociativeCache
+from hcasim.hca.line_cache import LineCache
+from hcasim.host.cache import BLOCK, ProcessorCache
+
+PERIODS = 60
+
+Act = Callable[[Any, int], object]
+
+
+def logged(content: Any, act: Act, turn: int) -> list[tuple[int, ...]]:
+    content.log = []
+    act(content, turn)
+    log, content.log = content.log, None
+    return [tuple(map(int, done)) for done in log]
+
+
+def check(content: Any, act: Act, state: Callable[[Any], object]) -> int:
+    """Hold what is foreseen after two periods to what happens in the next; return how often."""
+    early, doings = (logged(content, act, turn) for turn in (0, 1))
+    if len(early) != len(doings) or not doings:
+        return 0
+    pairs = list(zip(early, doings, strict=True))
+    steps = [tuple(b - a for a, b in zip(one, other, strict=True)) for one, other in pairs]
+    before = state(content)
+    foreseen = content.foresee(doings, steps, PERIODS)
+    assert 0 <= foreseen <= PERIODS
+    assert state(content) == before
+    whole = deepcopy(content)
+    turns = 0
+    for turn in range(1, PERIODS + 1):
+        said = [
+            tuple(a + turn * b for a, b in zip(done, by, strict=True))
+            for done, by in zip(doings, steps, strict=True)
+        ]
+        if logged(whole, act, 1 + turn) != said:
+            break
+        turns = turn
+        if turn <= foreseen:
+            last = deepcopy(whole) if turn == foreseen else None
+    assert foreseen <= turns
+    if foreseen:
+        content.repeat(doings, steps, foreseen)
+        assert state(content) == state(last)
+    return foreseen
+
+
+def in_sets(cache: SetAssociativeCache) -> object:
+    return cache.last, [list(cache._sets.get(place, ())) for place in range(cache.sets)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    sets=st.integers(1, 8),
+    ways=st.integers(1, 4),
+    policy=st.sampled_from(["lru", "fifo"]),
+    held=st.lists(st.integers(0, 60), max_size=40),
+    firsts=st.lists(st.integers(0, 30), min_size=1, max_size=4),
+    step=st.integers(-3, 6),
+    other=st.integers(0, 3),
+    let_go=st.booleans(),
+)
+def test_a_cache_of_sets_goes_on_as_foreseen(
+    sets: int,
+    ways: int,
+    policy: Any,
+    held: list[int],
+    firsts: list[int],
+    step: int,
+    other: int,
+    let_go: bool,
+) -> None:
+    cache = SetAssociativeCache(sets * ways, ways, policy)
+    for key in held:
+        cache.fill(1000 + key)
+
+    def act(cache: SetAssociativeCache, turn: int) -> None:
+        for place, first in enumerate(firsts):
+            key = 1000 + first + turn * (step + (other == 3 and place == 0))
+            if not cache.touch(key):
+                cache.fill(key)
+            if let_go and place == 1:
+                cache.discard(key)
+
+    check(cache, act, in_sets)
+
+
+@pytest.mark.parametrize("policy", ["lru", "fifo"])
+@pytest.mark.parametrize("held", [0, 3, 100])
+def test_a_long_sweep_of_a_cache_of_sets_is_foreseen_as_a_whole(policy: Any, held: int) -> None:
+    cache = SetAssociativeCache(16, 2, policy)
+    for key in range(held):
+        cache.fill(key)
+
+    def act(cache: SetAssociativeCache, turn: int) -> None:
+        for key in range(1000 + 4 * turn, 1004 + 4 * turn):
+            if not cache.touch(key):
+                cache.fill(key)
+
+    assert check(cache, act, in_sets) == PERIODS
+
+
+def in_banks(cache: LineCache) -> object:
+    return [(list(bank.lines.items()), bank.changed, bank.size) for bank in cache._banks]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    lines=st.integers(2, 24),
+    banks=st.integers(1, 3),
+    policy=st.sampled_from(["lru", "fifo"]),
+    held=st.lists(st.integers(0, 60), max_size=40),
+    firsts=st.lists(st.integers(0, 30), min_size=1, max_size=3),
+    step=st.integers(0, 3),
+    marked=st.booleans(),
+)
+def test_a_cache_of_lines_goes_on_as_foreseen(
+    lines: int,
+    banks: int,
+    policy: Any,
+    held: list[int],
+    firsts: list[int],
+    step: int,
+    marked: bool,
+) -> None:
+    cache = LineCache(IcmCache(size=64 * lines, latency=0, banks=banks, policy=policy))
+    for line in held:
+        cache.fill(0, line, 64)
+    if marked and held and cache.holds(0, held[-1]):
+        cache.mark(0, held[-1])
+
+    def act(cache: LineCache, turn: int) -> None:
+        for table, first in enumerate(firsts):
+            line = first + turn * step
+            if not cache.touch(table % 2, line):
+                cache.fill(table % 2, line, 64 if table else 32)
+
+    check(cache, act, in_banks)
+
+
+def in_processor(cache: ProcessorCache) -> object:
+    return list(cache._used), list(cache._written)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    blocks=st.integers(1, 20),
+    of_devices=st.integers(0, 20),
+    used=st.lists(st.integers(0, 100), max_size=10),
+    written=st.lists(st.integers(0, 100), max_size=30),
+    first=st.integers(0, 50),
+    sizes=st.lists(st.sampled_from([BLOCK, 2 * BLOCK, 100]), min_size=1, max_size=3),
+    gap=st.sampled_from([0, 0, 0, 1, 100]),
+    looks=st.booleans(),
+)
+def test_the_cache_of_a_socket_goes_on_as_foreseen(
+    blocks: int,
+    of_devices: int,
+    used: list[int],
+    written: list[int],
+    first: int,
+    sizes: list[int],
+    gap: int,
+    looks: bool,
+) -> None:
+    cache = ProcessorCache(Processor.model_construct(size=blocks * BLOCK, ddio=of_devices * BLOCK))
+    for block in used:
+        cache.access(block * BLOCK, BLOCK)
+    for block in written:
+        cache.place(block * BLOCK, BLOCK)
+
+    def act(cache: ProcessorCache, turn: int) -> None:
+        address = first * BLOCK + turn * (sum(sizes) + gap * BLOCK)
+        for size in sizes:
+            if looks:
+                cache.holds(address, size)
+            cache.place(address, size)
+            address += size
+
+    check(cache, act, in_processor)
+
+
+@pytest.mark.parametrize("held", [0, 16])
+def test_a_long_sweep_of_the_cache_of_a_socket_is_foreseen_until_it_is_full(held: int) -> None:
+    cache = ProcessorCache(Processor.model_construct(size=64 * BLOCK, ddio=16 * BLOCK))
+    cache.place(0, held * BLOCK)
+
+    def act(cache: ProcessorCache, turn: int) -> None:
+        cache.place((100 + 2 * turn) * BLOCK, 2 * BLOCK)
+
+    assert check(cache, act, in_processor) == (PERIODS if held else 16 // 2 - 2)
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("later", range(8))
+def test_a_block_is_new_again_once_it_has_left(place: int, later: int) -> None:
+    cache = ProcessorCache(Processor.model_construct(size=64 * BLOCK, ddio=6 * BLOCK))
+    # The first two periods displace two blocks.
+    for number in range(6):
+        cache.place((104 + later if number == 2 + place else number) * BLOCK, BLOCK)
+
+    def act(cache: ProcessorCache, turn: int) -> None:
+        cache.place((102 + turn) * BLOCK, BLOCK)
+
+    assert check(cache, act, in_processor) == (PERIODS if later > place else later)
+
+
+def test_how_often_it_is_repeated_costs_nothing() -> None:
+    """Here it would take days otherwise."""
+    often = 10**12
+    cache = SetAssociativeCache(16, 2)
+    doings, steps = [(0, 7, 0), (1, 7, 0)], [(0, 1, 0), (0, 1, 0)]
+    assert cache.foresee(doings, steps, often) == often
+    cache.repeat(doings, steps, often)
+    assert {key for key in range(7 + often - 20, 7 + often + 20) if key in cache} == set(
+        range(7 + often - 15, 7 + often + 1)
+    )
+
+    processor = ProcessorCache(Processor.model_construct(size=64 * BLOCK, ddio=16 * BLOCK))
+    processor.place(0, 16 * BLOCK)
+    doings, steps = [(1, 99 * BLOCK, BLOCK, BLOCK)], [(0, BLOCK, 0, 0)]
+    assert processor.foresee(doings, steps, often) == often
+    processor.repeat(doings, steps, often)
+    assert list(processor._written) == list(range(99 + often - 15, 99 + often + 1))
