@@ -52,6 +52,9 @@ def block_of(action: Any) -> str:
     # Compiled functions are methods of their modules.
     if owner is not None and not isinstance(owner, ModuleType):
         return (owner if isinstance(owner, type) else type(owner)).__name__
-    name: str = getattr(action, "__qualname__", type(action).__name__)
+    name: str = getattr(action, "__qualname__", "")
+    if not name:
+        # The class of a compiled closure is named <function>_<method>_<class>_obj.
+        return type(action).__name__.removesuffix("_obj").rpartition("_")[2]
     name = name.partition(".")[0]
     return SOFTWARE if name == _EVENTS else name.lstrip("_")

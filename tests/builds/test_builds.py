@@ -93,6 +93,8 @@ def numbers(text: str) -> Any:
         "reproduce rashti2007/fig2 --json",
         "bench osu_allreduce --testbed liu2004 --json",
         "bench write_lat --testbed liu2004 --size 8 --explain --json",
+        "bench window_bw --testbed liu2004 --size 1K,1M --profile --no-timing --json",
+        "bench osu_alltoall --testbed liu2004 --size 1K --profile --no-timing --json",
     ],
 )
 def test_both_builds_give_the_same_to_the_last_digit(

@@ -27,6 +27,13 @@ class Block:
         return lambda: self.hear(0)
 
 
+class on_data_later_Block_obj:
+    """What a compiled closure looks like from outside."""
+
+    def __call__(self) -> None:
+        pass
+
+
 def alone() -> None:
     pass
 
@@ -37,6 +44,7 @@ def alone() -> None:
         (Block().hear, "Block"),
         (Block.of_all, "Block"),
         (Block().later(), "Block"),
+        (on_data_later_Block_obj(), "Block"),
         (alone, "alone"),
         ([].append, "list"),
         (partial(alone), "partial"),
