@@ -14,7 +14,7 @@ COMPILED  := .venv-compiled
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test long lint compiled test-compiled bench fuzz docs schemas notebooks clean
+.PHONY: help reproduce test long lint compiled test-compiled bench speed fuzz docs schemas notebooks clean
 
 help:
 	@echo 'make reproduce  replay the papers; table here, figures and reproduce.json in $(OUT)/'
@@ -24,6 +24,7 @@ help:
 	@echo 'make compiled   build the wheel of this platform with the simulator compiled, in $(DIST)/'
 	@echo 'make test-compiled  run the tests on what that wheel installs, in $(COMPILED)'
 	@echo 'make bench      measure the speed of the simulator'
+	@echo 'make speed      measure it in both builds, beside a bare event loop, for the table in README.md'
 	@echo 'make fuzz       damage files and options, and see whether anything but a refusal comes of it'
 	@echo 'make schemas    make the JSON Schemas in hcasim/schemas from the classes'
 	@echo 'make docs       make the reference of the Python interface, in $(OUT)/docs'
@@ -57,6 +58,11 @@ test-compiled: $(COMPILED)/.ready
 
 bench: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m pytest tests/benchmarks
+
+# Without a compiler the pure build alone; the table then stays as it is.
+speed: $(TEST_VENV)/.ready
+	if command -v $${CC:-cc} > /dev/null; then $(MAKE) --no-print-directory $(COMPILED)/.ready; fi
+	$(TEST_VENV)/bin/python -m tests.benchmarks.speed $(COMPILED)/bin/python
 
 # Longer, or again from a seed: make fuzz SECONDS=3600 SEED=1
 SECONDS ?= 300

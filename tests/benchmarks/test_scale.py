@@ -8,18 +8,16 @@ import gc
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
-from hcasim.engine import Event, Simulator
-from hcasim.mpi import Comm, Job
+from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads import Options
-from hcasim.workloads.flows.patterns import Pairs, each_to_each, neighbours, permuted
+from hcasim.workloads.flows.patterns import Pairs, neighbours, permuted
 from hcasim.workloads.perftest.side import join, start
 
 Show = Callable[[str], None]
@@ -42,11 +40,6 @@ def machine() -> Machine:
     return resolve("fat-tree-1024")
 
 
-@pytest.fixture(scope="module")
-def with_mpi() -> Machine:
-    return resolve("fat-tree-1024", mpi=True)
-
-
 def flows(machine: Machine, pairs: Pairs, nodes: int, options: Options) -> tuple[float, int]:
     """Seconds of the processor that flows take with their set-up, and the calls made for them."""
     gc.collect()
@@ -63,37 +56,6 @@ def test_a_thousand_nodes_are_built(show: Show) -> None:
         [sys.executable, "-c", BUILT], stdout=subprocess.PIPE, text=True, check=True
     ).stdout
     show(f"1024 nodes in a fat tree: {found.strip()}")
-
-
-def test_a_permutation_of_a_thousand_nodes(machine: Machine, show: Show) -> None:
-    options = Options(size=1 << 16, iters=1, tx_depth=4)
-    seconds, calls = flows(machine, permuted(1024, 1), 1024, options)
-    show(f"a permutation of 1024 nodes, 64 KiB each: {seconds:.1f} s, {calls} calls")
-
-
-def test_all_to_all_of_128_nodes(machine: Machine, show: Show) -> None:
-    options = Options(size=8, iters=1, tx_depth=4)
-    pairs = each_to_each(128)
-    seconds, calls = flows(machine, pairs, 128, options)
-    show(f"all to all of 128 nodes, {len(pairs)} messages of 8 B: {seconds:.1f} s, {calls} calls")
-
-
-def test_collectives_of_1024_processes(with_mpi: Machine, show: Show) -> None:
-    sim = Simulator()
-    begin = time.process_time()
-    job = Job(sim, Cluster(sim, with_mpi, 512), 2)
-
-    def main(comm: Comm) -> Generator[Event, Any, None]:
-        yield from comm.barrier()
-        yield from comm.bcast(8, 0)
-        yield from comm.allreduce(8, 8)
-
-    job.run(main)
-    seconds = time.process_time() - begin
-    show(
-        "barrier, broadcast and allreduce of 8 B of 1024 processes on 512 nodes: "
-        f"{seconds:.1f} s, {sim.calls} calls"
-    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
-from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +20,14 @@ from hcasim.mpi import Comm, Job
 from hcasim.runs.benchmark import bench
 from hcasim.runs.simulated_trace import to_trace, with_noise
 from hcasim.traces import render
-from hcasim.workloads import Options, Result, run_point
+from tests.benchmarks.cases import CASES, EVENTS, WINDOW, heap_loop, measured, windows
 
-MESSAGE = 1 << 20
-WINDOW = 100
-EVENTS = 300_000
-PENDING = 100
 Show = Callable[[str], None]
 
 
 @pytest.fixture(scope="module")
 def machine() -> Machine:
     return resolve("liu2004")
-
-
-def heap_loop(events: int = EVENTS) -> None:
-    """Pop an event and push the next: the least that any discrete-event simulator does."""
-    queue = [(number, number) for number in range(PENDING)]
-    for serial in range(PENDING, PENDING + events):
-        now, _ = heappop(queue)
-        heappush(queue, (now + 1 + serial * 7919 % 1000, serial))
 
 
 @pytest.fixture(scope="module")
@@ -54,26 +41,13 @@ def heap_rate() -> float:
     return EVENTS / best
 
 
-def windows(machine: Machine, iters: int, exact: bool) -> Result:
-    options = Options(size=MESSAGE, window=WINDOW, iters=iters, warmup=0, exact=exact)
-    return run_point("window_bw", machine, options)
-
-
-def test_a_bare_heap_loop_sets_the_scale(benchmark: Any, show: Show) -> None:
-    benchmark.pedantic(heap_loop, rounds=5)
-    show(f"bare heap loop: {EVENTS / benchmark.stats.stats.min / 1e6:.2f} M events/s")
-
-
-def test_event_exact_packets_per_second(
-    benchmark: Any, machine: Machine, heap_rate: float, show: Show
-) -> None:
-    point = benchmark.pedantic(windows, (machine, 1, True), rounds=3, warmup_rounds=1)
-    packets = WINDOW * MESSAGE // machine.mtu
-    assert packets == 102_400
-    rate = packets / benchmark.stats.stats.min
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_beside_the_bare_loop(name: str, show: Show) -> None:
+    found = measured(CASES[name])
     show(
-        f"event-exact: {rate / 1e3:.0f} k packets/s ({point.row['bandwidth_MBps']:.1f} MB/s); "
-        f"a packet costs {heap_rate / rate:.1f} events of the bare loop"
+        f"{CASES[name].title}: {found.events} events, {found.packets} packets, "
+        f"{found.seconds:.2f} s, {found.packets_per_s:.0f} packets/s, as long as "
+        f"{found.loops / 1e6:.2f} M events of the bare loop ({1e-6 / found.loop_seconds:.2f} M/s)"
     )
 
 
