@@ -5,29 +5,46 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 
+from hcasim.engine import Action, Call
+
 
 class Storage(ABC):
     """Memory that an adapter reads and writes: the host's over a bus, or its own."""
 
     @abstractmethod
-    def read(
-        self,
-        address: int,
-        size: int,
-        on_data: Callable[..., None],
-        *args: object,
-        on_issued: Callable[[], None] | None = None,
+    def start_read(
+        self, address: int, size: int, here: Action, issued: Action | None = None
     ) -> None:
-        """Read ``size`` bytes; call ``on_data(*args)`` when the last one is here.
+        """Read ``size`` bytes.
 
-        ``on_issued`` is called when the last request has been taken.
+        Args:
+            here: done when the last byte is here.
+            issued: done when the last request has been taken.
         """
 
-    def fetch(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
+    def start_fetch(self, address: int, size: int, here: Action) -> None:
         """Read a descriptor, context or table, if that may be asked for ahead of waiting data."""
-        self.read(address, size, on_data, *args)
+        self.start_read(address, size, here)
 
     @abstractmethod
+    def start_write(
+        self, address: int, size: int, sent: Action | None, visible: Action | None
+    ) -> None:
+        """Write ``size`` bytes.
+
+        Args:
+            sent: done when the data need not be kept any more.
+            visible: done when they can be read.
+        """
+
+    def read(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
+        """Read ``size`` bytes; call ``on_data(*args)`` when the last one is here."""
+        self.start_read(address, size, Call(on_data, args))
+
+    def fetch(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
+        """Read a descriptor, context or table; see `start_fetch`."""
+        self.start_fetch(address, size, Call(on_data, args))
+
     def write(
         self,
         address: int,
@@ -35,11 +52,10 @@ class Storage(ABC):
         on_sent: Callable[[], None] | None = None,
         on_visible: Callable[[], None] | None = None,
     ) -> None:
-        """Write ``size`` bytes.
-
-        ``on_sent`` is called when the data need not be kept any more, ``on_visible`` when it can
-        be read.
-        """
+        """Write ``size`` bytes; call these as `start_write` does."""
+        sent = None if on_sent is None else Call(on_sent, ())
+        visible = None if on_visible is None else Call(on_visible, ())
+        self.start_write(address, size, sent, visible)
 
 
 class Bus(Storage):
@@ -105,17 +121,17 @@ def pieces(address: int, size: int, limit: int) -> int:
     return (address + size - 1) // limit - address // limit + 1
 
 
-class Gather:
-    """Counts the parts of one transfer and calls back when the last one is done."""
+class Gather(Action):
+    """Counts the parts of one transfer, and goes on when the last one is done."""
 
-    __slots__ = ("_args", "_missing", "_on_all")
+    __slots__ = ("_missing", "_then")
 
-    def __init__(self, parts: int, on_all: Callable[..., None], args: tuple[object, ...]) -> None:
+    def __init__(self, parts: int, then: Action) -> None:
         self._missing = parts
-        self._on_all = on_all
-        self._args = args
+        self._then = then
 
-    def arrived(self) -> None:
+    def act(self) -> None:
+        """Count a part."""
         self._missing -= 1
         if not self._missing:
-            self._on_all(*self._args)
+            self._then.act()

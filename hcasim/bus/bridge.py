@@ -6,12 +6,42 @@ from collections.abc import Callable
 from typing import Any
 
 from hcasim.bus.base import Bus, split
-from hcasim.bus.upstream import Part, Upstream
 from hcasim.catalog.bridge import Bridge as Description
-from hcasim.engine import CreditPool, Simulator
+from hcasim.engine import Action, Call, CreditPool, Simulator
+from hcasim.host.upstream import Transfer, Upstream
 
 
-class Bridge:
+class _Crossing(Transfer):
+    """A read whose parts come back through a bridge."""
+
+    __slots__ = ("_latency", "_sim", "_transfer")
+
+    def __init__(self, sim: Simulator, latency_ps: int, transfer: Transfer) -> None:
+        self._sim = sim
+        self._latency = latency_ps
+        self._transfer = transfer
+
+    def fetched(self, last_at: int, address: int, size: int) -> None:
+        """Pass a part on."""
+        latency = self._latency
+        self._sim.call_after(latency, self._transfer.fetched, last_at + latency, address, size)
+
+
+class _Kept(Transfer):
+    """A write that a bridge keeps until what is behind it has taken it."""
+
+    __slots__ = ("_buffer", "_room")
+
+    def __init__(self, buffer: CreditPool, room: int) -> None:
+        self._buffer = buffer
+        self._room = room
+
+    def taken(self, at_ps: int) -> None:
+        """Make room for others."""
+        self._buffer.release_at(at_ps, self._room)
+
+
+class Bridge(Upstream):
     """Joins a bus to what is nearer to memory.
 
     It stores and forwards: a write goes on when the whole of it is here, and room for it is kept
@@ -33,34 +63,20 @@ class Bridge:
         self._latency = description.latency
         self._buffer = CreditPool(sim, f"{name}.buffer", description.buffer)
 
-    def read(self, at_ps: int, address: int, size: int, then: Part, *args: Any) -> None:
+    def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         """Fetch through the bridge, behind the writes before it."""
-        self._buffer.acquire(0, self._fetch, at_ps, address, size, then, args)
+        self._buffer.acquire(0, self._fetch, at_ps, address, size, transfer)
 
-    def _fetch(
-        self, at_ps: int, address: int, size: int, then: Part, args: tuple[Any, ...]
-    ) -> None:
+    def _fetch(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         at_ps = max(at_ps, self.sim.now) + self._latency
-        self.behind.read(at_ps, address, size, self._back, then, args)
-
-    def _back(
-        self, last_at: int, address: int, size: int, then: Part, args: tuple[Any, ...]
-    ) -> None:
-        latency = self._latency
-        self.sim.call_after(latency, then, last_at + latency, address, size, *args)
+        self.behind.read(at_ps, address, size, _Crossing(self.sim, self._latency, transfer))
 
     def write(
-        self,
-        at_ps: int,
-        address: int,
-        size: int,
-        on_visible: Callable[[], None] | None,
-        taken: Callable[..., None],
-        *args: Any,
+        self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
         """Take a write when there is room for it, and send it on."""
         room = min(size, self._buffer.capacity)
-        self._buffer.acquire(room, self._take, at_ps, address, size, room, on_visible, taken, args)
+        self._buffer.acquire(room, self._take, at_ps, address, size, room, visible, transfer)
 
     def _take(
         self,
@@ -68,15 +84,13 @@ class Bridge:
         address: int,
         size: int,
         room: int,
-        on_visible: Callable[[], None] | None,
-        taken: Callable[..., None],
-        args: tuple[Any, ...],
+        visible: Action | None,
+        transfer: Transfer,
     ) -> None:
         at_ps = max(at_ps, self.sim.now)
-        taken(at_ps, *args)
-        self.behind.write(
-            at_ps + self._latency, address, size, on_visible, self._buffer.release_at, room
-        )
+        transfer.taken(at_ps)
+        kept = _Kept(self._buffer, room)
+        self.behind.write(at_ps + self._latency, address, size, visible, kept)
 
     def mmio(self, size: int, then: Callable[..., None], *args: Any) -> None:
         """Bring an access by the processor through the bridge."""
@@ -104,7 +118,7 @@ class Bridge:
         return self.behind.counters()
 
 
-class BusBehind:
+class BusBehind(Upstream):
     """Another bus as a bridge sees it that is the device on it.
 
     Args:
@@ -119,42 +133,32 @@ class BusBehind:
         self._piece = piece
         self._reads = CreditPool(sim, f"{bus.name}.bridge_reads", reads)
 
-    def read(self, at_ps: int, address: int, size: int, then: Part, *args: Any) -> None:
+    def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         """Read over the bus, piece by piece."""
-        self.sim.call_at(at_ps, self._read, address, size, then, args)
+        self.sim.call_at(at_ps, self._read, address, size, transfer)
 
-    def _read(self, address: int, size: int, then: Part, args: tuple[Any, ...]) -> None:
+    def _read(self, address: int, size: int, transfer: Transfer) -> None:
         for start, piece in split(address, size, self._piece):
-            self._reads.acquire(1, self._request, start, piece, then, args)
+            self._reads.acquire(1, self._request, start, piece, transfer)
 
-    def _request(self, address: int, size: int, then: Part, args: tuple[Any, ...]) -> None:
-        self.bus.read(address, size, self._arrived, address, size, then, args)
+    def _request(self, address: int, size: int, transfer: Transfer) -> None:
+        self.bus.read(address, size, self._arrived, address, size, transfer)
 
-    def _arrived(self, address: int, size: int, then: Part, args: tuple[Any, ...]) -> None:
+    def _arrived(self, address: int, size: int, transfer: Transfer) -> None:
         self._reads.release(1)
-        then(self.sim.now, address, size, *args)
+        transfer.fetched(self.sim.now, address, size)
 
     def write(
-        self,
-        at_ps: int,
-        address: int,
-        size: int,
-        on_visible: Callable[[], None] | None,
-        taken: Callable[..., None],
-        *args: Any,
+        self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
         """Write over the bus."""
-        self.sim.call_at(at_ps, self._write, address, size, on_visible, taken, args)
+        self.sim.call_at(at_ps, self._write, address, size, visible, transfer)
 
-    def _write(
-        self,
-        address: int,
-        size: int,
-        on_visible: Callable[[], None] | None,
-        taken: Callable[..., None],
-        args: tuple[Any, ...],
-    ) -> None:
-        self.bus.write(address, size, lambda: taken(self.sim.now, *args), on_visible)
+    def _write(self, address: int, size: int, visible: Action | None, transfer: Transfer) -> None:
+        self.bus.start_write(address, size, Call(self._sent, (transfer,)), visible)
+
+    def _sent(self, transfer: Transfer) -> None:
+        transfer.taken(self.sim.now)
 
     def mmio(self, size: int, then: Callable[..., None], *args: Any) -> None:
         """Bring an access by the processor over the bus."""

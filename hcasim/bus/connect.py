@@ -7,9 +7,9 @@ from hcasim.bus.bridge import Bridge, BusBehind
 from hcasim.bus.pcie import PcieBus
 from hcasim.bus.pcie_link import FarEnd
 from hcasim.bus.pcix import PcixBus
-from hcasim.bus.upstream import Upstream
 from hcasim.catalog import PcieDevice, PcixDevice
 from hcasim.host import Host
+from hcasim.host.upstream import Upstream
 
 
 def connect(host: Host, device: PcieDevice | PcixDevice, name: str, socket: int = 0) -> Bus:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hcasim.bus.base import Bus, Gather, split
 from hcasim.catalog.dma import DmaEngine as Description
-from hcasim.engine import Rate, SerialServer, Simulator
+from hcasim.engine import Call, Rate, SerialServer, Simulator
 
 Done = Callable[[], None]
 
@@ -49,12 +49,12 @@ class DmaEngine:
     def _read(self, address: int, size: int, done: Done) -> None:
         store = SerialServer(self.sim, "dma.store")
         parts = list(split(address, size, self._request))
-        stored = Gather(len(parts), self._seen, (done,))
+        stored = Gather(len(parts), Call(self._seen, (done,)))
         for start, length in parts:
             self.bus.read(start, length, self._arrived, store, length, stored)
 
     def _arrived(self, store: SerialServer, size: int, stored: Gather) -> None:
-        self.sim.call_at(store.reserve(self._store_rate.time(size)), stored.arrived)
+        self.sim.schedule(store.reserve(self._store_rate.time(size)), stored)
 
     def _seen(self, done: Done) -> None:
         self.sim.call_after(self._after, done)

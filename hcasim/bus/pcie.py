@@ -15,53 +15,80 @@ from hcasim.bus.pcie_link import (
     memory_header,
     ps_per_byte,
 )
-from hcasim.bus.upstream import Upstream
 from hcasim.catalog import PcieDevice
-from hcasim.engine import CreditPool, Rate, Simulator
+from hcasim.engine import Action, Call, CreditPool, Rate, Simulator
+from hcasim.host.upstream import Transfer, Upstream
 
 
-class _Read:
-    """One read request; of several that make up a read only the last has anybody to call."""
+class _Read(Transfer):
+    """One read request; of several that make up a read only the last has anything to do then."""
 
-    __slots__ = ("address", "args", "missing", "on_data", "on_issued", "short", "size")
+    __slots__ = ("address", "bus", "here", "issued", "missing", "short", "size")
 
     def __init__(
         self,
+        bus: PcieBus,
         address: int,
         size: int,
-        on_data: Callable[..., None] | None,
-        args: tuple[object, ...],
-        on_issued: Callable[[], None] | None,
+        here: Action | None,
+        issued: Action | None,
         short: bool,
     ) -> None:
+        self.bus = bus
         self.address = address
         self.size = size
         self.missing = size
-        self.on_data = on_data
-        self.args = args
-        self.on_issued = on_issued
+        self.here = here
+        self.issued = issued
         self.short = short
 
+    def fetched(self, last_at: int, address: int, size: int) -> None:
+        """Have the root port send a part of what was asked for."""
+        self.bus.complete(self, last_at, address, size)
 
-class _Write:
-    """Writes that take and return their credits as one; only the last has anybody to call."""
+    def act(self) -> None:
+        """The last completion is here."""
+        self.bus.tags.release(1)
+        here = self.here
+        assert here is not None
+        here.act()
 
-    __slots__ = ("address", "on_sent", "on_visible", "size", "tlps", "units")
+
+class _Write(Transfer):
+    """Writes that take and return their credits as one; only the last has anything to do then."""
+
+    __slots__ = ("address", "bus", "sent", "size", "tlps", "units", "visible")
 
     def __init__(
         self,
+        bus: PcieBus,
         address: int,
         size: int,
         tlps: int,
-        on_sent: Callable[[], None] | None,
-        on_visible: Callable[[], None] | None,
+        sent: Action | None,
+        visible: Action | None,
     ) -> None:
+        self.bus = bus
         self.address = address
         self.size = size
         self.tlps = tlps
         self.units = -(-size // DATA_CREDIT)
-        self.on_sent = on_sent
-        self.on_visible = on_visible
+        self.sent = sent
+        self.visible = visible
+
+    def act(self) -> None:
+        """They have arrived."""
+        bus, tlps = self.bus, self.tlps
+        bus.downstream.answer(tlps, tlps)
+        bus.behind.write(bus.sim.now, self.address, self.size, self.visible, self)
+        if self.sent is not None:
+            self.sent.act()
+
+    def taken(self, at_ps: int) -> None:
+        """Give the credits back."""
+        bus = self.bus
+        bus.posted_headers.release_at(at_ps + PROPAGATION_PS, self.tlps)
+        bus.posted_data.release_at(at_ps + PROPAGATION_PS, self.units)
 
 
 class PcieBus(Bus):
@@ -112,18 +139,12 @@ class PcieBus(Bus):
 
     # DMA reads: request upstream, completions downstream.
 
-    def read(
-        self,
-        address: int,
-        size: int,
-        on_data: Callable[..., None],
-        *args: object,
-        on_issued: Callable[[], None] | None = None,
+    def start_read(
+        self, address: int, size: int, here: Action, issued: Action | None = None
     ) -> None:
         limit = self.device.max_read_request
         if address % limit + size <= limit:
-            short = size <= self._short_read
-            self._request(_Read(address, size, on_data, args, on_issued, short))
+            self._request(_Read(self, address, size, here, issued, short=size <= self._short_read))
             return
         last = address + size
         for start, piece in split(address, size, limit):
@@ -131,22 +152,22 @@ class PcieBus(Bus):
             final = start + piece == last
             self._request(
                 _Read(
+                    self,
                     start,
                     piece,
-                    on_data if final else None,
-                    args,
-                    on_issued if final else None,
+                    here if final else None,
+                    issued if final else None,
                     short=False,
                 )
             )
 
-    def fetch(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
+    def start_fetch(self, address: int, size: int, here: Action) -> None:
         last = address + size
         for start, piece in split(address, size, self.device.max_read_request):
-            final = on_data if start + piece == last else None
+            final = here if start + piece == last else None
             self.reads += 1
             self.read_bytes += piece
-            read = _Read(start, piece, final, args, None, short=False)
+            read = _Read(self, start, piece, final, None, short=False)
             self.tags.acquire_ahead(self._tag_held, read)
 
     def _request(self, read: _Read) -> None:
@@ -155,7 +176,7 @@ class PcieBus(Bus):
         if self.tags.take(1):
             self._tag_held(read)
         else:
-            self.tags.acquire(1, self._tag_held, read)
+            self.tags.wait(1, Call(self._tag_held, (read,)))
 
     def _tag_held(self, read: _Read) -> None:
         if self.nonposted is None or self.nonposted.take(1):
@@ -180,9 +201,9 @@ class PcieBus(Bus):
 
     def _send_request(self, read: _Read) -> None:
         arrival = self.upstream.send(1, self._request_time) - self._gap
-        self.behind.read(arrival, read.address, read.size, self._complete, read)
-        if read.on_issued is not None:
-            read.on_issued()
+        self.behind.read(arrival, read.address, read.size, read)
+        if read.issued is not None:
+            read.issued.act()
 
     def _cut(self, offset: int, size: int) -> tuple[int, int]:
         """Completion TLPs for ``size`` bytes at an offset from a boundary, and their time in ps."""
@@ -191,7 +212,7 @@ class PcieBus(Bus):
         self._completions[offset, size] = cut = tlps, self.downstream.rate.time(wire)
         return cut
 
-    def _complete(self, fetched: int, address: int, size: int, read: _Read) -> None:
+    def complete(self, read: _Read, fetched: int, address: int, size: int) -> None:
         """Send part of what was asked for, whose last byte is here at ``fetched``."""
         acks = self.downstream.answer_ps(1, 1) if read.missing == read.size else 0
         read.missing -= size
@@ -211,10 +232,10 @@ class PcieBus(Bus):
         upstream.answer(tlps, 0)
         if read.missing:
             return
-        if read.on_data is None:
+        if read.here is None:
             self.tags.release_at(arrival, 1)
         else:
-            self.sim.call_at(arrival, self._completed, read.on_data, read.args)
+            self.sim.schedule(arrival, read)
 
     def _overtake(self, tlps: int, duration_ps: int) -> int:
         """Send the completions of a short read ahead of those of longer ones.
@@ -228,62 +249,43 @@ class PcieBus(Bus):
         self._short_free_at = start + rest + duration_ps
         return self._short_free_at + PROPAGATION_PS
 
-    def _completed(self, on_data: Callable[..., None], args: tuple[object, ...]) -> None:
-        self.tags.release(1)
-        on_data(*args)
-
     # DMA writes: posted, in order, as many at a time as the credits allow.
 
-    def write(
-        self,
-        address: int,
-        size: int,
-        on_sent: Callable[[], None] | None = None,
-        on_visible: Callable[[], None] | None = None,
+    def start_write(
+        self, address: int, size: int, sent: Action | None, visible: Action | None
     ) -> None:
         self.writes += 1
         self.write_bytes += size
         payload = self.device.max_payload
         if address % self._burst + size <= self._burst:
             tlps = pieces(address, size, payload)
-            self._post(_Write(address, size, tlps, on_sent, on_visible))
+            self._post(_Write(self, address, size, tlps, sent, visible))
             return
         last = address + size
         for start, piece in split(address, size, self._burst):
             tlps = pieces(start, piece, payload)
-            final = start + piece == last
-            sent, visible = (on_sent, on_visible) if final else (None, None)
-            self._post(_Write(start, piece, tlps, sent, visible))
+            if start + piece == last:
+                self._post(_Write(self, start, piece, tlps, sent, visible))
+            else:
+                self._post(_Write(self, start, piece, tlps, None, None))
 
     def _post(self, write: _Write) -> None:
         if self.posted_headers.take(write.tlps):
             self._headers_held(write)
         else:
-            self.posted_headers.acquire(write.tlps, self._headers_held, write)
+            self.posted_headers.wait(write.tlps, Call(self._headers_held, (write,)))
 
     def _headers_held(self, write: _Write) -> None:
         if self.posted_data.take(write.units):
             self._send_write(write)
         else:
-            self.posted_data.acquire(write.units, self._send_write, write)
+            self.posted_data.wait(write.units, Call(self._send_write, (write,)))
 
     def _send_write(self, write: _Write) -> None:
         tlps = write.tlps
         duration = self.upstream.rate.time(write.size + tlps * self._header) + tlps * self._gap
         arrival = self.upstream.send(tlps, duration) - self._gap
-        self.sim.call_at(arrival, self._written, write)
-
-    def _written(self, write: _Write) -> None:
-        tlps = write.tlps
-        self.downstream.answer(tlps, tlps)
-        now = self.sim.now
-        self.behind.write(now, write.address, write.size, write.on_visible, self._freed, write)
-        if write.on_sent is not None:
-            write.on_sent()
-
-    def _freed(self, at_ps: int, write: _Write) -> None:
-        self.posted_headers.release_at(at_ps + PROPAGATION_PS, write.tlps)
-        self.posted_data.release_at(at_ps + PROPAGATION_PS, write.units)
+        self.sim.schedule(arrival, write)
 
     # The processor's accesses.
 

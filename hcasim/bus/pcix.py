@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Final
 
 from hcasim.bus.base import Bus, Gather, pieces, split
-from hcasim.bus.upstream import Upstream
 from hcasim.catalog import PcixDevice
-from hcasim.engine import Arbiter, CreditPool, Rate, Simulator
+from hcasim.engine import Action, Arbiter, Call, CreditPool, Rate, Simulator
+from hcasim.host.upstream import Transfer, Upstream
 
 ADDRESS_CLOCKS: Final = 1
 ATTRIBUTE_CLOCKS: Final = 1
@@ -28,14 +28,102 @@ DEVICE_READ, DEVICE_WRITE, BRIDGE = range(3)
 AGENTS: Final = (2, 1)
 
 
-class _Request:
+class _Read(Transfer):
     """A split transaction, and the read that it belongs to."""
 
-    __slots__ = ("missing", "whole")
+    __slots__ = ("_address", "_bus", "_issued", "_size", "missing", "requested", "whole")
 
-    def __init__(self, size: int, whole: Gather) -> None:
+    def __init__(
+        self, bus: PcixBus, address: int, size: int, whole: Gather, issued: Action | None
+    ) -> None:
+        self._bus = bus
+        self._address = address
+        self._size = size
+        self._issued = issued
         self.missing = size
         self.whole = whole
+        self.requested = False
+
+    def act(self) -> None:
+        """Ask for the bus once there is room for one more, then hand the request to the bridge."""
+        if not self.requested:
+            self.requested = True
+            self._bus.request(self)
+            return
+        if self._issued is not None:
+            self._issued.act()
+        self._bus.behind.read(self._bus.sim.now, self._address, self._size, self)
+
+    def fetched(self, last_at: int, address: int, size: int) -> None:
+        """Have the bridge drive a part of what was asked for."""
+        self.missing -= size
+        self._bus.complete(self, last_at, address, size)
+
+
+class _Completion(Action):
+    """The last part of a split transaction."""
+
+    __slots__ = ("_bus", "_here_at", "_whole")
+
+    def __init__(self, bus: PcixBus, here_at: int, whole: Gather) -> None:
+        self._bus = bus
+        self._here_at = here_at
+        self._whole = whole
+
+    def act(self) -> None:
+        """It has been driven, but the bridge cannot drive the last byte before it has it."""
+        sim = self._bus.sim
+        if self._here_at > sim.now:
+            sim.schedule(self._here_at, self)
+            return
+        self._bus.splits.release(1)
+        self._whole.act()
+
+
+class _Nothing(Action):
+    """What follows on all other parts."""
+
+    __slots__ = ()
+
+    def act(self) -> None:
+        """Nothing."""
+
+
+_NOTHING: Final = _Nothing()
+
+
+class _Write(Transfer):
+    """A burst; only the last of a write has anything to do then."""
+
+    __slots__ = ("_address", "_bus", "_sent", "_size", "_visible")
+
+    def __init__(
+        self,
+        bus: PcixBus,
+        address: int,
+        size: int,
+        sent: Action | None,
+        visible: Action | None,
+    ) -> None:
+        self._bus = bus
+        self._address = address
+        self._size = size
+        self._sent = sent
+        self._visible = visible
+
+    def act(self) -> None:
+        """It is in the bridge."""
+        bus = self._bus
+        bus.behind.write(bus.sim.now, self._address, self._size, self._visible, self)
+
+    def taken(self, at_ps: int) -> None:
+        """The bridge stops the device when what is behind it falls behind."""
+        if self._sent is None:
+            return
+        if at_ps > self._bus.sim.now:
+            self._bus.sim.schedule(at_ps, self._sent)
+        else:
+            self._sent.act()
 
 
 class PcixBus(Bus):
@@ -77,100 +165,47 @@ class PcixBus(Bus):
 
     # DMA reads: split requests by the adapter, split completions by the bridge.
 
-    def read(
-        self,
-        address: int,
-        size: int,
-        on_data: Callable[..., None],
-        *args: object,
-        on_issued: Callable[[], None] | None = None,
+    def start_read(
+        self, address: int, size: int, here: Action, issued: Action | None = None
     ) -> None:
         limit = self.device.mmrbc
-        whole = Gather(pieces(address, size, limit), on_data, args)
+        whole = Gather(pieces(address, size, limit), here)
         last = address + size
         for start, piece in split(address, size, limit):
             self.reads += 1
             self.read_bytes += piece
-            issued = on_issued if start + piece == last else None
-            self.splits.acquire(1, self._request, start, piece, whole, issued)
+            read = _Read(self, start, piece, whole, issued if start + piece == last else None)
+            if self.splits.take(1):
+                read.act()
+            else:
+                self.splits.wait(1, read)
 
-    def _request(
-        self, address: int, size: int, whole: Gather, on_issued: Callable[[], None] | None
-    ) -> None:
-        self.arbiter.request(
-            DEVICE_READ, self._request_time, self._requested, address, size, whole, on_issued
-        )
+    def request(self, read: _Read) -> None:
+        """Drive a split request."""
+        self.arbiter.request(DEVICE_READ, self._request_time, read)
 
-    def _requested(
-        self, address: int, size: int, whole: Gather, on_issued: Callable[[], None] | None
-    ) -> None:
-        if on_issued is not None:
-            on_issued()
-        request = _Request(size, whole)
-        self.behind.read(self.sim.now, address, size, self._fetched, request)
-
-    def _fetched(self, fetched: int, address: int, size: int, request: _Request) -> None:
+    def complete(self, read: _Read, fetched: int, address: int, size: int) -> None:
         """Drive part of what was asked for, whose last byte is here at ``fetched``."""
-        request.missing -= size
         last = address + size
         for start, piece in split(address, size, self._completion_burst):
-            final = start + piece == last and not request.missing
-            done = self._driven if final else _nothing
-            whole = request.whole
-            self.arbiter.request(BRIDGE, self.burst_time(start, piece), done, fetched, whole)
-
-    def _driven(self, fetched: int, whole: Gather) -> None:
-        # The bridge cannot drive the last byte before it has it.
-        if fetched > self.sim.now:
-            self.sim.call_at(fetched, self._completed, whole)
-        else:
-            self._completed(whole)
-
-    def _completed(self, whole: Gather) -> None:
-        self.splits.release(1)
-        whole.arrived()
+            final = start + piece == last and not read.missing
+            done = _Completion(self, fetched, read.whole) if final else _NOTHING
+            self.arbiter.request(BRIDGE, self.burst_time(start, piece), done)
 
     # DMA writes: posted into the bridge.
 
-    def write(
-        self,
-        address: int,
-        size: int,
-        on_sent: Callable[[], None] | None = None,
-        on_visible: Callable[[], None] | None = None,
+    def start_write(
+        self, address: int, size: int, sent: Action | None, visible: Action | None
     ) -> None:
         self.writes += 1
         self.write_bytes += size
         last = address + size
         for start, piece in split(address, size, self.device.write_burst):
-            final = start + piece == last
-            self.arbiter.request(
-                DEVICE_WRITE,
-                self.burst_time(start, piece),
-                self._written,
-                start,
-                piece,
-                on_sent if final else None,
-                on_visible if final else None,
-            )
-
-    def _written(
-        self,
-        address: int,
-        size: int,
-        on_sent: Callable[[], None] | None,
-        on_visible: Callable[[], None] | None,
-    ) -> None:
-        self.behind.write(self.sim.now, address, size, on_visible, self._taken, on_sent)
-
-    def _taken(self, at_ps: int, on_sent: Callable[[], None] | None) -> None:
-        # The bridge stops the device when what is behind it falls behind.
-        if on_sent is None:
-            return
-        if at_ps > self.sim.now:
-            self.sim.call_at(at_ps, on_sent)
-        else:
-            on_sent()
+            if start + piece == last:
+                write = _Write(self, start, piece, sent, visible)
+            else:
+                write = _Write(self, start, piece, None, None)
+            self.arbiter.request(DEVICE_WRITE, self.burst_time(start, piece), write)
 
     # The processor's accesses, driven by the bridge.
 
@@ -181,7 +216,7 @@ class PcixBus(Bus):
     def _mmio_drive(
         self, size: int, on_arrival: Callable[..., None], args: tuple[object, ...]
     ) -> None:
-        self.arbiter.request(BRIDGE, self.burst_time(0, size), on_arrival, *args)
+        self.arbiter.request(BRIDGE, self.burst_time(0, size), Call(on_arrival, args))
 
     def mmio_read(self, size: int, on_data: Callable[..., None], *args: object) -> None:
         self.behind.mmio(size, self._mmio_drive, size, self.mmio_answer, (size, on_data, *args))
@@ -205,7 +240,3 @@ class PcixBus(Bus):
             "pcix_bridge_grants": self.arbiter.grants[BRIDGE],
         }
         return super().counters() | own | self.behind.counters()
-
-
-def _nothing(*_args: object) -> None:
-    """A part of a completion that is not the last."""

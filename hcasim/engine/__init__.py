@@ -4,7 +4,7 @@ from simpy.events import Event, Process, Timeout
 
 from hcasim.engine.arbiter import Arbiter
 from hcasim.engine.cache import SetAssociativeCache
-from hcasim.engine.clock import Simulator
+from hcasim.engine.clock import Action, Call, Simulator
 from hcasim.engine.collecting import seldom_collected
 from hcasim.engine.credits import CreditPool
 from hcasim.engine.forward import FastForward
@@ -15,7 +15,9 @@ from hcasim.engine.steady import bounded_mean, find_period
 from hcasim.engine.waits import Waits
 
 __all__ = [
+    "Action",
     "Arbiter",
+    "Call",
     "CreditPool",
     "Event",
     "EventLog",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from hcasim.engine.clock import Simulator
+from hcasim.engine.clock import Action, Simulator
 
 
-class Arbiter:
+class Arbiter(Action):
     """Grants a resource to one requester at a time: round robin of groups, priority within one.
 
     Each requester has a queue of its own, served in order.
@@ -35,38 +34,35 @@ class Arbiter:
         self.busy_ps = 0
         requesters = sum(groups)
         self.grants = [0] * requesters
-        self._queues: list[deque[tuple[int, Callable[..., None], tuple[Any, ...]]]] = [
-            deque() for _ in range(requesters)
-        ]
+        self._queues: list[deque[tuple[int, Action]]] = [deque() for _ in range(requesters)]
+        self._granted: Action | None = None
         numbers = iter(range(requesters))
         self._groups = [[next(numbers) for _ in range(size)] for size in groups]
         self._next = 0
         self._waiting = 0
         self._busy = False
 
-    def request(
-        self, requester: int, duration_ps: int, on_done: Callable[..., None], *args: Any
-    ) -> None:
-        """Queue a request to hold the resource for ``duration_ps``, then call ``on_done(*args)``.
+    def request(self, requester: int, duration_ps: int, done: Action) -> None:
+        """Queue a request to hold the resource for ``duration_ps``, and do ``done`` at the end.
 
         Raises:
             ValueError: if the duration is negative.
         """
         if duration_ps < 0:
             raise ValueError(f"{self.name}: a turn cannot last {duration_ps} ps")
-        self._queues[requester].append((duration_ps, on_done, args))
+        self._queues[requester].append((duration_ps, done))
         self._waiting += 1
         if not self._busy:
             self._grant()
 
     def _grant(self) -> None:
         requester = self._choose()
-        duration, on_done, args = self._queues[requester].popleft()
+        duration, self._granted = self._queues[requester].popleft()
         self._waiting -= 1
         self._busy = True
         self.busy_ps += duration
         self.grants[requester] += 1
-        self.sim.call_after(duration, self._finish, on_done, args)
+        self.sim.schedule(self.sim.now + duration, self)
 
     def _choose(self) -> int:
         count = len(self._groups)
@@ -78,9 +74,11 @@ class Arbiter:
                     return requester
         raise AssertionError("nobody waits")
 
-    def _finish(self, on_done: Callable[..., None], args: tuple[Any, ...]) -> None:
-        # What the end of this turn makes ready competes for the next one.
-        on_done(*args)
+    def act(self) -> None:
+        """End a turn; what that makes ready competes for the next one."""
+        granted = self._granted
+        assert granted is not None
+        granted.act()
         if self._waiting:
             self._grant()
         else:

@@ -23,11 +23,40 @@ _clock: Final = perf_counter_ns
 # An urgent event of SimPy, the first step of a process, comes before all others of its time.
 _URGENT: Final = -(1 << 60)
 
-_Entry = tuple[int, int, Callable[..., None], tuple[Any, ...]]
-
 
 class _Stop(Exception):
-    """Raised in a call to end the run behind it."""
+    """Raised in an action to end the run behind it."""
+
+
+class Action:
+    """Something to do at a time, or as soon as something else is done.
+
+    What happens often is a class of its own, because that takes neither a bound method nor a tuple
+    of arguments each time; for all else there is `Call`.
+    """
+
+    __slots__ = ()
+
+    def act(self) -> None:
+        """Do it."""
+        raise NotImplementedError
+
+
+class Call(Action):
+    """A call of anything with its arguments."""
+
+    __slots__ = ("args", "function")
+
+    def __init__(self, function: Callable[..., None], args: tuple[Any, ...]) -> None:
+        self.function = function
+        self.args = args
+
+    def act(self) -> None:
+        """Make it."""
+        self.function(*self.args)
+
+
+_Entry = tuple[int, int, Action]
 
 
 class Forward(Protocol):
@@ -43,9 +72,8 @@ class Forward(Protocol):
 class Simulator:
     """Simulated time in integer picoseconds: processes for software, callbacks for hardware.
 
-    Calls at the same time are made in the order in which they were scheduled, so a run is
-    reproducible to the picosecond. A call has no object of its own: nothing can wait for it or
-    cancel it.
+    Actions at the same time are done in the order in which they were scheduled, so a run is
+    reproducible to the picosecond. Nothing can wait for one or cancel it.
 
     Args:
         exact: whether everything is to be run, even what repeats itself.
@@ -55,7 +83,7 @@ class Simulator:
         listeners: told what the probes of the blocks see; none, unless somebody listens.
         operations: numbers for work requests, from 1.
         environment: SimPy's view of this clock.
-        queue: the calls to come, a heap of (time in ps, serial number, action, arguments).
+        queue: the actions to come, a heap of (time in ps, serial number, action).
         forward: told of the beats of what repeats itself, to leave out the rest; None if nothing
             may be left out.
         profile: counts what the calls cost; None if nobody wants to know.
@@ -72,27 +100,34 @@ class Simulator:
         self._serial = 0
         self.environment = _Clockwork(self)
 
-    def call_after(self, delay_ps: int, action: Callable[..., None], *args: Any) -> None:
-        """Call ``action(*args)`` after ``delay_ps`` picoseconds.
+    def schedule(self, time_ps: int, action: Action) -> None:
+        """Have ``action`` done at the absolute time ``time_ps``.
 
         Raises:
-            ValueError: if the delay is negative, because time never runs backwards.
-        """
-        if delay_ps < 0:
-            raise ValueError(f"a delay cannot be negative: {delay_ps} ps")
-        self._serial = serial = self._serial + 1
-        _push(self.queue, (self.now + delay_ps, serial, action, args))
-
-    def call_at(self, time_ps: int, action: Callable[..., None], *args: Any) -> None:
-        """Call ``action(*args)`` at the absolute time ``time_ps``.
-
-        Raises:
-            ValueError: if that time has passed.
+            ValueError: if that time has passed, because time never runs backwards.
         """
         if time_ps < self.now:
             raise ValueError(f"{time_ps} ps has passed: it is {self.now} ps")
         self._serial = serial = self._serial + 1
-        _push(self.queue, (time_ps, serial, action, args))
+        _push(self.queue, (time_ps, serial, action))
+
+    def call_after(self, delay_ps: int, function: Callable[..., None], *args: Any) -> None:
+        """Call ``function(*args)`` after ``delay_ps`` picoseconds.
+
+        Raises:
+            ValueError: if the delay is negative.
+        """
+        if delay_ps < 0:
+            raise ValueError(f"a delay cannot be negative: {delay_ps} ps")
+        self.schedule(self.now + delay_ps, Call(function, args))
+
+    def call_at(self, time_ps: int, function: Callable[..., None], *args: Any) -> None:
+        """Call ``function(*args)`` at the absolute time ``time_ps``.
+
+        Raises:
+            ValueError: if that time has passed.
+        """
+        self.schedule(time_ps, Call(function, args))
 
     def process(self, program: Generator[Event, Any, Any]) -> Process:
         """Start a program, which goes on whenever an event that it has yielded has happened."""
@@ -116,18 +151,18 @@ class Simulator:
 
     @property
     def calls(self) -> int:
-        """Calls made so far; an event of SimPy is one."""
+        """Actions done so far; an event of SimPy is one."""
         return self._serial - len(self.queue)
 
     def peek(self) -> float:
-        """Time in ps of the next call; infinite if there is none."""
+        """Time in ps of the next action; infinite if there is none."""
         return self.queue[0][0] if self.queue else inf
 
     def run(self, until: int | Event | None = None) -> Any:
-        """Make calls until there are none left, or until something has happened.
+        """Go on until there is nothing left to do, or until something has happened.
 
         Args:
-            until: a time in ps, before whose calls it stops, or an event.
+            until: a time in ps, before whose actions it stops, or an event.
 
         Returns:
             The value of the event.
@@ -138,14 +173,14 @@ class Simulator:
             Exception: with which the event failed.
         """
         if until is None:
-            self._make_calls()
+            self._go_on()
             return None
         if not isinstance(until, Event):
             if until < self.now:
                 raise ValueError(f"{until} ps has passed: it is {self.now} ps")
             self._serial = serial = self._serial + 1
-            _push(self.queue, (until, serial + _URGENT, self._stop, (None,)))
-            self._make_calls()
+            _push(self.queue, (until, serial + _URGENT, Call(self._stop, (None,))))
+            self._go_on()
             return None
         if not self.reach(until):
             raise RuntimeError(f"there is nothing left to do, but {until} has not happened")
@@ -161,19 +196,19 @@ class Simulator:
         """
         if event.callbacks is not None:
             event.callbacks.append(self._stop)
-            self._make_calls()
+            self._go_on()
         return event.processed
 
-    def _make_calls(self) -> None:
-        """Make calls until there are none left, or until one of them stops this."""
+    def _go_on(self) -> None:
+        """Do what is to be done until there is nothing left, or until an action stops this."""
         queue = self.queue
         try:
             with seldom_collected():
                 if self.profile is not None:
                     self._make_counted_calls(self.profile)
                 while queue:
-                    self.now, _, action, args = _pop(queue)
-                    action(*args)
+                    self.now, _, action = _pop(queue)
+                    action.act()
         except _Stop:
             pass
 
@@ -195,7 +230,7 @@ class Simulator:
 
 
 class _Clockwork(Environment):
-    """What SimPy's events and processes take for their environment: events are calls."""
+    """What SimPy's events and processes take for their environment: events are actions."""
 
     def __init__(self, sim: Simulator) -> None:
         super().__init__()
@@ -210,27 +245,36 @@ class _Clockwork(Environment):
         sim._serial = serial = sim._serial + 1
         if priority < NORMAL:
             serial += _URGENT
-        _push(sim.queue, (sim.now + int(delay), serial, _happen, (event,)))
+        _push(sim.queue, (sim.now + int(delay), serial, _Occurrence(event)))
 
 
-def _happen(event: Event) -> None:
-    """Tell all who wait for an event that it has happened.
+class _Occurrence(Action):
+    """An event of SimPy happens."""
 
-    Raises:
-        Exception: with which it failed, unless somebody has dealt with that.
-    """
-    callbacks = event.callbacks
-    event.callbacks = None  # type: ignore[assignment]
-    stop: _Stop | None = None
-    for callback in callbacks:
-        try:
-            callback(event)
-        except _Stop as asked:
-            stop = asked
-    if not event.ok and not event.defused:
-        _fail(event)
-    if stop is not None:
-        raise stop
+    __slots__ = ("event",)
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+
+    def act(self) -> None:
+        """Tell all who wait for it.
+
+        Raises:
+            Exception: with which it failed, unless somebody has dealt with that.
+        """
+        event = self.event
+        callbacks = event.callbacks
+        event.callbacks = None  # type: ignore[assignment]
+        stop: _Stop | None = None
+        for callback in callbacks:
+            try:
+                callback(event)
+            except _Stop as asked:
+                stop = asked
+        if not event.ok and not event.defused:
+            _fail(event)
+        if stop is not None:
+            raise stop
 
 
 def _fail(event: Event) -> NoReturn:

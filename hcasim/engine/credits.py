@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from hcasim.engine.clock import Simulator
+from hcasim.engine.clock import Action, Call, Simulator
 
 
-class CreditPool:
+class CreditPool(Action):
     """Credits taken in order of request and given back when the far end has freed them.
 
     Args:
@@ -26,7 +26,7 @@ class CreditPool:
         self.sim = sim
         self.name = name
         self.capacity = capacity
-        self.waiting: deque[tuple[int, Callable[..., None], tuple[Any, ...]]] = deque()
+        self.waiting: deque[tuple[int, Action]] = deque()
         self._available = capacity
         self._waited_ps = 0
         # In order of time; those whose time has come count as soon as somebody needs them.
@@ -49,32 +49,40 @@ class CreditPool:
             return self._waited_ps
         return self._waited_ps + self.sim.now - self._waiting_since
 
-    def acquire(self, count: int, action: Callable[..., None], *args: Any) -> None:
-        """Call ``action(*args)`` as soon as ``count`` credits are held, at once if possible.
+    def acquire(self, count: int, function: Callable[..., None], *args: Any) -> None:
+        """Call ``function(*args)`` as soon as ``count`` credits are held, at once if possible.
 
         With a count of 0 the call only waits for the requests before it.
 
         Raises:
             ValueError: if more credits are asked for than the pool will ever have.
         """
+        if self.take(count):
+            function(*args)
+        else:
+            self.wait(count, Call(function, args))
+
+    def wait(self, count: int, action: Action) -> None:
+        """Have ``action`` done when ``count`` credits are held, which could not be had at once.
+
+        Raises:
+            ValueError: if more credits are asked for than the pool will ever have.
+        """
         if count > self.capacity:
             raise ValueError(f"{self.name}: {count} credits asked of a pool of {self.capacity}")
-        if self.take(count):
-            action(*args)
-            return
         if not self.waiting:
             self._waiting_since = self.sim.now
-        self.waiting.append((count, action, args))
+        self.waiting.append((count, action))
         self._arm()
 
-    def acquire_ahead(self, action: Callable[..., None], *args: Any) -> None:
-        """Call ``action(*args)`` as soon as a credit is held, ahead of all that use `acquire`."""
+    def acquire_ahead(self, function: Callable[..., None], *args: Any) -> None:
+        """Call ``function(*args)`` when a credit is held, ahead of all that use `acquire`."""
         if self.take(1):
-            action(*args)
+            function(*args)
             return
         if not self.waiting:
             self._waiting_since = self.sim.now
-        self.waiting.insert(self._ahead, (1, action, args))
+        self.waiting.insert(self._ahead, (1, Call(function, args)))
         self._ahead += 1
         self._arm()
 
@@ -135,9 +143,10 @@ class CreditPool:
             first = self.sim.now
         if self._alarm_at is None or first < self._alarm_at:
             self._alarm_at = first
-            self.sim.call_at(first, self._alarm)
+            self.sim.schedule(first, self)
 
-    def _alarm(self) -> None:
+    def act(self) -> None:
+        """Serve those who wait with what has come back."""
         if self._alarm_at != self.sim.now:
             # An earlier return was announced after this alarm was set.
             return
@@ -155,11 +164,11 @@ class CreditPool:
         self._serving = True
         waiting = self.waiting
         while waiting and waiting[0][0] <= self._available:
-            count, action, args = waiting.popleft()
+            count, action = waiting.popleft()
             if self._ahead:
                 self._ahead -= 1
             self._available -= count
             if not waiting:
                 self._waited_ps += self.sim.now - self._waiting_since
-            action(*args)
+            action.act()
         self._serving = False

@@ -20,7 +20,7 @@ _PACKAGE: Final = "hcasim."
 _DESCRIPTIONS: Final = "hcasim.catalog."
 _COMPILED_CLOSURE: Final = "__mypyc_env__"
 _PLAIN: Final = frozenset({bool, str, bytes, float, type(None), Fraction})
-# Programs and their events do not change but by calls to come, which are other ones then; what
+# Programs and their events do not change but by actions to come, which are other ones then; what
 # chance decides changes numbers too.
 _OPAQUE: Final = (type, Enum, Simulator, Event, Environment, Iterator, Rate, Random)
 
@@ -80,7 +80,7 @@ class _Keys:
 
 
 class Snapshot:
-    """What everything that can be reached from the calls to come looks like at a time.
+    """What everything that can be reached from the actions to come looks like at a time.
 
     Two snapshots of machines in which the same is under way have equal shapes, whatever the
     numbers. Objects of this package are looked into; descriptions and programs are not, and
@@ -93,7 +93,7 @@ class Snapshot:
         now: the time in ps.
         numbers: all whole numbers, in the order of the walk.
         shape: all else.
-        due: where in the numbers the times of the calls to come are.
+        due: where in the numbers the times of the actions to come are.
         replayed: contents that are told by what was done to them.
         comparable: whether everything was of a kind that is known.
     """
@@ -138,13 +138,13 @@ class Snapshot:
                     self._stack.append(value)
                 shape.append(number)
 
-    def _entry(self, entry: tuple[int, int, Any, tuple[Any, ...]], place: int) -> None:
-        """Look at a call to come; its serial number says no more than its place."""
+    def _entry(self, entry: tuple[int, int, Any], place: int) -> None:
+        """Look at an action to come; its serial number says no more than its place."""
         self.due.append(len(self.numbers))
         node = _Tuple(entry, self._sim.queue, place)
         self._tuples.append(node)
-        time_ps, _, action, args = entry
-        self._items(node, ((0, time_ps), (2, action), (3, args)))
+        time_ps, _, action = entry
+        self._items(node, ((0, time_ps), (2, action)))
 
     def _tuple(self, whole: tuple[Any, ...], holder: Any, key: Any) -> None:
         self.shape.append(len(whole))
@@ -224,7 +224,7 @@ class Snapshot:
             items = [(names.get(key, key), value) for key, value in held.items()]
             held.clear()
             held.update(items)
-        # Some calls have been moved behind others.
+        # Some have been moved behind others.
         self._sim.queue.sort()
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict, deque
-from collections.abc import Callable
-from typing import Protocol
 
 from hcasim.catalog import Link
-from hcasim.engine import CreditPool, Rate, Simulator
+from hcasim.engine import Action, CreditPool, Rate, Simulator
 from hcasim.fabric.medium import medium
 from hcasim.fabric.packet import Packet
 
-_Entry = tuple[int, Packet, Callable[[Packet, int], None]]
 
-
-class Receiver(Protocol):
+class Receiver:
     """What a transmitter delivers to."""
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
@@ -25,9 +21,37 @@ class Receiver(Protocol):
             head_at: time in ps at which its first byte arrives.
             tail_at: time in ps at which its last byte does.
         """
+        raise NotImplementedError
 
 
-class Transmitter:
+class Holder:
+    """What holds the room of packets until they leave."""
+
+    __slots__ = ()
+
+    def free(self, packet: Packet, at_ps: int) -> None:
+        """Learn that a packet leaves now, its last byte at ``at_ps``."""
+        raise NotImplementedError
+
+
+_Entry = tuple[int, Packet, Holder]
+
+
+class _Waiting(Action):
+    """A packet whose turn it is, but for which the far end has no room yet."""
+
+    __slots__ = ("_entry", "_transmitter")
+
+    def __init__(self, transmitter: Transmitter, entry: _Entry) -> None:
+        self._transmitter = transmitter
+        self._entry = entry
+
+    def act(self) -> None:
+        """Send it."""
+        self._transmitter.transmit(self._entry)
+
+
+class Transmitter(Action):
     """Sends packets of several sources over one direction of a link, taking turns.
 
     Each source has a queue; they are served round robin, except that those below ``urgent`` go
@@ -89,16 +113,13 @@ class Transmitter:
             self.sim, f"{self.name}.credits", max(1, buffer_bytes // self.credit_block)
         )
 
-    def send(
-        self, source: int, packet: Packet, ready_at: int, on_start: Callable[[Packet, int], None]
-    ) -> None:
+    def send(self, source: int, packet: Packet, ready_at: int, holder: Holder) -> None:
         """Queue a packet of one source.
 
         Args:
             ready_at: earliest time in ps for its first byte; a source's packets come in order
                 of it.
-            on_start: called with the packet and the time in ps at which its last byte leaves, once
-                that is known.
+            holder: told when it leaves.
         """
         queue = self._queues[source]
         if not queue:
@@ -106,7 +127,7 @@ class Transmitter:
                 insort(self._active, source)
             else:
                 self._active.append(source)
-        queue.append((ready_at, packet, on_start))
+        queue.append((ready_at, packet, holder))
         if not self._blocked:
             at = ready_at if ready_at > self._free_at else self._free_at
             if self._wake_at is None or at < self._wake_at:
@@ -129,9 +150,11 @@ class Transmitter:
     def _wake(self, time_ps: int) -> None:
         """Arbitrate at ``time_ps``, which is earlier than that would happen anyway."""
         self._wake_at = time_ps
-        self.sim.call_at(time_ps, self._arbitrate, time_ps)
+        self.sim.schedule(time_ps, self)
 
-    def _arbitrate(self, woken_at: int) -> None:
+    def act(self) -> None:
+        """Take the packet whose turn it is, unless that has happened earlier."""
+        woken_at = self.sim.now
         if woken_at != self._wake_at:
             return
         self._wake_at = None
@@ -149,9 +172,9 @@ class Transmitter:
         assert credits is not None
         needed = -(-entry[1].size // self.credit_block)
         if credits.take(needed):
-            self._transmit(entry)
+            self.transmit(entry)
         else:
-            credits.acquire(needed, self._transmit, entry)
+            credits.wait(needed, _Waiting(self, entry))
 
     def _choose(self, now: int) -> int:
         """Place among the sources that wait of the one whose turn it is; one is ready."""
@@ -170,8 +193,9 @@ class Transmitter:
                 return place
             place += 1
 
-    def _transmit(self, entry: _Entry) -> None:
-        _, packet, on_start = entry
+    def transmit(self, entry: _Entry) -> None:
+        """Send a packet for which there is room at the far end."""
+        _, packet, holder = entry
         self._blocked = False
         # Flow control packets have gone out while the link was idle, or go out first.
         debt = self._flow_control_debt
@@ -188,7 +212,7 @@ class Transmitter:
         self.packets += 1
         self.payload_bytes += packet.payload
         self.wire_bytes += size + self._around
-        on_start(packet, end)
+        holder.free(packet, end)
         receiver = self.receiver
         assert receiver is not None
         receiver.receive(packet, start + self._propagation, end + self._tail)
@@ -233,7 +257,7 @@ def connect_ports(
     b.attach(a_receiver, a_buffer)
 
 
-class ReceiveBuffer:
+class ReceiveBuffer(Holder):
     """The accounting of one receive buffer: what is freed becomes credits at the other end.
 
     Args:

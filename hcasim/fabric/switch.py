@@ -7,7 +7,7 @@ from typing import Protocol
 from hcasim.catalog import Link
 from hcasim.catalog import Switch as SwitchDescription
 from hcasim.engine import Probe, Simulator
-from hcasim.fabric.link import ReceiveBuffer, Transmitter
+from hcasim.fabric.link import ReceiveBuffer, Receiver, Transmitter
 from hcasim.fabric.packet import Packet
 
 
@@ -18,7 +18,7 @@ class Routes(Protocol):
         """The output of a switch towards a destination."""
 
 
-class SwitchInput:
+class SwitchInput(Receiver):
     """One input port: it looks the destination up and hands the packet to the output's arbiter."""
 
     def __init__(self, switch: Switch, port: int) -> None:
@@ -41,7 +41,7 @@ class SwitchInput:
             probe.event("switch", packet.operation, packet, start)
         buffer = self.buffer
         assert buffer is not None
-        output.send(self._port, packet, start, buffer.free)
+        output.send(self._port, packet, start, buffer)
 
 
 class Switch:

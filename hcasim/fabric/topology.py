@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from hcasim.catalog import Link, Way, Wiring
 from hcasim.engine import Simulator
 from hcasim.fabric.link import ReceiveBuffer, Receiver, Transmitter, connect_ports
 from hcasim.fabric.switch import Switch
 
 
-class EndPort(Receiver, Protocol):
+class EndPort(Receiver):
     """A port of an adapter."""
 
     lid: int

@@ -184,7 +184,10 @@ class HostChannelAdapter:
         packet = arrival.packet
         arrival.qp = self._queue_pairs[packet.qpn]
         if not packet.answers:
-            self.responder.rqpc.access(packet.qpn, self.responder.request, arrival)
+            if self.responder.rqpc.held(packet.qpn):
+                self.responder.request(arrival)
+            else:
+                self.responder.rqpc.access(packet.qpn, self.responder.request, arrival)
             return
         if packet.opcode in _WITHOUT_DATA:
             arrival.free()

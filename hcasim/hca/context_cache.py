@@ -58,6 +58,11 @@ class ContextCache:
         """Whether there is no room for another line."""
         return self._cache.full
 
+    def has(self, key: int) -> bool:
+        """Whether an entry is on chip, without looking it up."""
+        line = key // self._per_line
+        return line == self._cache.last or line in self._cache
+
     def held(self, key: int) -> bool:
         """Look ``key`` up if that needs no fetch; return whether it did not."""
         line = key // self._per_line

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from hcasim.bus import Storage
-from hcasim.engine import Probe, Simulator
+from hcasim.engine import Action, Call, Probe, Simulator
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
 from hcasim.hca.port import Arrival
@@ -14,7 +14,31 @@ from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region, TranslationTables
 
 
-class ReadStream:
+class Data(Action):
+    """The data of a packet on its way into a staging buffer.
+
+    Args:
+        further_ps: time after its last byte until the packet is complete.
+    """
+
+    __slots__ = ("_buffer", "_further", "_packet")
+
+    def __init__(self, buffer: StagingBuffer, packet: Packet, further_ps: int = 0) -> None:
+        self._buffer = buffer
+        self._packet = packet
+        self._further = further_ps
+
+    def act(self) -> None:
+        """It is here."""
+        if self._further:
+            sim, further = self._buffer.sim, self._further
+            self._further = 0
+            sim.schedule(sim.now + further, self)
+        else:
+            self._buffer.complete(self._packet)
+
+
+class ReadStream(Action):
     """Reads the data of the packets in one staging buffer, begun in order.
 
     Without prefetching a packet is translated when all reads before it have been issued.
@@ -48,19 +72,26 @@ class ReadStream:
 
     def _translate(self, packet: Packet, region: Region, address: int) -> None:
         self._unissued += 1
-        self._tables.translate(region, address, packet.payload, self._read, packet, region, address)
+        if self._tables.held(region, address, packet.payload):
+            self._read(packet, region, address)
+        else:
+            self._tables.translate(
+                region, address, packet.payload, self._read, packet, region, address
+            )
 
     def _read(self, packet: Packet, region: Region, address: int) -> None:
         storage = self._local if region.on_adapter else self._host
-        storage.read(address, packet.payload, self._buffer.complete, packet, on_issued=self._issued)
+        storage.start_read(address, packet.payload, Data(self._buffer, packet), self)
 
-    def _issued(self) -> None:
+    def act(self) -> None:
+        """A read has been issued, so that others may be."""
         self._unissued -= 1
         while self._waiting and self._unissued <= self._prefetch:
-            self._translate(*self._waiting.popleft())
+            packet, region, address = self._waiting.popleft()
+            self._translate(packet, region, address)
 
 
-class Landing:
+class Landing(Action):
     """The data of a packet on its way into a region that somebody watches."""
 
     __slots__ = ("_address", "_packet", "_probe", "_region")
@@ -71,7 +102,7 @@ class Landing:
         self._region = region
         self._address = address
 
-    def seen(self) -> None:
+    def act(self) -> None:
         """It can be read."""
         packet = self._packet
         if self._probe.listeners:
@@ -132,8 +163,9 @@ class DmaEngine:
         """Read ``size`` bytes of an entry; call ``on_data(*args)`` when they are here."""
         address = ring.address(index)
         # The engines of an adapter that overlaps do not queue for the bus behind each other.
-        fetch = self._host.fetch if self._overlaps else self._host.read
-        self._tables.translate(ring.region, address, size, fetch, address, size, on_data, *args)
+        fetch = self._host.start_fetch if self._overlaps else self._host.start_read
+        here = Call(on_data, args)
+        self._tables.translate(ring.region, address, size, fetch, address, size, here)
 
     def write_entry(
         self,
@@ -165,11 +197,7 @@ class DmaEngine:
         """Read the data of a staged packet from a region, in turn, and complete the packet."""
         self.gathered += packet.payload
         if self._overlaps:
-            read = self._storage(region).read
-            size = packet.payload
-            self._tables.translate(
-                region, address, size, read, address, size, self._gathered, packet, buffer
-            )
+            self._gather(buffer, packet, region, address)
             return
         stream = self._streams.get(buffer)
         if stream is None:
@@ -178,13 +206,15 @@ class DmaEngine:
             )
         stream.add(packet, region, address)
 
-    def _gathered(self, packet: Packet, buffer: StagingBuffer) -> None:
-        """Complete a packet, later if the requests for its data are issued apart."""
-        further = (packet.payload - 1) // self._request * self._interval
-        if further:
-            self._sim.call_after(further, buffer.complete, packet)
+    def _gather(self, buffer: StagingBuffer, packet: Packet, region: Region, address: int) -> None:
+        """Read the data of a packet at once, which takes longer if it needs several requests."""
+        size = packet.payload
+        data = Data(buffer, packet, (size - 1) // self._request * self._interval)
+        storage = self._storage(region)
+        if self._tables.held(region, address, size):
+            storage.start_read(address, size, data)
         else:
-            buffer.complete(packet)
+            self._tables.translate(region, address, size, storage.start_read, address, size, data)
 
     def fetch_word(
         self, region: Region, address: int, size: int, on_data: Callable[..., None], *args: object
@@ -204,7 +234,9 @@ class DmaEngine:
         the last byte has left for the memory.
         """
         payload = arrival.packet.payload
-        if payload:
+        if payload and self._tables.held(region, address, payload):
+            self._write(arrival, region, address, then)
+        elif payload:
             self._tables.translate(
                 region, address, payload, self._write, arrival, region, address, then
             )
@@ -218,8 +250,8 @@ class DmaEngine:
         packet = arrival.packet
         self.scattered += packet.payload
         watched = region.listeners or self._probe.listeners
-        landed = Landing(self._probe, packet, region, address).seen if watched else None
-        self._storage(region).write(address, packet.payload, arrival.free, landed)
+        landing = Landing(self._probe, packet, region, address) if watched else None
+        self._storage(region).start_write(address, packet.payload, arrival, landing)
         then(arrival)
 
     def store(self, region: Region, address: int, size: int) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from hcasim.catalog import Adapter, Link
 from hcasim.engine import CreditPool, Probe, Simulator
-from hcasim.fabric.link import Transmitter
+from hcasim.fabric.link import Holder, Transmitter
 from hcasim.fabric.packet import Packet
 
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
@@ -34,7 +34,7 @@ class PacketLine:
         self.rests_until = 0
 
 
-class StagingBuffer:
+class StagingBuffer(Holder):
     """Packets being gathered, which go onto the link in the order of their port or queue pair.
 
     Args:
@@ -136,17 +136,18 @@ class StagingBuffer:
         ready_at = self.sim.now if self._rest else self.sim.now + self._latency
         if self._probe.listeners:
             self._probe.event("send pipeline", packet.operation, packet, ready_at)
-        self._egress.way_out(packet).send(self._source, packet, ready_at, self._leaves)
+        self._egress.way_out(packet).send(self._source, packet, ready_at, self)
 
-    def _leaves(self, packet: Packet, end_ps: int) -> None:
+    def free(self, packet: Packet, at_ps: int) -> None:
+        """Make room for others, and let what has waited for it follow."""
         if self._told and packet in self._told:
-            self.sim.call_at(end_ps, self._told.pop(packet))
+            self.sim.call_at(at_ps, self._told.pop(packet))
         line = self._only or self._line(packet)
         line.inside -= 1
         if self._rest and packet.last:
-            line.rests_until = end_ps + self._rest
+            line.rests_until = at_ps + self._rest
             self._send_on(line)
-        self.room.release_at(end_ps, self._takes(packet) if self._overlaps else self.full)
+        self.room.release_at(at_ps, self._takes(packet) if self._overlaps else self.full)
 
 
 class Egress:
@@ -215,7 +216,9 @@ class Egress:
 
     def acknowledge_at_once(self, packet: Packet) -> None:
         """Send an acknowledgement ahead of everything else."""
-        self.way_out(packet).send(ACKNOWLEDGEMENTS, packet, self.sim.now + self._ack_latency, _gone)
+        self.way_out(packet).send(
+            ACKNOWLEDGEMENTS, packet, self.sim.now + self._ack_latency, _NOBODY
+        )
 
     def respond(self, packet: Packet) -> None:
         """Send an answer whose data is here behind the responses before it; its room is held."""
@@ -223,5 +226,13 @@ class Egress:
         self.responses.complete(packet)
 
 
-def _gone(_packet: Packet, _end_ps: int) -> None:
-    """An acknowledgement holds no room."""
+class _Nobody(Holder):
+    """Acknowledgements hold no room."""
+
+    __slots__ = ()
+
+    def free(self, packet: Packet, at_ps: int) -> None:
+        """Nothing becomes free."""
+
+
+_NOBODY: Final = _Nobody()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 
 from hcasim.bus import Storage
 from hcasim.catalog.adapter import LocalMemory as Description
-from hcasim.engine import Rate, Simulator
+from hcasim.engine import Action, Rate, Simulator
 
 
 class LocalMemory(Storage):
@@ -31,7 +30,7 @@ class LocalMemory(Storage):
         self._rate = Rate.from_bandwidth(description.bandwidth)
         self._free_at = 0
         self._busy_ps = 0
-        self._buffered: deque[tuple[int, int, Callable[[], None] | None]] = deque()
+        self._buffered: deque[tuple[int, int, Action | None]] = deque()
         self._armed = False
 
     @property
@@ -52,51 +51,42 @@ class LocalMemory(Storage):
         self._free_at = end = (self._free_at if self._free_at > now else now) + duration
         return end + self._latency
 
-    def read(
-        self,
-        address: int,
-        size: int,
-        on_data: Callable[..., None],
-        *args: object,
-        on_issued: Callable[[], None] | None = None,
+    def start_read(
+        self, address: int, size: int, here: Action, issued: Action | None = None
     ) -> None:
-        """Read ``size`` bytes; call ``on_data(*args)`` when the last one is here."""
-        self.sim.call_at(self.begin_read(size), on_data, *args)
-        if on_issued is not None:
-            on_issued()
+        """Read ``size`` bytes; the actions are those of :class:`Storage`."""
+        self.sim.schedule(self.begin_read(size), here)
+        if issued is not None:
+            issued.act()
 
-    def write(
-        self,
-        address: int,
-        size: int,
-        on_sent: Callable[[], None] | None = None,
-        on_visible: Callable[[], None] | None = None,
+    def start_write(
+        self, address: int, size: int, sent: Action | None, visible: Action | None
     ) -> None:
-        """Write ``size`` bytes; the calls are those of :class:`Storage`.
+        """Write ``size`` bytes; the actions are those of :class:`Storage`.
 
         What the controller has taken can be read, although it is stored later.
         """
         self.writes += 1
         self.write_bytes += size
-        self._buffered.append((self.sim.now, self._rate.time(size), on_sent))
-        if on_sent is not None and not self._armed:
+        self._buffered.append((self.sim.now, self._rate.time(size), sent))
+        if sent is not None and not self._armed:
             self._arm()
-        if on_visible is not None:
-            self.sim.call_after(0, on_visible)
+        if visible is not None:
+            self.sim.schedule(self.sim.now, visible)
 
     def _store(self, before: int) -> None:
         """Begin the writes for which there was a gap before a time."""
         buffered = self._buffered
         while buffered:
-            asked, duration, on_sent = buffered[0]
+            asked, duration, sent = buffered[0]
             start = self._free_at if self._free_at > asked else asked
             if start >= before:
                 return
             buffered.popleft()
             self._busy_ps += duration
             self._free_at = end = start + duration
-            if on_sent is not None:
-                self.sim.call_at(end, on_sent)
+            if sent is not None:
+                self.sim.schedule(end, sent)
 
     def _arm(self) -> None:
         """Look again when the first write can begin, unless reads go before it until then."""
@@ -107,7 +97,7 @@ class LocalMemory(Storage):
     def _gap(self) -> None:
         self._armed = False
         self._store(self.sim.now + 1)
-        if any(on_sent is not None for _, _, on_sent in self._buffered):
+        if any(sent is not None for _, _, sent in self._buffered):
             self._arm()
 
     def allocate(self, length: int, page_size: int) -> int:

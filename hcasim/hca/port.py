@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Callable
 
 from hcasim.catalog import Adapter
-from hcasim.engine import Probe, Simulator, servers
-from hcasim.fabric.link import ReceiveBuffer, Transmitter
+from hcasim.engine import Action, Probe, Simulator, servers
+from hcasim.fabric.link import ReceiveBuffer, Receiver, Transmitter
 from hcasim.fabric.packet import Packet
+from hcasim.fabric.topology import EndPort
 from hcasim.hca.egress import Egress
 from hcasim.hca.queue_pair import QueuePair
 from hcasim.hca.services import services_of
@@ -66,8 +67,10 @@ class ArrivalLine:
             self._draining = False
 
 
-class Arrival:
+class Arrival(Action):
     """A packet in a receive buffer of a port, from its last byte on until it leaves both.
+
+    It acts when it has come through the receive pipeline, and when its data has left.
 
     It holds two things. Its turn: of a line one arrival at a time is dealt with, from when it is
     handed out until :meth:`finish`. And its room, until :meth:`free`. Whoever has the arrival in
@@ -79,7 +82,7 @@ class Arrival:
         qp: the queue pair that it is for, once the port has handed it out.
     """
 
-    __slots__ = ("_has_turn", "_port", "_room", "line", "packet", "qp", "tail_at")
+    __slots__ = ("_has_turn", "_is_through", "_port", "_room", "line", "packet", "qp", "tail_at")
 
     line: ArrivalLine
     qp: QueuePair
@@ -90,6 +93,15 @@ class Arrival:
         self._port = port
         self._room: ReceiveBuffer | None = room
         self._has_turn = True
+        self._is_through = False
+
+    def act(self) -> None:
+        """Go on with what it has come to."""
+        if self._is_through:
+            self.free()
+        else:
+            self._is_through = True
+            self._port.through(self)
 
     def finish(self) -> None:
         """It has been dealt with, but for data on its way to memory: the next has its turn."""
@@ -111,7 +123,7 @@ class Arrival:
         self._room = None
 
 
-class Loopback:
+class Loopback(Receiver):
     """Where a port's way back into itself ends, with a receive buffer of its own."""
 
     def __init__(self, port: Port, way: Transmitter) -> None:
@@ -124,7 +136,7 @@ class Loopback:
         self._port.arrive(Arrival(self._port, packet, self._buffer), tail_at)
 
 
-class Port:
+class Port(EndPort):
     """One port: what it sends leaves by its egress, what it receives is dealt with in order.
 
     Args:
@@ -136,8 +148,6 @@ class Port:
         pipeline: its receiving units.
         lines: of arrivals, by the number of their queue pair, where queue pairs overlap.
     """
-
-    buffer: ReceiveBuffer
 
     def __init__(
         self, sim: Simulator, adapter: Adapter, egress: Egress, dispatch: Callable[[Arrival], None]
@@ -200,7 +210,7 @@ class Port:
             arrival.line.busy_ps += service
             arrival.line.served_at = served
         # What a request takes beside its packet holds up those behind it only.
-        self.sim.call_at(served - rest + self._latency, self._through, arrival)
+        self.sim.schedule(served - rest + self._latency, arrival)
 
     def _line(self, qpn: int) -> ArrivalLine:
         """What a packet to a queue pair keeps its order with where queue pairs overlap."""
@@ -209,7 +219,8 @@ class Port:
             line = self.lines[qpn] = ArrivalLine(self._dispatch)
         return line
 
-    def _through(self, arrival: Arrival) -> None:
+    def through(self, arrival: Arrival) -> None:
+        """Have an arrival dealt with that has come through the receive pipeline."""
         packet = arrival.packet
         self.packets_received += 1
         self.payload_received += packet.payload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from hcasim.engine import Probe, Waits
+from hcasim.engine import Action, Probe, Waits
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth
 from hcasim.hca.beats import LONG, Beats
 from hcasim.hca.completion_queue import Status
@@ -18,6 +18,35 @@ from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import SendWqe
 
 NO_ACCESS: Final = Access(0)
+
+
+class _Room(Action):
+    """Room for a packet that a port's engine has waited for."""
+
+    __slots__ = ("_engine", "_port")
+
+    def __init__(self, engine: SendEngine, port: int) -> None:
+        self._engine = engine
+        self._port = port
+
+    def act(self) -> None:
+        """It is held."""
+        self._engine.room_held(self._port)
+
+
+class _Turn(Action):
+    """The turn of a queue pair at a processing unit."""
+
+    __slots__ = ("_engine", "_port", "_qp")
+
+    def __init__(self, engine: SendEngine, port: int, qp: QueuePair) -> None:
+        self._engine = engine
+        self._port = port
+        self._qp = qp
+
+    def act(self) -> None:
+        """Its time is over."""
+        self._engine.execute(self._port, self._qp)
 
 
 class SendEngine:
@@ -49,6 +78,7 @@ class SendEngine:
         self._units = parts.adapter.send.units
         self._busy = [0 for _ in parts.egresses]
         self._asking = [0 for _ in parts.egresses]
+        self._rooms = [_Room(self, port) for port in range(len(parts.egresses))]
         self._services = services_of(parts.adapter.send.services, parts.adapter.send.wqe_service)
         self._packet_service = PacketService(parts.adapter.send)
         self._beats = Beats(parts.sim, parts.adapter)
@@ -233,9 +263,9 @@ class SendEngine:
             self._busy[port] += 1
             self._asking[port] += 1
             if staging.room.take(staging.full):
-                self._room_held(port)
+                self.room_held(port)
             else:
-                staging.room.acquire(staging.full, self._room_held, port)
+                staging.room.wait(staging.full, self._rooms[port])
 
     def _idle(self, port: int) -> None:
         """Give back a unit and the room that nobody needs."""
@@ -243,7 +273,8 @@ class SendEngine:
         staging = self._egresses[port].requests
         staging.room.release(staging.full)
 
-    def _room_held(self, port: int) -> None:
+    def room_held(self, port: int) -> None:
+        """Give the queue pair whose turn it is a processing unit."""
         self._asking[port] -= 1
         qp = self.schedulers[port].take()
         wqe = qp.requester.current
@@ -256,9 +287,10 @@ class SendEngine:
                 service += self._services.get(wqe.opcode, 0)
         if self._units > 1:
             qp.requester.busy_ps += service
-        self.sim.call_at(self.server.reserve(service), self._execute, port, qp)
+        self.sim.schedule(self.server.reserve(service), _Turn(self, port, qp))
 
-    def _execute(self, port: int, qp: QueuePair) -> None:
+    def execute(self, port: int, qp: QueuePair) -> None:
+        """Send the packet of a queue pair for which a processing unit is done."""
         wqe = qp.requester.current
         if wqe is not None and wqe.opcode is Opcode.REGISTER and qp.state is State.RTS:
             self._idle(port)

@@ -176,6 +176,16 @@ class TranslationTables:
             return None
         return region
 
+    def held(self, region: Region, address: int, length: int) -> bool:
+        """Look the range up if that takes no time; return whether it did not."""
+        size = region.page_size
+        page = address // size
+        if (address + length - 1) // size != page or region.upper_offset is not None:
+            return False
+        if not self.mpt.has(region.key) or not self.mtt.held(page + region.entry_offset):
+            return False
+        return self.mpt.held(region.key)
+
     def translate(
         self, region: Region, address: int, length: int, action: Callable[..., None], *args: object
     ) -> None:

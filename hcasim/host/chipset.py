@@ -6,11 +6,28 @@ from collections.abc import Callable
 from typing import Any
 
 from hcasim.catalog import Host as Description
-from hcasim.engine import Simulator
+from hcasim.engine import Action, Simulator
 from hcasim.host.memory import SOCKET_BITS, Memory
+from hcasim.host.upstream import Transfer, Upstream
 
 
-class Chipset:
+class _Fetch(Action):
+    """A read that has come to memory, and will be answered when its latency is over."""
+
+    __slots__ = ("_address", "_chipset", "_size", "_transfer")
+
+    def __init__(self, chipset: Chipset, address: int, size: int, transfer: Transfer) -> None:
+        self._chipset = chipset
+        self._address = address
+        self._size = size
+        self._transfer = transfer
+
+    def act(self) -> None:
+        """Answer it."""
+        self._chipset.fetch(self._address, self._size, self._transfer)
+
+
+class Chipset(Upstream):
     """The end of the way from a device, as its bus sees it.
 
     Args:
@@ -39,42 +56,33 @@ class Chipset:
         self._visible_at = 0
         self._hold = 0
 
-    def read(
-        self, at_ps: int, address: int, size: int, then: Callable[..., None], *args: Any
-    ) -> None:
+    def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         """Fetch from memory: it answers as a whole."""
         at_ps += self._read_latency + 2 * self._from[address >> SOCKET_BITS].latency
-        self.sim.call_at(at_ps, self._fetched, address, size, then, args)
+        self.sim.schedule(at_ps, _Fetch(self, address, size, transfer))
 
-    def _fetched(
-        self, address: int, size: int, then: Callable[..., None], args: tuple[Any, ...]
-    ) -> None:
+    def fetch(self, address: int, size: int, transfer: Transfer) -> None:
+        """Move ``size`` bytes from memory to here, as soon as that is free."""
         if self._copies.running:
             self._copies.advance()
-        then(self._from[address >> SOCKET_BITS].transfer(size), address, size, *args)
+        last_at = self._from[address >> SOCKET_BITS].transfer(size)
+        transfer.fetched(last_at, address, size)
 
     def write(
-        self,
-        at_ps: int,
-        address: int,
-        size: int,
-        on_visible: Callable[[], None] | None,
-        taken: Callable[..., None],
-        *args: Any,
+        self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
         """Store in memory, or in the cache of the socket where that takes what devices write."""
         if at_ps > self.sim.now:
-            self.sim.call_at(at_ps, self._store, address, size, on_visible, taken, args)
+            self.sim.call_at(at_ps, self._store, address, size, visible, transfer)
         else:
-            self._store(address, size, on_visible, taken, args)
+            self._store(address, size, visible, transfer)
 
     def _store(
         self,
         address: int,
         size: int,
-        on_visible: Callable[[], None] | None,
-        taken: Callable[..., None],
-        args: tuple[Any, ...],
+        visible: Action | None,
+        transfer: Transfer,
         later_ps: int = 0,
     ) -> None:
         if self._copies.begun or self._ddio is not None:
@@ -87,16 +95,16 @@ class Chipset:
         if through:
             stored = path.transfer(through) + path.latency
         held = now + self._hold
-        taken(stored if stored > held else held, *args)
+        transfer.taken(stored if stored > held else held)
         # Later writes are never seen first, wherever they go.
-        visible = now + self._write_latency + path.latency + later_ps
-        if stored > visible:
-            visible = stored
-        if self._visible_at > visible:
-            visible = self._visible_at
-        self._visible_at = visible
-        if on_visible is not None:
-            self.sim.call_at(visible, on_visible)
+        visible_at = now + self._write_latency + path.latency + later_ps
+        if stored > visible_at:
+            visible_at = stored
+        if self._visible_at > visible_at:
+            visible_at = self._visible_at
+        self._visible_at = visible_at
+        if visible is not None:
+            self.sim.schedule(visible_at, visible)
 
     def mmio(self, size: int, then: Callable[..., None], *args: Any) -> None:
         """The processor's store leaves the chipset."""

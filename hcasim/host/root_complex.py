@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from hcasim.catalog import Host as Description
 from hcasim.catalog.host import RootPort
-from hcasim.engine import CreditPool, SerialServer, Simulator
+from hcasim.engine import Action, CreditPool, SerialServer, Simulator
 from hcasim.host.chipset import Chipset
 from hcasim.host.iommu import Iommu
 from hcasim.host.memory import Memory
+from hcasim.host.upstream import Transfer
 
 LINE: Final = 64
 """Bytes of a cache line."""
@@ -31,8 +31,16 @@ def _lines(address: int, size: int) -> int:
     return (address + size - 1) // LINE - address // LINE + 1
 
 
-def _part_taken(_at_ps: int) -> None:
-    """The rest of a write goes on to hold the room of all of it."""
+class _Part(Transfer):
+    """A part of a write, the rest of which goes on to hold the room of all of it."""
+
+    __slots__ = ()
+
+    def taken(self, at_ps: int) -> None:
+        """Nothing becomes free."""
+
+
+_PART: Final = _Part()
 
 
 class RootComplex(Chipset):
@@ -75,102 +83,73 @@ class RootComplex(Chipset):
         self._slots = None if slots is None else CreditPool(sim, f"{name}.ordered_writes", slots)
         self._stored_from = 0
 
-    def read(
-        self, at_ps: int, address: int, size: int, then: Callable[..., None], *args: Any
-    ) -> None:
+    def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         """Take a read in its turn."""
-        self.sim.call_at(at_ps, self._look_up, address, size, then, args)
+        self.sim.call_at(at_ps, self._look_up, address, size, transfer)
 
-    def _look_up(
-        self, address: int, size: int, then: Callable[..., None], args: tuple[Any, ...]
-    ) -> None:
+    def _look_up(self, address: int, size: int, transfer: Transfer) -> None:
         begin = self._requests.reserve(self._read_interval) - self._read_interval
         if self._iommu is not None:
             begin = max(begin, self._iommu.translate(address, size))
-        self.sim.call_at(begin, self._behind_writes, address, size, then, args)
+        self.sim.call_at(begin, self._behind_writes, address, size, transfer)
 
-    def _behind_writes(
-        self, address: int, size: int, then: Callable[..., None], args: tuple[Any, ...]
-    ) -> None:
+    def _behind_writes(self, address: int, size: int, transfer: Transfer) -> None:
         if self._reads_wait and self._slots is not None and self._slots.waiting:
-            self._slots.acquire(0, self._behind_stores, address, size, then, args)
+            self._slots.acquire(0, self._behind_stores, address, size, transfer)
         else:
-            self._behind_stores(address, size, then, args)
+            self._behind_stores(address, size, transfer)
 
-    def _behind_stores(
-        self, address: int, size: int, then: Callable[..., None], args: tuple[Any, ...]
-    ) -> None:
+    def _behind_stores(self, address: int, size: int, transfer: Transfer) -> None:
         if self._reads_wait and self._stored_from > self.sim.now:
-            self.sim.call_at(self._stored_from, self._fetch, address, size, then, args)
+            self.sim.call_at(self._stored_from, self._answer, address, size, transfer)
         else:
-            self._fetch(address, size, then, args)
+            self._answer(address, size, transfer)
 
-    def _fetch(
-        self, address: int, size: int, then: Callable[..., None], args: tuple[Any, ...]
-    ) -> None:
+    def _answer(self, address: int, size: int, transfer: Transfer) -> None:
         at_ps = self.sim.now
         if self._reads_wait and self._visible_at > at_ps:
             at_ps = self._visible_at
         if self._cache_latency is not None and self._cache.holds(address, size):
             at_ps += self._cache_latency
-            self.sim.call_at(at_ps, then, at_ps, address, size, *args)
+            self.sim.call_at(at_ps, transfer.fetched, at_ps, address, size)
         else:
-            super().read(at_ps, address, size, then, *args)
+            super().read(at_ps, address, size, transfer)
 
     def write(
-        self,
-        at_ps: int,
-        address: int,
-        size: int,
-        on_visible: Callable[[], None] | None,
-        taken: Callable[..., None],
-        *args: Any,
+        self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
         """Store behind the writes before it, when its address is known and its turn has come."""
         if self._slots is None:
-            self._translate(at_ps, address, size, on_visible, taken, args)
+            self._translate(at_ps, address, size, visible, transfer)
             return
         # What the bus hands over as one are several packets, each of which has its turn.
         most = min(self._slots.capacity, PACKET)
         while (first := (address // LINE + most) * LINE - address) < size:
-            self._slots.acquire(most, self._translate, at_ps, address, first, None, _part_taken, ())
+            self._slots.acquire(most, self._translate, at_ps, address, first, None, _PART)
             address, size = address + first, size - first
         self._slots.acquire(
-            _lines(address, size), self._translate, at_ps, address, size, on_visible, taken, args
+            _lines(address, size), self._translate, at_ps, address, size, visible, transfer
         )
 
     def _translate(
-        self,
-        at_ps: int,
-        address: int,
-        size: int,
-        on_visible: Callable[[], None] | None,
-        taken: Callable[..., None],
-        args: tuple[Any, ...],
+        self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
         begin = max(at_ps, self._stored_from)
         if self._iommu is not None:
             begin = max(begin, self._iommu.translate(address, size))
         if begin > self.sim.now:
             self._stored_from = begin
-            self.sim.call_at(begin, self._keep, address, size, on_visible, taken, args)
+            self.sim.call_at(begin, self._keep, address, size, visible, transfer)
         else:
-            self._keep(address, size, on_visible, taken, args)
+            self._keep(address, size, visible, transfer)
 
-    def _keep(
-        self,
-        address: int,
-        size: int,
-        on_visible: Callable[[], None] | None,
-        taken: Callable[..., None],
-        args: tuple[Any, ...],
-    ) -> None:
+    def _keep(self, address: int, size: int, visible: Action | None, transfer: Transfer) -> None:
         part = bool(address % LINE or (address + size) % LINE)
         later = 0
         # The rest of a line comes from memory, unless the cache that takes the write has it.
         if part and (self._ddio is None or not self._ddio.holds(address, size)):
             later = self._partial
-        self._store(address, size, on_visible, taken, args, later)
+        self._store(address, size, visible, transfer, later)
         if self._slots is not None:
             self._slots.release_at(self._visible_at, _lines(address, size))
 

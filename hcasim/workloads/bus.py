@@ -11,7 +11,7 @@ from hcasim.bus import connect
 from hcasim.bus.base import Gather, split
 from hcasim.bus.dma_engine import DmaEngine
 from hcasim.catalog import DmaDevice, Machine
-from hcasim.engine import Simulator
+from hcasim.engine import Call, Simulator
 from hcasim.host import Host
 from hcasim.workloads.explain import IN_FLIGHT, Utilisation
 from hcasim.workloads.laps import Laps
@@ -98,7 +98,7 @@ class _Rig:
     def _both(self, done: Done) -> None:
         """A read and a write behind it, page by page, done when all are."""
         parts = list(split(self.address(), self.size, PAGE))
-        whole = Gather(len(parts), done, ())
+        whole = Gather(len(parts), Call(done, ()))
         self._waiting.extend((start, length, whole) for start, length in parts)
         self._next_pages()
 
@@ -107,13 +107,13 @@ class _Rig:
         while self._waiting and self._pages < self.in_flight:
             start, length, whole = self._waiting.popleft()
             self._pages += 1
-            both = Gather(2, self._page_done, (whole,))
-            self.bus.read(start, length, both.arrived)
-            self.bus.write(start, length, both.arrived)
+            both = Gather(2, Call(self._page_done, (whole,)))
+            self.bus.start_read(start, length, both)
+            self.bus.start_write(start, length, both, None)
 
     def _page_done(self, whole: Gather) -> None:
         self._pages -= 1
-        whole.arrived()
+        whole.act()
         self._next_pages()
 
 
