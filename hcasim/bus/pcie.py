@@ -91,6 +91,16 @@ class _Write(Transfer):
         bus.posted_data.release_at(at_ps + PROPAGATION_PS, self.units)
 
 
+class _Cut:
+    """Completions for a part of a read: TLPs, and their time in ps."""
+
+    __slots__ = ("duration", "tlps")
+
+    def __init__(self, tlps: int, duration_ps: int) -> None:
+        self.tlps = tlps
+        self.duration = duration_ps
+
+
 class PcieBus(Bus):
     """A device on a PCI Express link.
 
@@ -128,7 +138,7 @@ class PcieBus(Bus):
         self._header = memory_header(device.address_bits) + TLP_LINK_OVERHEAD
         self._header_time = rate.time(self._header)
         self._request_time = self._header_time + self._gap
-        self._completions: dict[tuple[int, int], tuple[int, int]] = {}
+        self._cuts: dict[int, _Cut] = {}
         # A burst takes and returns its credits as one, so several of them share the pools.
         tlps = min(
             8,
@@ -205,11 +215,12 @@ class PcieBus(Bus):
         if read.issued is not None:
             read.issued.act()
 
-    def _cut(self, offset: int, size: int) -> tuple[int, int]:
-        """Completion TLPs for ``size`` bytes at an offset from a boundary, and their time in ps."""
+    def _cut(self, offset: int, size: int) -> _Cut:
+        """What ``size`` bytes at an offset from a boundary are cut into."""
         tlps = pieces(offset, size, self._completion)
         wire = size + tlps * (COMPLETION_HEADER + TLP_LINK_OVERHEAD)
-        self._completions[offset, size] = cut = tlps, self.downstream.rate.time(wire)
+        cut = _Cut(tlps, self.downstream.rate.time(wire))
+        self._cuts[size * self._boundary + offset] = cut
         return cut
 
     def complete(self, read: _Read, fetched: int, address: int, size: int) -> None:
@@ -219,9 +230,9 @@ class PcieBus(Bus):
         if self.nonposted is not None and not read.missing:
             self.nonposted.release(1)
         offset = address % self._boundary
-        tlps, duration = self._completions.get((offset, size)) or self._cut(offset, size)
-        downstream, upstream = self.downstream, self.upstream
-        duration += acks
+        cut = self._cuts.get(size * self._boundary + offset) or self._cut(offset, size)
+        tlps, duration = cut.tlps, cut.duration + acks
+        downstream = self.downstream
         if read.short and downstream.free_at > self.sim.now:
             arrival = self._overtake(tlps, duration)
         else:
@@ -229,7 +240,7 @@ class PcieBus(Bus):
         if fetched > arrival:
             arrival = fetched
         # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
-        upstream.answer(tlps, 0)
+        self.upstream.answer(tlps, 0)
         if read.missing:
             return
         if read.here is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -29,8 +29,10 @@ class CreditPool(Action):
         self.waiting: deque[tuple[int, Action]] = deque()
         self._available = capacity
         self._waited_ps = 0
-        # In order of time; those whose time has come count as soon as somebody needs them.
-        self._returning: deque[tuple[int, int]] = deque()
+        # In order of time; those whose time has come count as soon as somebody needs them. Lists,
+        # because they are short.
+        self._times: list[int] = []
+        self._counts: list[int] = []
         self._ahead = 0
         self._waiting_since = 0
         self._alarm_at: int | None = None
@@ -112,23 +114,29 @@ class CreditPool(Action):
 
         More credits than were taken raise a ValueError when they are needed.
         """
-        returning = self._returning
-        if returning and time_ps < returning[-1][0]:
-            insort(returning, (time_ps, count))
+        times = self._times
+        if times and time_ps < times[-1]:
+            place = bisect_right(times, time_ps)
+            times.insert(place, time_ps)
+            self._counts.insert(place, count)
         else:
-            returning.append((time_ps, count))
+            times.append(time_ps)
+            self._counts.append(count)
         if self.waiting:
             self._arm()
 
     def catch_up(self) -> None:
         """Count what has come back by now."""
         now = self.sim.now
-        returning = self._returning
+        times = self._times
+        if not times or times[0] > now:
+            return
+        counts = self._counts
         count = 0
-        while returning and returning[0][0] <= now:
-            count += returning.popleft()[1]
-        if count:
-            self._give_back(count)
+        while times and times[0] <= now:
+            del times[0]
+            count += counts.pop(0)
+        self._give_back(count)
 
     def _give_back(self, count: int) -> None:
         self._available += count
@@ -136,9 +144,9 @@ class CreditPool(Action):
             raise ValueError(f"{self.name}: more credits given back than were taken")
 
     def _arm(self) -> None:
-        if not self._returning:
+        if not self._times:
             return
-        first = self._returning[0][0]
+        first = self._times[0]
         if first < self.sim.now:
             first = self.sim.now
         if self._alarm_at is None or first < self._alarm_at:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from heapq import heapreplace
-from typing import Protocol
 
 from hcasim.engine.clock import Simulator
 
@@ -82,24 +81,6 @@ class SerialServer:
         return end
 
 
-class Server(Protocol):
-    """What serves requests by arithmetic: one at a time, or several."""
-
-    @property
-    def name(self) -> str:
-        """For reports."""
-
-    @property
-    def busy_ps(self) -> int:
-        """Time in ps that it was in use so far; the mean of those that work side by side."""
-
-    def reserve(self, duration_ps: int) -> int:
-        """Take a place for ``duration_ps`` as soon as one is free; return the end time in ps."""
-
-    def reserve_from(self, arrival_ps: int, duration_ps: int) -> int:
-        """Likewise for a request that arrives at ``arrival_ps``, in order of arrival."""
-
-
 class ParallelServers:
     """Several servers with one line of requests, each taken by the one that is free first.
 
@@ -136,6 +117,10 @@ class ParallelServers:
         """Tell those that are free by now, and which is which, no longer apart."""
         now = self.sim.now
         self._free_at = sorted([free if free > now else now for free in self._free_at])
+
+
+Server = SerialServer | ParallelServers
+"""What serves requests by arithmetic: one at a time, or several."""
 
 
 def servers(sim: Simulator, name: str, count: int) -> Server:

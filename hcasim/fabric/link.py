@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import defaultdict, deque
+from collections import defaultdict
 
 from hcasim.catalog import Link
 from hcasim.engine import Action, CreditPool, Rate, Simulator
 from hcasim.fabric.medium import medium
-from hcasim.fabric.packet import Packet
+from hcasim.fabric.packet import Holder, Packet
 
 
 class Receiver:
@@ -24,31 +24,18 @@ class Receiver:
         raise NotImplementedError
 
 
-class Holder:
-    """What holds the room of packets until they leave."""
-
-    __slots__ = ()
-
-    def free(self, packet: Packet, at_ps: int) -> None:
-        """Learn that a packet leaves now, its last byte at ``at_ps``."""
-        raise NotImplementedError
-
-
-_Entry = tuple[int, Packet, Holder]
-
-
 class _Waiting(Action):
     """A packet whose turn it is, but for which the far end has no room yet."""
 
-    __slots__ = ("_entry", "_transmitter")
+    __slots__ = ("_packet", "_transmitter")
 
-    def __init__(self, transmitter: Transmitter, entry: _Entry) -> None:
+    def __init__(self, transmitter: Transmitter, packet: Packet) -> None:
         self._transmitter = transmitter
-        self._entry = entry
+        self._packet = packet
 
     def act(self) -> None:
         """Send it."""
-        self._transmitter.transmit(self._entry)
+        self._transmitter.transmit(self._packet)
 
 
 class Transmitter(Action):
@@ -88,7 +75,7 @@ class Transmitter(Action):
         self._credit_update = physics.update
         self.credit_block = physics.block
         # On demand: a switch has as many outputs as inputs, and most pairs of them carry nothing.
-        self._queues: defaultdict[int, deque[_Entry]] = defaultdict(deque)
+        self._queues: defaultdict[int, list[Packet]] = defaultdict(list)
         self._active: list[int] = []
         self._urgent = urgent
         self._next = urgent
@@ -127,7 +114,9 @@ class Transmitter(Action):
                 insort(self._active, source)
             else:
                 self._active.append(source)
-        queue.append((ready_at, packet, holder))
+        packet.ready_at = ready_at
+        packet.holder = holder
+        queue.append(packet)
         if not self._blocked:
             at = ready_at if ready_at > self._free_at else self._free_at
             if self._wake_at is None or at < self._wake_at:
@@ -164,24 +153,24 @@ class Transmitter(Action):
         if source >= self._urgent:
             self._next = source + 1
         queue = self._queues[source]
-        entry = queue.popleft()
+        packet = queue.pop(0)
         if not queue:
             del active[place]
         self._blocked = True
         credits = self.credits
         assert credits is not None
-        needed = -(-entry[1].size // self.credit_block)
+        needed = -(-packet.size // self.credit_block)
         if credits.take(needed):
-            self.transmit(entry)
+            self.transmit(packet)
         else:
-            credits.wait(needed, _Waiting(self, entry))
+            credits.wait(needed, _Waiting(self, packet))
 
     def _choose(self, now: int) -> int:
         """Place among the sources that wait of the one whose turn it is; one is ready."""
         queues, active, urgent = self._queues, self._active, self._urgent
         place = 0
         while active[place] < urgent:
-            if queues[active[place]][0][0] <= now:
+            if queues[active[place]][0].ready_at <= now:
                 return place
             place += 1
         first, count = place, len(active)
@@ -189,13 +178,12 @@ class Transmitter(Action):
         while True:
             if place == count:
                 place = first
-            if queues[active[place]][0][0] <= now:
+            if queues[active[place]][0].ready_at <= now:
                 return place
             place += 1
 
-    def transmit(self, entry: _Entry) -> None:
+    def transmit(self, packet: Packet) -> None:
         """Send a packet for which there is room at the far end."""
-        _, packet, holder = entry
         self._blocked = False
         # Flow control packets have gone out while the link was idle, or go out first.
         debt = self._flow_control_debt
@@ -212,15 +200,15 @@ class Transmitter(Action):
         self.packets += 1
         self.payload_bytes += packet.payload
         self.wire_bytes += size + self._around
-        holder.free(packet, end)
+        packet.holder.free(packet, end)
         receiver = self.receiver
         assert receiver is not None
         receiver.receive(packet, start + self._propagation, end + self._tail)
         active, queues = self._active, self._queues
         if active:
-            ready = queues[active[0]][0][0]
+            ready = queues[active[0]][0].ready_at
             if len(active) > 1:
-                ready = min([queues[source][0][0] for source in active])
+                ready = min([queues[source][0].ready_at for source in active])
             at = ready if ready > end else end
             if self._wake_at is None or at < self._wake_at:
                 self._wake(at)

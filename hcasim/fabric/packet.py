@@ -135,6 +135,16 @@ PSN_MODULUS: Final = 1 << 24
 """How many packet sequence numbers there are."""
 
 
+class Holder:
+    """What holds the room of packets until they leave."""
+
+    __slots__ = ()
+
+    def free(self, packet: Packet, at_ps: int) -> None:
+        """Learn that a packet leaves now, its last byte at ``at_ps``."""
+        raise NotImplementedError
+
+
 class Packet:
     """One packet on its way.
 
@@ -149,6 +159,8 @@ class Packet:
         operation: number of the operation that waits for it, or 0.
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
         gathered: whether its data is in the adapter that sends it.
+        ready_at: when its first byte may go over the link it waits for, in ps.
+        holder: what holds its room until then.
     """
 
     __slots__ = (
@@ -157,6 +169,7 @@ class Packet:
         "first",
         "gathered",
         "header",
+        "holder",
         "last",
         "lid",
         "opcode",
@@ -164,8 +177,12 @@ class Packet:
         "payload",
         "psn",
         "qpn",
+        "ready_at",
         "size",
     )
+
+    holder: Holder
+    ready_at: int
 
     def __init__(
         self,

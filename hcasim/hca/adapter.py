@@ -17,7 +17,7 @@ from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.parts import Parts
-from hcasim.hca.port import Arrival, Port
+from hcasim.hca.port import Arrival, Desk, Port
 from hcasim.hca.queue_pair import (
     QPType,
     QueuePair,
@@ -39,7 +39,7 @@ DRIVER: Final = 0
 _WITHOUT_DATA: Final = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLEDGE)
 
 
-class HostChannelAdapter:
+class HostChannelAdapter(Desk):
     """An RDMA adapter with its ports.
 
     Args:
@@ -109,7 +109,7 @@ class HostChannelAdapter:
         self._queue_pairs: dict[int, QueuePair] = {}
         self._protection_domains = 0
         self._completion_queues = 0
-        self.ports = [Port(sim, description, egress, self.dispatch) for egress in egresses]
+        self.ports = [Port(sim, description, egress, self) for egress in egresses]
 
     @property
     def caches(self) -> tuple[ContextCache, ...]:

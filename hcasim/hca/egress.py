@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Final
 
 from hcasim.catalog import Adapter, Link
 from hcasim.engine import CreditPool, Probe, Simulator
-from hcasim.fabric.link import Holder, Transmitter
-from hcasim.fabric.packet import Packet
+from hcasim.fabric.link import Transmitter
+from hcasim.fabric.packet import Holder, Packet
 
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
 
@@ -29,7 +28,7 @@ class PacketLine:
     __slots__ = ("inside", "packets", "rests_until")
 
     def __init__(self) -> None:
-        self.packets: deque[Packet] = deque()
+        self.packets: list[Packet] = []
         self.inside = 0
         self.rests_until = 0
 
@@ -130,7 +129,7 @@ class StagingBuffer(Holder):
                 if line.rests_until > self.sim.now:
                     self.sim.call_at(line.rests_until, self._send_on, line)
                     return
-            self._offer(packets.popleft())
+            self._offer(packets.pop(0))
 
     def _offer(self, packet: Packet) -> None:
         ready_at = self.sim.now if self._rest else self.sim.now + self._latency

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-
 from hcasim.catalog import Adapter
 from hcasim.engine import Action, Probe, Simulator, servers
 from hcasim.fabric.link import ReceiveBuffer, Receiver, Transmitter
@@ -15,11 +12,19 @@ from hcasim.hca.queue_pair import QueuePair
 from hcasim.hca.services import services_of
 
 
+class Desk:
+    """Where arrivals are dealt with."""
+
+    def dispatch(self, arrival: Arrival) -> None:
+        """Deal with an arrival that has its turn."""
+        raise NotImplementedError
+
+
 class ArrivalLine:
     """Arrivals that keep their order: one is in hand at a time.
 
     Args:
-        dispatch: called with each arrival when it has its turn.
+        desk: handed each arrival when it has its turn.
 
     Attributes:
         occupied: whether an arrival is in hand.
@@ -30,7 +35,7 @@ class ArrivalLine:
     """
 
     __slots__ = (
-        "_dispatch",
+        "_desk",
         "_draining",
         "busy_ps",
         "occupied",
@@ -39,10 +44,10 @@ class ArrivalLine:
         "waiting",
     )
 
-    def __init__(self, dispatch: Callable[[Arrival], None]) -> None:
-        self._dispatch = dispatch
-        self.waiting: deque[Arrival] = deque()
-        self.unserved: deque[Arrival] = deque()
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.waiting: list[Arrival] = []
+        self.unserved: list[Arrival] = []
         self.occupied = False
         self.served_at = 0
         self.busy_ps = 0
@@ -54,7 +59,7 @@ class ArrivalLine:
             self.waiting.append(arrival)
         else:
             self.occupied = True
-            self._dispatch(arrival)
+            self._desk.dispatch(arrival)
 
     def go_on(self) -> None:
         """Deal with those that wait, as long as none stays in hand."""
@@ -63,7 +68,7 @@ class ArrivalLine:
             self._draining = True
             while self.waiting and not self.occupied:
                 self.occupied = True
-                self._dispatch(self.waiting.popleft())
+                self._desk.dispatch(self.waiting.pop(0))
             self._draining = False
 
 
@@ -141,7 +146,7 @@ class Port(EndPort):
 
     Args:
         egress: its transmitting side.
-        dispatch: called with each arrival when it has its turn.
+        desk: handed each arrival when it has its turn.
 
     Attributes:
         buffer: receive buffer at the end of the link, once that is attached.
@@ -149,9 +154,7 @@ class Port(EndPort):
         lines: of arrivals, by the number of their queue pair, where queue pairs overlap.
     """
 
-    def __init__(
-        self, sim: Simulator, adapter: Adapter, egress: Egress, dispatch: Callable[[Arrival], None]
-    ) -> None:
+    def __init__(self, sim: Simulator, adapter: Adapter, egress: Egress, desk: Desk) -> None:
         self.sim = sim
         self.egress = egress
         self.lid = egress.lid
@@ -166,8 +169,8 @@ class Port(EndPort):
         self._units = adapter.receive.units if adapter.overlaps else 1
         self.pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
         self._probe = Probe(sim, egress.name)
-        self._dispatch = dispatch
-        self._only = None if adapter.overlaps else ArrivalLine(dispatch)
+        self._desk = desk
+        self._only = None if adapter.overlaps else ArrivalLine(desk)
         self._parallel = adapter.receive.units > 1
         self.lines: dict[int, ArrivalLine] = {}
 
@@ -193,7 +196,7 @@ class Port(EndPort):
     def _serve_next(self, line: ArrivalLine) -> None:
         """Serve the oldest packet of a line whose turn has come."""
         self._serve(line.unserved[0])
-        line.unserved.popleft()
+        del line.unserved[0]
         if line.unserved:
             at = max(line.served_at, line.unserved[0].tail_at)
             self.sim.call_at(at, self._serve_next, line)
@@ -216,7 +219,7 @@ class Port(EndPort):
         """What a packet to a queue pair keeps its order with where queue pairs overlap."""
         line = self.lines.get(qpn)
         if line is None:
-            line = self.lines[qpn] = ArrivalLine(self._dispatch)
+            line = self.lines[qpn] = ArrivalLine(self._desk)
         return line
 
     def through(self, arrival: Arrival) -> None:
