@@ -157,19 +157,13 @@ class PcieBus(Bus):
             self._request(_Read(self, address, size, here, issued, short=size <= self._short_read))
             return
         last = address + size
-        for start, piece in split(address, size, limit):
+        end = address - address % limit + limit
+        while end < last:
             # Not even a short end overtakes: when it is here, the whole read is.
-            final = start + piece == last
-            self._request(
-                _Read(
-                    self,
-                    start,
-                    piece,
-                    here if final else None,
-                    issued if final else None,
-                    short=False,
-                )
-            )
+            self._request(_Read(self, address, end - address, None, None, short=False))
+            address = end
+            end += limit
+        self._request(_Read(self, address, last - address, here, issued, short=False))
 
     def start_fetch(self, address: int, size: int, here: Action) -> None:
         last = address + size
@@ -183,10 +177,12 @@ class PcieBus(Bus):
     def _request(self, read: _Read) -> None:
         self.reads += 1
         self.read_bytes += read.size
-        if self.tags.take(1):
-            self._tag_held(read)
-        else:
+        if not self.tags.take(1):
             self.tags.wait(1, Call(self._tag_held, (read,)))
+        elif self.nonposted is None:
+            self._push_writes(read)
+        else:
+            self._tag_held(read)
 
     def _tag_held(self, read: _Read) -> None:
         if self.nonposted is None or self.nonposted.take(1):
@@ -281,10 +277,12 @@ class PcieBus(Bus):
                 self._post(_Write(self, start, piece, tlps, None, None))
 
     def _post(self, write: _Write) -> None:
-        if self.posted_headers.take(write.tlps):
-            self._headers_held(write)
-        else:
+        if not self.posted_headers.take(write.tlps):
             self.posted_headers.wait(write.tlps, Call(self._headers_held, (write,)))
+        elif self.posted_data.take(write.units):
+            self._send_write(write)
+        else:
+            self.posted_data.wait(write.units, Call(self._send_write, (write,)))
 
     def _headers_held(self, write: _Write) -> None:
         if self.posted_data.take(write.units):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections import defaultdict
+from bisect import bisect_left
 
 from hcasim.catalog import Link
 from hcasim.engine import Action, CreditPool, Rate, Simulator
@@ -74,9 +73,9 @@ class Transmitter(Action):
         self._fcp_time = self._rate.time(physics.update_size)
         self._credit_update = physics.update
         self.credit_block = physics.block
-        # On demand: a switch has as many outputs as inputs, and most pairs of them carry nothing.
-        self._queues: defaultdict[int, list[Packet]] = defaultdict(list)
+        # Side by side: the sources that have packets, in order, and those packets.
         self._active: list[int] = []
+        self._queues: list[list[Packet]] = []
         self._urgent = urgent
         self._next = urgent
         self._free_at = 0
@@ -108,15 +107,15 @@ class Transmitter(Action):
                 of it.
             holder: told when it leaves.
         """
-        queue = self._queues[source]
-        if not queue:
-            if self._active:
-                insort(self._active, source)
-            else:
-                self._active.append(source)
         packet.ready_at = ready_at
         packet.holder = holder
-        queue.append(packet)
+        active = self._active
+        place = bisect_left(active, source) if active else 0
+        if place < len(active) and active[place] == source:
+            self._queues[place].append(packet)
+        else:
+            active.insert(place, source)
+            self._queues.insert(place, [packet])
         if not self._blocked:
             at = ready_at if ready_at > self._free_at else self._free_at
             if self._wake_at is None or at < self._wake_at:
@@ -152,10 +151,11 @@ class Transmitter(Action):
         source = active[place]
         if source >= self._urgent:
             self._next = source + 1
-        queue = self._queues[source]
+        queue = self._queues[place]
         packet = queue.pop(0)
         if not queue:
-            del active[place]
+            active.pop(place)
+            self._queues.pop(place)
         self._blocked = True
         credits = self.credits
         assert credits is not None
@@ -170,7 +170,7 @@ class Transmitter(Action):
         queues, active, urgent = self._queues, self._active, self._urgent
         place = 0
         while active[place] < urgent:
-            if queues[active[place]][0].ready_at <= now:
+            if queues[place][0].ready_at <= now:
                 return place
             place += 1
         first, count = place, len(active)
@@ -178,7 +178,7 @@ class Transmitter(Action):
         while True:
             if place == count:
                 place = first
-            if queues[active[place]][0].ready_at <= now:
+            if queues[place][0].ready_at <= now:
                 return place
             place += 1
 
@@ -204,11 +204,11 @@ class Transmitter(Action):
         receiver = self.receiver
         assert receiver is not None
         receiver.receive(packet, start + self._propagation, end + self._tail)
-        active, queues = self._active, self._queues
-        if active:
-            ready = queues[active[0]][0].ready_at
-            if len(active) > 1:
-                ready = min([queues[source][0].ready_at for source in active])
+        queues = self._queues
+        if queues:
+            ready = queues[0][0].ready_at
+            if len(queues) > 1:
+                ready = min([queue[0].ready_at for queue in queues])
             at = ready if ready > end else end
             if self._wake_at is None or at < self._wake_at:
                 self._wake(at)

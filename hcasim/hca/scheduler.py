@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections import deque
 
 from hcasim.hca.queue_pair import QueuePair
@@ -22,8 +22,9 @@ class Scheduler:
     def __init__(self, queues: int) -> None:
         self._lines: dict[int, deque[QueuePair]] = {}
         self._in_hand: dict[int, QueuePair] = {}
-        self._ready: dict[int, QueuePair] = {}
+        # Side by side: the queues, in order, whose queue pair competes, and those queue pairs.
         self._order: list[int] = []
+        self._ready: list[QueuePair] = []
         self._count = queues
         self._next = 0
 
@@ -69,12 +70,14 @@ class Scheduler:
             goes_on: whether its turn is not over yet, so that it is the next.
         """
         queue = qp.qpn % self._count
-        if queue not in self._ready:
-            self._ready[queue] = qp
-            if self._order:
-                insort(self._order, queue)
-            else:
-                self._order.append(queue)
+        order = self._order
+        place = bisect_left(order, queue) if order else 0
+        if place == len(order):
+            order.append(queue)
+            self._ready.append(qp)
+        elif order[place] != queue:
+            order.insert(place, queue)
+            self._ready.insert(place, qp)
         if goes_on:
             self._next = queue
 
@@ -82,6 +85,7 @@ class Scheduler:
         """Return the queue pair whose turn at the port it is, which competes no longer."""
         order = self._order
         place = bisect_left(order, self._next) if len(order) > 1 else 0
-        queue = order.pop(place if place < len(order) else 0)
-        self._next = queue + 1
-        return self._ready.pop(queue)
+        if place == len(order):
+            place = 0
+        self._next = order.pop(place) + 1
+        return self._ready.pop(place)
