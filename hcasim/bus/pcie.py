@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from hcasim.bus.base import Bus, pieces, split
 from hcasim.bus.pcie_link import (
@@ -24,6 +25,8 @@ class _Read(Transfer):
     """One read request; of several that make up a read only the last has anything to do then."""
 
     __slots__ = ("address", "bus", "here", "issued", "missing", "short", "size")
+
+    block: ClassVar[str] = "PcieBus"
 
     def __init__(
         self,
@@ -58,6 +61,8 @@ class _Write(Transfer):
     """Writes that take and return their credits as one; only the last has anything to do then."""
 
     __slots__ = ("address", "bus", "sent", "size", "tlps", "units", "visible")
+
+    block: ClassVar[str] = "PcieBus"
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.bus.base import Bus, Gather, pieces, split
 from hcasim.catalog import PcixDevice
@@ -32,6 +32,8 @@ class _Read(Transfer):
     """A split transaction, and the read that it belongs to."""
 
     __slots__ = ("_address", "_bus", "_issued", "_size", "missing", "requested", "whole")
+
+    block: ClassVar[str] = "PcixBus"
 
     def __init__(
         self, bus: PcixBus, address: int, size: int, whole: Gather, issued: Action | None
@@ -65,6 +67,8 @@ class _Completion(Action):
 
     __slots__ = ("_bus", "_here_at", "_whole")
 
+    block: ClassVar[str] = "PcixBus"
+
     def __init__(self, bus: PcixBus, here_at: int, whole: Gather) -> None:
         self._bus = bus
         self._here_at = here_at
@@ -96,6 +100,8 @@ class _Write(Transfer):
     """A burst; only the last of a write has anything to do then."""
 
     __slots__ = ("_address", "_bus", "_sent", "_size", "_visible")
+
+    block: ClassVar[str] = "PcixBus"
 
     def __init__(
         self,

@@ -7,13 +7,13 @@ from heapq import heappop, heappush
 from itertools import count
 from math import inf
 from time import perf_counter_ns
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, ClassVar, Final, NoReturn, Protocol
 
 from simpy.core import Environment, SimTime
 from simpy.events import NORMAL, AllOf, AnyOf, Event, Process, Timeout
 
 from hcasim.engine.collecting import seldom_collected
-from hcasim.engine.profile import Profile
+from hcasim.engine.profile import SOFTWARE, Profile, block_of
 
 # Bound once, because compiled code looks names of other modules up each time.
 _push: Final = heappush
@@ -37,9 +37,15 @@ class Action:
 
     __slots__ = ()
 
+    block: ClassVar[str] = ""
+
     def act(self) -> None:
         """Do it."""
         raise NotImplementedError
+
+    def counted_as(self) -> str:
+        """The block whose work it is: its own class, unless it says another."""
+        return self.block or type(self).__name__
 
 
 class Call(Action):
@@ -54,6 +60,10 @@ class Call(Action):
     def act(self) -> None:
         """Make it."""
         self.function(*self.args)
+
+    def counted_as(self) -> str:
+        """The block that is called."""
+        return block_of(self.function)
 
 
 _Entry = tuple[int, int, Action]
@@ -205,25 +215,25 @@ class Simulator:
         try:
             with seldom_collected():
                 if self.profile is not None:
-                    self._make_counted_calls(self.profile)
+                    self._go_on_counting(self.profile)
                 while queue:
                     self.now, _, action = _pop(queue)
                     action.act()
         except _Stop:
             pass
 
-    def _make_counted_calls(self, profile: Profile) -> None:
+    def _go_on_counting(self, profile: Profile) -> None:
         queue = self.queue
         after = _clock()
         while queue:
-            self.now, _, action, args = _pop(queue)
+            self.now, _, action = _pop(queue)
             before = _clock()
             profile.queue_ns += before - after
             try:
-                action(*args)
+                action.act()
             finally:
                 after = _clock()
-                profile.count(action, after - before)
+                profile.count(action.counted_as(), after - before)
 
     def _stop(self, _event: Event | None) -> None:
         raise _Stop
@@ -252,6 +262,8 @@ class _Occurrence(Action):
     """An event of SimPy happens."""
 
     __slots__ = ("event",)
+
+    block: ClassVar[str] = SOFTWARE
 
     def __init__(self, event: Event) -> None:
         self.event = event

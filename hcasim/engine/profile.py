@@ -8,8 +8,6 @@ from typing import Any, Final
 
 SOFTWARE: Final = "software"
 """The block of the steps of processes, and of what SimPy does for them."""
-_EVENTS: Final = "_happen"
-"""The function of the clock that all of them are calls of."""
 
 
 class Profile:
@@ -32,9 +30,8 @@ class Profile:
         self.sent: list[Callable[[], int]] = []
         self.left_out = 0
 
-    def count(self, action: Callable[..., None], took_ns: int) -> None:
-        """Note that a call of ``action`` took ``took_ns`` nanoseconds."""
-        block = block_of(action)
+    def count(self, block: str, took_ns: int) -> None:
+        """Note that something done by a block took ``took_ns`` nanoseconds."""
         self.calls[block] = self.calls.get(block, 0) + 1
         self.ns[block] = self.ns.get(block, 0) + took_ns
 
@@ -56,5 +53,4 @@ def block_of(action: Any) -> str:
     if not name:
         # The class of a compiled closure is named <function>_<method>_<class>_obj.
         return type(action).__name__.removesuffix("_obj").rpartition("_")[2]
-    name = name.partition(".")[0]
-    return SOFTWARE if name == _EVENTS else name.lstrip("_")
+    return name.partition(".")[0].lstrip("_")

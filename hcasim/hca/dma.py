@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import ClassVar
 
 from hcasim.bus import Storage
 from hcasim.engine import Action, Call, Probe, Simulator
@@ -22,6 +23,8 @@ class Data(Action):
     """
 
     __slots__ = ("_buffer", "_further", "_packet")
+
+    block: ClassVar[str] = "DmaEngine"
 
     def __init__(self, buffer: StagingBuffer, packet: Packet, further_ps: int = 0) -> None:
         self._buffer = buffer
@@ -95,6 +98,8 @@ class Landing(Action):
     """The data of a packet on its way into a region that somebody watches."""
 
     __slots__ = ("_address", "_packet", "_probe", "_region")
+
+    block: ClassVar[str] = "DmaEngine"
 
     def __init__(self, probe: Probe, packet: Packet, region: Region, address: int) -> None:
         self._probe = probe

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hcasim.catalog import Adapter
 from hcasim.engine import Action, Probe, Simulator, servers
 from hcasim.fabric.link import ReceiveBuffer, Receiver, Transmitter
@@ -88,6 +90,8 @@ class Arrival(Action):
     """
 
     __slots__ = ("_has_turn", "_is_through", "_port", "_room", "line", "packet", "qp", "tail_at")
+
+    block: ClassVar[str] = "Port"
 
     line: ArrivalLine
     qp: QueuePair

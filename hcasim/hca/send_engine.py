@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.engine import Action, Probe, Waits
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth
@@ -38,6 +38,8 @@ class _Turn(Action):
     """The turn of a queue pair at a processing unit."""
 
     __slots__ = ("_engine", "_port", "_qp")
+
+    block: ClassVar[str] = "SendEngine"
 
     def __init__(self, engine: SendEngine, port: int, qp: QueuePair) -> None:
         self._engine = engine

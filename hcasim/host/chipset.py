@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from hcasim.catalog import Host as Description
 from hcasim.engine import Action, Simulator
@@ -15,6 +15,8 @@ class _Fetch(Action):
     """A read that has come to memory, and will be answered when its latency is over."""
 
     __slots__ = ("_address", "_chipset", "_size", "_transfer")
+
+    block: ClassVar[str] = "Chipset"
 
     def __init__(self, chipset: Chipset, address: int, size: int, transfer: Transfer) -> None:
         self._chipset = chipset
