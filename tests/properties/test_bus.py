@@ -161,7 +161,7 @@ class Watched(CreditPool):
     """A pool whose credits are counted whenever they change."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "available":
+        if name == "_available":
             assert 0 <= value <= self.capacity
         super().__setattr__(name, value)
 

@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcasim.engine import Arbiter, CreditPool, Rate, SerialServer, Simulator, find_period
+from hcasim.engine import Arbiter, Call, CreditPool, Rate, SerialServer, Simulator, find_period
 
 times = st.integers(0, 60)
 durations = st.integers(0, 25)
@@ -119,7 +119,7 @@ def test_an_arbiter_is_fair_work_conserving_and_loses_nothing(
         def finish(number: int = number) -> None:
             ends.append((number, int(sim.now)))
 
-        sim.call_at(time, arbiter.request, requester, duration, finish)
+        sim.call_at(time, arbiter.request, requester, duration, Call(finish, ()))
     sim.run()
 
     assert sorted(number for number, _ in ends) == list(range(len(plan))), "once each"

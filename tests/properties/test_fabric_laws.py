@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,11 @@ from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
 from hcasim.fabric.iwarp import IwarpFormat
 from hcasim.fabric.link import ReceiveBuffer
 from hcasim.fabric.packet import packet_size
+from hcasim.fabric.topology import EndPort
+from tests.handed import Nobody
 from tests.twin import DATA_RATES, link_byte, whole
+
+pytestmark = pytest.mark.pure
 
 SMALLEST_BUFFER = 4096 + 256
 ETHERNET = IwarpFormat(markers=False, timestamps=False)
@@ -87,7 +92,7 @@ class Message:
     payload: int
 
 
-class End:
+class End(EndPort):
     """A port that frees each packet's room some time after it has arrived."""
 
     def __init__(self, sim: Simulator, lid: int, link: Link, shape: Shape) -> None:
@@ -138,10 +143,6 @@ TRAFFIC = st.lists(
 )
 
 
-def _left(_packet: Packet, _end_ps: int) -> None:
-    """Nobody waits for a packet to leave."""
-
-
 class Run:
     """Traffic over a fabric, to its end."""
 
@@ -177,7 +178,7 @@ class Run:
                     size_of=shape.size_of,
                 )
                 transmitter = self.ends[source].transmitter
-                self.sim.call_at(message.at, transmitter.send, 0, packet, message.at, _left)
+                self.sim.call_at(message.at, transmitter.send, 0, packet, message.at, Nobody())
         self.sim.run()
 
 

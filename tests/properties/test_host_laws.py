@@ -4,17 +4,21 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import Host as Description
 from hcasim.catalog.host import Chipset, Interconnect, Memory, ProcessorCache
-from hcasim.engine import Event, Simulator
+from hcasim.engine import Call, Event, Simulator
 from hcasim.host import Host
 from hcasim.host.cache import BLOCK
 from hcasim.host.copying import CHUNK
 from hcasim.host.memory import SOCKET_BITS
+from tests.handed import Told
 from tests.twin import copy_time
+
+pytestmark = pytest.mark.pure
 
 GB = 10**9
 
@@ -106,13 +110,14 @@ class Run:
                 self.took[one] = last - now
                 self.host.sim.call_at(last, int)
 
-            self.attached.read(now, one.source, one.size, fetched)
+            self.attached.read(now, one.source, one.size, Told(fetched=fetched))
         else:
 
             def visible() -> None:
                 self.took[one] = self.host.sim.now - now
 
-            self.attached.write(now, one.destination, one.size, visible, lambda _: None)
+            told = Told(taken=lambda _: None)
+            self.attached.write(now, one.destination, one.size, Call(visible, ()), told)
 
 
 plans = st.lists(moves, min_size=1, max_size=8, unique=True)

@@ -3,6 +3,7 @@
 import pytest
 
 from hcasim.bus.base import Gather, pieces, split
+from hcasim.engine import Call
 
 
 @pytest.mark.parametrize(
@@ -25,11 +26,11 @@ def test_a_transfer_is_cut_at_each_multiple_of_the_limit(
     assert pieces(address, size, limit) == len(cuts)
 
 
-def test_a_gather_calls_back_once_with_its_arguments_after_the_last_part() -> None:
+def test_a_gather_goes_on_once_after_the_last_part() -> None:
     seen: list[tuple[object, ...]] = []
-    gather = Gather(3, lambda *args: seen.append(args), (1, "two"))
-    gather.arrived()
-    gather.arrived()
+    gather = Gather(3, Call(lambda *args: seen.append(args), (1, "two")))
+    gather.act()
+    gather.act()
     assert seen == []
-    gather.arrived()
+    gather.act()
     assert seen == [(1, "two")]

@@ -14,9 +14,11 @@ from hcasim.bus import Bus, connect
 from hcasim.bus.bridge import Bridge
 from hcasim.catalog import CatalogError, Machine, data_path, folders, resolve
 from hcasim.catalog.bridge import Bridge as Description
-from hcasim.engine import Simulator
+from hcasim.engine import Action, Simulator
 from hcasim.host import Host
+from hcasim.host.upstream import Transfer, Upstream
 from hcasim.workloads import Options, run_point
+from tests.handed import Told
 from tests.rig import refitted
 
 DATA = Path(__file__).with_name("data")
@@ -173,30 +175,39 @@ def test_a_full_bridge_holds_writes_up(chain: Chain) -> None:
     assert bandwidth("64 KiB") > 1000
 
 
-class Recorder:
+class Recorder(Upstream):
     """What is behind a bridge: it takes a write 1 us after it has come."""
 
     def __init__(self, sim: Simulator) -> None:
         self.sim = sim
         self.seen: list[str] = []
 
-    def read(self, at_ps: int, address: int, *_: Any) -> None:
+    def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         self.sim.call_at(at_ps, self.seen.append, f"read {address}")
 
     def write(
-        self, at_ps: int, address: int, size: int, on_visible: Any, taken: Any, *args: Any
+        self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
         self.sim.call_at(at_ps, self.seen.append, f"write {address}")
-        taken(at_ps + 1_000_000, *args)
+        transfer.taken(at_ps + 1_000_000)
 
     def answer(self, size: int, then: Any, *_: Any) -> None:
         self.seen.append(f"answer of {size}")
 
+    def mmio(self, size: int, then: Any, *args: Any) -> None:
+        raise NotImplementedError
 
+    def busy_ps(self) -> dict[str, int]:
+        return {}
+
+    waiting_ps = counters = busy_ps
+
+
+@pytest.mark.pure
 @given(st.lists(st.sampled_from(["write", "read", "answer"]), max_size=30))
 def test_nothing_passes_a_write_in_a_bridge(operations: list[str]) -> None:
     sim = Simulator()
-    behind: Any = Recorder(sim)
+    behind = Recorder(sim)
     described = Description(latency=400_000, buffer=256)
     bridge = Bridge(sim, "bridge", described, behind)
     expected = []
@@ -205,10 +216,10 @@ def test_nothing_passes_a_write_in_a_bridge(operations: list[str]) -> None:
             bridge.answer(number, print)
             expected.append(f"answer of {number}")
         elif operation == "read":
-            bridge.read(0, number, 64, print)
+            bridge.read(0, number, 64, Told())
             expected.append(f"read {number}")
         else:
-            bridge.write(0, number, 100, None, lambda _: None)
+            bridge.write(0, number, 100, None, Told(taken=lambda _: None))
             expected.append(f"write {number}")
     sim.run()
     assert behind.seen == expected

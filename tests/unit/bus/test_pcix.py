@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from hcasim.bus import PcixBus
+from hcasim.engine import Call
 
 Make = Callable[..., PcixBus]
 
@@ -112,7 +113,7 @@ def test_adapter_and_bridge_take_turns(pcix: Make) -> None:
     ends: list[str] = []
     for _ in range(4):
         bus.write(0, 512, lambda: ends.append("adapter"))
-        bus.arbiter.request(2, bus.burst_time(0, 512), ends.append, "bridge")
+        bus.arbiter.request(2, bus.burst_time(0, 512), Call(ends.append, ("bridge",)))
     bus.sim.run()
     assert ends == ["adapter", "bridge"] * 4
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.engine import Arbiter, Simulator
+from hcasim.engine import Arbiter, Call, Simulator
 
 
 class Bench:
@@ -15,7 +15,7 @@ class Bench:
 
     def ask(self, *requesters: int, duration: int = 10) -> None:
         for requester in requesters:
-            self.arbiter.request(requester, duration, self.note, requester)
+            self.arbiter.request(requester, duration, Call(self.note, (requester,)))
 
     def note(self, requester: int) -> None:
         self.turns.append((requester, int(self.sim.now)))
@@ -76,9 +76,9 @@ def test_two_groups_share_a_saturated_resource_evenly_by_turns() -> None:
 
 def test_what_a_turn_makes_ready_competes_for_the_next_turn() -> None:
     bench = Bench(1, 1)
-    bench.arbiter.request(0, 10, lambda: bench.ask(1))
+    bench.arbiter.request(0, 10, Call(bench.ask, (1,)))
     bench.ask(0)
-    # Were the next turn given away before on_done, requester 0 would have it.
+    # Were the next turn given away before this one ends, requester 0 would have it.
     assert bench.order() == [1, 0]
 
 

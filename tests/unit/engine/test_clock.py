@@ -1,11 +1,12 @@
 """The clock: the order of events is the whole of a simulator's reproducibility."""
 
 from collections.abc import Generator
+from math import inf
 from typing import Any
 
 import pytest
 
-from hcasim.engine import Simulator
+from hcasim.engine import Action, Call, Simulator
 
 Steps = Generator[Any, Any, None]
 
@@ -69,7 +70,50 @@ def test_a_time_that_has_passed_is_refused(sim: Simulator) -> None:
     sim.run()
     with pytest.raises(ValueError, match="9 ps has passed: it is 10 ps"):
         sim.call_at(9, print)
+    with pytest.raises(ValueError, match="9 ps has passed: it is 10 ps"):
+        sim.schedule(9, Call(print, ()))
+    assert sim.peek() == inf, "what is refused is not done later"
     sim.call_at(10, lambda: None)
+    sim.schedule(10, Call(print, ()))
+
+
+def test_actions_and_calls_at_the_same_time_are_done_in_the_order_in_which_they_were_scheduled(
+    sim: Simulator,
+) -> None:
+    seen: list[int] = []
+    for number in range(50):
+        if number % 2:
+            sim.call_at(7, seen.append, number)
+        else:
+            sim.schedule(7, Call(seen.append, (number,)))
+    sim.run()
+    assert seen == list(range(50))
+    assert sim.now == 7
+
+
+def test_an_action_may_be_scheduled_again(sim: Simulator) -> None:
+    seen: list[int] = []
+    note = Call(lambda: seen.append(sim.now), ())
+    for time in (30, 10, 10):
+        sim.schedule(time, note)
+    sim.run()
+    assert seen == [10, 10, 30]
+
+
+@pytest.mark.parametrize("arguments", [(), (1,), (1, "two", None)])
+def test_a_call_is_made_each_time_that_it_acts(arguments: tuple[object, ...]) -> None:
+    seen: list[tuple[object, ...]] = []
+    call = Call(lambda *args: seen.append(args), arguments)
+    assert seen == []
+    call.act()
+    call.act()
+    assert seen == [arguments, arguments]
+
+
+def test_an_action_that_does_not_say_what_to_do_is_an_error(sim: Simulator) -> None:
+    sim.schedule(1, Action())
+    with pytest.raises(NotImplementedError):
+        sim.run()
 
 
 def test_timeouts_of_processes_and_calls_at_the_same_time_keep_their_order(sim: Simulator) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.engine import CreditPool, Simulator
+from hcasim.engine import Call, CreditPool, Simulator
 
 
 class Bench:
@@ -148,6 +148,30 @@ def test_the_time_that_somebody_waited_is_counted_once() -> None:
 def test_more_credits_than_the_pool_has_are_refused() -> None:
     with pytest.raises(ValueError, match="tags: 4 credits asked of a pool of 3"):
         Bench(3).take("a", 4)
+
+
+def test_nobody_waits_for_more_credits_than_the_pool_has() -> None:
+    bench = Bench(3)
+    bench.take("a", 3)
+    with pytest.raises(ValueError, match="tags: 4 credits asked of a pool of 3"):
+        bench.pool.wait(4, Call(bench.note, ("b",)))
+    assert not bench.pool.waiting
+    bench.pool.release(3)
+    assert [name for name, _ in bench.grants] == ["a"]
+
+
+def test_who_waits_is_served_in_turn_with_those_who_acquire() -> None:
+    bench = Bench(2)
+    bench.take("a", 2)
+    assert not bench.pool.take(2)
+    bench.pool.wait(2, Call(bench.note, ("b",)))
+    bench.take("c", 1)
+    bench.pool.release_at(10, 2)
+    bench.pool.release_at(20, 2)
+    bench.sim.run()
+    assert bench.grants == [("a", 0), ("b", 10), ("c", 20)]
+    assert bench.pool.available == 1
+    assert bench.pool.wait_ps == 20
 
 
 def test_giving_back_more_than_was_taken_is_refused() -> None:

@@ -239,4 +239,4 @@ def test_numbers_are_written_where_they_were_read() -> None:
     assert ticker.names == {105: "five", 106: "six"}
     assert (ticker.count, ticker.end, ticker.step) == (100, 110, STEP + 100)
     assert sim.queue[0][0] == STEP + 100
-    assert sim.queue[0][3] == (100,)
+    assert sim.queue[0][2].args == (100,)

@@ -9,7 +9,7 @@ from hcasim.catalog import InfinibandLink
 from hcasim.catalog.link import LANES
 from hcasim.engine import Simulator
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
-from hcasim.fabric.link import ReceiveBuffer
+from hcasim.fabric.link import Holder, ReceiveBuffer, Receiver
 from hcasim.fabric.medium import CREDIT_BLOCK, ps_per_byte
 
 SKIP = Fraction(4484, 4480)
@@ -32,7 +32,7 @@ def packet(payload: int = 1024, lid: int = 1) -> Packet:
     return Packet(Opcode.SEND, lid, 1, 0, payload)
 
 
-class Sink:
+class Sink(Receiver):
     """Takes packets and notes when; it frees their room when it is told to."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Sink:
         self.arrivals.append((head_at, tail_at, packet))
 
 
-class Pair:
+class Pair(Holder):
     """Two transmitters that make one link, with a sink at each end."""
 
     def __init__(self, of: InfinibandLink, buffer: int = 1 << 20, urgent: int = 0) -> None:
@@ -54,12 +54,12 @@ class Pair:
         self.buffer = ReceiveBuffer(self.there, self.back)
         self.left: list[int] = []
 
-    def leave(self, _packet: Packet, end: int) -> None:
-        self.left.append(end)
+    def free(self, packet: Packet, at_ps: int) -> None:
+        self.left.append(at_ps)
 
     def send(self, *packets: Packet, source: int = 0, at: int = 0) -> None:
         for each in packets:
-            self.there.send(source, each, at, self.leave)
+            self.there.send(source, each, at, self)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,7 @@ def test_four_lanes_at_single_rate_carry_a_byte_in_a_nanosecond_and_a_bit() -> N
     assert ps_per_byte("SDR", 4) == 1000 * SKIP
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(("size", "expected"), [(26, 1), (30, 1), (62, 1), (66, 2), (1050, 17)])
 def test_buffers_are_counted_in_blocks_of_64_bytes(size: int, expected: int) -> None:
     assert CREDIT_BLOCK == 64
@@ -106,6 +107,7 @@ def test_buffers_are_counted_in_blocks_of_64_bytes(size: int, expected: int) -> 
     assert pair.there.credits.available == 100
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("metres", [0, 1, 20])
 def test_a_packet_arrives_after_the_flight_and_its_last_byte_after_its_time_on_the_wire(
     metres: int,
@@ -119,6 +121,7 @@ def test_a_packet_arrives_after_the_flight_and_its_last_byte_after_its_time_on_t
     assert pair.left == [7000 + duration]
 
 
+@pytest.mark.pure
 def test_packets_follow_each_other_without_a_gap() -> None:
     pair = Pair(link())
     pair.send(*[packet()] * 5)
@@ -130,6 +133,7 @@ def test_packets_follow_each_other_without_a_gap() -> None:
     assert pair.there.payload_bytes == 5 * 1024
 
 
+@pytest.mark.pure
 def test_sources_take_turns() -> None:
     pair = Pair(link())
     for source in range(3):
@@ -138,6 +142,7 @@ def test_sources_take_turns() -> None:
     assert [p.lid for _, _, p in pair.far.arrivals] == [0, 1, 2, 0, 1, 2, 0, 1, 2]
 
 
+@pytest.mark.pure
 def test_urgent_sources_go_first() -> None:
     pair = Pair(link(), urgent=1)
     for source in (2, 1, 0):
@@ -146,6 +151,7 @@ def test_urgent_sources_go_first() -> None:
     assert [p.lid for _, _, p in pair.far.arrivals] == [0, 0, 1, 2, 1, 2]
 
 
+@pytest.mark.pure
 def test_a_packet_that_is_not_ready_lets_another_source_pass() -> None:
     pair = Pair(link())
     pair.send(packet(64, lid=0), source=0, at=10**6)
@@ -154,6 +160,7 @@ def test_a_packet_that_is_not_ready_lets_another_source_pass() -> None:
     assert [(head, p.lid) for head, _, p in pair.far.arrivals] == [(2000, 1), (10**6, 0)]
 
 
+@pytest.mark.pure
 def test_the_source_that_is_ready_first_goes_first_when_the_link_is_free() -> None:
     pair = Pair(link())
     first, late, soon = packet(), packet(), packet()
@@ -165,6 +172,7 @@ def test_the_source_that_is_ready_first_goes_first_when_the_link_is_free() -> No
     assert [head for head, _, _ in pair.far.arrivals] == [0, 4_000_000, 9_000_000]
 
 
+@pytest.mark.pure
 def test_nothing_is_sent_without_room_at_the_far_end() -> None:
     pair = Pair(link(), buffer=2 * 17 * 64)
     pair.send(*[packet()] * 3)
@@ -179,6 +187,7 @@ def test_nothing_is_sent_without_room_at_the_far_end() -> None:
     assert pair.far.arrivals[2][0] == freed
 
 
+@pytest.mark.pure
 def test_room_of_less_than_a_packet_is_not_enough() -> None:
     pair = Pair(link(), buffer=2 * 17 * 64 - 1)
     pair.send(*[packet()] * 2)
@@ -186,6 +195,7 @@ def test_room_of_less_than_a_packet_is_not_enough() -> None:
     assert len(pair.far.arrivals) == 1
 
 
+@pytest.mark.pure
 def test_news_of_room_travels_back_over_the_cable() -> None:
     pair = Pair(link(metres=20), buffer=17 * 64)
     pair.send(*[packet()] * 2)
@@ -197,6 +207,7 @@ def test_news_of_room_travels_back_over_the_cable() -> None:
     assert pair.far.arrivals[1][0] == now + 2 * flight
 
 
+@pytest.mark.pure
 def test_flow_control_takes_time_of_the_reverse_direction() -> None:
     pair = Pair(link())
     pair.send(*[packet()] * 3)
@@ -207,7 +218,7 @@ def test_flow_control_takes_time_of_the_reverse_direction() -> None:
     # The link back has been busy until now.
     pair.back._free_at = now
     assert pair.back.flow_control_packets == 3
-    pair.back.send(0, packet(), now, pair.leave)
+    pair.back.send(0, packet(), now, pair)
     pair.sim.run()
     duration = round(FLOW_CONTROL * 1000 * SKIP)
     assert pair.near.arrivals[0][0] == now + 3 * duration
@@ -215,6 +226,7 @@ def test_flow_control_takes_time_of_the_reverse_direction() -> None:
     assert pair.there.busy_ps == there
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(("update", "packets"), [(1024, 8), (2048, 4), (512, 16), (10**4, 0)])
 def test_one_flow_control_packet_goes_for_so_many_bytes_freed(update: int, packets: int) -> None:
     pair = Pair(link(credit_update=update))
@@ -223,9 +235,10 @@ def test_one_flow_control_packet_goes_for_so_many_bytes_freed(update: int, packe
     assert pair.back.flow_control_packets == packets
 
 
+@pytest.mark.pure
 def test_flow_control_goes_out_while_the_link_is_idle() -> None:
     pair = Pair(link())
     pair.back.owe_flow_control(1024)
-    pair.back.send(0, packet(), 10**6, pair.leave)
+    pair.back.send(0, packet(), 10**6, pair)
     pair.sim.run()
     assert pair.near.arrivals[0][0] == 10**6

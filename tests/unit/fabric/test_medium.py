@@ -9,7 +9,7 @@ from hcasim.catalog.link import Fec
 from hcasim.engine import Simulator
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
 from hcasim.fabric.iwarp import IwarpFormat
-from hcasim.fabric.link import ReceiveBuffer
+from hcasim.fabric.link import Holder, ReceiveBuffer, Receiver
 from hcasim.fabric.medium import correction, medium
 
 WIRE = IwarpFormat(markers=False, timestamps=False)
@@ -26,7 +26,7 @@ def frame(payload: int = 1440) -> Packet:
     return Packet(Opcode.RDMA_WRITE, 1, 1, 0, payload, size_of=WIRE.size)
 
 
-class Sink:
+class Sink(Receiver):
     """Takes frames and notes when."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Sink:
         self.arrivals.append((head_at, tail_at))
 
 
-class Pair:
+class Pair(Holder):
     """Two transmitters that make one link."""
 
     def __init__(self, of: EthernetLink, buffer: int = 1 << 20) -> None:
@@ -47,12 +47,12 @@ class Pair:
         self.buffer = ReceiveBuffer(self.there, self.back)
         self.left: list[int] = []
 
-    def leave(self, _packet: Packet, end: int) -> None:
-        self.left.append(end)
+    def free(self, packet: Packet, at_ps: int) -> None:
+        self.left.append(at_ps)
 
     def send(self, *packets: Packet, on: Transmitter | None = None) -> None:
         for each in packets:
-            (on or self.there).send(0, each, int(self.sim.now), self.leave)
+            (on or self.there).send(0, each, int(self.sim.now), self)
 
 
 @pytest.mark.parametrize("gigabits", [1, 10, 25, 40, 50, 100, 200, 400])
@@ -60,6 +60,7 @@ def test_the_rate_is_the_nominal_one(gigabits: int) -> None:
     assert medium(link(gigabits)).ps_per_byte == Fraction(8000, gigabits)
 
 
+@pytest.mark.pure
 def test_a_frame_occupies_the_link_for_its_preamble_and_gap_too() -> None:
     pair = Pair(link())
     pair.send(frame(), frame())
@@ -69,6 +70,7 @@ def test_a_frame_occupies_the_link_for_its_preamble_and_gap_too() -> None:
     assert pair.there.wire_bytes == 2 * (FULL + 20)
 
 
+@pytest.mark.pure
 def test_nobody_waits_for_the_gap_behind_a_frame() -> None:
     pair = Pair(link(metres=10))
     pair.send(frame())
@@ -76,6 +78,7 @@ def test_nobody_waits_for_the_gap_behind_a_frame() -> None:
     assert pair.far.arrivals == [(50_000, 50_000 + (8 + FULL) * BYTE)]
 
 
+@pytest.mark.pure
 def test_no_flow_control_packets_are_sent() -> None:
     pair = Pair(link())
     for _ in range(20):
@@ -88,6 +91,7 @@ def test_no_flow_control_packets_are_sent() -> None:
     assert pair.back.busy_ps == (FULL + 20) * BYTE
 
 
+@pytest.mark.pure
 def test_a_frame_waits_for_room_to_the_byte() -> None:
     for buffer, arrive in ((2 * FULL, 2), (2 * FULL - 1, 1)):
         pair = Pair(link(), buffer)
@@ -147,6 +151,7 @@ def test_error_correction_waits_for_a_code_word_and_its_decoder(
     assert found == 40_000 + round(bits * 1000 / signalled)
 
 
+@pytest.mark.pure
 def test_error_correction_delays_frames_and_slows_none() -> None:
     """All of a frame comes later by the same time, and the next one right behind it."""
     plain, corrected = Pair(link(100)), Pair(link(100).model_copy(update={"fec": FEC}))

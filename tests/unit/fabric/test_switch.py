@@ -10,6 +10,8 @@ from hcasim.engine import Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
 from hcasim.fabric.link import ReceiveBuffer
 from hcasim.fabric.switch import Switch
+from hcasim.fabric.topology import EndPort
+from tests.handed import Nobody
 from tests.rig import WRITE, Peer, Program, Rig, machine, succeeded
 
 FLIGHT = 25_000
@@ -28,7 +30,7 @@ def link() -> InfinibandLink:
     )
 
 
-class End:
+class End(EndPort):
     """An adapter port that swallows packets, and frees their room after a pause."""
 
     def __init__(self, sim: Simulator, lid: int, pause_ps: int = 0) -> None:
@@ -51,7 +53,7 @@ class End:
     def send(self, lid: int, *numbers: int, payload: int = 1024) -> None:
         for number in numbers:
             packet = Packet(Opcode.SEND, lid, 1, number, payload)
-            self.transmitter.send(0, packet, int(self.sim.now), lambda _packet, _end: None)
+            self.transmitter.send(0, packet, int(self.sim.now), Nobody())
 
 
 def line(switches: int, ends_on_each: int = 1, trunks: int = 1) -> tuple[Fabric, list[list[End]]]:
@@ -79,6 +81,7 @@ def wire(payload: int) -> int:
     )
 
 
+@pytest.mark.pure
 def test_a_packet_leaves_before_it_has_arrived() -> None:
     fabric, ((a, b),) = line(1, ends_on_each=2)
     a.send(b.lid, 0)
@@ -88,6 +91,7 @@ def test_a_packet_leaves_before_it_has_arrived() -> None:
     assert tail == head + wire(1024)
 
 
+@pytest.mark.pure
 def test_every_switch_on_the_way_adds_its_latency_and_a_cable() -> None:
     for hops in (2, 3):
         fabric, ends = line(hops)
@@ -98,6 +102,7 @@ def test_every_switch_on_the_way_adds_its_latency_and_a_cable() -> None:
         assert tail == head + wire(1024)
 
 
+@pytest.mark.pure
 def test_every_end_of_a_line_of_switches_reaches_every_other() -> None:
     for switches, trunks in ((2, 1), (2, 2), (3, 1), (3, 2)):
         fabric, ends = line(switches, ends_on_each=2, trunks=trunks)
@@ -112,6 +117,7 @@ def test_every_end_of_a_line_of_switches_reaches_every_other() -> None:
             assert sorted(number for number, _, _ in target.arrivals) == others
 
 
+@pytest.mark.pure
 def test_parallel_trunks_share_the_destinations() -> None:
     fabric, ends = line(2, ends_on_each=4, trunks=2)
     for source, target in zip(*ends, strict=True):
@@ -122,6 +128,7 @@ def test_parallel_trunks_share_the_destinations() -> None:
     assert carried == [20, 20]
 
 
+@pytest.mark.pure
 def test_one_trunk_limits_two_streams_to_a_half_each() -> None:
     fabric, ends = line(2, ends_on_each=2)
     for source, target in zip(*ends, strict=True):
@@ -132,6 +139,7 @@ def test_one_trunk_limits_two_streams_to_a_half_each() -> None:
         assert abs((last - first) / 80 / (2 * wire(1024)) - 1) < 0.02
 
 
+@pytest.mark.pure
 def test_packets_of_a_source_keep_their_order() -> None:
     fabric, ends = line(3, ends_on_each=2)
     ends[0][0].send(ends[2][0].lid, *range(50))
@@ -142,6 +150,7 @@ def test_packets_of_a_source_keep_their_order() -> None:
     assert [n for n in numbers if n >= 100] == list(range(100, 150))
 
 
+@pytest.mark.pure
 def test_an_output_serves_its_inputs_in_turn() -> None:
     fabric, ((*sources, target),) = line(1, ends_on_each=4)
     for source in sources:
@@ -152,6 +161,7 @@ def test_an_output_serves_its_inputs_in_turn() -> None:
     assert all(sorted(numbers[i : i + 3]) == [1, 2, 3] for i in range(3, 57, 3))
 
 
+@pytest.mark.pure
 def test_a_slow_receiver_holds_packets_back_and_loses_none() -> None:
     fabric, ((a, b, slow),) = line(1, ends_on_each=3)
     slow.pause_ps = 5_000_000
@@ -161,6 +171,7 @@ def test_a_slow_receiver_holds_packets_back_and_loses_none() -> None:
     assert sorted(number for number, _, _ in slow.arrivals) == list(range(200))
 
 
+@pytest.mark.pure
 def test_one_stream_does_not_wait_for_another_output() -> None:
     fabric, ((a, b, c, d),) = line(1, ends_on_each=4)
     a.send(c.lid, *range(50))

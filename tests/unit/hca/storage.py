@@ -1,11 +1,10 @@
 """A memory for tests of what lies in front of one."""
 
-from collections.abc import Callable
+from hcasim.bus import Storage
+from hcasim.engine import Action, Simulator
 
-from hcasim.engine import Simulator
 
-
-class FakeStorage:
+class FakeStorage(Storage):
     """Answers any number of reads at a time after a fixed time, and notes all that it is asked.
 
     Attributes:
@@ -19,34 +18,25 @@ class FakeStorage:
         self.log: list[tuple[str, int, int, int]] = []
         self.reads = self._under_way = self.most_reads = 0
 
-    def read(
-        self,
-        address: int,
-        size: int,
-        on_data: Callable[..., None],
-        *args: object,
-        on_issued: Callable[[], None] | None = None,
+    def start_read(
+        self, address: int, size: int, here: Action, issued: Action | None = None
     ) -> None:
         self.log.append(("read", int(self.sim.now), address, size))
         self.reads += 1
         self._under_way += 1
         self.most_reads = max(self.most_reads, self._under_way)
-        self.sim.call_after(self.latency_ps, self._done, on_data, args)
-        if on_issued is not None:
-            on_issued()
+        self.sim.call_after(self.latency_ps, self._done, here)
+        if issued is not None:
+            issued.act()
 
-    def _done(self, on_data: Callable[..., None], args: tuple[object, ...]) -> None:
+    def _done(self, here: Action) -> None:
         self._under_way -= 1
-        on_data(*args)
+        here.act()
 
-    def write(
-        self,
-        address: int,
-        size: int,
-        on_sent: Callable[[], None] | None = None,
-        on_visible: Callable[[], None] | None = None,
+    def start_write(
+        self, address: int, size: int, sent: Action | None, visible: Action | None
     ) -> None:
         self.log.append(("write", int(self.sim.now), address, size))
-        for call in (on_sent, on_visible):
-            if call is not None:
-                call()
+        for action in (sent, visible):
+            if action is not None:
+                action.act()

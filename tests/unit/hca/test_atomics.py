@@ -92,6 +92,7 @@ def test_the_words_come_back_in_the_order_of_their_requests() -> None:
     assert [a.mr.word(a.mr.addr + 8 * place) for place in range(3)] == [0, 1, 7]
 
 
+@pytest.mark.pure
 def test_a_read_is_answered_behind_the_atomic_before_it() -> None:
     made = rig()
     a, b = made.peers

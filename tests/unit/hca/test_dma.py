@@ -1,11 +1,11 @@
 """How far the translation of packets runs ahead of reading them."""
 
 from collections import deque
-from collections.abc import Callable
 
 import pytest
 
-from hcasim.engine import Simulator
+from hcasim.bus import Storage
+from hcasim.engine import Action, Simulator
 from hcasim.fabric import Opcode
 from hcasim.fabric.packet import Packet
 from hcasim.hca import Access, Region
@@ -19,16 +19,22 @@ from tests.unit.hca.storage import FakeStorage
 PAGE = 4096
 
 
-class BusyBus:
+class BusyBus(Storage):
     """A bus whose requests wait until the test lets the next one out."""
 
     def __init__(self) -> None:
         self.asked: list[int] = []
-        self.waiting: deque[Callable[[], None]] = deque()
+        self.waiting: deque[Action] = deque()
 
-    def read(self, address: int, *_: object, on_issued: Callable[[], None]) -> None:
+    def start_read(
+        self, address: int, size: int, here: Action, issued: Action | None = None
+    ) -> None:
+        assert issued is not None
         self.asked.append(address // PAGE)
-        self.waiting.append(on_issued)
+        self.waiting.append(issued)
+
+    def start_write(self, address: int, *_: object) -> None:
+        raise AssertionError("nothing is written")
 
 
 class Buffer:
@@ -60,7 +66,7 @@ def test_no_more_packets_are_translated_ahead_than_are_prefetched(prefetch: int)
         translated = min(packets, issued + 1 + prefetch)
         assert tables.mtt.misses == tables.mtt.accesses == translated
         assert sorted(bus.asked) == list(range(translated))
-        bus.waiting.popleft()()
+        bus.waiting.popleft().act()
         sim.run()
     assert not bus.waiting
 
@@ -72,5 +78,5 @@ def test_one_packet_is_read_after_the_other_without_prefetching() -> None:
         reads.add(Packet(Opcode.RDMA_WRITE, 1, 1, 0, 64), region, page * PAGE)
     for _ in range(4):
         sim.run()
-        bus.waiting.popleft()()
+        bus.waiting.popleft().act()
     assert bus.asked == [5, 3, 5, 9]

@@ -20,6 +20,7 @@ def seen(opcode: object, length: int, **more: object) -> tuple[Rig, list[Packet]
     return rig, list(out.packets), list(back.packets)
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(
     ("opcode", "there", "back"),
     [
@@ -38,6 +39,7 @@ def test_extended_headers_come_on_the_packets_that_need_them(
     assert [packet.size - packet.payload for packet in answers] == back
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("opcode", [WRITE, READ])
 def test_a_reth_says_where_in_remote_memory(opcode: object) -> None:
     rig, (first, *rest), _ = seen(opcode, 2560, remote_offset=4096)
@@ -48,6 +50,7 @@ def test_a_reth_says_where_in_remote_memory(opcode: object) -> None:
     assert [packet.header for packet in rest] == [None] * len(rest)
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(("opcode", "swap_add", "compare"), [(FETCH_ADD, 5, 0), (CMP_SWAP, 9, 5)])
 def test_an_atomic_eth_carries_the_operands(opcode: object, swap_add: int, compare: int) -> None:
     _, (request,), (answer,) = seen(opcode, 8, compare_add=5, swap=9)
@@ -57,6 +60,7 @@ def test_an_atomic_eth_carries_the_operands(opcode: object, swap_add: int, compa
     assert answer.header.original == 0
 
 
+@pytest.mark.pure
 def test_a_response_takes_the_sequence_numbers_that_its_request_has_reserved() -> None:
     rig = Rig()
     a, b = rig.peers
@@ -69,6 +73,7 @@ def test_a_response_takes_the_sequence_numbers_that_its_request_has_reserved() -
     assert [packet.psn for packet in back.of(Opcode.ACKNOWLEDGE)] == [4]
 
 
+@pytest.mark.pure
 def test_acknowledgements_count_the_messages_completed() -> None:
     rig = Rig()
     a, b = rig.peers
@@ -82,6 +87,7 @@ def test_acknowledgements_count_the_messages_completed() -> None:
     assert {msn for _, msn in counted[2:]} <= {2, 3}
 
 
+@pytest.mark.pure
 def test_a_refusal_says_why_and_how_long_to_wait() -> None:
     rig = Rig()
     a, b = rig.peers
@@ -92,6 +98,7 @@ def test_a_refusal_says_why_and_how_long_to_wait() -> None:
     assert (nak.header.syndrome, nak.header.rnr_timer_ps) == (Syndrome.RNR_NAK, 7_000_000)
 
 
+@pytest.mark.pure
 def test_a_send_that_is_too_long_is_refused_at_the_packet_that_does_not_fit() -> None:
     rig = Rig()
     a, b = rig.peers

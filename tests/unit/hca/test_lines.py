@@ -106,6 +106,7 @@ def test_those_in_line_take_turns_message_by_message() -> None:
     assert order == [one, two, three, one, two, three, one, one, one, one]
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(
     ("burst", "mtu", "packets"),
     [

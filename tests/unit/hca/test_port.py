@@ -21,14 +21,14 @@ def test_packets_that_piled_up_behind_a_slow_context_are_all_dealt_with() -> Non
     pairs = [rig.connect(a, b)[0] for _ in range(10)]
     port = b.adapter.ports[0]
     longest = 0
-    through = port._through
+    through = port.through
 
     def noted(arrival: Arrival) -> None:
         nonlocal longest
         through(arrival)
         longest = max(longest, len(arrival.line.waiting))
 
-    port._through = noted
+    port.through = noted
 
     def program() -> Program:
         for _ in range(100):

@@ -5,6 +5,7 @@ from collections import deque
 import pytest
 
 from hcasim.fabric import Opcode, Packet
+from hcasim.fabric.link import Receiver
 from tests.rig import (
     CMP_SWAP,
     FETCH_ADD,
@@ -23,7 +24,7 @@ ASKING = {Opcode.RDMA_READ_REQUEST, Opcode.FETCH_ADD, Opcode.COMPARE_SWAP}
 ANSWERING = {Opcode.RDMA_READ_RESPONSE, Opcode.ATOMIC_ACKNOWLEDGE}
 
 
-class Tap:
+class Tap(Receiver):
     """Stands at the far end of an adapter's link and notes every packet on the way to it."""
 
     def __init__(self, rig: Rig, node: int, port: int = 0) -> None:
@@ -40,6 +41,7 @@ class Tap:
         return [packet for packet in self.packets if packet.opcode is opcode]
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(
     ("count", "asked"),
     [
@@ -98,6 +100,7 @@ def outstanding(rig: Rig, requests: list) -> int:
     return highest
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("opcode", [READ, FETCH_ADD, CMP_SWAP])
 def test_four_reads_or_atomics_are_outstanding_at_once(opcode: object) -> None:
     rig = Rig()
@@ -105,6 +108,7 @@ def test_four_reads_or_atomics_are_outstanding_at_once(opcode: object) -> None:
     assert outstanding(rig, [a.request(opcode, b)] * 12) == 4
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(("requester", "responder", "most"), [(2, 4, 2), (4, 1, 1), (8, 6, 6)])
 def test_the_limit_of_outstanding_reads_is_the_smaller_of_both_ends(
     requester: int, responder: int, most: int
@@ -118,6 +122,7 @@ def test_the_limit_of_outstanding_reads_is_the_smaller_of_both_ends(
     assert outstanding(rig, [a.request(READ, b)] * 12) == most
 
 
+@pytest.mark.pure
 def test_the_limit_of_outstanding_reads_holds_among_writes() -> None:
     rig = Rig()
     a, b = rig.peers
@@ -125,6 +130,7 @@ def test_the_limit_of_outstanding_reads_holds_among_writes() -> None:
     assert outstanding(rig, mixed) <= 4
 
 
+@pytest.mark.pure
 def test_a_fifth_read_holds_up_the_writes_behind_it() -> None:
     rig = Rig()
     a, b = rig.peers
@@ -155,6 +161,7 @@ def test_completions_come_in_order_when_reads_and_writes_mix() -> None:
     assert times == sorted(times)
 
 
+@pytest.mark.pure
 def test_queue_pairs_of_a_port_take_turns_packet_by_packet() -> None:
     rig = Rig()
     a, b = rig.peers

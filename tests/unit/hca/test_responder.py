@@ -116,6 +116,7 @@ def test_words_beside_each_other_do_not_mix() -> None:
     assert [b.mr.word(b.mr.addr + offset) for offset in (0, 8)] == [5, 6]
 
 
+@pytest.mark.pure
 def test_a_read_behind_an_atomic_is_answered_behind_it() -> None:
     rig = Rig()
     a, b = rig.peers

@@ -6,10 +6,11 @@ import pytest
 
 from hcasim.bus import connect
 from hcasim.catalog import resolve
-from hcasim.engine import Event, Simulator
+from hcasim.engine import Call, Event, Simulator
 from hcasim.host import Chipset, Host
 from hcasim.host.copying import CHUNK
 from hcasim.host.memory import SOCKET_BITS
+from tests.handed import Told
 
 from .conftest import FAR
 
@@ -22,7 +23,7 @@ def read(host: Host, attached: Chipset, address: int, size: int) -> int:
     """When the last byte is there, in ps from now."""
     found: list[int] = []
     now = int(host.sim.now)
-    attached.read(now, address, size, lambda last, *_: found.append(last))
+    attached.read(now, address, size, Told(fetched=lambda last, *_: found.append(last)))
     host.sim.run()
     return found[0] - now
 
@@ -32,11 +33,13 @@ def write(host: Host, attached: Chipset, address: int, size: int) -> tuple[int, 
     taken: list[int] = []
     seen: list[int] = []
     now = int(host.sim.now)
-    attached.write(now, address, size, lambda: seen.append(int(host.sim.now)), taken.append)
+    visible = Call(lambda: seen.append(int(host.sim.now)), ())
+    attached.write(now, address, size, visible, Told(taken=taken.append))
     host.sim.run()
     return taken[0] - now, seen[0] - now
 
 
+@pytest.mark.pure
 def test_memory_takes_its_latency_and_its_bandwidth(host: Make) -> None:
     node = host()
     assert read(node, node.attach(), 0, 800) == 400_000 + 100_000
@@ -46,15 +49,17 @@ def test_memory_takes_its_latency_and_its_bandwidth(host: Make) -> None:
     assert write(node, node.attach(), 0, 8) == (1000, 100_000)
 
 
+@pytest.mark.pure
 def test_transfers_of_two_buses_share_the_memory(host: Make) -> None:
     node = host()
     ends: list[int] = []
     for attached in (node.attach(), node.attach(1)):
-        attached.write(0, 0, 8000, None, ends.append)
+        attached.write(0, 0, 8000, None, Told(taken=ends.append))
     assert ends == [1_000_000, 2_000_000]
     assert node.attach().busy_ps() == {"node.memory": 2_000_000}
 
 
+@pytest.mark.pure
 def test_the_memory_of_the_other_socket_is_behind_the_interconnect(host: Make) -> None:
     node = host(FAR)
     attached = node.attach(0)
@@ -68,14 +73,16 @@ def test_the_memory_of_the_other_socket_is_behind_the_interconnect(host: Make) -
     assert (busy["node.memory0"], busy["node.memory1"]) == (100_000, 300_000)
 
 
+@pytest.mark.pure
 def test_a_write_to_near_memory_is_not_seen_before_an_earlier_one_to_far_memory(
     host: Make,
 ) -> None:
     node = host(FAR)
     attached = node.attach(0)
     seen: list[str] = []
-    attached.write(0, OTHER, 4096, lambda: seen.append("data"), lambda _: None)
-    attached.write(0, 0, 32, lambda: seen.append("completion"), lambda _: None)
+    ignored = Told(taken=lambda _: None)
+    attached.write(0, OTHER, 4096, Call(seen.append, ("data",)), ignored)
+    attached.write(0, 0, 32, Call(seen.append, ("completion",)), ignored)
     node.sim.run()
     assert seen == ["data", "completion"]
 
@@ -91,6 +98,7 @@ def copied(host: Host, size: int, source: int, destination: int) -> int:
     return int(host.sim.now) - began
 
 
+@pytest.mark.pure
 def test_what_a_device_has_written_is_in_no_cache(host: Make) -> None:
     node = host()
     copied(node, KIB, 0, 1 << 20)
@@ -98,6 +106,7 @@ def test_what_a_device_has_written_is_in_no_cache(host: Make) -> None:
     assert copied(node, KIB, 0, 1 << 20) == KIB * (500 + 125) // 2
 
 
+@pytest.mark.pure
 def test_with_ddio_it_is_in_the_cache_and_memory_rests(host: Make) -> None:
     node = host(ddio=8 * KIB)
     attached = node.attach()
@@ -107,6 +116,7 @@ def test_with_ddio_it_is_in_the_cache_and_memory_rests(host: Make) -> None:
     assert copied(node, 4 * KIB, 0, 1 << 20) == 4 * KIB * 125
 
 
+@pytest.mark.pure
 def test_beyond_the_part_for_devices_as_much_goes_to_memory_as_comes_in(host: Make) -> None:
     node = host(ddio=8 * KIB)
     attached = node.attach()
@@ -115,6 +125,7 @@ def test_beyond_the_part_for_devices_as_much_goes_to_memory_as_comes_in(host: Ma
     assert attached.busy_ps() == {"node.memory": 56 * KIB * 125}
 
 
+@pytest.mark.pure
 def test_a_write_waits_for_the_chunk_under_way_and_no_more(host: Make) -> None:
     # Chunks begin every 256 ns and use memory for 128; the write of 64 B takes 8.
     node = host()
@@ -122,13 +133,14 @@ def test_a_write_waits_for_the_chunk_under_way_and_no_more(host: Make) -> None:
     node.cores[0].copy(64 * KIB, 0, 1 << 20)
     taken: list[int] = []
     for at in (10_300_000, 10_490_000, 20_300_000):
-        node.sim.call_at(at, attached.write, at, 1 << 23, 64, None, taken.append)
+        node.sim.call_at(at, attached.write, at, 1 << 23, 64, None, Told(taken=taken.append))
     node.sim.run()
     # The second one holds a chunk up for 2 ns, which the core does not notice.
     assert taken == [10_368_000 + 8000, 10_498_000, 20_352_000 + 8000]
     assert node.sim.now == 64 * KIB * 500
 
 
+@pytest.mark.pure
 def test_a_device_waits_no_longer_than_for_a_chunk_of_a_copy(host: Make) -> None:
     node = host()
 
@@ -141,6 +153,7 @@ def test_a_device_waits_no_longer_than_for_a_chunk_of_a_copy(host: Make) -> None
     assert alone <= read(node, node.attach(), 1 << 23, 64) <= alone + 2 * CHUNK * 125
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("streams", [1, 4])
 def test_copy_and_dma_together_take_what_all_their_bytes_take(host: Make, streams: int) -> None:
     # The copy alone could keep memory busy all the time, so nothing is lost between the two.
@@ -152,7 +165,9 @@ def test_copy_and_dma_together_take_what_all_their_bytes_take(host: Make, stream
     def device(n: int) -> Generator[Event, None, None]:
         for offset in pieces:
             taken = node.sim.event()
-            attached.write(node.sim.now, (n + 4 << 24) + offset, KIB, None, taken.succeed)
+            attached.write(
+                node.sim.now, (n + 4 << 24) + offset, KIB, None, Told(taken=taken.succeed)
+            )
             yield node.sim.timeout(max(0, taken.value - node.sim.now))
 
     ends: list[int] = []

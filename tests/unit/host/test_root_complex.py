@@ -7,10 +7,13 @@ import pytest
 from hcasim.catalog.host import Host as Description
 from hcasim.catalog.host import Iommu as IommuDescription
 from hcasim.catalog.host import RootPort
-from hcasim.engine import Simulator
+from hcasim.engine import Call, Simulator
 from hcasim.host import Host
 from hcasim.host.chipset import Chipset
 from hcasim.host.root_complex import RootComplex
+from tests.handed import Told
+
+pytestmark = pytest.mark.pure
 
 PORT = {
     "completion": 64,
@@ -71,13 +74,14 @@ class Rig:
         self.freed_at: list[int] = []
 
     def read(self, address: int = 0, size: int = 64, at: int = 0) -> None:
-        self.complex.read(at, address, size, lambda *_: self.read_at.append(self.sim.now))
+        told = Told(fetched=lambda *_: self.read_at.append(self.sim.now))
+        self.complex.read(at, address, size, told)
 
     def write(self, address: int = 0, size: int = 64) -> None:
         seen = self.visible_at
-        self.complex.write(
-            self.sim.now, address, size, lambda: seen.append(self.sim.now), self.freed_at.append
-        )
+        visible = Call(lambda: seen.append(self.sim.now), ())
+        told = Told(taken=self.freed_at.append)
+        self.complex.write(self.sim.now, address, size, visible, told)
 
     def run(self) -> "Rig":
         self.sim.run()
