@@ -11,7 +11,7 @@ from hcasim.engine.forward import FastForward
 from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
 from hcasim.engine.profile import Profile
 from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, servers
-from hcasim.engine.steady import bounded_mean, find_period
+from hcasim.engine.steady import bounded_mean, find_period, mean_error
 from hcasim.engine.waits import Waits
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Waits",
     "bounded_mean",
     "find_period",
+    "mean_error",
     "seldom_collected",
     "servers",
 ]

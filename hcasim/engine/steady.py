@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from math import sqrt
+
+STANDARD_ERRORS = 3
+BATCHES = 8
 
 
 def find_period(
@@ -60,3 +65,24 @@ def bounded_mean(intervals_ps: Sequence[int], *, enough: int, error: float) -> i
     late = sum(intervals_ps[count - half :]) / half
     mean = sum(intervals_ps) / count
     return round(mean) if abs(early - late) <= 2 * error * mean else None
+
+
+def mean_error(parts: Sequence[float]) -> float:
+    """Relative error of the mean of what follows each other, as far as their scatter shows it.
+
+    It is three standard errors of the mean of batches, which are less alike their neighbours than
+    single ones, or half the difference of the means of the two halves if that is more: a drift.
+
+    Args:
+        parts: times or rates of equally long parts, oldest first; of fewer than two nothing shows.
+    """
+    count = min(BATCHES, len(parts))
+    if count < 2:
+        return 0.0
+    ends = [len(parts) * number // count for number in range(count + 1)]
+    means = [sum(parts[a:b]) / (b - a) for a, b in pairwise(ends)]
+    mean = sum(means) / count
+    variance = sum((one - mean) ** 2 for one in means) / (count - 1)
+    half = count // 2
+    drift = abs(sum(means[-half:]) - sum(means[:half])) / half / 2
+    return max(STANDARD_ERRORS * sqrt(variance / count), drift) / mean

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.engine import bounded_mean, find_period
+from hcasim.engine import bounded_mean, find_period, mean_error
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,20 @@ def test_a_mean_that_drifts_is_not_known() -> None:
     assert bounded_mean(drifting, enough=6, error=0.0101) == 100
     assert bounded_mean(drifting, enough=6, error=0.0099) is None
     assert bounded_mean(drifting[::-1], enough=6, error=0.0099) is None
+
+
+def test_the_error_of_a_mean_is_three_standard_errors_of_its_batches() -> None:
+    # Variance 8/7 of batches of one each; its root over that of 8.
+    assert mean_error([9.0, 11.0] * 4) == pytest.approx(3 * (8 / 7 / 8) ** 0.5 / 10, rel=1e-12)
+    # Batches of two are all alike.
+    assert mean_error([9.0, 11.0] * 8) == 0.0
+
+
+def test_a_drift_is_an_error_of_half_the_difference_of_the_halves() -> None:
+    parts = [99.0] * 400 + [101.0] * 400
+    assert mean_error(parts) > 0.01
+    assert mean_error([99.0, 101.0]) >= 0.01
+
+
+def test_nothing_shows_of_a_single_part() -> None:
+    assert mean_error([]) == mean_error([7.0]) == 0.0
