@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from hcasim.engine import bounded_mean, find_period
+from hcasim.engine import bounded_mean, find_period, mean_error
 
 ENOUGH = 6
 STANDARD_ERRORS = 2
@@ -22,6 +22,8 @@ class Laps:
         exact: whether every iteration has to be run.
         cycle: iterations after which the same queue pair has its turn again.
         cold: iterations at the start that are never part of the pattern; one cycle without it.
+        together: iterations after which what is seldom used has been used once; the pattern has at
+            least as many, beside a mean of durations that do not repeat.
         repeats: how often the pattern must be seen before it is believed.
         slack: relative difference between repetitions that is still a repetition.
         error: relative error to which the mean of durations that do not repeat should be known;
@@ -40,6 +42,7 @@ class Laps:
         *,
         cycle: int = 1,
         cold: int | None = None,
+        together: int = 1,
         repeats: int = 3,
         slack: float = 0.0,
         error: float = 0.0,
@@ -52,6 +55,7 @@ class Laps:
         self._exact = exact
         self._cycle = cycle
         self._cold = cycle if cold is None else cold
+        self._together = -(-together // cycle) * cycle
         self._repeats = repeats
         self._slack = slack
         self._error = error
@@ -60,6 +64,7 @@ class Laps:
         self._sum = 0
         self._sum_of_squares = 0
         self._period: int | None = None
+        self._pattern_error = 0.0
 
     @property
     def done(self) -> bool:
@@ -70,6 +75,17 @@ class Laps:
     def pattern_ps(self) -> list[int]:
         """The durations that repeat, or, if none do, those of which the mean is known."""
         return self.durations_ps[len(self.durations_ps) - (self._period or 0) :]
+
+    @property
+    def pattern_error(self) -> float:
+        """Relative error of the mean of the pattern; 0 if it repeats itself."""
+        return self._pattern_error
+
+    @property
+    def error(self) -> float:
+        """Relative error of the mean, to which iterations that were run contribute nothing."""
+        missing = self._warmup + self._iters - max(self._warmup, len(self.durations_ps))
+        return self._pattern_error * max(0, missing) / self._iters
 
     def lap(self, duration_ps: int) -> None:
         """Note the duration of one more iteration."""
@@ -84,11 +100,16 @@ class Laps:
     def _repeat(self) -> None:
         # The first turn of each queue pair starts cold and is never part of the pattern.
         warm = self.durations_ps[self._cold :]
-        self._period = find_period(warm, repeats=self._repeats, slack=self._slack, step=self._cycle)
+        if len(warm) < self._together:
+            return
+        period = find_period(warm, repeats=self._repeats, slack=self._slack, step=self._cycle)
+        if period is not None:
+            self._period = max(period, self._together // period * period)
         if self._period is None and self._error:
             known = bounded_mean(warm, enough=self._enough, error=self._error)
             if known is not None or len(warm) >= 2 * self._enough:
                 self._period = len(warm)
+                self._pattern_error = mean_error(warm)
 
     def _sample(self, duration_ps: int) -> None:
         count = len(self.durations_ps) - self._warmup
@@ -100,13 +121,19 @@ class Laps:
             return
         mean = self._sum / count
         variance = (self._sum_of_squares - self._sum * self._sum // count) / (count - 1)
-        if STANDARD_ERRORS * sqrt(variance / count) <= self._error * mean:
+        self._pattern_error = STANDARD_ERRORS * sqrt(variance / count) / mean
+        if self._pattern_error <= self._error:
             self._period = count
 
-    def settle(self, duration_ps: int) -> None:
-        """Note the duration of an iteration that all others are known to repeat."""
+    def settle(self, duration_ps: int, error: float = 0.0) -> None:
+        """Note the duration of an iteration that all others are known to repeat.
+
+        Args:
+            error: relative one to which it is known.
+        """
         self.durations_ps.append(duration_ps)
         self._period = 1
+        self._pattern_error = error
 
     def mean_ps(self, every: int = 1) -> float:
         """Mean duration in ps of the timed iterations, run or repeated.

@@ -34,12 +34,12 @@ CIRCLE = (
 
 def measure(
     cluster: Cluster, options: Options, opcode: WROpcode, pairs: list[tuple[int, int]]
-) -> tuple[list[float], dict[str, Any]]:
+) -> tuple[list[float], float, dict[str, Any]]:
     """Let flows run from place to place in the cluster, all at once.
 
     Returns:
-        Bytes a second of each node that is the first of a pair, in their order there, and, if that
-        was asked for, how busy everything was meanwhile.
+        Bytes a second of each node that is the first of a pair, in their order there, the relative
+        error of their sum, and, if that was asked for, how busy everything was meanwhile.
 
     Raises:
         CatalogError: packets block each other for good.
@@ -49,7 +49,7 @@ def measure(
     sides = [side for pair in pairs for side in join(cluster, pair, endless, opcode)]
     start(sim, sides)
     usage = Utilisation(cluster) if options.explain else None
-    size = len(pairs) * options.iters * options.qps * options.size
+    size = whole = len(pairs) * options.iters * options.qps * options.size
     if not options.exact:
         packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
         size = min(size, PACKETS * options.size // packets)
@@ -63,7 +63,8 @@ def measure(
         raise CatalogError([f"{cluster.machine.id}: {CIRCLE}"]) from None
     rates = span.rates()
     sources = dict.fromkeys(source for source, _ in pairs)
-    return [rates[node] for node in sources], {} if usage is None else usage.report()
+    error = span.error if size < whole else 0.0
+    return [rates[node] for node in sources], error, {} if usage is None else usage.report()
 
 
 def rates_of_nodes(
@@ -74,11 +75,12 @@ def rates_of_nodes(
     Parameters:
         role: what such a node is called.
     """
-    each, explained = measure(cluster, options, opcode, pairs)
+    each, error, explained = measure(cluster, options, opcode, pairs)
     row = in_columns(options, sum(each)) | {
         f"{role}s": len(each),
         f"{role}_min_MBps": min(each) / 1e6,
         f"{role}_max_MBps": max(each) / 1e6,
+        "error_percent": 100 * error,
     }
     return Result(row, cluster.counters(), explained)
 

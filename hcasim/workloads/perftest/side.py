@@ -79,6 +79,7 @@ class Side:
         sent, done: those of each queue pair that were posted, and are known to be complete.
         awaited, received: those of each queue pair with a receive, and that have come in.
         saved_ps: time that messages take which were left out.
+        pace_error: relative error of that.
         arrived: tells how many messages have come to the other end.
     """
 
@@ -142,6 +143,7 @@ class Side:
         usual = {"warmup": 0, "cold": cold, "error": ERROR, "enough": ENOUGH_LAPS}
         found: dict[str, Any] = drawn if options.region else usual
         self.laps = Laps(iters=options.iters, exact=options.exact, **found)
+        self.pace_error = 0.0
         self.lapped_ps = 0
         self._leads: list[int] = []
         self.arrived: Callable[[], int] = lambda: 0
@@ -249,10 +251,18 @@ class Side:
         return pattern if keeps else []
 
     @property
+    def _took_ps(self) -> int:
+        return self.ended_ps - self.began_ps + self.saved_ps
+
+    @property
     def per_second(self) -> float:
         """Messages a second."""
-        took_ps = self.ended_ps - self.began_ps + self.saved_ps
-        return self.options.iters * self.options.qps / (took_ps / 1e12)
+        return self.options.iters * self.options.qps / (self._took_ps / 1e12)
+
+    @property
+    def error(self) -> float:
+        """Relative error of that: of what was left out, as a share of the whole time."""
+        return self.pace_error * self.saved_ps / self._took_ps
 
 
 def join(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import lcm
 from statistics import fmean
 from typing import Any
@@ -22,7 +22,7 @@ from hcasim.workloads.perftest.side import (
     moderation,
     start,
 )
-from hcasim.workloads.perftest.span import Span
+from hcasim.workloads.perftest.span import Span, moved_bytes
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import both_ends, clients_and_server
 
@@ -32,6 +32,8 @@ MANY = 4096
 """Packets in flight of which one message is like the next."""
 UNEQUAL = 1e-3
 """Relative difference of the paces of two directions that are still in step."""
+DRAIN_ERROR = 0.05
+"""Relative error of the pace at which several queues that are not filled any more empty."""
 MOST = 60_000
 """Packets with data of which the pace is taken at the latest, after a quarter as many."""
 
@@ -51,8 +53,9 @@ class Stream:
 
     Once the laps of all who send repeat themselves, as many repetitions as there is time for are
     left out: the run ends as the whole one does. If even what is in flight is many packets, it
-    ends at once, because one message is then like the next. If nothing repeats itself for long,
-    the pace of MOST packets stands for that of all.
+    ends at once, because one message is then like the next: what has not been moved yet takes as
+    long as before. If nothing repeats itself for long, the pace of MOST packets stands for that of
+    all that are left out.
 
     Args:
         sim: the simulator.
@@ -88,6 +91,7 @@ class Stream:
         self.counts_ahead = opcode is not WROpcode.SEND or RX_DEPTH * packets <= MANY
         self.senders = [side for side in self.sides if side.sends]
         self.enough = sim.event()
+        self._end_error = 0.0
         self.usage = Utilisation(self.cluster)
         for side in self.senders:
             side.on_lap = self._lapped
@@ -96,7 +100,10 @@ class Stream:
     def run(self) -> Result:
         """Run it, and return what it measures."""
         sim, options = self.sim, self.options
-        whole = start(sim, self.sides)
+        self._began = [moved_bytes(side.home, self.reads) for side in self.senders]
+        whole = sim.event()
+        # A condition that is part of another one no longer happens once that has.
+        start(sim, self.sides).callbacks.append(whole.trigger)
         self.usage.mark()
         ends = [whole, self.enough]
         if not options.exact:
@@ -104,13 +111,54 @@ class Stream:
             span = Span(self.cluster, self.reads, most, self.packets)
             ends.append(span.over)
         sim.run(until=sim.any_of(ends))
-        if not options.exact and span.over.triggered:
-            rate = sum(span.rates())
-        else:
-            rate = sum(side.per_second for side in self.senders) * options.size
+        if not whole.triggered and not self.enough.triggered:
+            self._take(span)
+        if not whole.triggered and not self.enough.triggered:
+            sim.run(until=whole)
+        rate = sum(side.per_second for side in self.senders) * options.size
+        error = max(side.error for side in self.senders) + self._end_error
         depths = {f"node{node}.send_queues": one.full_ps for node, one in enumerate(self.sides)}
         explained = self.usage.report(depths) if options.explain else {}
-        return Result(in_columns(options, rate), self.cluster.counters(), explained)
+        row = in_columns(options, rate) | {"error_percent": 100 * error}
+        return Result(row, self.cluster.counters(), explained)
+
+    def _take(self, span: Span) -> None:
+        """Let the pace of a part stand for that of the whole run, unless that of laps does."""
+        if any(side.saved_ps for side in self.sides):
+            return
+        rates = dict(zip(self.cluster.nodes, span.rates(), strict=True))
+        shared = len(self.senders) if self.options.loopback else 1
+        size = self.options.size * shared
+        if not all(rates[side.home] for side in self.senders):
+            return
+        for side in self.senders:
+            side.pace_error = span.error
+        self._leave_out([1e12 * size / rates[side.home] for side in self.senders])
+
+    def _leave_out(self, paces_ps: Sequence[float], together: int = 1) -> None:
+        """Leave out as many messages as may be, and count them at the pace of those before.
+
+        Args:
+            paces_ps: time from message to message of each side that sends.
+            together: laps that repeat themselves.
+        """
+        if self.ends_at_once:
+            for side, pace, began in zip(self.senders, paces_ps, self._began, strict=True):
+                self._end(side, pace, began)
+            if self.options.qps > 1:
+                self._end_error = DRAIN_ERROR * self.senders[0].depth / self.options.iters
+            self.enough.succeed()
+            return
+        counted = self.counts_ahead
+        # One more at least, for which who receives may be waiting.
+        ahead = max(max(side.sent + side.awaited * counted) for side in self.sides) + (not counted)
+        laps = (self.options.iters - ahead) // (self.senders[0].lap * together) * together
+        if laps <= 0:
+            return
+        for side in self.sides:
+            side.iters -= laps * side.lap
+        for side, pace in zip(self.senders, paces_ps, strict=True):
+            side.saved_ps = round(laps * side.lap * self.options.qps * pace)
 
     def _arrivals(self, side: Side) -> Callable[[], int]:
         """What tells the messages that a side has been sent, if no answers come to its node."""
@@ -126,19 +174,23 @@ class Stream:
             return
         if max(means) > (1 + UNEQUAL) * min(means):
             return
-        if self.ends_at_once:
-            for side, mean in zip(self.senders, means, strict=True):
-                laps = side.iters / side.lap - len(side.laps.durations_ps)
-                side.ended_ps, side.saved_ps = side.lapped_ps, round(laps * mean)
-            self.enough.succeed()
-            return
+        for side in self.senders:
+            side.pace_error = side.laps.pattern_error
         # Means of what does not repeat may be taken of any number of laps.
         together = lcm(*(len(p) if len(p) < ENOUGH_LAPS else 1 for p in patterns))
-        counted = self.counts_ahead
-        # One more at least, for which who receives may be waiting.
-        ahead = max(max(side.sent + side.awaited * counted) for side in self.sides) + (not counted)
-        laps = (self.options.iters - ahead) // (self.senders[0].lap * together) * together
-        for side in self.sides:
-            side.iters -= laps * side.lap
-        for side, mean in zip(self.senders, means, strict=True):
-            side.saved_ps = round(laps * mean)
+        messages = self.senders[0].lap * self.options.qps
+        self._leave_out([mean / messages for mean in means], together)
+
+    def _end(self, side: Side, pace_ps: float, began: int) -> None:
+        """End at once: what has not been moved yet follows at a pace."""
+        options = self.options
+        if options.qps == 1 and side.laps.pattern_ps:
+            # Laps end with completions, as the whole run does.
+            side.ended_ps = side.lapped_ps
+            rest: float = side.iters - side.lap * len(side.laps.durations_ps)
+        else:
+            side.ended_ps = self.sim.now
+            shared = len(self.senders) if options.loopback else 1
+            moved = (moved_bytes(side.home, self.reads) - began) / shared
+            rest = side.iters * options.qps - moved / options.size
+        side.saved_ps = round(max(0.0, rest) * pace_ps)

@@ -49,7 +49,7 @@ def test_many_packets_in_flight_are_not_waited_for() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "most"),
     [
-        ("send_bw", {"size": 1 << 18, "tx_depth": 1}, 5_000),
+        ("send_bw", {"size": 1 << 18, "tx_depth": 1}, 5_500),
         ("write_bw", {"size": 64, "qps": 256, "tx_depth": 1}, 5_000),
         ("write_bw", {"size": 4096, "qps": 64}, 6_000),
     ],
@@ -68,8 +68,7 @@ def test_the_pace_of_many_packets_stands_for_that_of_all(monkeypatch: pytest.Mon
     full = run("write_bw", machine(), exact=True, **options)
     monkeypatch.setattr(stream, "MOST", 1500)
     short = run("write_bw", machine(), **options)
-    # The whole run has its beginning and its end, too.
-    assert short.row["rate_Mps"] == pytest.approx(full.row["rate_Mps"], rel=0.03)
+    assert short.row["rate_Mps"] == pytest.approx(full.row["rate_Mps"], rel=0.01)
     assert short.counters["port_xmit_packets"] < 0.6 * full.counters["port_xmit_packets"]
 
 
