@@ -142,11 +142,29 @@ def _print_text(result: Benchmark) -> None:
     )
     machine_in_words = f"{result.workload} on {machine.id}, {adapter}{what_if}"
     print_table(machine_in_words, columns, rows, right=columns)
+    _print_error(result)
     for point, breakdown in zip(result.points, result.breakdowns, strict=False):
         click.echo()
         print_breakdown(_named(point), breakdown)
     named = [_named(point) for point in result.points]
     print_profile(result.costs, named, timing=result.wall_seconds is not None)
+
+
+WORTH_SAYING = 0.5
+"""Percent of error from which on a table says it."""
+
+
+def _print_error(result: Benchmark) -> None:
+    """Say how well the row is known that is known worst, if that is not well."""
+    errors = [row.get("error_percent", 0.0) for row in result.curve.rows]
+    worst = max(errors)
+    if worst < WORTH_SAYING:
+        return
+    where = ""
+    if len(errors) > 1:
+        where = f" at {_named(result.points[errors.index(worst)])}, better elsewhere"
+    hint = "" if result.options.exact else "; --exact runs it all"
+    click.echo(f"Averaged, and known to ± {worst:.1f} %{where}{hint}.")
 
 
 SEVERAL = {"nodes": "node", "clients": "client", "processes": "process"}

@@ -250,7 +250,7 @@ Rows = Annotated[
     Field(
         description="what was measured, and some of how, point by point; the last word of a key "
         "is its unit: us, MBps (10^6 bytes per second), Mps (10^6 per second), Mbps (2^20 bits per "
-        "second), KiB"
+        "second), KiB, or percent: error_percent is how far an averaged rate may be off"
     ),
 ]
 

@@ -94,6 +94,7 @@ def _stream(sim: Simulator, machine: Machine, options: Options, both_ways: bool)
         "reuse": options.reuse,
         "bandwidth_MBps": per_second * options.size / 1e6,
         "rate_Mps": per_second / 1e6,
+        "error_percent": 100 * max(process.laps.error for process in senders),
     }
     return Result(row, cluster.counters(), usage.report() if options.explain else {})
 

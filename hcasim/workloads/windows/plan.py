@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hcasim.engine import bounded_mean, find_period
+from hcasim.engine import bounded_mean, find_period, mean_error
 
 COLD = 1
 SHORTEST = 5
@@ -19,10 +19,11 @@ MOST = 8
 
 
 class Pace(NamedTuple):
-    """Time between messages in ps, and whether they follow each other periodically."""
+    """Time between messages in ps, its relative error, and whether they follow periodically."""
 
     step_ps: int
     periodic: bool
+    error: float
 
 
 def find_pace(finished_ps: Sequence[int]) -> Pace | None:
@@ -37,9 +38,10 @@ def find_pace(finished_ps: Sequence[int]) -> Pace | None:
     intervals = [b - a for a, b in itertools.pairwise(finished_ps)][1:-1]
     period = find_period(intervals, longest=4, repeats=2, slack=PERIOD_SLACK)
     if period is not None:
-        return Pace(sum(intervals[-period:]) // period, periodic=True)
-    mean = bounded_mean(intervals[len(intervals) // 4 :], enough=ENOUGH, error=ERROR)
-    return None if mean is None else Pace(mean, periodic=False)
+        return Pace(sum(intervals[-period:]) // period, periodic=True, error=0.0)
+    later = intervals[len(intervals) // 4 :]
+    mean = bounded_mean(later, enough=ENOUGH, error=ERROR)
+    return None if mean is None else Pace(mean, periodic=False, error=mean_error(later))
 
 
 class WindowPlan:

@@ -10,7 +10,7 @@ from math import gcd
 from statistics import fmean
 
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
+from hcasim.engine import Simulator, mean_error
 from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Completion, Context, RecvWR, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import Steps
@@ -26,17 +26,36 @@ SLACK = 2e-4
 ERROR = 2e-3
 MIXED_SAMPLES = 3
 MIXED_ERROR = 1e-3
+CUT_ERROR = 3e-3
+"""Relative error of the pace of a cut window, whose streams are less in step than in a whole."""
+PAGE = 4096
+"""Bytes of the pages on which queues lie."""
+COLD_PACKETS = 8192
+"""Packets beside which translating a page of each queue for the first time does not count."""
 _REMOTE = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
 
 
-def _make_laps(options: Options) -> Laps:
+def _make_laps(options: Options, depth: int, on_page: int, packets: int) -> Laps:
+    """How windows are timed.
+
+    Args:
+        depth: entries of each send queue.
+        on_page: how many of them lie on a page, which is looked up.
+        packets: of a message.
+    """
     cycle = options.qps // gcd(options.qps, options.window)
     if not is_mixed(options.reuse) or options.exact:
+        most = COLD_PACKETS // packets
+        cold, together = (
+            -(-min(entries * options.qps, most) // options.window) for entries in (depth, on_page)
+        )
         return Laps(
             options.warmup,
             options.iters,
             options.exact,
             cycle=cycle,
+            cold=max(cycle, options.warmup, cold),
+            together=together,
             repeats=3,
             slack=SLACK,
             error=ERROR,
@@ -84,7 +103,10 @@ class Process:
         self.reply_qp: QP | None = None
         self.sends = False
         self.receives = False
-        self.laps = _make_laps(options)
+        adapter = cluster.nodes[node].adapter
+        packets = adapter.packets(opcode.value, options.size)
+        on_page = PAGE // adapter.description.wqe.stride
+        self.laps = _make_laps(options, self.depth, on_page, packets)
         self.finished = sim.event()
         self.on_first_lap: Callable[[], None] = lambda: None
         self._watches: dict[int, Watch] = {}
@@ -94,6 +116,7 @@ class Process:
         self._replies = 0
         self._completions: list[int] = []
         self._whole: list[int] = []
+        self._errors: list[float] = []
         self._posted = 0
         self._turn = 0
         self._data_qps: dict[int, int] = {}
@@ -291,9 +314,12 @@ class Process:
             return
         rest = (plan.full - length) * pace.step_ps // abreast if pace is not None else 0
         self._whole.append(duration + rest)
+        if pace is not None:
+            self._errors.append(max(CUT_ERROR, pace.error) * rest / self._whole[-1])
         certain = pace is not None and pace.periodic and len(self._whole) == 1
         if certain or len(self._whole) >= plan.repeats(length):
-            self.laps.settle(round(fmean(self._whole)))
+            error = max(mean_error(self._whole), *self._errors, 0.0)
+            self.laps.settle(round(fmean(self._whole)), error)
 
 
 class ReadProcess(Process):
