@@ -15,6 +15,7 @@ BLOCK: Final = 256
 _LOOK: Final = 0
 _PLACE: Final = 1
 _BY_PROCESSOR: Final = 2
+_FORGET: Final = 3
 
 
 class ProcessorCache:
@@ -106,6 +107,8 @@ class ProcessorCache:
         """Periods, of at most so many, in which devices would find and displace what it says."""
         if any(step[0] or step[2] or step[3] for step in steps):
             return 0
+        if all(what == _FORGET for what, *_ in doings):
+            return most
         sweep = _sweep(doings, steps)
         if sweep is not None:
             return self._swept(sweep, doings[0][3] > 0, most)
@@ -118,6 +121,9 @@ class ProcessorCache:
                     found = int(trial.holds(address, size))
                 elif what == _PLACE:
                     found = trial.place(address, size)
+                elif what == _FORGET:
+                    trial.invalidate(address, size)
+                    found = 0
                 else:
                     return 0
                 if found != result:
@@ -147,16 +153,24 @@ class ProcessorCache:
         return held // number
 
     def repeat(self, doings: Doings, steps: Doings, count: int) -> None:
-        """Take what devices write."""
+        """Take what devices write, or forget it."""
         sweep = _sweep(doings, steps)
         if sweep is None:
             for turn in range(1, count + 1):
                 for what, address, size, _ in later(doings, steps, turn):
                     if what == _PLACE:
                         self.place(address, size)
+                    elif what == _FORGET:
+                        self.invalidate(address, size)
             return
         written, most = self._written, self._blocks_of_devices
         end = sweep.stop + len(sweep) * count
+        if doings[0][0] == _FORGET:
+            gone = range(sweep.stop, end)
+            for held in (self._used, written):
+                for block in [b for b in held if b in gone] if len(held) < len(gone) else gone:
+                    held.pop(block, None)
+            return
         new = range(max(sweep.stop, end - most), end)
         for block in new:
             # If it is held, it would have left before its turn came.
@@ -170,18 +184,19 @@ class ProcessorCache:
         if not self._used and not self._written:
             return
         if self.log is not None:
-            self.log.append((_BY_PROCESSOR, address, size, 0))
+            self.log.append((_FORGET, address, size, 0))
         for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
             self._used.pop(block, None)
             self._written.pop(block, None)
 
 
 def _sweep(doings: Doings, steps: Doings) -> range | None:
-    """The blocks that a device writes in a period, if it goes on so and all turn out alike."""
-    start = end = doings[0][1]
-    displaces = doings[0][3] > 0
+    """The blocks that are written or forgotten in a period, if all are one after the other."""
+    kind, start, _, displaces = doings[0]
+    end = start
     for what, address, size, left in doings:
-        if what != _PLACE or address != end or size % BLOCK or left != (size if displaces else 0):
+        alike = what == kind and left == (size if displaces else 0)
+        if what not in (_PLACE, _FORGET) or not alike or address != end or size % BLOCK:
             return None
         end += size
     if start % BLOCK or any(step[1] != end - start for step in steps):

@@ -155,14 +155,14 @@ def in_processor(cache: ProcessorCache) -> object:
 
 @settings(max_examples=300, deadline=None)
 @given(
-    blocks=st.integers(1, 20),
+    blocks=st.integers(11, 20),
     of_devices=st.integers(0, 20),
     used=st.lists(st.integers(0, 100), max_size=10),
     written=st.lists(st.integers(0, 100), max_size=30),
     first=st.integers(0, 50),
     sizes=st.lists(st.sampled_from([BLOCK, 2 * BLOCK, 100]), min_size=1, max_size=3),
     gap=st.sampled_from([0, 0, 0, 1, 100]),
-    looks=st.booleans(),
+    does=st.sampled_from(["place", "look and place", "invalidate", "place and invalidate"]),
 )
 def test_the_cache_of_a_socket_goes_on_as_foreseen(
     blocks: int,
@@ -172,10 +172,10 @@ def test_the_cache_of_a_socket_goes_on_as_foreseen(
     first: int,
     sizes: list[int],
     gap: int,
-    looks: bool,
+    does: str,
 ) -> None:
     cache = ProcessorCache(Processor.model_construct(size=blocks * BLOCK, ddio=of_devices * BLOCK))
-    for block in used:
+    for block in (1000, *used):
         cache.access(block * BLOCK, BLOCK)
     for block in written:
         cache.place(block * BLOCK, BLOCK)
@@ -183,9 +183,12 @@ def test_the_cache_of_a_socket_goes_on_as_foreseen(
     def act(cache: ProcessorCache, turn: int) -> None:
         address = first * BLOCK + turn * (sum(sizes) + gap * BLOCK)
         for size in sizes:
-            if looks:
+            if "look" in does:
                 cache.holds(address, size)
-            cache.place(address, size)
+            if "place" in does:
+                cache.place(address, size)
+            if "invalidate" in does:
+                cache.invalidate(address - 2 * BLOCK * ("place" in does), size)
             address += size
 
     check(cache, act, in_processor)
@@ -200,6 +203,19 @@ def test_a_long_sweep_of_the_cache_of_a_socket_is_foreseen_until_it_is_full(held
         cache.place((100 + 2 * turn) * BLOCK, 2 * BLOCK)
 
     assert check(cache, act, in_processor) == (PERIODS if held else 16 // 2 - 2)
+
+
+@pytest.mark.parametrize("further", [0, 100])
+def test_what_devices_write_to_memory_is_forgotten_all_along(further: int) -> None:
+    cache = ProcessorCache(Processor.model_construct(size=400 * BLOCK, ddio=0))
+    cache.access(0, 200 * BLOCK)
+    cache.access(1000 * BLOCK, further * BLOCK)
+
+    def act(cache: ProcessorCache, turn: int) -> None:
+        for block in (2 * turn, 2 * turn + 1):
+            cache.invalidate(block * BLOCK, BLOCK)
+
+    assert check(cache, act, in_processor) == PERIODS
 
 
 @pytest.mark.parametrize("place", range(4))
