@@ -47,7 +47,28 @@ class _Read(Transfer):
 
     def fetched(self, last_at: int, address: int, size: int) -> None:
         """Have the root port send a part of what was asked for."""
-        self.bus.complete(self, last_at, address, size)
+        bus = self.bus
+        downstream = bus.downstream
+        acks = downstream.answer_ps(1, 1) if self.missing == self.size else 0
+        self.missing -= size
+        if bus.nonposted is not None and not self.missing:
+            bus.nonposted.release(1)
+        cut = bus.cut(address, size)
+        tlps, duration = cut.tlps, cut.duration + acks
+        if self.short and downstream.free_at > bus.sim.now:
+            arrival = bus.overtake(tlps, duration)
+        else:
+            arrival = downstream.send(tlps, duration)
+        if last_at > arrival:
+            arrival = last_at
+        # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
+        bus.upstream.answer(tlps, 0)
+        if self.missing:
+            return
+        if self.here is None:
+            bus.tags.release_at(arrival, 1)
+        else:
+            bus.sim.schedule(arrival, self)
 
     def act(self) -> None:
         """The last completion is here."""
@@ -96,7 +117,7 @@ class _Write(Transfer):
         bus.posted_data.release_at(at_ps + PROPAGATION_PS, self.units)
 
 
-class _Cut:
+class Cut:
     """Completions for a part of a read: TLPs, and their time in ps."""
 
     __slots__ = ("duration", "tlps")
@@ -143,7 +164,7 @@ class PcieBus(Bus):
         self._header = memory_header(device.address_bits) + TLP_LINK_OVERHEAD
         self._header_time = rate.time(self._header)
         self._request_time = self._header_time + self._gap
-        self._cuts: dict[int, _Cut] = {}
+        self._cuts: dict[int, Cut] = {}
         # A burst takes and returns its credits as one, so several of them share the pools.
         tlps = min(
             8,
@@ -216,40 +237,18 @@ class PcieBus(Bus):
         if read.issued is not None:
             read.issued.act()
 
-    def _cut(self, offset: int, size: int) -> _Cut:
-        """What ``size`` bytes at an offset from a boundary are cut into."""
-        tlps = pieces(offset, size, self._completion)
-        wire = size + tlps * (COMPLETION_HEADER + TLP_LINK_OVERHEAD)
-        cut = _Cut(tlps, self.downstream.rate.time(wire))
-        self._cuts[size * self._boundary + offset] = cut
-        return cut
-
-    def complete(self, read: _Read, fetched: int, address: int, size: int) -> None:
-        """Send part of what was asked for, whose last byte is here at ``fetched``."""
-        acks = self.downstream.answer_ps(1, 1) if read.missing == read.size else 0
-        read.missing -= size
-        if self.nonposted is not None and not read.missing:
-            self.nonposted.release(1)
+    def cut(self, address: int, size: int) -> Cut:
+        """The completions that the root port makes of ``size`` bytes at an address."""
         offset = address % self._boundary
-        cut = self._cuts.get(size * self._boundary + offset) or self._cut(offset, size)
-        tlps, duration = cut.tlps, cut.duration + acks
-        downstream = self.downstream
-        if read.short and downstream.free_at > self.sim.now:
-            arrival = self._overtake(tlps, duration)
-        else:
-            arrival = downstream.send(tlps, duration)
-        if fetched > arrival:
-            arrival = fetched
-        # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
-        self.upstream.answer(tlps, 0)
-        if read.missing:
-            return
-        if read.here is None:
-            self.tags.release_at(arrival, 1)
-        else:
-            self.sim.schedule(arrival, read)
+        key = size * self._boundary + offset
+        found = self._cuts.get(key)
+        if found is None:
+            tlps = pieces(offset, size, self._completion)
+            wire = size + tlps * (COMPLETION_HEADER + TLP_LINK_OVERHEAD)
+            found = self._cuts[key] = Cut(tlps, self.downstream.rate.time(wire))
+        return found
 
-    def _overtake(self, tlps: int, duration_ps: int) -> int:
+    def overtake(self, tlps: int, duration_ps: int) -> int:
         """Send the completions of a short read ahead of those of longer ones.
 
         They wait for short reads before them and for the completion on its way; what they

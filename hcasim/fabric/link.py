@@ -119,7 +119,8 @@ class Transmitter(Action):
         if not self._blocked:
             at = ready_at if ready_at > self._free_at else self._free_at
             if self._wake_at is None or at < self._wake_at:
-                self._wake(at)
+                self._wake_at = at
+                self.sim.schedule(at, self)
 
     def owe_flow_control(self, freed_bytes: int) -> None:
         """Announce room freed in the receive buffer at this end to the other end.
@@ -134,11 +135,6 @@ class Transmitter(Action):
             self._freed -= packets * self._credit_update
             self.flow_control_packets += packets
             self._flow_control_debt += packets * self._fcp_time
-
-    def _wake(self, time_ps: int) -> None:
-        """Arbitrate at ``time_ps``, which is earlier than that would happen anyway."""
-        self._wake_at = time_ps
-        self.sim.schedule(time_ps, self)
 
     def act(self) -> None:
         """Take the packet whose turn it is, unless that has happened earlier."""
@@ -211,7 +207,8 @@ class Transmitter(Action):
                 ready = min([queue[0].ready_at for queue in queues])
             at = ready if ready > end else end
             if self._wake_at is None or at < self._wake_at:
-                self._wake(at)
+                self._wake_at = at
+                self.sim.schedule(at, self)
 
     @property
     def propagation_ps(self) -> int:

@@ -256,7 +256,8 @@ class DmaEngine:
         self.scattered += packet.payload
         watched = region.listeners or self._probe.listeners
         landing = Landing(self._probe, packet, region, address) if watched else None
-        self._storage(region).start_write(address, packet.payload, arrival, landing)
+        storage = self._local if region.on_adapter else self._host
+        storage.start_write(address, packet.payload, arrival, landing)
         then(arrival)
 
     def store(self, region: Region, address: int, size: int) -> None:

@@ -129,13 +129,11 @@ class StagingBuffer(Holder):
                 if line.rests_until > self.sim.now:
                     self.sim.call_at(line.rests_until, self._send_on, line)
                     return
-            self._offer(packets.pop(0))
-
-    def _offer(self, packet: Packet) -> None:
-        ready_at = self.sim.now if self._rest else self.sim.now + self._latency
-        if self._probe.listeners:
-            self._probe.event("send pipeline", packet.operation, packet, ready_at)
-        self._egress.way_out(packet).send(self._source, packet, ready_at, self)
+            packet = packets.pop(0)
+            ready_at = self.sim.now if self._rest else self.sim.now + self._latency
+            if self._probe.listeners:
+                self._probe.event("send pipeline", packet.operation, packet, ready_at)
+            self._egress.way_out(packet).send(self._source, packet, ready_at, self)
 
     def free(self, packet: Packet, at_ps: int) -> None:
         """Make room for others, and let what has waited for it follow."""

@@ -26,7 +26,11 @@ class _Fetch(Action):
 
     def act(self) -> None:
         """Answer it."""
-        self._chipset.fetch(self._address, self._size, self._transfer)
+        chipset, address, size = self._chipset, self._address, self._size
+        if chipset.copies.running:
+            chipset.copies.advance()
+        last_at = chipset.paths_from[address >> SOCKET_BITS].transfer(size)
+        self._transfer.fetched(last_at, address, size)
 
 
 class Chipset(Upstream):
@@ -35,6 +39,10 @@ class Chipset(Upstream):
     Args:
         description: latencies in ps.
         socket: the one that the bus is attached to.
+
+    Attributes:
+        copies: of the processors, which memory is busy with.
+        paths_from: the way from the memory of each socket to here.
     """
 
     def __init__(
@@ -47,11 +55,11 @@ class Chipset(Upstream):
         self.sim = sim
         self._memory = memory
         self._to = memory.paths(socket, away=True)
-        self._from = memory.paths(socket, away=False)
+        self.paths_from = memory.paths(socket, away=False)
         near = memory.caches[socket]
         self._ddio = near if near.ddio else None
         self._stale = [cache for cache in memory.caches if cache is not self._ddio]
-        self._copies = memory.copies
+        self.copies = memory.copies
         self._read_latency = description.memory.read_latency
         self._write_latency = description.memory.write_latency
         self._mmio_latency = description.chipset.mmio_latency
@@ -60,15 +68,8 @@ class Chipset(Upstream):
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         """Fetch from memory: it answers as a whole."""
-        at_ps += self._read_latency + 2 * self._from[address >> SOCKET_BITS].latency
+        at_ps += self._read_latency + 2 * self.paths_from[address >> SOCKET_BITS].latency
         self.sim.schedule(at_ps, _Fetch(self, address, size, transfer))
-
-    def fetch(self, address: int, size: int, transfer: Transfer) -> None:
-        """Move ``size`` bytes from memory to here, as soon as that is free."""
-        if self._copies.running:
-            self._copies.advance()
-        last_at = self._from[address >> SOCKET_BITS].transfer(size)
-        transfer.fetched(last_at, address, size)
 
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
@@ -87,8 +88,8 @@ class Chipset(Upstream):
         transfer: Transfer,
         later_ps: int = 0,
     ) -> None:
-        if self._copies.begun or self._ddio is not None:
-            self._copies.advance()
+        if self.copies.begun or self._ddio is not None:
+            self.copies.advance()
             for cache in self._stale:
                 cache.invalidate(address, size)
         path = self._to[address >> SOCKET_BITS]
