@@ -13,8 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
+import hcasim as hc
 from hcasim import __version__
 
 Hcasim = Callable[..., Any]
@@ -209,8 +211,9 @@ def test_what_is_explained_of_several_windows_names_them(
     sizes = ("--size", "64", "--window-bytes", "4K,8K", "--iters", "10", "--explain")
     output = hcasim_("bench", "bw_rd", "--testbed", "pcie-bench-haswell", *sizes, *words).output
     if words:
-        points = json.loads(output)["breakdown"]["points"]
-        assert [one["window_bytes"] for one in points] == [4096, 8192]
+        found = json.loads(output)
+        jsonschema.validate(found, hc.schema("bench"))
+        assert [one["window_bytes"] for one in found["breakdown"]["points"]] == [4096, 8192]
     else:
         assert "What limits 64 B, window of 4096 B: " in output
         assert "What limits 64 B, window of 8 KiB: " in output
