@@ -45,16 +45,20 @@ def _make_laps(options: Options, depth: int, on_page: int, packets: int) -> Laps
     """
     cycle = options.qps // gcd(options.qps, options.window)
     if not is_mixed(options.reuse) or options.exact:
-        most = COLD_PACKETS // packets
-        cold, together = (
-            -(-min(entries * options.qps, most) // options.window) for entries in (depth, on_page)
-        )
+        cold, together = cycle, 1
+        if options.qps > 1 or options.mode == "binding":
+            # Queue pairs drift against each other. A single one, or stripes that wait for each
+            # other, are known by three windows that are alike.
+            most = COLD_PACKETS // packets
+            used, seen = (min(entries * options.qps, most) for entries in (depth, on_page))
+            cold = max(cycle, options.warmup, -(-used // options.window))
+            together = -(-seen // options.window)
         return Laps(
             options.warmup,
             options.iters,
             options.exact,
             cycle=cycle,
-            cold=max(cycle, options.warmup, cold),
+            cold=cold,
             together=together,
             repeats=3,
             slack=SLACK,
