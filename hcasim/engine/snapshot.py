@@ -22,8 +22,17 @@ _COMPILED_CLOSURE: Final = "__mypyc_env__"
 _PLAIN: Final = frozenset({bool, str, bytes, float, type(None), Fraction})
 # Programs and their events do not change but by actions to come, which are other ones then; what
 # chance decides changes numbers too.
-_OPAQUE: Final = (type, Enum, Simulator, Event, Environment, Iterator, Rate, Random)
+_UNCHANGED: Final = (type, Enum, Simulator, Event, Environment, Iterator, Rate, Random)
 
+# How an object is looked at.
+_UNKNOWN: Final = 0
+_BLOCK: Final = 1
+_OPAQUE: Final = 2
+_LIST: Final = 3
+_DICT: Final = 4
+_METHOD: Final = 5
+_FUNCTION: Final = 6
+_SET: Final = 7
 
 Doings = list[tuple[int, ...]]
 """What is done to contents, one after the other, each as numbers."""
@@ -154,33 +163,37 @@ class Snapshot:
 
     def _object(self, value: Any) -> None:
         kind = type(value)
-        if kind is list or kind is deque:
+        traits = _known.get(kind)
+        if traits is None:
+            traits = _known[kind] = _Traits(kind)
+        looked_at = traits.looked_at
+        if looked_at == _BLOCK:
+            self._block(value, kind, traits)
+        elif looked_at == _OPAQUE:
+            self.shape.append(value)
+        elif looked_at == _LIST:
             self.shape.append(len(value))
             self._items(value, enumerate(value))
-        elif isinstance(value, dict):
+        elif looked_at == _DICT:
             self.shape.append(len(value))
-            self._items(_Keys(value), ((key, key) for key in value))
-            self._items(value, value.items())
-        elif kind is types.MethodType or kind is types.BuiltinMethodType:
+            if value:
+                self._items(_Keys(value), zip(value, value, strict=True))
+                self._items(value, value.items())
+        elif looked_at == _METHOD:
             self.shape.append(value.__name__)
             if type(value.__self__) is not types.ModuleType:
                 self._items(None, ((0, value.__self__),))
-        elif kind is types.FunctionType:
+        elif looked_at == _FUNCTION:
             self.shape.append(value.__code__)
             self._items(None, ((0, cell.cell_contents) for cell in value.__closure__ or ()))
-        elif kind is set:
+        elif looked_at == _SET:
             self.shape.append(frozenset(value))
-        elif isinstance(value, _OPAQUE) or kind.__module__.startswith(_DESCRIPTIONS):
-            self.shape.append(value)
-        elif kind.__module__.startswith(_PACKAGE) and not hasattr(kind, _COMPILED_CLOSURE):
-            self._block(value, kind)
         else:
             self.comparable = False
 
-    def _block(self, value: Any, kind: type) -> None:
+    def _block(self, value: Any, kind: type, traits: _Traits) -> None:
         """Look at an object of the model."""
         self.shape.append(kind)
-        traits = _traits(kind)
         if traits.replayed:
             self.replayed.append(value)
             self._items(value, [(name, getattr(value, name)) for name in value.counts])
@@ -188,7 +201,8 @@ class Snapshot:
         if traits.lags:
             value.catch_up()
         if traits.names:
-            self._items(value, [(n, getattr(value, n)) for n in traits.names if hasattr(value, n)])
+            found = [(name, getattr(value, name, _Missing)) for name in traits.names]
+            self._items(value, [item for item in found if item[1] is not _Missing])
         own = getattr(value, "__dict__", None)
         if own:
             self._items(value, own.items())
@@ -240,10 +254,21 @@ def _put(holder: Any, key: Any, value: Any) -> None:
         setattr(holder, key, value)
 
 
-class _Traits:
-    """What is known of a class of the model."""
+class _Missing:
+    """What an attribute without a value has."""
 
-    __slots__ = ("lags", "names", "replayed")
+
+class _Traits:
+    """What is known of a class.
+
+    Attributes:
+        looked_at: how.
+        names: of attributes that are not in a dictionary.
+        replayed: whether they are told by what was done to them.
+        lags: whether they have to catch up.
+    """
+
+    __slots__ = ("lags", "looked_at", "names", "replayed")
 
     def __init__(self, kind: type) -> None:
         names: list[str] = []
@@ -252,13 +277,26 @@ class _Traits:
         self.names = [name for name in dict.fromkeys(names) if name != "__dict__"]
         self.replayed = hasattr(kind, "foresee")
         self.lags = hasattr(kind, "catch_up")
+        self.looked_at = _way(kind)
+
+
+def _way(kind: type) -> int:
+    """How objects of a class are looked at."""
+    if kind is list or kind is deque:
+        return _LIST
+    if issubclass(kind, dict):
+        return _DICT
+    if kind is types.MethodType or kind is types.BuiltinMethodType:
+        return _METHOD
+    if kind is types.FunctionType:
+        return _FUNCTION
+    if kind is set:
+        return _SET
+    if issubclass(kind, _UNCHANGED) or kind.__module__.startswith(_DESCRIPTIONS):
+        return _OPAQUE
+    if kind.__module__.startswith(_PACKAGE) and not hasattr(kind, _COMPILED_CLOSURE):
+        return _BLOCK
+    return _UNKNOWN
 
 
 _known: dict[type, _Traits] = {}
-
-
-def _traits(kind: type) -> _Traits:
-    found = _known.get(kind)
-    if found is None:
-        found = _known[kind] = _Traits(kind)
-    return found
