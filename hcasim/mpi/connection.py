@@ -31,6 +31,8 @@ class Connection:
     Attributes:
         peer: the other end.
         channels: all ways of packets, in the order that both ends have.
+        messages: sent to the other process.
+        sent_bytes: of those messages.
     """
 
     peer: Connection
@@ -50,6 +52,7 @@ class Connection:
             self.lanes = [Lane(self, library, cq, port) for port in range(ports)]
             self.channels = [channel for lane in self.lanes for channel in lane.channels]
             self.eager_limit = library.eager.limit
+        self.messages = self.sent_bytes = 0
         self._backlog: deque[tuple[Packet, int]] = deque()
         self._sequence = 0
         self._expected = 0
@@ -103,6 +106,8 @@ class Connection:
     def start(self, send: Send, source: int) -> Steps:
         """Begin to send a message from a rank of a communicator."""
         size = send.buffer.size
+        self.messages += 1
+        self.sent_bytes += size
         if size <= self.eager_limit:
             packet = Packet(
                 Kind.EAGER, source, send.tag, send.context, size, send.buffer, send=send

@@ -19,15 +19,22 @@ class Itself:
     Parameters:
         receiver: the receives of the process.
         eager_limit: bytes of the longest short one.
+
+    Attributes:
+        messages: sent.
+        sent_bytes: of those messages.
     """
 
     def __init__(self, receiver: Receiver, eager_limit: int) -> None:
         self._receiver = receiver
         self._eager_limit = eager_limit
+        self.messages = self.sent_bytes = 0
 
     def start(self, send: Send, source: int) -> Steps:
         """Begin to send a message from a rank of a communicator."""
         receiver, buffer = self._receiver, send.buffer
+        self.messages += 1
+        self.sent_bytes += buffer.size
         packet = Packet(Kind.EAGER, source, send.tag, send.context, buffer.size, send=send)
         recv = receiver.matching.arrive(packet)
         if recv is not None:

@@ -11,12 +11,16 @@ from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.errors import MPIError
 from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, AnyOf, Recv, Request, Status, Wanted
 from hcasim.mpi.process import Process
+from hcasim.mpi.roles import Steps
 
 Memory = Any
 """A `Buffer`, a NumPy array whose contents are sent, or a number of bytes without contents."""
 MAX_TAG: Final = 2**30
 MAX_BYTES: Final = 2**40
 """Of a call: for many processes together, more than the 2 GiB that one message may have."""
+
+MAX_SECONDS: Final = 10**6
+"""Of computing at a time."""
 
 
 class Messages:
@@ -83,6 +87,28 @@ class Messages:
     def refusal(self, name: str, call: str, why: str) -> MPIError:
         """The error of a call that cannot be done."""
         return MPIError(name, f"rank {self.process.rank}: {call}: {why}")
+
+    # Computing.
+
+    def compute(self, seconds: float) -> Steps:
+        """Compute; messages that come in meanwhile wait for the next call.
+
+        Parameters:
+            seconds: of the processor, to the picosecond.
+
+        Raises:
+            MPIError: ``MPI_ERR_ARG`` for what is no time.
+        """
+        if not 0 <= seconds <= MAX_SECONDS:
+            raise self.refusal(
+                "MPI_ERR_ARG", "compute", f"{seconds} seconds; allowed: 0 to {MAX_SECONDS}"
+            )
+        duration_ps = round(seconds * 1e12)
+        if duration_ps:
+            yield self.process.context.core.work(duration_ps)
+            if self.process.probe.listeners:
+                self.process.probe.event("compute", 0)
+        self.process.computed_ps += duration_ps
 
     # Messages.
 

@@ -43,9 +43,12 @@ class Process:
     Attributes:
         heap: its memory.
         receiver: its receives.
+        itself: what joins it to itself.
         ready: what has come in and has not been noticed, or has to be done next.
         waiting: what it waits for, if it sleeps.
         collective: name of the last one that it has begun.
+        computed_ps: time that it has spent outside of MPI.
+        waited_ps: time that it has slept in calls.
     """
 
     def __init__(self, sim: Simulator, node: Node, rank: int, core: int, connect: Connect) -> None:
@@ -64,11 +67,13 @@ class Process:
         self.lanes: dict[int, Lane] = {}
         self.connections: dict[int, Connection] = {}
         self.receiver = Receiver(self, self.library.calls.recv)
-        self._itself = Itself(self.receiver, self.library.eager.limit)
+        self.itself = Itself(self.receiver, self.library.eager.limit)
         self.registrations = RegistrationCache(self.pd, self.library.registration)
         self.ready: deque[Todo] = deque()
         self.waiting: Request | AnyOf | None = None
         self.collective = ""
+        self.computed_ps = 0
+        self.waited_ps = 0
         self._unblocked: deque[Way] = deque()
         self._event: Event | None = None
 
@@ -115,7 +120,9 @@ class Process:
         if not (self.ready or self._unblocked or self.cq.queue.entries):
             self._event = self.sim.event()
             self.waiting = waiting
+            begin = self.sim.now
             yield self._event
+            self.waited_ps += self.sim.now - begin
             self.waiting = None
             if self.probe.listeners:
                 self.probe.event("wait", 0, waiting)
@@ -180,7 +187,7 @@ class Process:
             source: rank of this process in the communicator.
             dest: rank of the receiver in it.
         """
-        way = self._itself if rank == self.rank else self.connection(rank)
+        way = self.itself if rank == self.rank else self.connection(rank)
         send = Send(self, buffer, dest, tag, context, way)
         yield self.context.core.work(self.library.calls.send)
         if self.probe.listeners:

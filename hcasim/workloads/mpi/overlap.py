@@ -31,10 +31,6 @@ class Overlap(Group):
 
     computing_ps = 0
 
-    def _compute(self) -> Steps:
-        if self.computing_ps:
-            yield self.one.process.context.core.work(self.computing_ps)
-
 
 class Sending(Overlap):
     """The first process sends; the other answers."""
@@ -42,7 +38,7 @@ class Sending(Overlap):
     def turn(self, index: int) -> Steps:
         comm, peer = self.one, self.peers[0].rank
         request = yield from comm.isend(self.options.size, peer)
-        yield from self._compute()
+        yield from self.one.compute(self.computing_ps / 1e12)
         yield from request.wait()
         yield from comm.recv(WORD, peer)
 
@@ -60,7 +56,7 @@ class Receiving(Overlap):
         comm, peer = self.one, self.peers[0].rank
         request = yield from comm.irecv(self.options.size, peer)
         yield from comm.send(WORD, peer)
-        yield from self._compute()
+        yield from self.one.compute(self.computing_ps / 1e12)
         yield from request.wait()
 
     def second(self, comm: Comm) -> Steps:
