@@ -1,0 +1,1 @@
+"""Programs: what processes compute and send, written as generators of a communicator."""
