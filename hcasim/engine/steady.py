@@ -84,5 +84,6 @@ def mean_error(parts: Sequence[float]) -> float:
     mean = sum(means) / count
     variance = sum((one - mean) ** 2 for one in means) / (count - 1)
     half = count // 2
-    drift = abs(sum(means[-half:]) - sum(means[:half])) / half / 2
+    early, late = sum(means[:half], 0.0), sum(means[-half:], 0.0)
+    drift = abs(late - early) / half / 2
     return max(STANDARD_ERRORS * sqrt(variance / count), drift) / mean
