@@ -10,6 +10,7 @@ from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels import Channel, Queue, SharedMemory
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import Kind, Packet, Send
+from hcasim.mpi.path import MESSAGES
 from hcasim.mpi.rendezvous import Rendezvous, choose
 from hcasim.mpi.roles import Steps, Worker
 from hcasim.mpi.settling import Turns, entries
@@ -166,10 +167,16 @@ class Connection:
         packet.sequence = self._sequence
         self._sequence += 1
         self._give_back(packet)
+        self._mark(packet)
         yield from channel.post(packet)
         copied = self.shared or self.library.eager.done == "copied"
         if copied and packet.send is not None and packet.kind in _EAGER:
             packet.send.completed()
+
+    def _mark(self, packet: Packet) -> None:
+        process = self.process
+        if process.path is not None:
+            packet.mark = process.path.mark(process.context.sim.now)
 
     def _give_back(self, packet: Packet) -> None:
         packet.credits = tuple(one.owed if one.piggybacks else 0 for one in self.channels)
@@ -206,6 +213,8 @@ class Connection:
     def receive(self, packet: Packet, channel: Channel) -> Steps:
         """Deal with a packet, and with those that came before their turn."""
         packet.way = self
+        if packet.mark is not None and self.process.path is not None:
+            self.process.path.adopt(packet.mark, MESSAGES)
         for own, number in zip(self.channels, packet.credits, strict=True):
             if number:
                 own.give(number)
@@ -254,6 +263,7 @@ class Connection:
         packet = Packet(Kind.CREDIT)
         way = self.lanes[0].queue
         self._give_back(packet)
+        self._mark(packet)
         yield from way.post(packet)
 
 

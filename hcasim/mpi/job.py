@@ -29,6 +29,7 @@ class Job:
         per_node: processes on each node, each on a core of its own.
         placement: "block" fills a node before the next, "cyclic" deals processes out in turn.
         algorithms: of collectives, by name, in place of what the stack's rules choose.
+        count: processes in all; as many as there are places without it.
 
     Attributes:
         processes: by rank.
@@ -46,6 +47,7 @@ class Job:
         per_node: int = 1,
         placement: str = "block",
         algorithms: Mapping[str, str] | None = None,
+        count: int | None = None,
     ) -> None:
         if cluster.sim is not sim:
             raise MPIError("MPI_ERR_ARG", "the cluster belongs to another simulator")
@@ -64,15 +66,19 @@ class Job:
         if placement not in PLACEMENTS:
             hint = nearest(placement, PLACEMENTS)
             faults.append(f"placement: found {placement!r}; allowed: {one_of(PLACEMENTS)}{hint}")
+        most = per_node * len(cluster.nodes)
+        if count is not None and not 1 <= count <= most:
+            faults.append(f"{count} processes; allowed: 1 to {most}, as there are places")
         if faults:
             raise MPIError("MPI_ERR_ARG", "\n".join(faults))
         places = [(node, core) for node in cluster.nodes for core in range(per_node)]
         if placement == "cyclic":
             places = [(node, core) for core in range(per_node) for node in cluster.nodes]
         self.processes = [
-            Process(sim, node, rank, core, self.connect) for rank, (node, core) in enumerate(places)
+            Process(sim, node, rank, core, self.connect)
+            for rank, (node, core) in enumerate(places[:count])
         ]
-        everyone = tuple(range(len(places)))
+        everyone = tuple(range(len(self.processes)))
         program = Program(algorithms or {})
         self.worlds = [Comm(process, everyone, 0, program) for process in self.processes]
 

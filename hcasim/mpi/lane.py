@@ -9,6 +9,7 @@ from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Probe
 from hcasim.mpi.channels import Channel, Poster, Queue, Ring, What, tell_post
 from hcasim.mpi.channels.queue import spare
+from hcasim.mpi.path import OWN, Mark
 from hcasim.mpi.roles import Steps, Way
 from hcasim.verbs import CQ, QP, SendWR
 
@@ -50,7 +51,7 @@ class Lane:
             max_inline_data=self.max_inline,
             port_num=port + 1,
         )
-        self._posted: deque[tuple[Poster[Any], Any, int]] = deque()
+        self._posted: deque[tuple[Poster[Any], Any, int, Mark | None]] = deque()
         self.queue = Queue(self, library)
         self.ring = Ring(self, library) if library.ring else None
         self.channels: list[Channel] = [self.ring] if self.ring else []
@@ -66,8 +67,10 @@ class Lane:
         """Post a request; wait for room in the send queue if there is none."""
         while len(self._posted) >= self._depth:
             yield from self.way.process.drain()
+        process = self.way.process
+        mark = None if process.path is None else process.path.mark(process.context.sim.now)
         operation = yield from self.qp.post_send(wr)
-        self._posted.append((poster, what, operation))
+        self._posted.append((poster, what, operation, mark))
         if self._probe.listeners:
             tell_post(self._probe, operation, what)
 
@@ -78,5 +81,8 @@ class Lane:
 
     def completed(self) -> None:
         """The oldest request has completed."""
-        poster, what, _ = self._posted.popleft()
+        poster, what, _, mark = self._posted.popleft()
+        path = self.way.process.path
+        if path is not None and mark is not None:
+            path.adopt(mark, OWN)
         poster.completed(what)

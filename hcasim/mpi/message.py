@@ -8,6 +8,7 @@ from typing import Final
 
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer, Bytes
+from hcasim.mpi.path import Mark
 from hcasim.mpi.registration import Registration
 from hcasim.mpi.roles import Acceptor, Announcer, Way, Worker
 
@@ -43,6 +44,7 @@ class Packet:
         credits: of each channel, given back with it.
         sequence: its number among those to the peer that have to be dealt with in order.
         slot: its number among those of its channel.
+        mark: the critical path up to its sending, if somebody wants to know.
         operation: number under which probes tell of its way, if somebody listens.
     """
 
@@ -52,6 +54,7 @@ class Packet:
         "credits",
         "data",
         "kind",
+        "mark",
         "offset",
         "operation",
         "recv",
@@ -90,6 +93,7 @@ class Packet:
         self.credits: tuple[int, ...] = ()
         self.sequence = 0
         self.slot = 0
+        self.mark: Mark | None = None
         self.operation = 0
         self.way: Way | None = None
 

@@ -19,6 +19,7 @@ from hcasim.mpi.heap import Heap
 from hcasim.mpi.itself import Itself
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import AnyOf, Request, Send
+from hcasim.mpi.path import Path
 from hcasim.mpi.receiver import Receiver
 from hcasim.mpi.registration import RegistrationCache
 from hcasim.mpi.roles import Steps, Todo, Way
@@ -49,6 +50,7 @@ class Process:
         collective: name of the last one that it has begun.
         computed_ps: time that it has spent outside of MPI.
         waited_ps: time that it has slept in calls.
+        path: the critical path that ends in it, if somebody wants to know.
     """
 
     def __init__(self, sim: Simulator, node: Node, rank: int, core: int, connect: Connect) -> None:
@@ -74,6 +76,7 @@ class Process:
         self.collective = ""
         self.computed_ps = 0
         self.waited_ps = 0
+        self.path: Path | None = None
         self._unblocked: deque[Way] = deque()
         self._event: Event | None = None
 
@@ -120,8 +123,12 @@ class Process:
         if not (self.ready or self._unblocked or self.cq.queue.entries):
             self._event = self.sim.event()
             self.waiting = waiting
-            begin = self.sim.now
+            begin, path = self.sim.now, self.path
+            if path is not None:
+                path.at(begin)
             yield self._event
+            if path is not None:
+                path.woken(self.sim.now)
             self.waited_ps += self.sim.now - begin
             self.waiting = None
             if self.probe.listeners:

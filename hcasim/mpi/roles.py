@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Event
 from hcasim.mpi.heap import Heap
+from hcasim.mpi.path import Path
 from hcasim.mpi.registration import RegistrationCache
 from hcasim.verbs import PD, Context
 
@@ -37,6 +38,7 @@ class Worker(Protocol):
         ready: what has come in and has not been noticed, or has to be done next.
         collective: name of the last one that it has begun.
         heap: its memory.
+        path: the critical path that ends in it, if somebody wants to know.
         rank: in the whole program.
         receiver: its receives.
     """
@@ -44,6 +46,7 @@ class Worker(Protocol):
     collective: str
     context: Context
     heap: Heap
+    path: Path | None
     pd: PD
     rank: int
     ready: deque[Todo]

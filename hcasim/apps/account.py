@@ -1,0 +1,84 @@
+"""What a process of a program does with its time, by the calls that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, TypeVar
+
+from hcasim.engine import Event
+from hcasim.mpi import MPIError
+from hcasim.mpi.path import COMPUTING
+from hcasim.mpi.process import Process
+
+PROGRAM = "program"
+"""What a critical path passes through before the first call."""
+_Returned = TypeVar("_Returned")
+
+
+class Use:
+    """How often something was called, and for how long.
+
+    Attributes:
+        calls: number of them.
+        duration_ps: of all together.
+    """
+
+    __slots__ = ("calls", "duration_ps")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.duration_ps = 0
+
+
+class Account:
+    """The calls of one process.
+
+    Parameters:
+        process: whose calls they are.
+
+    Attributes:
+        uses: by call.
+    """
+
+    def __init__(self, process: Process) -> None:
+        self.uses: dict[str, Use] = {}
+        self._process = process
+        self._sim = process.sim
+        self._begun = ""
+
+    def during(
+        self, call: str, steps: Generator[Event, Any, _Returned]
+    ) -> Generator[Event, Any, _Returned]:
+        """Return the steps of a call, whose time will be noted.
+
+        Raises:
+            MPIError: ``MPI_ERR_ARG``, if the call before has never been run.
+        """
+        self.check()
+        self._begun = call
+        return self._run(call, steps)
+
+    def check(self) -> None:
+        """Raise an MPIError if a call was made that has never been run."""
+        if self._begun:
+            call, self._begun = self._begun, ""
+            rank = self._process.rank
+            needed = f"it has not been run; needed: `yield from` before comm.{call}(...)"
+            raise MPIError("MPI_ERR_ARG", f"rank {rank}: {call}: {needed}")
+
+    def _run(
+        self, call: str, steps: Generator[Event, Any, _Returned]
+    ) -> Generator[Event, Any, _Returned]:
+        self._begun = ""
+        begin, path = self._sim.now, self._process.path
+        before = path.turn_to(COMPUTING if call == "compute" else call, begin) if path else ""
+        returned = yield from steps
+        now = self._sim.now
+        use = self.uses.get(call)
+        if use is None:
+            use = self.uses[call] = Use()
+        use.calls += 1
+        use.duration_ps += now - begin
+        if path is not None:
+            path.turn_to(before, now)
+        return returned

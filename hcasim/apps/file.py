@@ -1,0 +1,111 @@
+"""Programs that users have written, in files of Python."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import module_from_spec, spec_from_file_location
+from inspect import isgeneratorfunction, signature
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from hcasim.apps.run import Main
+from hcasim.ground.errors import CatalogError, display, nearest
+
+MAIN = "main"
+_EXAMPLE = "def main(comm): yield from comm.barrier()"
+
+
+class ProgramError(CatalogError):
+    """A program of the user's has raised an exception."""
+
+
+def load(file: Path, arguments: Sequence[str] = ()) -> Main:
+    """Return the function `main` of a file of Python.
+
+    What stands beside the file can be imported from it.
+
+    Parameters:
+        file: to read.
+        arguments: text that `main` is given behind its communicator.
+
+    Raises:
+        CatalogError: the file cannot be read or run, or has no such function.
+    """
+    where = display(file)
+    if not file.is_file():
+        what = "a folder" if file.is_dir() else "nothing"
+        raise CatalogError([f"{where}: found {what}; allowed: a file of Python"])
+    # The name is no module's, so that none is hidden from the program.
+    spec = spec_from_file_location(f"_hcasim_program_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise CatalogError([f"{where}: found no file of Python; allowed: one that ends in .py"])
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(file.resolve().parent))
+    with faults_of(file):
+        spec.loader.exec_module(module)
+    main = getattr(module, MAIN, None)
+    if not isinstance(main, FunctionType):
+        functions = [name for name, one in vars(module).items() if isinstance(one, FunctionType)]
+        found = f"found no function {MAIN!r}"
+        raise CatalogError([f"{where}: {found}; needed: {_EXAMPLE}{nearest(MAIN, functions)}"])
+    if not isgeneratorfunction(main):
+        where += f":{main.__code__.co_firstlineno}"
+        needed = "needed: one that has `yield from` before each call that takes time"
+        raise CatalogError([f"{where}: found a function {MAIN!r} that is no generator; {needed}"])
+    try:
+        signature(main).bind(None, *arguments)
+    except TypeError as error:
+        where += f":{main.__code__.co_firstlineno}"
+        given = f"a communicator and {len(arguments)} arguments"
+        raise CatalogError([f"{where}: {MAIN} cannot be called with {given}: {error}"]) from None
+
+    def with_arguments(comm: Any) -> Any:
+        return main(comm, *arguments)
+
+    return with_arguments if arguments else main
+
+
+@contextmanager
+def faults_of(file: Path) -> Iterator[None]:
+    """Tell of an exception of a program by the line of its file.
+
+    Raises:
+        ProgramError: instead of what the program has raised.
+    """
+    try:
+        yield
+    except (CatalogError, MemoryError):
+        raise
+    except SyntaxError as error:
+        line = f":{error.lineno}" if error.filename == str(file) else ""
+        raise ProgramError(
+            [f"{display(file)}{line}: {type(error).__name__}: {error.msg}"]
+        ) from error
+    except Exception as error:
+        raise ProgramError([f"{_line(file, error)}: {_words(error)}"]) from error
+    except SystemExit as error:
+        raise ProgramError(
+            [f"{_line(file, error)}: it has ended itself ({error.code!r})"]
+        ) from error
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
+def _line(file: Path, error: BaseException) -> str:
+    """The file, with the last of its lines that an exception has passed through."""
+    lines: list[int] = []
+    chain: BaseException | None = error
+    while chain is not None and not lines:
+        trace = chain.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == str(file):
+                lines.append(trace.tb_lineno)
+            trace = trace.tb_next
+        chain = chain.__cause__
+    return f"{display(file)}:{lines[-1]}" if lines else display(file)

@@ -1,0 +1,219 @@
+"""One run of a program: its processes, and what each has done with its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hcasim.apps.account import PROGRAM, Account
+from hcasim.apps.comm import ProgramComm
+from hcasim.catalog import CatalogError, Machine
+from hcasim.cluster import Cluster
+from hcasim.engine import Event, Simulator, seldom_collected
+from hcasim.mpi import Comm, Job
+from hcasim.mpi.path import Path
+
+Main = Callable[[Any], Generator[Event, Any, Any]]
+"""What each process runs: a generator function of its communicator."""
+Show = Callable[[int, int], None]
+"""Is told what of how much is done."""
+Listen = Callable[[Simulator], None]
+
+
+@dataclass(frozen=True)
+class CallUse:
+    """A call, by all processes together.
+
+    Attributes:
+        calls: number of them.
+        seconds: of all processes.
+        most_seconds: of the process that spends most on it.
+    """
+
+    calls: int
+    seconds: float
+    most_seconds: float
+
+
+@dataclass(frozen=True)
+class RankUse:
+    """What a process has done with its time.
+
+    Attributes:
+        rank: of the process.
+        node: on which it runs.
+        seconds: until it has ended.
+        compute_seconds: outside of calls.
+        wait_seconds: asleep in calls, until something came in.
+        messages: sent, those of collectives included.
+        sent_bytes: of those messages.
+        returned: what the program has returned.
+    """
+
+    rank: int
+    node: int
+    seconds: float
+    compute_seconds: float
+    wait_seconds: float
+    messages: int
+    sent_bytes: int
+    returned: Any = None
+
+    @property
+    def mpi_seconds(self) -> float:
+        """In calls."""
+        return self.seconds - self.compute_seconds
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a program has done.
+
+    Attributes:
+        seconds: until its last process has ended.
+        ranks: its processes.
+        calls: by name.
+        traffic: messages and bytes, by ranks of sender and receiver.
+        counters: what the adapters and buses counted, by name.
+        critical: seconds of the critical path of the process that ended last, by what they were
+            spent on.
+        critical_messages: messages on that path.
+    """
+
+    seconds: float
+    ranks: tuple[RankUse, ...]
+    calls: Mapping[str, CallUse]
+    traffic: Mapping[tuple[int, int], tuple[int, int]]
+    counters: Mapping[str, int]
+    critical: Mapping[str, float] = field(default_factory=dict)
+    critical_messages: int = 0
+
+
+def placement_faults(machine: Machine, processes: int, per_node: int) -> list[str]:
+    """Say what is wrong with so many processes on a machine."""
+    cpus = min(group.host.cpus for group in machine.groups)
+    if not 1 <= per_node <= cpus:
+        return [f"per_node: found {per_node}; allowed: 1 to {cpus}, the processors of a node"]
+    most = machine.nodes * per_node
+    if not 1 <= processes <= most:
+        each = f"{machine.nodes} nodes with {per_node} on each"
+        return [f"processes: found {processes}; allowed: 1 to {most}, as {machine.id} has {each}"]
+    return []
+
+
+def run(
+    machine: Machine,
+    main: Main,
+    processes: int,
+    per_node: int = 1,
+    *,
+    placement: str = "block",
+    algorithms: Mapping[str, str] | None = None,
+    exact: bool = False,
+    show: Show | None = None,
+    listen: Listen | None = None,
+) -> Outcome:
+    """Run a program on the first nodes of a machine.
+
+    Parameters:
+        machine: with an MPI library.
+        main: what each process runs.
+        processes: how many.
+        per_node: most of them on a node.
+        placement: "block" fills a node before the next, "cyclic" deals processes out in turn.
+        algorithms: of collectives, by name, in place of what the stack's rules choose.
+        exact: leave out nothing that repeats itself.
+        show: is told what of how much is done, if the program says so.
+        listen: is given the simulator before anything happens.
+
+    Raises:
+        CatalogError: there is no place for so many processes.
+        MPIError: a call of the program cannot be done, or no process can go on.
+    """
+    faults = placement_faults(machine, processes, per_node)
+    if faults:
+        raise CatalogError(faults)
+    sim = Simulator()
+    sim.exact = exact
+    if listen is not None:
+        listen(sim)
+    with seldom_collected():
+        nodes = -(-processes // per_node)
+        alone = nodes == 1 and machine.switch is None
+        cluster = Cluster(sim, machine, 2 if alone else nodes)
+        job = Job(sim, cluster, per_node, placement, algorithms, processes)
+        return _run(job, main, show)
+
+
+def _run(job: Job, main: Main, show: Show | None) -> Outcome:
+    sim = job.sim
+    accounts = [Account(process) for process in job.processes]
+    ends = [0] * len(accounts)
+    for process in job.processes:
+        process.path = Path(sim.now, PROGRAM)
+
+    def counted(comm: Comm) -> Generator[Event, Any, Any]:
+        account = accounts[comm.rank]
+        program = main(ProgramComm(comm, account, show if comm.rank == 0 else None))
+        if not isinstance(program, Generator):
+            # The job says what is wrong with it.
+            return program
+        return _ended(comm, account, program)
+
+    def _ended(
+        comm: Comm, account: Account, program: Generator[Event, Any, Any]
+    ) -> Generator[Event, Any, Any]:
+        returned = yield from program
+        account.check()
+        ends[comm.rank] = sim.now
+        path = comm.process.path
+        assert path is not None
+        path.at(sim.now)
+        return returned
+
+    returned = job.run(counted)
+    last = max(range(len(ends)), key=ends.__getitem__)
+    path = job.processes[last].path
+    assert path is not None
+    ranks: list[RankUse] = []
+    traffic: dict[tuple[int, int], tuple[int, int]] = {}
+    for process, end, value in zip(job.processes, ends, returned, strict=True):
+        itself = process.itself
+        sent = {rank: (one.messages, one.sent_bytes) for rank, one in process.connections.items()}
+        sent[process.rank] = itself.messages, itself.sent_bytes
+        traffic |= {(process.rank, rank): sent[rank] for rank in sorted(sent) if sent[rank][0]}
+        ranks.append(
+            RankUse(
+                rank=process.rank,
+                node=process.node.index,
+                seconds=end / 1e12,
+                compute_seconds=process.computed_ps / 1e12,
+                wait_seconds=process.waited_ps / 1e12,
+                messages=sum(messages for messages, _ in sent.values()),
+                sent_bytes=sum(size for _, size in sent.values()),
+                returned=value,
+            )
+        )
+    return Outcome(
+        seconds=ends[last] / 1e12,
+        ranks=tuple(ranks),
+        calls=_calls(accounts),
+        traffic=traffic,
+        counters=job.cluster.counters(),
+        critical={what: spent / 1e12 for what, spent in path.spent.items()},
+        critical_messages=path.hops,
+    )
+
+
+def _calls(accounts: list[Account]) -> dict[str, CallUse]:
+    """The uses of all processes by call, the one with most time first; computing is none."""
+    found = {}
+    for name in {name for account in accounts for name in account.uses if name != "compute"}:
+        uses = [account.uses[name] for account in accounts if name in account.uses]
+        found[name] = CallUse(
+            calls=sum(use.calls for use in uses),
+            seconds=sum(use.duration_ps for use in uses) / 1e12,
+            most_seconds=max(use.duration_ps for use in uses) / 1e12,
+        )
+    return dict(sorted(found.items(), key=lambda item: (-item[1].seconds, item[0])))
