@@ -1,0 +1,99 @@
+"""IS sends what its keys say, and sorts them."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.apps.nas import KERNELS
+from hcasim.apps.nas.classes import IS
+from hcasim.apps.nas.is_keys import counts
+from hcasim.mpi import Job
+from tests.mpi_jobs import job
+from tests.unit.apps.nas.stand_in import count_all
+
+KERNEL = KERNELS["is"]
+
+# By class and processes: bytes to others in ten iterations; smallest and greatest block of the
+# first one; and keys that each process gets in it.
+TABLE = [
+    ("A", 4, 251.7, 2_081_828, 2_117_560, "2099508 2114361 2091800 2082939"),
+    (
+        "A",
+        8,
+        293.6,
+        514_068,
+        532_536,
+        "1058768 1040740 1062473 1051888 1030974 1060826 1035208 1047731",
+    ),
+    ("B", 4, 1006.5, 8_320_824, 8_462_328, "8399305 8461044 8367332 8326751"),
+    (
+        "B",
+        8,
+        1174.4,
+        2_057_192,
+        2_130_548,
+        "4238225 4161080 4253256 4207788 4121266 4246066 4135024 4191727",
+    ),
+]
+
+
+@pytest.mark.parametrize(("class_", "n", "megabytes", "smallest", "greatest", "keys"), TABLE)
+def test_blocks_are_those_of_the_keys(
+    class_: str, n: int, megabytes: float, smallest: int, greatest: int, keys: str
+) -> None:
+    """The table is of keys without the two that each iteration changes."""
+    ran = count_all(KERNEL.program(class_, 1e9), n)
+    for comm, _ in ran:
+        assert comm.calls["allreduce", 4116] == 11
+        assert comm.calls["alltoall", 4] == 11
+        assert comm.calls["alltoallv", 0] == len(comm.exchanged) == 11
+        # Only the last check of the order sends messages beside the collectives.
+        assert comm.sizes.total() == (comm.rank < n - 1)
+    blocks = [
+        size
+        for comm, _ in ran
+        for sent, _ in comm.exchanged[1:]
+        for rank, size in enumerate(sent)
+        if rank != comm.rank
+    ]
+    assert sum(blocks) / 1e6 == pytest.approx(megabytes, abs=0.05)
+    assert min(blocks) == pytest.approx(smallest, abs=8 * n)
+    assert max(blocks) == pytest.approx(greatest, abs=8 * n)
+    got = [sum(comm.exchanged[1][1]) // 4 for comm, _ in ran]
+    assert got == pytest.approx([int(one) for one in keys.split()], abs=2)
+    for comm, _ in ran:
+        for other, _ in ran:
+            pairs = zip(comm.exchanged, other.exchanged, strict=True)
+            assert all(one[0][other.rank] == two[1][comm.rank] for one, two in pairs)
+
+
+@pytest.mark.parametrize("n", [1, 2, 32, 128])
+def test_no_key_is_lost(n: int) -> None:
+    for found in counts(IS["S"], n):
+        assert found.sum(1).tolist() == [2**16 // n] * n
+
+
+def sort(job: Job, class_: str, data: bool) -> list[Any]:
+    return job.run(KERNEL.program(class_, 1e8, data=data))
+
+
+@pytest.mark.parametrize(
+    ("class_", "nodes", "per_node"), [("S", 1, 1), ("S", 4, 1), ("S", 4, 2), ("W", 4, 1)]
+)
+def test_keys_are_ranked_as_npb_says(class_: str, nodes: int, per_node: int) -> None:
+    found = sort(job(nodes, per_node), class_, data=True)
+    assert all(one.verified for one in found)
+    # What is only counted sends the same.
+    alike = sort(job(nodes, per_node), class_, data=False)
+    assert [one.sent_bytes for one in alike] == [one.sent_bytes for one in found]
+    assert [one.messages for one in alike] == [one.messages for one in found]
+    assert all(one.verified is None for one in alike)
+
+
+def test_a_wrong_rank_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks = (0, 18, 346, 64917, 65464)
+    right = IS["S"]
+    wrong = type(right)(16, 11, 9, right.test_keys, ranks, right.test_moves)
+    monkeypatch.setitem(KERNEL.sizes, "S", wrong)  # type: ignore[arg-type]
+    found = sort(job(2), "S", data=True)
+    assert [one.verified for one in found] == [False, False]
