@@ -1,0 +1,268 @@
+"""GOAL schedules: what is read, what is refused, and how it runs."""
+
+import contextlib
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hcasim.apps.replay import Trace, read_schedule
+from hcasim.catalog import resolve
+from hcasim.ground.errors import CatalogError
+from hcasim.mpi import Job, MPIError
+from tests.limits import promptly
+from tests.mpi_jobs import job
+
+RECEIVER = "rank 1 {\nrecv 8b from 0\n}\n"
+
+Read = Callable[..., Trace]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    def read(text: str | bytes, form: str = "") -> Trace:
+        file = tmp_path / "a.goal"
+        file.write_bytes(text.encode() if isinstance(text, str) else text)
+        return read_schedule(file, form)
+
+    return read
+
+
+def schedule(*ranks: str) -> str:
+    """A schedule of the statements of each rank."""
+    blocks = [f"rank {rank} {{\n{body}\n}}" for rank, body in enumerate(ranks)]
+    return f"num_ranks {len(ranks)}\n\n" + "\n\n".join(blocks) + "\n"
+
+
+def faults(read: Read, text: str | bytes) -> list[str]:
+    with pytest.raises(CatalogError) as error, promptly():
+        read(text)
+    return [fault.partition("a.goal")[2] for fault in error.value.faults]
+
+
+def tree(ranks: int, size: int) -> str:
+    """A broadcast by a binomial tree; the number of ranks is a power of two."""
+    bodies = []
+    for rank in range(ranks):
+        lines = [f"r: recv {size}b from {rank & (rank - 1)} tag 3"] if rank else []
+        below = (rank & -rank or ranks) // 2
+        while below:
+            lines.append(f"s{below}: send {size}b to {rank + below} tag 3")
+            if rank:
+                lines.append(f"s{below} requires r")
+            below //= 2
+        bodies.append("\n".join(lines))
+    return schedule(*bodies)
+
+
+def elapsed(trace: Trace, one: Job) -> int:
+    one.run(trace.program())
+    return one.sim.now
+
+
+def test_a_tree_of_32_ranks_runs_to_its_end(read: Read) -> None:
+    trace = read(tree(32, 1))
+    assert (trace.ranks, trace.actions, trace.form) == (32, 62, "goal")
+    told: list[tuple[int, int]] = []
+    one = job(nodes=32, on=resolve("fat-tree-64", mpi=True))
+    one.run(trace.program(lambda done, total: told.append((done, total))))
+    assert told[-1] == (62, 62)
+    assert sum(c.messages for p in one.processes for c in p.connections.values()) == 31
+
+
+def test_what_is_computed_is_in_nanoseconds(read: Read) -> None:
+    one = job()
+    one.run(read(schedule("calc 1500", "calc 7")).program())
+    assert [process.computed_ps for process in one.processes] == [1_500_000, 7_000]
+
+
+def test_statements_may_have_comments_spaces_and_any_labels(read: Read) -> None:
+    text = (
+        "// first\n# collected\n/* two\nlines */ num_ranks 2\r\n"
+        "rank 1 { recv 8b from -1 tag -1 cpu 0 nic 1 // who\n}\n"
+        "rank 0 {\n  A_1:calc 5 cpu 1\n\tsend 8 b to 1 nic 1\n b : calc 0\n b irequires A_1\n}"
+    )
+    trace = read(text)
+    assert trace.actions == 4
+    elapsed(trace, job())
+
+
+def test_an_operation_waits_for_what_it_requires(read: Read) -> None:
+    free = read(schedule("a: calc 50000\nsend 8b to 1", "recv 8b from 0\ncalc 50000"))
+    bound = read(
+        schedule(
+            "a: calc 50000\nb: send 8b to 1\nb requires a",
+            "r: recv 8b from 0\nc: calc 50000\nc requires r",
+        )
+    )
+    both = elapsed(bound, job())
+    assert both > 100_000_000 > elapsed(free, job()) > 50_000_000
+
+
+def test_what_requires_only_the_begin_does_not_wait_for_the_end(read: Read) -> None:
+    one = "a: recv 8b from 1\nb: send 8b to 1\nb {} a"
+    other = "a: recv 8b from 0\nb: send 8b to 0\nb requires a"
+    elapsed(read(schedule(one.format("irequires"), other)), job())
+    assert "circle" in faults(read, schedule(one.format("requires"), other))[0]
+
+
+def test_threads_compute_at_the_same_time(read: Read) -> None:
+    body = "a: calc 3000 cpu 0\nb: calc 2000 cpu 1\nc: calc 2000 cpu 1\nc requires b"
+    assert elapsed(read(schedule(body, "")), job()) == 4_000_000
+
+
+def test_messages_of_many_kinds_are_under_way_at_once(read: Read) -> None:
+    sizes = [8, 100_000, 1, 2_000_000, 0, 5000]
+    sends = "\n".join(f"send {size}b to 1 tag {tag}" for tag, size in enumerate(sizes))
+    recvs = "\n".join(f"recv {sizes[tag]}b from 0 tag {tag}" for tag in reversed(range(len(sizes))))
+    elapsed(read(schedule(sends, recvs)), job())
+
+
+def test_messages_that_overtake_each_other_in_the_file_fit(read: Read) -> None:
+    sender = "a: send 8b to 1\nb: send 4b to 1\na requires b"
+    elapsed(read(schedule(sender, "recv 8b from 0\nrecv 4b from 0")), job())
+
+
+def test_tags_may_be_larger_than_those_of_mpi(read: Read) -> None:
+    elapsed(read(schedule("send 8b to 1 tag 4294967294", "recv 8b from 0 tag 4294967294")), job())
+
+
+def test_further_processes_have_nothing_to_do(read: Read) -> None:
+    elapsed(read(schedule("send 8b to 1", "recv 8b from 0")), job(nodes=4))
+    with pytest.raises(MPIError, match=r"2 processes; needed: 3"):
+        elapsed(read(schedule("", "", "")), job())
+
+
+def test_all_that_is_wrong_with_statements_is_said_at_once(read: Read) -> None:
+    body = [
+        "sned 8b to 1",
+        "send 8 to 1",
+        "send 8b from 1",
+        "recv 8b from -1 tag -1 cpu 900",
+        "l: calc 5 tag 3",
+        "x: cal 5",
+        "l reqires x",
+        "l requires",
+        "l requires 5",
+        "send b to 1",
+        "recv 8b from -2",
+        "send 8b to 1 tag 1 tag 2",
+        "send 99999999999999999999b to 1",
+    ]
+    found = faults(read, schedule("\n".join(body), ""))
+    assert [int(one.split(":")[1]) for one in found] == list(range(4, 4 + len(body)))
+    assert found[0].endswith("found 'sned'; allowed: send, recv or calc; did you mean 'send'?")
+    assert "did you mean 'calc'" in found[5]
+    assert "did you mean 'requires'" in found[6]
+    assert found[12].endswith("allowed: 0 to 2147483648")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "empty file"),
+        ("hello", "no trace of a known form"),
+        (b"\0\1" * 100, "binary data"),
+        (b"num_ranks 2\n\xff", ":2: found binary data"),
+        ("num_ranks 2", "missing: 0, 1; the file may be cut"),
+        ("num_ranks 0\nrank 0 {\n}", "allowed: 1 to"),
+        ("rank 0 {\n}", "num_ranks: missing"),
+        ("num_ranks 1\nrank 0 {\ncalc 5", "within rank 0; it may be cut"),
+        ("num_ranks 1\nrank 0", "within rank 0; it may be cut"),
+        ("num_ranks 1\nnum_ranks 1\nrank 0 {\n}", "found num_ranks again"),
+        ("num_ranks 1\nrank 0 {\n}\nrank 0 {\n}", "found rank 0 again; it is in line 2"),
+        ("num_ranks 1\nrank 0 {\n}\nrank 1 {\n}", ":4: rank: found 1; allowed: 0 to 0"),
+        (schedule("a: calc 1\na: calc 2"), ":5: found label 'a' again; it is in line 4"),
+        (schedule("abc: calc 1\nabc requires abd"), "did you mean 'abc'"),
+        (schedule("a: calc 1\na requires a"), "requires itself"),
+        (schedule("send 8b to 7", ""), ":4: rank: found 7; allowed: 0 to 1"),
+        (schedule("send 9b to 1", "recv 8b from 0"), ":4: send of 9 B"),
+        (schedule("", "recv 8b from 0"), "recv without a send: 1 from rank 0 to rank 1, tag 0"),
+        (schedule("send 8b to 1", ""), "send without a recv: 1 from rank 0 to rank 1, tag 0"),
+        (schedule("send 8b to 1 tag 1", "recv 8b from 0"), "send without a recv"),
+        (schedule("send 8b to 1 tag 1", "recv 8b from -1"), "there are 0 sends"),
+        (schedule("send 8b to 1\nsend 8b to 1", "recv 8b from -1"), "receives 1 messages; 2"),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused(read: Read, text: str | bytes, said: str) -> None:
+    assert said in "\n".join(faults(read, text))
+
+
+def test_a_cycle_is_told_by_its_labels(read: Read) -> None:
+    body = "a: calc 1\nb: calc 1\nc: calc 1\na requires b\nb irequires c\nc requires a\n"
+    (found,) = faults(read, schedule(body))
+    assert "rank 0: found a cycle: a requires b requires c requires a" in found
+
+
+def test_other_forms_are_refused_by_name(read: Read) -> None:
+    assert read(schedule(""), "goal").ranks == 1
+    with pytest.raises(CatalogError, match=r"did you mean 'goal'"):
+        read(schedule(""), "goall")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "send 8b to 1 " + "x" * 10_000_000,
+        "calc " + "9" * 10_000_000,
+        "tag 1 " * 1_000_000,
+        "/* x\n*/ /*" * 300_000,
+        "{" * 1_000_000,
+        "%\n" * 100_000,
+        "send 8b to 1 tag " + "-1" * 1_000_000,
+        "".join(f"l{n}: calc 1\nl{n} requires l{(n + 1) % 9999}\n" for n in range(9999)),
+    ],
+    ids=["word", "digits", "words", "comments", "braces", "lines", "signs", "circle"],
+)
+def test_hostile_text_is_refused_in_time(read: Read, text: str) -> None:
+    found = faults(read, schedule(text, "recv 8b from 0"))
+    assert len(found) <= 21
+    assert all(len(one) < 300 for one in found)
+
+
+@given(data=st.data())
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_damage_is_refused_in_words_or_does_no_harm(read: Read, data: st.DataObject) -> None:
+    whole = tree(4, 8).encode()
+    place = data.draw(st.integers(0, len(whole) - 1))
+    damage = data.draw(st.binary(max_size=3))
+    kept = data.draw(st.integers(place, len(whole)))
+    with contextlib.suppress(CatalogError):
+        read(whole[:place] + damage + whole[kept:])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_schedule_without_cycles_runs_to_its_end(read: Read, seed: int) -> None:
+    trace = read(random_schedule(random.Random(seed), 4, 40))
+    told: list[int] = []
+    one = job(nodes=4)
+    one.run(trace.program(lambda done, total: told.append(done)))
+    assert told[-1] == trace.actions
+
+
+def random_schedule(dice: random.Random, ranks: int, steps: int) -> str:
+    """Operations that require some of those that were made before them."""
+    bodies: list[list[str]] = [[] for _ in range(ranks)]
+    counts = [0] * ranks
+
+    def add(rank: int, what: str) -> None:
+        body, number = bodies[rank], counts[rank]
+        counts[rank] += 1
+        body.append(f"l{number}: {what}")
+        for _ in range(dice.randint(0, 2) if number else 0):
+            how = dice.choice(["requires", "requires", "irequires"])
+            body.append(f"l{number} {how} l{dice.randrange(number)}")
+
+    for step in range(steps):
+        source, dest = dice.sample(range(ranks), 2)
+        size = dice.choice([0, 1, 8, 3000, 20_000, 300_000])
+        if dice.random() < 0.3:
+            add(source, f"calc {dice.choice([0, 10, 5000])} cpu {dice.randrange(2)}")
+        else:
+            # A tag of its own keeps messages from taking each other's places.
+            add(source, f"send {size}b to {dest} tag {step}")
+            add(dest, f"recv {size}b from {source} tag {step}")
+    return schedule(*("\n".join(body) for body in bodies))
