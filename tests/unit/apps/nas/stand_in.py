@@ -85,7 +85,7 @@ class Counting:
         return ()
 
     def Split(self, color: int, key: int = 0) -> Any:
-        yield from self._call("split", color)
+        yield from self._call("split", 16)
         return self
 
     def barrier(self) -> Any:

@@ -97,3 +97,17 @@ def test_a_wrong_rank_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KERNEL.sizes, "S", wrong)  # type: ignore[arg-type]
     found = sort(job(2), "S", data=True)
     assert [one.verified for one in found] == [False, False]
+
+
+def test_collectives_send_keys_and_little_else() -> None:
+    """Of what others get, 12 B are counts, and twice three quarters of 517 counters their sum."""
+    main = KERNEL.program("S", 1e8)
+    found = sort(job(4), "S", data=False)
+    for rank, (simulated, (comm, _)) in enumerate(zip(found, count_all(main, 4), strict=True)):
+        timed = [sent for sent, _ in comm.exchanged[1:]]
+        itself = sum(sent[rank] for sent in timed)
+        assert simulated.messages == 10 * (4 + 3 + 3)
+        assert simulated.self_messages == 10 * 2
+        assert simulated.self_bytes == itself + 10 * 4
+        beyond = simulated.sent_bytes - sum(map(sum, timed)) + itself
+        assert beyond == pytest.approx(10 * (12 + 2 * 0.75 * 4 * 517), abs=10 * 8)
