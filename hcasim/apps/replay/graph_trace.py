@@ -7,6 +7,7 @@ from collections.abc import Generator
 from typing import Final
 
 from hcasim.apps.replay.graph import ANY, CALC, SEND, Operations, Ranks
+from hcasim.apps.replay.overlapped import Overlapping, replay_overlapped
 from hcasim.apps.replay.trace import Communicator, Counter, Pending, Steps, Trace
 from hcasim.engine import Event
 from hcasim.mpi import ANY_SOURCE, ANY_TAG
@@ -54,13 +55,20 @@ class GraphTrace(Trace):
         """The tag of a message, by that of the file, which may be larger than MPI allows."""
         return self._tags.get(tag, tag)
 
+    def peer(self, peer: int) -> int:
+        """The rank that a message comes from, or any."""
+        return ANY_SOURCE if peer == ANY else peer
+
     def room(self, source: int, dest: int, tag: int) -> int:
         """Bytes of the longest message that a receive may have to take."""
         return self._room.get((source, dest, tag), 0)
 
     def replay(self, comm: Communicator, counter: Counter, rate: float) -> Steps:
         """Run the operations of one rank to their end."""
-        yield from _Run(self, comm, counter).run()
+        if isinstance(comm, Overlapping):
+            yield from replay_overlapped(self, comm, counter)
+        else:
+            yield from _Run(self, comm, counter).run()
 
 
 def _small_tags(ranks: Ranks) -> dict[int, int]:
@@ -127,8 +135,7 @@ class _Run:
         else:
             # Messages may come in another order than the receives of the file.
             room = max(size, trace.room(peer, comm.rank, tag))
-            source = ANY_SOURCE if peer == ANY else peer
-            pending = yield from comm.irecv(room, source, trace.tag(tag))
+            pending = yield from comm.irecv(room, trace.peer(peer), trace.tag(tag))
         self._pending.append(pending)
         self._numbers.append(one)
         self._begun(one)
