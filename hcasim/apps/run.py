@@ -90,25 +90,25 @@ class Outcome:
     critical_messages: int = 0
 
 
-def placement_faults(machine: Machine, processes: int, per_node: int) -> list[str]:
+def placement_faults(machine: Machine, ranks: int, ppn: int) -> list[str]:
     """Say what is wrong with so many processes on a machine."""
     cpus = min(group.host.cpus for group in machine.groups)
-    if not 1 <= per_node <= cpus:
-        return [f"per_node: found {per_node}; allowed: 1 to {cpus}, the processors of a node"]
-    most = machine.nodes * per_node
-    if not 1 <= processes <= most:
-        each = f"{machine.nodes} nodes with {per_node} on each"
-        return [f"processes: found {processes}; allowed: 1 to {most}, as {machine.id} has {each}"]
+    if not 1 <= ppn <= cpus:
+        return [f"ppn: found {ppn}; allowed: 1 to {cpus}, the processors of a node"]
+    most = machine.nodes * ppn
+    if not 1 <= ranks <= most:
+        each = f"{machine.nodes} nodes with {ppn} on each"
+        return [f"ranks: found {ranks}; allowed: 1 to {most}, as {machine.id} has {each}"]
     return []
 
 
 def run(
     machine: Machine,
     main: Main,
-    processes: int,
-    per_node: int = 1,
+    ranks: int,
+    ppn: int = 1,
     *,
-    placement: str = "block",
+    map_by: str = "block",
     algorithms: Mapping[str, str] | None = None,
     exact: bool = False,
     show: Show | None = None,
@@ -119,9 +119,9 @@ def run(
     Parameters:
         machine: with an MPI library.
         main: what each process runs.
-        processes: how many.
-        per_node: most of them on a node.
-        placement: "block" fills a node before the next, "cyclic" deals processes out in turn.
+        ranks: processes in all.
+        ppn: most of them on a node.
+        map_by: "block" fills a node before the next, "cyclic" deals processes out in turn.
         algorithms: of collectives, by name, in place of what the stack's rules choose.
         exact: leave out nothing that repeats itself.
         show: is told what of how much is done, if the program says so.
@@ -131,7 +131,7 @@ def run(
         CatalogError: there is no place for so many processes.
         MPIError: a call of the program cannot be done, or no process can go on.
     """
-    faults = placement_faults(machine, processes, per_node)
+    faults = placement_faults(machine, ranks, ppn)
     if faults:
         raise CatalogError(faults)
     sim = Simulator()
@@ -139,10 +139,10 @@ def run(
     if listen is not None:
         listen(sim)
     with seldom_collected():
-        nodes = -(-processes // per_node)
+        nodes = -(-ranks // ppn)
         alone = nodes == 1 and machine.switch is None
         cluster = Cluster(sim, machine, 2 if alone else nodes)
-        job = Job(sim, cluster, per_node, placement, algorithms, processes)
+        job = Job(sim, cluster, ppn, map_by, algorithms, ranks)
         return _run(job, main, show)
 
 

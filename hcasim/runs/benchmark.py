@@ -10,13 +10,14 @@ from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.arguments import flag_fault, refuse
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import band_fields
 from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, measured_with, side_by_side
 from hcasim.runs.ladder import add_ladder
+from hcasim.runs.machine import find_machine
 from hcasim.runs.options import (
     as_many_as_there_are,
     changed,
@@ -200,12 +201,12 @@ def prepare(
     }
     mpi = found is not None and found.mpi
     try:
-        machine = _machine(testbed, chosen, mpi)
+        machine = find_machine(testbed, chosen, mpi)
     except CatalogError as error:
         faults += error.faults
         # The limits of the machine as it is tell more faults in the same run.
         with suppress(CatalogError):
-            machine = _machine(testbed, {"adapter": adapter, "host": host}, mpi)
+            machine = find_machine(testbed, {"adapter": adapter, "host": host}, mpi)
     if found is not None and machine is not None:
         given = as_many_as_there_are(found, machine, given)
     if found is not None:
@@ -213,18 +214,6 @@ def prepare(
     if faults or found is None or machine is None:
         raise CatalogError(faults)
     return [Point(found.name, machine, one) for one in each_point(found, given)]
-
-
-def _machine(
-    testbed: str | PathLike[str] | Machine, chosen: Mapping[str, Any], mpi: bool
-) -> Machine:
-    if not isinstance(testbed, Machine):
-        return resolve(testbed, mpi=mpi, **chosen)
-    beside = [name for name, value in chosen.items() if value not in (None, True, {})]
-    fault = "found beside a machine, which has its own; allowed: as an argument of hcasim.machine"
-    if beside:
-        raise CatalogError(f"{name}: {fault}" for name in beside)
-    return testbed
 
 
 def bench(

@@ -68,7 +68,7 @@ def test_traffic_is_what_was_sent_by_the_program_and_by_collectives() -> None:
 
 def test_nodes_are_filled_or_dealt_out() -> None:
     block = simulate(ring(8), 5, 2)
-    cyclic = simulate(ring(8), 5, 2, placement="cyclic")
+    cyclic = simulate(ring(8), 5, 2, map_by="cyclic")
     assert [one.node for one in block.ranks] == [0, 0, 1, 1, 2]
     assert [one.node for one in cyclic.ranks] == [0, 1, 2, 0, 1]
 
@@ -110,9 +110,9 @@ def test_a_call_without_yield_from_is_told(last: bool) -> None:
     ("processes", "per_node", "said"),
     [
         (5, 1, "allowed: 1 to 4, as liu2004 has 4 nodes with 1 on each"),
-        (0, 1, "processes: found 0"),
-        (4, 3, "per_node: found 3; allowed: 1 to 2"),
-        (4, 0, "per_node: found 0"),
+        (0, 1, "ranks: found 0"),
+        (4, 3, "ppn: found 3; allowed: 1 to 2"),
+        (4, 0, "ppn: found 0"),
     ],
 )
 def test_too_many_processes_are_refused(processes: int, per_node: int, said: str) -> None:

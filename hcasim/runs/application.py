@@ -1,0 +1,281 @@
+"""One run of a program of MPI on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from os import PathLike
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from hcasim.apps.programs import find_program
+from hcasim.apps.run import Main, Outcome, Show, placement_faults
+from hcasim.apps.run import run as run_program
+from hcasim.catalog import CatalogError, Machine
+from hcasim.catalog.algorithms import algorithm_faults
+from hcasim.ground.arguments import count_fault, flag_fault, refuse
+from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.plain import brief
+from hcasim.mpi import DeadlockError, MPIError
+from hcasim.mpi.job import PLACEMENTS
+from hcasim.runs.machine import find_machine
+from hcasim.workloads.cost import Cost, Meter
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class Application:
+    """What a program has done on a machine.
+
+    Parameters:
+        program: its name.
+        machine: what it ran on.
+        ranks: processes in all.
+        ppn: most of them on a node.
+        map_by: how they were placed on nodes.
+        algorithms: of collectives, by name, that were asked for.
+        exact: whether nothing was left out that repeats itself.
+        outcome: what it has done.
+        wall_seconds: time that the simulation took, or None to leave that out.
+        cost: what simulating it cost, if that was asked for.
+    """
+
+    program: str
+    machine: Machine
+    ranks: int
+    ppn: int
+    map_by: str
+    algorithms: Mapping[str, str]
+    exact: bool
+    outcome: Outcome
+    wall_seconds: float | None
+    cost: Cost | None = None
+
+    def __repr__(self) -> str:
+        machine = self.machine
+        return brief(
+            self,
+            self.program,
+            testbed=machine.id,
+            adapter=machine.adapter.id,
+            ranks=self.ranks,
+            seconds=self.seconds,
+        )
+
+    @property
+    def seconds(self) -> float:
+        """Run time: until the last process has ended."""
+        return self.outcome.seconds
+
+    @property
+    def compute_seconds(self) -> float:
+        """Outside of calls, the mean over processes."""
+        return self._mean("compute_seconds")
+
+    @property
+    def mpi_seconds(self) -> float:
+        """In calls, the mean over processes."""
+        return self._mean("mpi_seconds")
+
+    @property
+    def wait_seconds(self) -> float:
+        """Asleep in calls, the mean over processes."""
+        return self._mean("wait_seconds")
+
+    def _mean(self, name: str) -> float:
+        each = [getattr(one, name) for one in self.outcome.ranks]
+        return sum(each) / len(each)
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """What the adapters and buses counted, by name."""
+        return self.outcome.counters
+
+    @property
+    def returned(self) -> list[Any]:
+        """What the program has returned in each process, by rank."""
+        return [one.returned for one in self.outcome.ranks]
+
+    def matrix(self, what: str = "bytes") -> np.ndarray:
+        """Return the traffic, by rank of the sender and rank of the receiver.
+
+        Parameters:
+            what: "bytes" or "messages".
+
+        Raises:
+            CatalogError: something else.
+        """
+        from numpy import zeros
+
+        kinds = ("messages", "bytes")
+        if what not in kinds:
+            hint = nearest(what, kinds)
+            raise CatalogError([f"what: found {what!r}; allowed: {one_of(kinds)}{hint}"])
+        found = zeros((self.ranks, self.ranks), dtype="int64")
+        for pair, sent in self.outcome.traffic.items():
+            found[pair] = sent[kinds.index(what)]
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result for JSON, in the form of the schema `app`."""
+        from hcasim.runs.application_document import document
+
+        return document(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return what each process has done as a table; needs pandas."""
+        import pandas as pd
+
+        return pd.DataFrame([rank_row(one) for one in self.outcome.ranks]).set_index("rank")
+
+    def plot(self) -> Figure:
+        """Draw what each process has done with its time, and who has sent how much to whom."""
+        from hcasim.runs.application_drawing import draw
+
+        return draw(self)
+
+    def _repr_html_(self) -> str:
+        from hcasim.ground.html import html_table
+
+        rows = [[f"{cell:.6g}" for cell in rank_row(one).values()] for one in self.outcome.ranks]
+        title = f"{self.program} on {self.machine.id}: {self.seconds:.6g} s"
+        return html_table(tuple(rank_row(self.outcome.ranks[0])), rows, title)
+
+
+def rank_row(rank: Any) -> dict[str, Any]:
+    """Return what a process has done, by column; the last word of a name is its unit."""
+    return {
+        "rank": rank.rank,
+        "node": rank.node,
+        "run_s": rank.seconds,
+        "compute_s": rank.compute_seconds,
+        "mpi_s": rank.mpi_seconds,
+        "wait_s": rank.wait_seconds,
+        "messages": rank.messages,
+        "sent_bytes": rank.sent_bytes,
+    }
+
+
+def app(
+    program: str | PathLike[str] | Main,
+    testbed: str | PathLike[str] | Machine,
+    ranks: int,
+    *,
+    ppn: int = 1,
+    map_by: str = "block",
+    arguments: Sequence[str] = (),
+    algorithms: Mapping[str, str] | None = None,
+    exact: bool = False,
+    adapter: str | PathLike[str] | None = None,
+    firmware_mode: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    mtu: int | str | None = None,
+    switch: bool | str | PathLike[str] = True,
+    stack: str | PathLike[str] | None = None,
+    host: str | PathLike[str] | None = None,
+    progress: Show | None = None,
+    profile: bool = False,
+) -> Application:
+    """Run a program of MPI, such as `app(main, "liu2004", 4)`.
+
+    Parameters:
+        program: a generator function of a communicator, or a file of Python that has one called
+            `main`. Calls that take time stand behind `yield from`, such as
+            `yield from comm.send(1024, dest)` or `yield from comm.compute(1e-3)`.
+        testbed: its id or file; or a machine that `hcasim.machine` put together with `mpi=True`.
+        ranks: processes in all.
+        ppn: most of them on a node, each on a processor of its own.
+        map_by: "block" fills a node before the next, "cyclic" deals processes out in turn.
+        arguments: text that the function of a file is given behind its communicator.
+        algorithms: of collectives, by name, in place of what the stack's rules choose.
+        exact: leave out nothing that repeats itself.
+        adapter: id or file of an adapter instead of the testbed's default, in every group of nodes.
+        firmware_mode: of the adapter instead of its usual one, such as "memfree".
+        overrides: what-if settings by path, such as {"adapter.bus.lanes": 4}.
+        mtu: in bytes instead of the testbed's, as a number or as text such as "2K".
+        switch: False connects two hosts back to back; an id or file is that of the switches.
+        stack: id or file of a software stack instead of the testbed's, in every group of nodes.
+        host: id or file of a host instead of the testbed's, in every group of nodes.
+        progress: is told what of how much is done whenever rank 0 calls `comm.progress(...)`.
+        profile: also measure what simulating it costs.
+
+    Raises:
+        CatalogError: every fault of the request; of a program that is a file also what it does
+            wrong.
+        MPIError: a call of the function cannot be done.
+        DeadlockError: no process of it can go on.
+    """
+    chosen: dict[str, Any] = {
+        "adapter": adapter,
+        "overrides": overrides,
+        "mtu": mtu,
+        "switch": switch,
+        "firmware_mode": firmware_mode,
+        "stack": stack,
+        "host": host,
+    }
+    refuse(flag_fault("profile", profile), flag_fault("exact", exact))
+    refuse(count_fault("ranks", ranks), count_fault("ppn", ppn))
+    faults: list[str] = []
+    machine = None
+    if map_by not in PLACEMENTS:
+        hint = nearest(map_by, PLACEMENTS)
+        faults.append(f"map_by: found {map_by!r}; allowed: {one_of(PLACEMENTS)}{hint}")
+    faults += algorithm_faults(algorithms or {})
+    try:
+        machine = find_machine(testbed, chosen, mpi=True)
+    except CatalogError as error:
+        faults += error.faults
+        with suppress(CatalogError):
+            machine = find_machine(testbed, {"adapter": adapter, "host": host}, mpi=True)
+    if machine is not None:
+        if machine.stack.mpi is None:
+            faults.append(f"stack: found {machine.stack.id!r}, which has no MPI library")
+        faults += placement_faults(machine, ranks, ppn)
+    try:
+        found = find_program(program, arguments)
+    except CatalogError as error:
+        faults += error.faults
+    if faults or machine is None:
+        raise CatalogError(faults)
+    meter = Meter() if profile else None
+    started = perf_counter()
+    try:
+        with found.faults():
+            outcome = run_program(
+                machine,
+                found.main,
+                ranks,
+                ppn,
+                map_by=map_by,
+                algorithms=algorithms,
+                exact=exact,
+                show=progress,
+                listen=None if meter is None else meter.watch,
+            )
+    except (MPIError, DeadlockError) as error:
+        if found.file is None:
+            raise
+        raise CatalogError([f"{found.name}: {error}"]) from None
+    return Application(
+        program=found.name,
+        machine=machine,
+        ranks=ranks,
+        ppn=ppn,
+        map_by=map_by,
+        algorithms=dict(algorithms or {}),
+        exact=exact,
+        outcome=outcome,
+        wall_seconds=perf_counter() - started,
+        cost=None if meter is None else meter.cost(),
+    )
+
+
+def untimed(found: Application) -> Application:
+    """Leave out what differs from run to run."""
+    return replace(found, wall_seconds=None)
