@@ -4,6 +4,7 @@ From a program or a notebook, after `import hcasim as hc`:
 
     hc.machine(testbed, ...)     put a machine together from its descriptions
     hc.bench(workload, ...)      run a benchmark on a machine
+    hc.app(program, ...)         run a program of MPI on a machine
     hc.run(scenario, ...)        replay a published figure
     hc.reproduce(papers)         replay papers and compare them with what they state
     hc.load_trace(file)          read what a real adapter was measured to do
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from hcasim.papers.loader import list_scenarios
     from hcasim.papers.replay import replay as run
     from hcasim.papers.report import reproduce
+    from hcasim.runs.application import app
     from hcasim.runs.benchmark import bench
     from hcasim.schemas import schema
     from hcasim.traces import read_trace as load_trace
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "CatalogError",
+    "app",
     "bench",
     "calibration",
     "list_ids",
@@ -46,6 +49,7 @@ __all__ = [
 
 _ROOMS = {
     "CatalogError": "catalog:CatalogError",
+    "app": "runs.application:app",
     "bench": "runs.benchmark:bench",
     "calibration": "calibrate.file.reading:read_calibration",
     "list_ids": "catalog:list_ids",

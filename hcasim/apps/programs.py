@@ -1,16 +1,26 @@
-"""What can be run: a function, or a file."""
+"""What can be run: a function, a file, or a kernel of the NAS benchmarks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any, Final
 
 from hcasim.apps.file import faults_of, load
-from hcasim.apps.run import Main
-from hcasim.catalog import CatalogError
+from hcasim.apps.nas import KERNELS
+from hcasim.apps.run import Main, Show
+from hcasim.catalog import CatalogError, Machine
+from hcasim.ground.errors import nearest, one_of
+
+PYTHON: Final = ".py"
+_KERNEL = re.compile(r"([a-z]{2})\.([A-Z])")
+
+Make = Callable[[Machine, int, Show | None], Main]
+"""Makes the function of each process, for a machine and a number of processes."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +29,12 @@ class Program:
 
     Attributes:
         name: as people know it.
-        main: what each process runs.
+        make: what each process runs.
         file: it is read from, if its lines are to be told of.
     """
 
     name: str
-    main: Main
+    make: Make
     file: Path | None = None
 
     def faults(self) -> AbstractContextManager[None]:
@@ -32,23 +42,82 @@ class Program:
         return nullcontext() if self.file is None else faults_of(self.file)
 
 
-def find_program(
-    program: str | PathLike[str] | Main, arguments: Sequence[str] = ()
-) -> Program:
+def find_program(program: str | PathLike[str] | Main, arguments: Sequence[str] = ()) -> Program:
     """Return what can be run.
 
     Parameters:
-        program: a file, or a generator function of a communicator.
+        program: a file of Python or a trace; a kernel with its class, such as "is.B"; or a
+            generator function of a communicator.
         arguments: text that the function of a file is given behind its communicator.
 
     Raises:
         CatalogError: it is none, or cannot be read.
     """
+    if isinstance(program, str) and _KERNEL.fullmatch(program):
+        return _kernel(program, arguments)
     if isinstance(program, str | PathLike):
-        file = Path(fspath(program))
-        return Program(file.stem, load(file, arguments), file)
+        return _file(Path(fspath(program)), arguments)
     if not callable(program):
+        allowed = "a file, a kernel such as 'is.B', or a function of a communicator"
+        raise CatalogError([f"program: found {program!r}; allowed: {allowed}"])
+    main = program
+    return Program(getattr(main, "__name__", "program"), lambda machine, ranks, show: main)
+
+
+def _file(file: Path, arguments: Sequence[str]) -> Program:
+    if file.suffix == PYTHON:
+        main = load(file, arguments)
+        return Program(file.stem, lambda machine, ranks, show: main, file)
+    if not file.exists():
+        known = [f"{name}.{class_}" for name, one in KERNELS.items() for class_ in one.sizes]
+        allowed = f"a file, or a kernel such as {KERNELS_ALLOWED}{nearest(file.name, known)}"
+        raise CatalogError([f"program: found {str(file)!r}, which is no file; allowed: {allowed}"])
+    _without_arguments(arguments)
+    from hcasim.apps.replay import read_schedule
+
+    trace = read_schedule(file)
+
+    def make(machine: Machine, ranks: int, show: Show | None) -> Main:
+        if ranks != trace.ranks:
+            raise CatalogError(
+                [f"ranks: found {ranks}; allowed: {trace.ranks}, as {file.name} was recorded with"]
+            )
+        return trace.program(show)
+
+    return Program(file.stem, make)
+
+
+def _without_arguments(arguments: Sequence[str]) -> None:
+    if arguments:
+        found = " ".join(arguments)
+        raise CatalogError([f"arguments: found {found!r}; allowed: with a file of Python only"])
+
+
+KERNELS_ALLOWED: Final = one_of([f"{name}.A" for name in KERNELS])
+
+
+def _kernel(name: str, arguments: Sequence[str]) -> Program:
+    """A kernel by its name and class, as NPB calls its programs."""
+    _without_arguments(arguments)
+    short, _, class_ = name.partition(".")
+    if short not in KERNELS:
+        hint = nearest(name, [f"{one}.{class_}" for one in KERNELS])
         raise CatalogError(
-            [f"program: found {program!r}; allowed: a file, or a function of a communicator"]
+            [f"program: found {name!r}; allowed: a file, or {KERNELS_ALLOWED}{hint}"]
         )
-    return Program(getattr(program, "__name__", "program"), program)
+    kernel = KERNELS[short]
+    kernel.operations(class_)
+
+    def make(machine: Machine, ranks: int, show: Show | None) -> Main:
+        faults = [f"ranks: {fault}" for fault in kernel.processes(class_, ranks)]
+        rates = machine.host.computing
+        rate: Any = getattr(rates, f"nas_{short}", None)
+        if rate is None:
+            path = f"host.computing.nas_{short}"
+            needed = f"needed: --set {path}, such as '500 Mop/s'"
+            faults.append(f"{path}: {machine.host.id} has none; {needed}")
+        if faults:
+            raise CatalogError(faults)
+        return kernel.program(class_, float(rate), show)
+
+    return Program(name, make)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from hcasim.catalog.bridge import Bridge, PcixBridge
 from hcasim.catalog.description import Bandwidth, Description, Latency, Section
-from hcasim.ground.units import SIZE
+from hcasim.ground.units import OPERATIONS, SIZE
 
 
 class Memory(Section):
@@ -120,6 +120,22 @@ class Slot(Section):
     )
 
 
+Operations = Annotated[int, OPERATIONS, Field(ge=10**6, le=10**13)]
+
+
+class Computing(Section):
+    """How fast one processor runs the kernels of the NAS benchmarks, as these count operations.
+
+    All processors of a node are busy meanwhile, so that it is less than that of one alone.
+    """
+
+    nas_is: Operations | None = Field(default=None, description="IS, keys ranked")
+    nas_ft: Operations | None = Field(default=None, description="FT, in floating point")
+    nas_mg: Operations | None = Field(default=None, description="MG, in floating point")
+    nas_lu: Operations | None = Field(default=None, description="LU, in floating point")
+    nas_cg: Operations | None = Field(default=None, description="CG, in floating point")
+
+
 class Host(Description):
     """A host."""
 
@@ -139,6 +155,9 @@ class Host(Description):
     root_port: RootPort | None = Field(default=None, description="of hosts with PCI Express")
     iommu: Iommu | None = Field(default=None, description="of hosts with one")
     pcix_bridge: PcixBridge | None = Field(default=None, description="of hosts with PCI-X")
+    computing: Computing | None = Field(
+        default=None, description="of hosts whose speed of computing matters"
+    )
     io_bridge: Bridge | None = Field(
         default=None, description="a further bridge, between all I/O and the memory controller"
     )

@@ -31,6 +31,10 @@ COMMANDS = {
         "reproduce",
         "Replay papers, such as liu2004, or scenarios, and judge each published statement.",
     ),
+    "app": (
+        "application",
+        "Run a program of MPI: a file of Python, a kernel such as is.B, or a trace.",
+    ),
     "bench": ("bench", "Run a benchmark, such as write_lat, and print what it measures."),
     "import": ("importing", "Read what perftest, OSU, IMB, NetPIPE or hcasim's probes measured."),
     "calibrate": (

@@ -22,7 +22,8 @@ from hcasim.cli.command import (
 )
 from hcasim.cli.figures import plot_output, write_figure
 from hcasim.cli.formats import FORMATS, format_faults, print_benchmark, untold
-from hcasim.cli.naming import ADAPTER, HOST, STACK, SWITCH, TESTBED, Workload
+from hcasim.cli.machines import machine_options, switch_choice, switch_faults
+from hcasim.cli.naming import Workload
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.saving import lost_bands, save, saving_output
@@ -149,52 +150,7 @@ def _metavar(option: Option) -> str | None:
 # Values are taken as text, so that all that is wrong can be said at once.
 @click.command("bench", cls=_Bench)
 @click.argument("workload", type=Workload())
-@click.option(
-    "--testbed",
-    required=True,
-    metavar="ID",
-    type=TESTBED,
-    help="The machine: id, such as liu2004, or file.",
-)
-@click.option(
-    "--adapter",
-    metavar="ID",
-    type=ADAPTER,
-    help="In every node instead of its own: id or file.",
-)
-@click.option(
-    "--host",
-    metavar="ID",
-    type=HOST,
-    help="Of every node instead of its own: id or file.",
-)
-@click.option(
-    "--stack",
-    metavar="ID",
-    type=STACK,
-    help="Software in every node instead of its own: id or file.",
-)
-@click.option(
-    "--firmware-mode",
-    metavar="MODE",
-    help="Of the adapter: tavor, mem or memfree (default: the adapter's).",
-)
-@click.option(
-    "--mtu",
-    metavar="BYTES",
-    help="InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216 (default: the testbed's).",
-)
-@click.option(
-    "--no-switch", is_flag=True, default=None, help="Two hosts back to back, without a switch."
-)
-@click.option(
-    "--switch",
-    is_flag=False,
-    flag_value="",
-    metavar="[ID]",
-    type=SWITCH,
-    help="Instead of the testbed's, or between two hosts; without an ID as the testbed has it.",
-)
+@machine_options
 @benchmark_options
 @click.option(
     "--perturbation",
@@ -269,10 +225,7 @@ def command(
     from hcasim.runs.effort import long_wait
 
     known, faults = read_known(calibration, uncertainty, given)
-    if given["switch"] is not None:
-        if given["no_switch"]:
-            faults.append("--no-switch: contradicts --switch; leave one out")
-        given["no_switch"] = False
+    faults += switch_faults(given)
     base, samples = calibrated(known, uncertainty, given, faults)
     prepared, more = _prepare(given, base)
     faults += blamed(more, known, given)
@@ -365,7 +318,7 @@ def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], 
             firmware_mode=given["firmware_mode"],
             overrides={**base, **read_settings(given["settings"], faults)},
             mtu=given["mtu"],
-            switch=not given["no_switch"] and (given["switch"] or True),
+            switch=switch_choice(given),
             stack=given["stack"],
             host=given["host"],
             perturbation=given["perturbation"],

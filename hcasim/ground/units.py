@@ -157,11 +157,17 @@ FREQUENCY = Unit(
 RATE = Unit(
     "data rate", "B/s", "B/s", (("B/s", 1), ("kB/s", 10**3), ("MB/s", 10**6), ("GB/s", 10**9))
 )
+OPERATIONS = Unit(
+    "rate of operations",
+    "op/s",
+    "op/s",
+    (("op/s", 1), ("kop/s", 10**3), ("Mop/s", 10**6), ("Gop/s", 10**9), ("Top/s", 10**12)),
+)
 LENGTH = Unit("length", "mm", "m", (("mm", 1), ("m", 10**3), ("km", 10**6)))
 DELAY = Unit("delay per length", "ps/m", "ns/m", (("ps/m", 1), ("ns/m", 10**3)))
 
 UNITS: Mapping[str, Unit] = MappingProxyType(
-    {unit.dimension: unit for unit in (TIME, SIZE, FREQUENCY, RATE, LENGTH, DELAY)}
+    {unit.dimension: unit for unit in (TIME, SIZE, FREQUENCY, RATE, OPERATIONS, LENGTH, DELAY)}
 )
 
 Picoseconds = Annotated[int, TIME]

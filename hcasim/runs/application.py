@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -88,7 +88,7 @@ class Application:
         return self._mean("wait_seconds")
 
     def _mean(self, name: str) -> float:
-        each = [getattr(one, name) for one in self.outcome.ranks]
+        each: list[float] = [getattr(one, name) for one in self.outcome.ranks]
         return sum(each) / len(each)
 
     @property
@@ -186,7 +186,8 @@ def app(
     Parameters:
         program: a generator function of a communicator, or a file of Python that has one called
             `main`. Calls that take time stand behind `yield from`, such as
-            `yield from comm.send(1024, dest)` or `yield from comm.compute(1e-3)`.
+            `yield from comm.send(1024, dest)` or `yield from comm.compute(1e-3)`. Or a kernel of
+            the NAS benchmarks with its class, such as "is.B"; or the file of a trace.
         testbed: its id or file; or a machine that `hcasim.machine` put together with `mpi=True`.
         ranks: processes in all.
         ppn: most of them on a node, each on a processor of its own.
@@ -201,7 +202,8 @@ def app(
         switch: False connects two hosts back to back; an id or file is that of the switches.
         stack: id or file of a software stack instead of the testbed's, in every group of nodes.
         host: id or file of a host instead of the testbed's, in every group of nodes.
-        progress: is told what of how much is done whenever rank 0 calls `comm.progress(...)`.
+        progress: is told what of how much is done: whenever rank 0 calls `comm.progress(...)`, of
+            kernels each iteration.
         profile: also measure what simulating it costs.
 
     Raises:
@@ -241,15 +243,16 @@ def app(
         found = find_program(program, arguments)
     except CatalogError as error:
         faults += error.faults
-    if faults or machine is None:
+    if machine is None or faults:
         raise CatalogError(faults)
+    main = found.make(machine, ranks, progress)
     meter = Meter() if profile else None
     started = perf_counter()
     try:
         with found.faults():
             outcome = run_program(
                 machine,
-                found.main,
+                main,
                 ranks,
                 ppn,
                 map_by=map_by,
@@ -274,8 +277,3 @@ def app(
         wall_seconds=perf_counter() - started,
         cost=None if meter is None else meter.cost(),
     )
-
-
-def untimed(found: Application) -> Application:
-    """Leave out what differs from run to run."""
-    return replace(found, wall_seconds=None)

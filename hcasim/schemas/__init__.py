@@ -10,6 +10,7 @@ from hcasim.ground.errors import CatalogError, nearest, one_of
 
 SCHEMAS = (
     "adapter",
+    "app",
     "bench",
     "calibrate",
     "calibration",
@@ -35,8 +36,8 @@ def schema(name: str) -> dict[str, Any]:
     Parameters:
         name: of a description "adapter", "host", "stack", "switch" or "testbed"; "scenario",
             "context" (the statements of a paper that nothing replays), "calibration", "trace" (of
-            one line); or of the JSON that a command prints "bench", "calibrate", "import", "list",
-            "reproduce", "run" or "show".
+            one line); or of the JSON that a command prints "app", "bench", "calibrate", "import",
+            "list", "reproduce", "run" or "show".
 
     Raises:
         CatalogError: an unknown name.

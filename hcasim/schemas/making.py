@@ -13,6 +13,7 @@ from hcasim.catalog import Fit, file_schema
 from hcasim.papers.document import ReproduceDocument, RunDocument
 from hcasim.papers.loader import ContextFile
 from hcasim.papers.scenario import Scenario
+from hcasim.runs.application_document import AppDocument
 from hcasim.runs.document import BenchmarkDocument
 from hcasim.schemas.documents import ImportDocument, ListDocument, ShowDocument
 from hcasim.traces.header import Header
@@ -28,6 +29,7 @@ _KINDS = {
 }
 _LINE = Annotated[Header | Point | Failure | End, Field(discriminator="record")]
 _FORMS: dict[str, Any] = {
+    "app": AppDocument,
     "bench": BenchmarkDocument,
     "calibrate": CalibrateDocument,
     "calibration": Fit,

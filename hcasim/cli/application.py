@@ -1,0 +1,223 @@
+"""`hcasim app`: one run of a program of MPI."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hcasim.cli.command import (
+    Command,
+    Faults,
+    profile_option,
+    read_settings,
+    settings_option,
+    timing_option,
+)
+from hcasim.cli.figures import plot_output, write_figure
+from hcasim.cli.machines import machine_options, switch_choice, switch_faults
+from hcasim.cli.output import note, print_json, print_line, progress_bar, to_csv, to_json
+from hcasim.cli.outputs import Output, output_faults
+from hcasim.cli.profiles import print_profile
+from hcasim.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from hcasim.runs.application import Application
+
+_FEW = 32
+"""Processes of which each has a line."""
+_ENDINGS = (".json", ".csv")
+
+
+@click.command("app", cls=Command)
+@click.argument("program", metavar="PROGRAM")
+@click.argument("arguments", metavar="[ARGUMENT]...", nargs=-1)
+@machine_options
+@click.option(
+    "-n", "--ranks", metavar="N", type=click.IntRange(min=1), required=True, help="Processes."
+)
+@click.option(
+    "--ppn",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Most processes on a node, each on a processor of its own.",
+)
+@click.option(
+    "--map-by",
+    metavar="WORD",
+    default="block",
+    show_default=True,
+    help="block fills a node before the next, cyclic deals processes out in turn.",
+)
+@click.option(
+    "--algorithm",
+    "algorithms",
+    metavar="COLLECTIVE=NAME",
+    multiple=True,
+    help="Of a collective, instead of what the stack's rules choose. Repeatable.",
+)
+@click.option("--exact", is_flag=True, help="Leave out nothing that repeats itself.")
+@settings_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw: .png, .svg, .pdf.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write all into a file .json, or a line for each process into .csv.",
+)
+@profile_option
+@timing_option
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    settings: tuple[str, ...],
+    as_json: bool,
+    plot: Path | None,
+    output: Path | None,
+    timing: bool,
+    **given: Any,
+) -> None:
+    """Run a program of MPI: a file of Python, a kernel such as is.B, or a trace.
+
+    A file of Python has a function main(comm), which may be given ARGUMENTs behind it. Calls that
+    take time stand behind `yield from`: comm.compute(seconds), comm.send(bytes, dest), and the
+    other calls of mpi4py in small letters. What it prints goes to standard error.
+
+    The kernels are those of the NAS benchmarks: is, ft, mg, lu and cg of the classes S, W, A, B and
+    C. A trace is a schedule of GOAL or a time-independent trace of SimGrid; -n is its number of
+    processes.
+    """
+    from hcasim.runs.application import app
+
+    faults = switch_faults(given)
+    overrides = read_settings(settings, faults)
+    algorithms = _algorithms(given.pop("algorithms"), faults)
+    switch = switch_choice(given)
+    del given["no_switch"], given["switch"]
+    outputs = [Output("--output", output, _ENDINGS), plot_output(plot)]
+    faults += output_faults(outputs)
+    if faults:
+        raise Faults(dict.fromkeys(faults))
+    with progress_bar("Simulating") as progress, contextlib.redirect_stdout(sys.stderr):
+        found = app(
+            program,
+            given.pop("testbed"),
+            given.pop("ranks"),
+            arguments=arguments,
+            algorithms=algorithms,
+            overrides=overrides,
+            switch=switch,
+            progress=progress,
+            **given,
+        )
+    found = found if timing else replace(found, wall_seconds=None)
+    try:
+        if output is not None:
+            _save(found, output)
+        if plot is not None:
+            write_figure(found, plot)
+            note(f"Wrote {plot}")
+    finally:
+        # What took long to simulate is shown even if a disk is full.
+        if as_json:
+            print_json(found.to_dict())
+        else:
+            _print(found, timing)
+
+
+def _algorithms(given: Iterable[str], faults: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in given:
+        collective, equals, name = (part.strip() for part in one.partition("="))
+        if not (collective and equals and name):
+            faults.append(f"--algorithm: found {one!r}; allowed: COLLECTIVE=NAME")
+        found[collective] = name
+    return found
+
+
+def _save(found: Application, file: Path) -> None:
+    from hcasim.ground.writing import write_atomically
+    from hcasim.runs.application import rank_row
+
+    if file.suffix.lower() == ".csv":
+        text = to_csv(rank_row(one) for one in found.outcome.ranks)
+    else:
+        text = to_json(found.to_dict())
+    write_atomically(file, text.encode())
+    note(f"Wrote {file}")
+
+
+def _print(found: Application, timing: bool) -> None:
+    from hcasim.runs.application import rank_row
+
+    machine, outcome, run_s = found.machine, found.outcome, found.seconds
+    nodes = len({one.node for one in outcome.ranks})
+    print_line(
+        f"{found.program} on {machine.id}, {machine.adapter.id}: "
+        f"{found.ranks} processes on {nodes} nodes"
+    )
+    parts = [
+        ("run time", run_s),
+        ("computing", found.compute_seconds),
+        ("in calls", found.mpi_seconds),
+        ("of that waiting", found.wait_seconds),
+    ]
+    click.echo()
+    print_table(
+        "Time, means over processes",
+        ("What", "s", "%"),
+        [(what, f"{seconds:.6f}", _share(seconds, run_s)) for what, seconds in parts],
+        ("s", "%"),
+    )
+    if outcome.calls:
+        click.echo()
+        columns = ("Calls", "s", "Most", "%")
+        print_table(
+            "Calls, by mean time of a process",
+            ("Call", *columns),
+            [
+                (
+                    name,
+                    str(use.calls),
+                    f"{use.seconds / found.ranks:.6f}",
+                    f"{use.most_seconds:.6f}",
+                    _share(use.seconds / found.ranks, run_s),
+                )
+                for name, use in outcome.calls.items()
+            ],
+            columns,
+        )
+    click.echo()
+    print_table(
+        f"Critical path, with {outcome.critical_messages} messages",
+        ("What", "s", "%"),
+        [
+            (what, f"{seconds:.6f}", _share(seconds, run_s))
+            for what, seconds in sorted(outcome.critical.items(), key=lambda item: -item[1])
+        ],
+        ("s", "%"),
+    )
+    click.echo()
+    rows = [[_cell(cell) for cell in rank_row(one).values()] for one in outcome.ranks[:_FEW]]
+    names = ("Rank", "Node", "Run s", "Compute s", "MPI s", "Wait s", "Messages", "Bytes")
+    print_table("Processes", names, rows, names)
+    if found.ranks > _FEW:
+        print_line(f"... and {found.ranks - _FEW} more; --json and -o have all")
+    if found.cost is not None:
+        print_profile([found.cost], timing=timing)
+
+
+def _cell(value: float) -> str:
+    return f"{value:.6f}" if isinstance(value, float) else str(value)
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.2f}" if whole else ""

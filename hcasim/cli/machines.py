@@ -1,0 +1,80 @@
+"""The options that say which machine a command simulates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from hcasim.cli.naming import ADAPTER, HOST, STACK, SWITCH, TESTBED
+
+Decorated = Callable[..., Any]
+
+_OPTIONS = (
+    click.option(
+        "--testbed",
+        required=True,
+        metavar="ID",
+        type=TESTBED,
+        help="The machine: id, such as liu2004, or file.",
+    ),
+    click.option(
+        "--adapter",
+        metavar="ID",
+        type=ADAPTER,
+        help="In every node instead of its own: id or file.",
+    ),
+    click.option(
+        "--host",
+        metavar="ID",
+        type=HOST,
+        help="Of every node instead of its own: id or file.",
+    ),
+    click.option(
+        "--stack",
+        metavar="ID",
+        type=STACK,
+        help="Software in every node instead of its own: id or file.",
+    ),
+    click.option(
+        "--firmware-mode",
+        metavar="MODE",
+        help="Of the adapter: tavor, mem or memfree (default: the adapter's).",
+    ),
+    click.option(
+        "--mtu",
+        metavar="BYTES",
+        help="InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216 (default: the testbed's).",
+    ),
+    click.option(
+        "--no-switch", is_flag=True, default=None, help="Two hosts back to back, without a switch."
+    ),
+    click.option(
+        "--switch",
+        is_flag=False,
+        flag_value="",
+        metavar="[ID]",
+        type=SWITCH,
+        help="Instead of the testbed's, or between two hosts; without an ID as the testbed has it.",
+    ),
+)
+
+
+def machine_options(command: Decorated) -> Decorated:
+    """Give a command the options of a machine."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def switch_faults(given: dict[str, Any]) -> list[str]:
+    """Say what is wrong with --switch beside --no-switch."""
+    if given["switch"] is not None and given["no_switch"]:
+        return ["--no-switch: contradicts --switch; leave one out"]
+    return []
+
+
+def switch_choice(given: dict[str, Any]) -> bool | str:
+    """What was chosen, as `hcasim.catalog.resolve` takes it."""
+    return given["switch"] or not given["no_switch"]

@@ -1,0 +1,101 @@
+"""`hcasim app` runs programs and says what they do with their time."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = """
+def main(comm, steps="2"):
+    print("this is no data")
+    for step in range(int(steps)):
+        yield from comm.compute(1e-6)
+        yield from comm.allreduce(8, 8)
+        comm.progress(step + 1, int(steps))
+    return {"rank": comm.rank, "of": [comm.size]}
+"""
+MACHINE = ("--testbed", "liu2004")
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / "steps.py"
+    file.write_text(PROGRAM)
+    return file
+
+
+def test_a_program_of_the_users_own_is_run(hcasim_: Any, program: Path) -> None:
+    done = hcasim_("app", str(program), "3", *MACHINE, "-n", "4", "--ppn", "2", "--json")
+    found = json.loads(done.stdout)
+    assert found["options"]["ranks"] == 4
+    assert [one["returned"] for one in found["ranks"]] == [
+        {"rank": rank, "of": [4]} for rank in range(4)
+    ]
+    assert found["calls"][0]["calls"] == 12
+    assert sum(part["seconds"] for part in found["critical_path"]["parts"]) == pytest.approx(
+        found["run_s"]
+    )
+
+
+def test_tables_say_where_the_time_went(hcasim_: Any, program: Path) -> None:
+    output = hcasim_("app", str(program), *MACHINE, "-n", "2", "--profile").output
+    for words in ("steps on liu2004", "run time", "allreduce", "Critical path", "Processes"):
+        assert words in output
+
+
+def test_files_are_written(hcasim_: Any, program: Path, tmp_path: Path) -> None:
+    files = [tmp_path / f"out{ending}" for ending in (".json", ".csv", ".svg")]
+    for file in files:
+        option = "--plot" if file.suffix == ".svg" else "--output"
+        hcasim_("app", str(program), *MACHINE, "-n", "2", option, str(file))
+        assert file.stat().st_size > 100
+
+
+def test_kernels_need_a_rate_of_computing(hcasim_: Any) -> None:
+    rate = ("--set", "host.computing.nas_cg=200 Mop/s")
+    found = json.loads(hcasim_("app", "cg.S", *MACHINE, "-n", "2", *rate, "--json").stdout)
+    assert found["ranks"][0]["returned"]["timed_s"] < found["run_s"]
+    refused = hcasim_("app", "cg.S", *MACHINE, "-n", "3", code=2).output
+    assert "a power of two" in refused
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def main(comm):\n    yield from comm.send(1, 9)\n", "dest is 9; allowed: 0 to 1"),
+        ("def main(comm):\n    yield from comm.recv(1, 0)\n", "no process can go on"),
+        ("def main(comm):\n    comm.barrier()\n", "steps.py:1: found a function 'main' that is no"),
+        ("def mein(comm):\n    yield\n", "did you mean 'mein'?"),
+        ("def main(comm):\n    yield from comm.barrier()\n    1 / 0\n", "steps.py:3: ZeroDivision"),
+        ("import nothing_like_this\n", "steps.py:1: ModuleNotFoundError"),
+        ("def main(comm:\n", "steps.py:1: SyntaxError"),
+        ("def main(comm, a, b):\n    yield\n", "cannot be called with"),
+        ("raise SystemExit(3)\n", "it has ended itself (3)"),
+    ],
+)
+def test_what_a_program_does_wrong_is_told_by_its_line(
+    hcasim_: Any, program: Path, text: str, said: str
+) -> None:
+    program.write_text(text)
+    done = hcasim_("app", str(program), *MACHINE, "-n", "2", code=2)
+    assert said in done.output
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("is.Z", "-n", "2"), "is: class: found 'Z'"),
+        (("ix.A", "-n", "2"), "did you mean 'is.A'?"),
+        (("nothing.py", "-n", "2"), "nothing.py: found nothing"),
+        (("nothing", "-n", "2"), "which is no file"),
+        (("is.S", "-n", "8"), "ranks: found 8; allowed: 1 to 4"),
+        (("is.S", "-n", "2", "--map-by", "blok"), "did you mean 'block'?"),
+        (("is.S", "-n", "2", "--algorithm", "bcast"), "allowed: COLLECTIVE=NAME"),
+        (("is.S", "-n", "2", "--algorithm", "bcast=x"), "algorithms['bcast']"),
+        (("is.S", "-n", "2", "more"), "with a file of Python only"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(hcasim_: Any, words: tuple[str, ...], said: str) -> None:
+    assert said in hcasim_("app", *words, *MACHINE, code=2).output
