@@ -65,6 +65,19 @@ class RankUse:
         """In calls."""
         return self.seconds - self.compute_seconds
 
+    def row(self) -> dict[str, int | float]:
+        """Return it by column; the last word of a name is its unit."""
+        return {
+            "rank": self.rank,
+            "node": self.node,
+            "run_s": self.seconds,
+            "compute_s": self.compute_seconds,
+            "mpi_s": self.mpi_seconds,
+            "wait_s": self.wait_seconds,
+            "messages": self.messages,
+            "sent_bytes": self.sent_bytes,
+        }
+
 
 @dataclass(frozen=True)
 class Outcome:

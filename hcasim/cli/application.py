@@ -145,10 +145,9 @@ def _algorithms(given: Iterable[str], faults: list[str]) -> dict[str, str]:
 
 def _save(found: Application, file: Path) -> None:
     from hcasim.ground.writing import write_atomically
-    from hcasim.runs.application import rank_row
 
     if file.suffix.lower() == ".csv":
-        text = to_csv(rank_row(one) for one in found.outcome.ranks)
+        text = to_csv(one.row() for one in found.outcome.ranks)
     else:
         text = to_json(found.to_dict())
     write_atomically(file, text.encode())
@@ -156,7 +155,6 @@ def _save(found: Application, file: Path) -> None:
 
 
 def _print(found: Application, timing: bool) -> None:
-    from hcasim.runs.application import rank_row
 
     machine, outcome, run_s = found.machine, found.outcome, found.seconds
     nodes = len({one.node for one in outcome.ranks})
@@ -206,7 +204,7 @@ def _print(found: Application, timing: bool) -> None:
         ("s", "%"),
     )
     click.echo()
-    rows = [[_cell(cell) for cell in rank_row(one).values()] for one in outcome.ranks[:_FEW]]
+    rows = [[_cell(cell) for cell in one.row().values()] for one in outcome.ranks[:_FEW]]
     names = ("Rank", "Node", "Run s", "Compute s", "MPI s", "Wait s", "Messages", "Bytes")
     print_table("Processes", names, rows, names)
     if found.ranks > _FEW:
@@ -215,7 +213,7 @@ def _print(found: Application, timing: bool) -> None:
         print_profile([found.cost], timing=timing)
 
 
-def _cell(value: float) -> str:
+def _cell(value: int | float) -> str:
     return f"{value:.6f}" if isinstance(value, float) else str(value)
 
 

@@ -20,6 +20,7 @@ from hcasim.ground.plain import brief
 from hcasim.mpi import DeadlockError, MPIError
 from hcasim.mpi.job import PLACEMENTS
 from hcasim.runs.machine import find_machine
+from hcasim.runs.profile import profile_of
 from hcasim.workloads.cost import Cost, Meter
 
 if TYPE_CHECKING:
@@ -123,42 +124,95 @@ class Application:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `app`."""
-        from hcasim.runs.application_document import document
+        from hcasim.runs.application_document import AppDocument, rank_form
 
-        return document(self)
+        machine, outcome, took = self.machine, self.outcome, self.wall_seconds
+        cost = profile_of([] if self.cost is None else [self.cost], timing=took is not None)
+        return AppDocument(
+            **AppDocument.head(),
+            program=self.program,
+            testbed=machine.id,
+            adapter=machine.adapter.id,
+            firmware_mode=machine.groups[0].firmware_mode,
+            overrides=machine.overrides,
+            options={
+                "mtu": machine.mtu,
+                "switch": machine.switch is not None,
+                "host": machine.host.id,
+                "stack": machine.stack.id,
+                "ranks": self.ranks,
+                "ppn": self.ppn,
+                "map_by": self.map_by,
+                "algorithms": dict(self.algorithms),
+                "exact": self.exact,
+            },
+            run_s=self.seconds,
+            compute_s=self.compute_seconds,
+            mpi_s=self.mpi_seconds,
+            wait_s=self.wait_seconds,
+            ranks=[rank_form(one) for one in outcome.ranks],
+            calls=[
+                {
+                    "call": call,
+                    "calls": use.calls,
+                    "total_s": use.seconds,
+                    "most_s": use.most_seconds,
+                }
+                for call, use in outcome.calls.items()
+            ],
+            traffic=[
+                {"source": source, "dest": dest, "messages": messages, "sent_bytes": size}
+                for (source, dest), (messages, size) in outcome.traffic.items()
+            ],
+            critical_path={
+                "messages": outcome.critical_messages,
+                "parts": [
+                    {"what": what, "seconds": seconds} for what, seconds in outcome.critical.items()
+                ],
+            },
+            counters=outcome.counters,
+            **({"profile": cost} if cost else {}),
+            **({} if took is None else {"wall_seconds": round(took, 6)}),
+        ).to_dict()
 
     def to_pandas(self) -> pd.DataFrame:
         """Return what each process has done as a table; needs pandas."""
         import pandas as pd
 
-        return pd.DataFrame([rank_row(one) for one in self.outcome.ranks]).set_index("rank")
+        return pd.DataFrame([one.row() for one in self.outcome.ranks]).set_index("rank")
 
     def plot(self) -> Figure:
         """Draw what each process has done with its time, and who has sent how much to whom."""
-        from hcasim.runs.application_drawing import draw
+        from hcasim.runs.drawing import new_figure, plain
 
-        return draw(self)
+        figure = new_figure(9.6)
+        machine = self.machine
+        figure.suptitle(plain(f"{self.program} on {machine.id}, {machine.adapter.id}"))
+        times, traffic = figure.subplots(1, 2)
+        ranks = [one.rank for one in self.outcome.ranks]
+        below = [0.0] * len(ranks)
+        for label, parts in (
+            ("computing", [one.compute_seconds for one in self.outcome.ranks]),
+            ("in calls", [one.mpi_seconds - one.wait_seconds for one in self.outcome.ranks]),
+            ("waiting in calls", [one.wait_seconds for one in self.outcome.ranks]),
+        ):
+            times.bar(ranks, parts, bottom=below, label=label)
+            below = [a + b for a, b in zip(below, parts, strict=True)]
+        times.set(xlabel="rank", ylabel="time (s)")
+        times.legend()
+        image = traffic.imshow(self.matrix(), cmap="Blues", origin="lower")
+        traffic.set(xlabel="to rank", ylabel="from rank")
+        figure.colorbar(image, ax=traffic, label="bytes sent")
+        for axis in (times.xaxis, traffic.xaxis, traffic.yaxis):
+            axis.get_major_locator().set_params(integer=True)
+        return figure
 
     def _repr_html_(self) -> str:
         from hcasim.ground.html import html_table
 
-        rows = [[f"{cell:.6g}" for cell in rank_row(one).values()] for one in self.outcome.ranks]
+        rows = [[f"{cell:.6g}" for cell in one.row().values()] for one in self.outcome.ranks]
         title = f"{self.program} on {self.machine.id}: {self.seconds:.6g} s"
-        return html_table(tuple(rank_row(self.outcome.ranks[0])), rows, title)
-
-
-def rank_row(rank: Any) -> dict[str, Any]:
-    """Return what a process has done, by column; the last word of a name is its unit."""
-    return {
-        "rank": rank.rank,
-        "node": rank.node,
-        "run_s": rank.seconds,
-        "compute_s": rank.compute_seconds,
-        "mpi_s": rank.mpi_seconds,
-        "wait_s": rank.wait_seconds,
-        "messages": rank.messages,
-        "sent_bytes": rank.sent_bytes,
-    }
+        return html_table(tuple(self.outcome.ranks[0].row()), rows, title)
 
 
 def app(

@@ -9,9 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from hcasim.apps.run import RankUse
-from hcasim.runs.application import Application, rank_row
 from hcasim.runs.document import Form, Head, Profile, Seconds
-from hcasim.runs.profile import profile_of
 
 Plain = None | bool | int | float | str | list[Any] | dict[str, Any]
 
@@ -102,55 +100,10 @@ class AppDocument(Head):
     wall_seconds: Seconds = None
 
 
-def document(found: Application) -> dict[str, Any]:
-    """Return the result of a program for JSON."""
-    machine, outcome, took = found.machine, found.outcome, found.wall_seconds
-    costs = [] if found.cost is None else [found.cost]
-    cost = profile_of(costs, timing=took is not None)
-    traffic = [
-        {"source": source, "dest": dest, "messages": messages, "sent_bytes": size}
-        for (source, dest), (messages, size) in outcome.traffic.items()
-    ]
-    calls = [
-        {"call": name, "calls": use.calls, "total_s": use.seconds, "most_s": use.most_seconds}
-        for name, use in outcome.calls.items()
-    ]
-    parts = [{"what": what, "seconds": seconds} for what, seconds in outcome.critical.items()]
-    return AppDocument(
-        **AppDocument.head(),
-        program=found.program,
-        testbed=machine.id,
-        adapter=machine.adapter.id,
-        firmware_mode=machine.groups[0].firmware_mode,
-        overrides=machine.overrides,
-        options={
-            "mtu": machine.mtu,
-            "switch": machine.switch is not None,
-            "host": machine.host.id,
-            "stack": machine.stack.id,
-            "ranks": found.ranks,
-            "ppn": found.ppn,
-            "map_by": found.map_by,
-            "algorithms": dict(found.algorithms),
-            "exact": found.exact,
-        },
-        run_s=found.seconds,
-        compute_s=found.compute_seconds,
-        mpi_s=found.mpi_seconds,
-        wait_s=found.wait_seconds,
-        ranks=[_rank(one) for one in outcome.ranks],
-        calls=calls,
-        traffic=traffic,
-        critical_path={"messages": outcome.critical_messages, "parts": parts},
-        counters=outcome.counters,
-        **({"profile": cost} if cost else {}),
-        **({} if took is None else {"wall_seconds": round(took, 6)}),
-    ).to_dict()
-
-
-def _rank(rank: RankUse) -> dict[str, Any]:
+def rank_form(rank: RankUse) -> dict[str, Any]:
+    """Return what a process has done, with what the program has returned."""
     returned = _plain(rank.returned)
-    return rank_row(rank) | ({} if returned is None else {"returned": returned})
+    return rank.row() | ({} if returned is None else {"returned": returned})
 
 
 def _plain(value: Any) -> Plain:

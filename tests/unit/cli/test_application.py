@@ -27,7 +27,7 @@ def program(tmp_path: Path) -> Path:
 
 def test_a_program_of_the_users_own_is_run(hcasim_: Any, program: Path) -> None:
     done = hcasim_("app", str(program), "3", *MACHINE, "-n", "4", "--ppn", "2", "--json")
-    found = json.loads(done.stdout)
+    found = json.loads(done.output)
     assert found["options"]["ranks"] == 4
     assert [one["returned"] for one in found["ranks"]] == [
         {"rank": rank, "of": [4]} for rank in range(4)
@@ -54,10 +54,11 @@ def test_files_are_written(hcasim_: Any, program: Path, tmp_path: Path) -> None:
 
 def test_kernels_need_a_rate_of_computing(hcasim_: Any) -> None:
     rate = ("--set", "host.computing.nas_cg=200 Mop/s")
-    found = json.loads(hcasim_("app", "cg.S", *MACHINE, "-n", "2", *rate, "--json").stdout)
+    found = json.loads(hcasim_("app", "cg.S", *MACHINE, "-n", "2", *rate, "--json").output)
     assert found["ranks"][0]["returned"]["timed_s"] < found["run_s"]
-    refused = hcasim_("app", "cg.S", *MACHINE, "-n", "3", code=2).output
-    assert "a power of two" in refused
+    refused = hcasim_("app", "cg.S", *MACHINE, "-n", "3")
+    assert refused.code == 2
+    assert "a power of two" in refused.messages
 
 
 @pytest.mark.parametrize(
@@ -78,9 +79,10 @@ def test_what_a_program_does_wrong_is_told_by_its_line(
     hcasim_: Any, program: Path, text: str, said: str
 ) -> None:
     program.write_text(text)
-    done = hcasim_("app", str(program), *MACHINE, "-n", "2", code=2)
-    assert said in done.output
-    assert "Traceback" not in done.output
+    done = hcasim_("app", str(program), *MACHINE, "-n", "2")
+    assert done.code == 2
+    assert said in done.messages
+    assert "Traceback" not in done.messages
 
 
 @pytest.mark.parametrize(
@@ -98,4 +100,7 @@ def test_what_a_program_does_wrong_is_told_by_its_line(
     ],
 )
 def test_what_cannot_be_run_is_refused(hcasim_: Any, words: tuple[str, ...], said: str) -> None:
-    assert said in hcasim_("app", *words, *MACHINE, code=2).output
+    done = hcasim_("app", *words, *MACHINE)
+    assert done.code == 2
+    assert said in done.messages
+    assert not done.output

@@ -19,6 +19,7 @@ from hcasim.schemas import SCHEMAS, schema
 
 OPTIONAL = {
     "adapter": "firmware_mode memory notes port references tables",
+    "app": "wall_seconds",
     "bench": "wall_seconds",
     "bench-several": "wall_seconds",
     "calibrate": "",
@@ -75,7 +76,10 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     traces = printed("calibrate", lat, "--testbed", "liu2004", *few, "-o", str(fit))
     header, point, _, end = map(json.loads, Path(lat).read_text().splitlines())
     (run,) = printed("run", "rashti2007/fig4", "-j", "1")
+    program = folder / "program.py"
+    program.write_text("def main(comm):\n    yield from comm.barrier()\n")
     found = {
+        "app": printed("app", str(program), "--testbed", "liu2004", "-n", "2"),
         "bench": printed(*one, "--size", "8"),
         "bench-several": several,
         "calibrate": printed("calibrate", "rashti2007", "-j", "1"),
