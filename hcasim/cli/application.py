@@ -171,13 +171,13 @@ def _print(found: Application, timing: bool) -> None:
     click.echo()
     print_table(
         "Time, means over processes",
-        ("What", "s", "%"),
-        [(what, f"{seconds:.6f}", _share(seconds, run_s)) for what, seconds in parts],
-        ("s", "%"),
+        ("What", "ms", "%"),
+        [(what, f"{1e3 * seconds:.4f}", _share(seconds, run_s)) for what, seconds in parts],
+        ("ms", "%"),
     )
     if outcome.calls:
         click.echo()
-        columns = ("Calls", "s", "Most", "%")
+        columns = ("Calls", "ms", "Most", "%")
         print_table(
             "Calls, by mean time of a process",
             ("Call", *columns),
@@ -185,8 +185,8 @@ def _print(found: Application, timing: bool) -> None:
                 (
                     name,
                     str(use.calls),
-                    f"{use.seconds / found.ranks:.6f}",
-                    f"{use.most_seconds:.6f}",
+                    f"{1e3 * use.seconds / found.ranks:.4f}",
+                    f"{1e3 * use.most_seconds:.4f}",
                     _share(use.seconds / found.ranks, run_s),
                 )
                 for name, use in outcome.calls.items()
@@ -196,16 +196,16 @@ def _print(found: Application, timing: bool) -> None:
     click.echo()
     print_table(
         f"Critical path, with {outcome.critical_messages} messages",
-        ("What", "s", "%"),
+        ("What", "ms", "%"),
         [
-            (what, f"{seconds:.6f}", _share(seconds, run_s))
+            (what, f"{1e3 * seconds:.4f}", _share(seconds, run_s))
             for what, seconds in sorted(outcome.critical.items(), key=lambda item: -item[1])
         ],
-        ("s", "%"),
+        ("ms", "%"),
     )
     click.echo()
     rows = [[_cell(cell) for cell in one.row().values()] for one in outcome.ranks[:_FEW]]
-    names = ("Rank", "Node", "Run s", "Compute s", "MPI s", "Wait s", "Messages", "Bytes")
+    names = ("Rank", "Node", "Run ms", "Compute ms", "MPI ms", "Wait ms", "Messages", "Bytes")
     print_table("Processes", names, rows, names)
     if found.ranks > _FEW:
         print_line(f"... and {found.ranks - _FEW} more; --json and -o have all")
@@ -214,7 +214,8 @@ def _print(found: Application, timing: bool) -> None:
 
 
 def _cell(value: int | float) -> str:
-    return f"{value:.6f}" if isinstance(value, float) else str(value)
+    """A number of a process; what has a fraction is a time in s."""
+    return f"{1e3 * value:.4f}" if isinstance(value, float) else str(value)
 
 
 def _share(part: float, whole: float) -> str:

@@ -85,6 +85,33 @@ def test_what_a_program_does_wrong_is_told_by_its_line(
     assert "Traceback" not in done.messages
 
 
+SCHEDULE = """num_ranks 2
+rank 0 {
+l1: calc 1000
+l2: send 8b to 1 tag 0
+l2 requires l1
+}
+rank 1 {
+l1: recv 8b from 0 tag 0
+}
+"""
+
+
+def test_a_schedule_is_replayed_with_as_many_processes_as_it_has(
+    hcasim_: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "one.goal"
+    file.write_text(SCHEDULE)
+    found = json.loads(hcasim_("app", str(file), *MACHINE, "-n", "2", "--json").output)
+    assert found["ranks"][0]["compute_s"] == 1e-6
+    assert found["traffic"] == [{"source": 0, "dest": 1, "messages": 1, "sent_bytes": 8}]
+    (fault,) = hcasim_("app", str(file), *MACHINE, "-n", "3").faults
+    assert fault == "ranks: found 3; allowed: 2, as one.goal was recorded with"
+    file.write_text(SCHEDULE[:50])
+    faults = hcasim_("app", str(file), *MACHINE, "-n", "2").faults
+    assert all(fault.startswith(f"{file}:") for fault in faults)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
