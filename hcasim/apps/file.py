@@ -13,6 +13,7 @@ from typing import Any
 
 from hcasim.apps.run import Main
 from hcasim.ground.errors import CatalogError, display, nearest
+from hcasim.ground.reading import read_file
 
 MAIN = "main"
 _EXAMPLE = "def main(comm): yield from comm.barrier()"
@@ -35,9 +36,7 @@ def load(file: Path, arguments: Sequence[str] = ()) -> Main:
         CatalogError: the file cannot be read or run, or has no such function.
     """
     where = display(file)
-    if not file.is_file():
-        what = "a folder" if file.is_dir() else "nothing"
-        raise CatalogError([f"{where}: found {what}; allowed: a file of Python"])
+    read_file(file)
     # The name is no module's, so that none is hidden from the program.
     spec = spec_from_file_location(f"_hcasim_program_{file.stem}", file)
     if spec is None or spec.loader is None:

@@ -15,6 +15,7 @@ from hcasim.apps.nas import KERNELS
 from hcasim.apps.run import Main, Show
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.reading import NoSuchFile
 
 PYTHON: Final = ".py"
 _KERNEL = re.compile(r"([a-z]{2})\.([A-Z])")
@@ -68,14 +69,17 @@ def _file(file: Path, arguments: Sequence[str]) -> Program:
     if file.suffix == PYTHON:
         main = load(file, arguments)
         return Program(file.stem, lambda machine, ranks, show: main, file)
-    if not file.exists():
-        known = [f"{name}.{class_}" for name, one in KERNELS.items() for class_ in one.sizes]
-        allowed = f"a file, or a kernel such as {KERNELS_ALLOWED}{nearest(file.name, known)}"
-        raise CatalogError([f"program: found {str(file)!r}, which is no file; allowed: {allowed}"])
-    _without_arguments(arguments)
     from hcasim.apps.replay import read_schedule
 
-    trace = read_schedule(file)
+    try:
+        trace = read_schedule(file)
+    except NoSuchFile:
+        known = [f"{name}.{class_}" for name, one in KERNELS.items() for class_ in one.sizes]
+        allowed = f"a file, or a kernel such as {KERNELS_ALLOWED}{nearest(file.name, known)}"
+        raise CatalogError(
+            [f"program: found {str(file)!r}, which is no file; allowed: {allowed}"]
+        ) from None
+    _without_arguments(arguments)
 
     def make(machine: Machine, ranks: int, show: Show | None) -> Main:
         if ranks != trace.ranks:

@@ -69,12 +69,13 @@ def machine_options(command: Decorated) -> Decorated:
 
 
 def switch_faults(given: dict[str, Any]) -> list[str]:
-    """Say what is wrong with --switch beside --no-switch."""
-    if given["switch"] is not None and given["no_switch"]:
-        return ["--no-switch: contradicts --switch; leave one out"]
-    return []
+    """Say what is wrong with --switch beside --no-switch; without that there is a switch then."""
+    if given["switch"] is None:
+        return []
+    both, given["no_switch"] = given["no_switch"], False
+    return ["--no-switch: contradicts --switch; leave one out"] if both else []
 
 
 def switch_choice(given: dict[str, Any]) -> bool | str:
     """What was chosen, as `hcasim.catalog.resolve` takes it."""
-    return given["switch"] or not given["no_switch"]
+    return not given["no_switch"] and (given["switch"] or True)

@@ -117,7 +117,7 @@ def test_a_schedule_is_replayed_with_as_many_processes_as_it_has(
     [
         (("is.Z", "-n", "2"), "is: class: found 'Z'"),
         (("ix.A", "-n", "2"), "did you mean 'is.A'?"),
-        (("nothing.py", "-n", "2"), "nothing.py: found nothing"),
+        (("nothing.py", "-n", "2"), "nothing.py: cannot be read: no such file"),
         (("nothing", "-n", "2"), "which is no file"),
         (("is.S", "-n", "8"), "ranks: found 8; allowed: 1 to 4"),
         (("is.S", "-n", "2", "--map-by", "blok"), "did you mean 'block'?"),

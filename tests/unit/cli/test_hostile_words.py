@@ -23,6 +23,7 @@ USUAL = {
     "show": ["mt25208"],
     "run": ["liu2004/fig05", "-j", "1", "--no-cache"],
     "reproduce": ["liu2004/fig05", "-j", "1", "--no-cache"],
+    "app": ["program.py", "--testbed", "liu2004", "-n", "2"],
     "bench": ["write_lat", "--testbed", "liu2004", "-j", "1"],
     "import": ["trace.jsonl"],
     "calibrate": ["trace.jsonl", "--testbed", "liu2004", "--budget", "3", "-j", "1"],
@@ -125,7 +126,7 @@ def lines(draw: st.DrawFn) -> list[str]:
     command = app.get_command(click.Context(app), name)
     assert command is not None
     words = [name, *USUAL.get(name, [])]
-    if name in ("bench", "calibrate", "import", "new") and draw(st.integers(0, 9)) == 0:
+    if name in ("app", "bench", "calibrate", "import", "new") and draw(st.integers(0, 9)) == 0:
         del words[draw(st.integers(1, len(words) - 1)) :]
     for _ in range(draw(st.integers(1, REPEATED))):
         option = draw(st.sampled_from(command.params))
@@ -143,6 +144,7 @@ def odd_folder(in_empty_folder: Path, exact: Path, monkeypatch: pytest.MonkeyPat
     """A folder with a trace, a file, a folder and links that lead in a circle."""
     trace = (exact / "write_lat.jsonl").read_bytes()
     Path("trace.jsonl").write_bytes(trace)
+    Path("program.py").write_text("def main(comm, *words):\n    yield from comm.barrier()\n")
     Path("file").write_text("\x1b[31m")
     Path("folder").mkdir()
     for name in ("loop.json", "loop.toml"):
