@@ -18,7 +18,9 @@ from hcasim.workloads.options import OPTIONS
 
 Relation = Literal["=", "~", "<", "<=", ">", ">="]
 Kind = Literal["value", "ratio", "percent", "difference", "ordering", "threshold"]
-Quantity = Literal["latency", "bandwidth", "rate", "memory", "time", "overlap"]
+Quantity = Literal[
+    "latency", "bandwidth", "rate", "memory", "time", "overlap", "run", "communication"
+]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 TOLERANCES = {
@@ -29,6 +31,8 @@ TOLERANCES = {
     "memory": 0.25,
     "time": 0.05,
     "overlap": 0.03,
+    "run": 0.05,
+    "communication": 0.05,
 }
 """Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""
 

@@ -166,6 +166,7 @@ class Series(Settings):
     server: str | None = None
     nodes: int | None = None
     op: str | None = None
+    nas_class: str | None = None
     completion: str | None = None
     invalidate: bool | None = None
     verb: str | None = None
@@ -206,6 +207,8 @@ class Axes(Entry):
         "mapped_KiB",
         "time_us",
         "overlap_percent",
+        "run_s",
+        "communication_s",
     ]
     ymax: Annotated[float, Field(gt=0)] | None = None
     yscale: Literal["linear", "log"] = "linear"

@@ -258,9 +258,10 @@ def bench(
             may be several, as a list, an array, "8,64" or "4..1M". The others are window,
             tx_depth, cq_mod, ports, mode, threshold, processes, client, server, pattern, memory,
             page_size, buffers, verb, completion, invalidate, cache, iommu, path, depth, algorithm,
-            op, iters, warmup, inline, inline_size, post_list, connection, region, access, loopback,
-            client_processes, reply_size, shift, seed, dimensions, exact and explain. Without
-            `size` it is the workload's usual one, and for netpipe all of NetPIPE's.
+            nas_class, op, iters, warmup, inline, inline_size, post_list, connection, region,
+            access, loopback, client_processes, reply_size, shift, seed, dimensions, exact and
+            explain. Without `size` it is the workload's usual one, and for netpipe all of
+            NetPIPE's.
 
     Raises:
         CatalogError: every fault of the request.

@@ -138,6 +138,12 @@ def _lacking(
             f"memory: found 'adapter', but {adapter.id} has none in use "
             f"in firmware mode {adapter.firmware_mode}; allowed: host"
         )
+    if "nas_class" in workload.options:
+        kernel = workload.name.partition("_")[2]
+        path = f"host.computing.nas_{kernel}"
+        if getattr(group.host.computing, f"nas_{kernel}", None) is None:
+            needed = f"needed: --set {path}, such as '500 Mop/s'"
+            yield f"{workload.name}: found with {group.host.id}, which has no {path}; {needed}"
     if workload.name == "host_memory":
         for part, section in ((group.stack, "driver"), (adapter, "tables")):
             if getattr(part, section) is None:

@@ -20,6 +20,7 @@ Caching = Literal["cold", "host-warm", "device-warm"]
 Translation = Literal["host", "on", "off"]
 Path = Literal["dma", "command"]
 Connection = Literal["RC", "UC", "UD"]
+NasClass = Literal["S", "W", "A", "B", "C"]
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,7 @@ class Options:
         str,
         Option("Of the collective, instead of what the stack's rules choose", is_name=True),
     ] = ""
+    nas_class: Annotated[NasClass, Option("Size of a kernel's problem, as NPB calls it")] = "A"
     op: Annotated[AtomicOp, Option("Atomic operation")] = "fetch_add"
     iters: Annotated[int, Option("Iterations that are timed", short="-n", varies="1 to 10000")] = (
         1000

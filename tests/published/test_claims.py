@@ -5,8 +5,6 @@ import pytest
 from hcasim.papers.claim import Claim
 from tests.published.claims import OTHERS, check_claim, claims
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize(("paper", "claim", "scenario"), claims(*OTHERS))
 def test_the_replay_agrees_with_the_paper(paper: str, claim: Claim, scenario: str) -> None:

@@ -5,8 +5,6 @@ import pytest
 from hcasim.papers.claim import Claim
 from tests.published.claims import ALONE, check_claim, check_median, check_share, claims
 
-pytestmark = pytest.mark.slow
-
 PAPER = "liu2004"
 assert PAPER in ALONE
 
@@ -16,9 +14,11 @@ def test_the_replay_agrees_with_the_paper(paper: str, claim: Claim, scenario: st
     check_claim(paper, claim, scenario)
 
 
+@pytest.mark.slow
 def test_nine_of_ten_claims_pass_outright() -> None:
     check_share(PAPER)
 
 
+@pytest.mark.slow
 def test_numbers_are_off_by_two_percent_in_the_median_at_most() -> None:
     check_median(PAPER, "predicted")

@@ -1,29 +1,16 @@
-"""Every claim about newer adapters and buses; those of many threads are among the long checks."""
+"""Every claim about newer adapters and buses."""
 
 import pytest
 
 from hcasim.papers.claim import Claim
-from tests.published.claims import ALONE, check_claim, check_median, check_share, claims, crowded
+from tests.published.claims import ALONE, check_claim, check_median, check_share, claims
 
 PAPER = "modern"
 assert PAPER in ALONE
 
-EACH = claims(PAPER)
-QUICK = [one for one in EACH if not crowded(str(one.values[2]))]
-CROWDS = [one for one in EACH if crowded(str(one.values[2]))]
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("paper", "claim", "scenario"), QUICK)
+@pytest.mark.parametrize(("paper", "claim", "scenario"), claims(PAPER))
 def test_the_replay_agrees_with_the_source(paper: str, claim: Claim, scenario: str) -> None:
-    check_claim(paper, claim, scenario)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("paper", "claim", "scenario"), CROWDS)
-def test_the_replay_of_a_crowd_agrees_with_the_source(
-    paper: str, claim: Claim, scenario: str
-) -> None:
     check_claim(paper, claim, scenario)
 
 

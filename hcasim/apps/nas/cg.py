@@ -12,7 +12,7 @@ from hcasim.apps.nas.cg_partition import Exchange, grid, partition
 from hcasim.apps.nas.cg_vectors import REAL_BYTES, Contents, Sizes
 from hcasim.apps.nas.classes import CgSize
 from hcasim.apps.nas.kernel import Kernel, Run, at_most
-from hcasim.apps.nas.timing import Progress, Stopwatch
+from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Comm
 from hcasim.mpi.messages import Memory
 from hcasim.mpi.roles import Steps
@@ -139,11 +139,10 @@ class _Solver:
         yield from compute(each)
 
 
-def run(comm: Comm, size: CgSize, seconds: float, progress: Progress | None, data: bool) -> Run:
+def run(comm: Comm, size: CgSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
     """What a process does; see `Kernel.run`."""
     from numpy import maximum
 
-    watch = Stopwatch(comm, size.iterations, progress)
     solver = _Solver(comm, size, seconds, data)
     yield from comm.bcast(4)
     solver.vectors.restart()
@@ -151,9 +150,8 @@ def run(comm: Comm, size: CgSize, seconds: float, progress: Progress | None, dat
     solver.vectors.restart()
     yield from comm.barrier()
     watch.start()
-    for iteration in range(1, size.iterations + 1):
+    for _ in watch.iterations():
         yield from solver.iterate()
-        watch.done(iteration)
     watch.stop()
     yield from comm.reduce(REAL_BYTES, REAL_BYTES, maximum)
     return watch.result(solver.vectors.verdict())

@@ -54,10 +54,10 @@ class MgSize:
 
 @dataclass(frozen=True, slots=True)
 class LuSize:
-    """A cubic grid, whose edge has ``edge`` points, and time steps."""
+    """A cubic grid, whose edge has ``edge`` points; the iterations are time steps."""
 
     edge: int
-    steps: int
+    iterations: int
 
 
 @dataclass(frozen=True, slots=True)

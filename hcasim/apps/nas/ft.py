@@ -15,7 +15,7 @@ from typing import Final
 from hcasim.apps.nas import classes
 from hcasim.apps.nas.classes import FtSize
 from hcasim.apps.nas.kernel import Kernel, Run, at_most
-from hcasim.apps.nas.timing import Progress, Stopwatch
+from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Buffer, Comm
 from hcasim.mpi.roles import Steps
 
@@ -118,18 +118,16 @@ class _Grid:
             yield from self._slabs.alltoall(outgoing, incoming)
 
 
-def run(comm: Comm, size: FtSize, seconds: float, progress: Progress | None, data: bool) -> Run:
+def run(comm: Comm, size: FtSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
     """What a process does; see `Kernel.run`. Each has its own time: it is not reduced."""
-    watch = Stopwatch(comm, size.iterations, progress)
     grid = _Grid(comm, size, _times(size, seconds))
     yield from grid.set_up()
     yield from grid.begin()
     yield from comm.barrier()
     watch.start()
     yield from grid.begin()
-    for iteration in range(1, size.iterations + 1):
+    for _ in watch.iterations():
         yield from grid.advance()
-        watch.done(iteration)
     watch.stop()
     return watch.result()
 

@@ -11,7 +11,7 @@ from hcasim.apps.nas import classes
 from hcasim.apps.nas.classes import IsSize
 from hcasim.apps.nas.is_keys import Contents, Sizes
 from hcasim.apps.nas.kernel import Kernel, Run, at_most
-from hcasim.apps.nas.timing import Progress, Stopwatch
+from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Comm
 from hcasim.mpi.roles import Steps
 
@@ -47,19 +47,17 @@ def _rank(comm: Comm, keys: Sizes, iteration: int, seconds: float) -> Steps:
     keys.check(iteration)
 
 
-def run(comm: Comm, size: IsSize, seconds: float, progress: Progress | None, data: bool) -> Run:
+def run(comm: Comm, size: IsSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
     """What a process does; see `Kernel.run`."""
     from numpy import maximum, zeros
 
-    watch = Stopwatch(comm, size.iterations, progress)
     keys = Contents(comm, size) if data else Sizes(comm, size)
     each = seconds / size.iterations
     yield from comm.bcast(4)
     yield from _rank(comm, keys, 1, each)
     watch.start()
-    for iteration in range(1, size.iterations + 1):
+    for iteration in watch.iterations():
         yield from _rank(comm, keys, iteration, each)
-        watch.done(iteration)
     watch.stop()
     yield from comm.reduce(8, 8, maximum)
     neighbour = keys.least()

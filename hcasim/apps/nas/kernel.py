@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from hcasim.apps.nas.timing import Progress, Timed
+from hcasim.apps.nas.timing import Pace, Progress, Stopwatch, Timed
 from hcasim.engine import Event
 from hcasim.ground.errors import CatalogError, nearest, one_of
 from hcasim.mpi import Comm, MPIError
@@ -28,8 +28,8 @@ class Kernel:
         verifiable: classes that can be run with contents.
         faults: what is wrong with a number of processes, by size and number.
         total: operations of the timed part, by size.
-        run: what a process does: with size, seconds of computing in the timed part, progress, and
-            whether contents are sent.
+        run: what a process does: with size, seconds of computing in the timed part, what measures
+            that part, and whether contents are sent.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Kernel:
     verifiable: tuple[str, ...]
     faults: Callable[[Size, int], list[str]]
     total: Callable[[Size], float]
-    run: Callable[[Comm, Size, float, Progress | None, bool], Run]
+    run: Callable[[Comm, Size, float, Stopwatch, bool], Run]
 
     def processes(self, class_: str, n: int) -> list[str]:
         """Why a class cannot be run on so many processes; nothing if it can."""
@@ -51,8 +51,18 @@ class Kernel:
         """Operations of the timed part, as NPB counts them for its Mop/s."""
         return self.total(self._size(class_))
 
+    def iterations(self, class_: str) -> int:
+        """Iterations of the timed part."""
+        iterations: int = self._size(class_).iterations
+        return iterations
+
     def program(
-        self, class_: str, rate: float, progress: Progress | None = None, data: bool = False
+        self,
+        class_: str,
+        rate: float,
+        progress: Progress | None = None,
+        data: bool = False,
+        pace: Pace | None = None,
     ) -> Main:
         """What each process runs.
 
@@ -60,6 +70,7 @@ class Kernel:
             rate: operations per second of one process; infinite if it computes in no time.
             progress: is told of each iteration by rank 0.
             data: whether messages have contents, and results are verified.
+            pace: says after which iteration the others are left out; without it all are run.
 
         Raises:
             CatalogError: a class that is unknown or that cannot be run with contents, or a rate
@@ -80,7 +91,8 @@ class Kernel:
         def main(comm: Comm) -> Run:
             if wrong := self.processes(class_, comm.size):
                 raise MPIError("MPI_ERR_ARG", "; ".join(wrong))
-            return self.run(comm, size, seconds / comm.size, progress, data)
+            watch = Stopwatch(comm, size.iterations, progress, pace)
+            return self.run(comm, size, seconds / comm.size, watch, data)
 
         return main
 

@@ -14,7 +14,7 @@ from typing import Final
 from hcasim.apps.nas import classes
 from hcasim.apps.nas.classes import LuSize
 from hcasim.apps.nas.kernel import Kernel, Run, at_most
-from hcasim.apps.nas.timing import Progress, Stopwatch
+from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Comm
 from hcasim.mpi.roles import Steps
 
@@ -50,7 +50,7 @@ def _faults(size: LuSize, n: int) -> list[str]:
 
 def _operations(size: LuSize) -> float:
     n = size.edge
-    return size.steps * (1984.77 * n**3 - 10923.3 * n**2 + 27770.9 * n - 144010)
+    return size.iterations * (1984.77 * n**3 - 10923.3 * n**2 + 27770.9 * n - 144010)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class _Solver:
         self._comm = comm
         self._part = own = part(size, comm.rank, comm.size)
         self._planes = size.edge - 2
-        self._step = seconds / size.steps / _STEP
+        self._step = seconds / size.iterations / _STEP
         rows, columns = grid(comm.size)
         most_x, most_y = -(-size.edge // rows), -(-size.edge // columns)
         heap = comm.process.heap
@@ -185,11 +185,10 @@ class _Solver:
         yield from self._comm.allreduce(5 * REAL_BYTES, 5 * REAL_BYTES)
 
 
-def run(comm: Comm, size: LuSize, seconds: float, progress: Progress | None, data: bool) -> Run:
+def run(comm: Comm, size: LuSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
     """What a process does; see `Kernel.run`."""
     from numpy import maximum
 
-    watch = Stopwatch(comm, size.steps, progress)
     solver = _Solver(comm, size, seconds)
     for length in (4, 4, 4, 8, 8, 40, 4, 4, 4, 4):
         yield from comm.bcast(length)
@@ -207,14 +206,13 @@ def run(comm: Comm, size: LuSize, seconds: float, progress: Progress | None, dat
     yield from solver.norm()
     yield from comm.barrier()
     watch.start()
-    for step in range(1, size.steps + 1):
+    for step in watch.iterations():
         yield from solver.step()
-        if step == size.steps:
+        if watch.is_last(step):
             yield from solver.norm()
         yield from solver.residuals()
-        if step == size.steps:
+        if watch.is_last(step):
             yield from solver.norm()
-        watch.done(step)
     watch.stop()
     yield from comm.allreduce(REAL_BYTES, REAL_BYTES, maximum)
     return watch.result()

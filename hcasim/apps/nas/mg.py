@@ -11,7 +11,7 @@ from hcasim.apps.nas import classes
 from hcasim.apps.nas.classes import MgSize
 from hcasim.apps.nas.kernel import Kernel, Run, at_most
 from hcasim.apps.nas.mg_grid import Level, levels, processes_by_axis
-from hcasim.apps.nas.timing import Progress, Stopwatch
+from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Buffer, Comm
 from hcasim.mpi.roles import Steps
 
@@ -184,11 +184,10 @@ class _Solver:
                 yield from comm.send(side.faces[0], side.before, before)
 
 
-def run(comm: Comm, size: MgSize, seconds: float, progress: Progress | None, data: bool) -> Run:
+def run(comm: Comm, size: MgSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
     """What a process does; see `Kernel.run`."""
     from numpy import maximum
 
-    watch = Stopwatch(comm, size.iterations, progress)
     solver, top = _Solver(comm, size, seconds), size.levels
     yield from comm.barrier()
     for length in (4, 4, 4, 4, 4, 32, 4):
@@ -204,10 +203,9 @@ def run(comm: Comm, size: MgSize, seconds: float, progress: Progress | None, dat
     watch.start()
     yield from solver.residual(top)
     yield from solver.norm()
-    for iteration in range(1, size.iterations + 1):
+    for _ in watch.iterations():
         yield from solver.cycle()
         yield from solver.residual(top)
-        watch.done(iteration)
     yield from solver.norm()
     watch.stop()
     yield from comm.reduce(REAL_BYTES, REAL_BYTES, maximum)

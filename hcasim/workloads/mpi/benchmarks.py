@@ -143,6 +143,29 @@ def _collective(tool: str, name: str) -> Workload:
     )
 
 
+def _nas(name: str, title: str) -> Workload:
+    def nodes(machine: Machine, options: Options) -> list[int]:
+        """The first ones, if the kernel runs on so many processes."""
+        from hcasim.apps.nas import KERNELS
+
+        faults = KERNELS[name].processes(options.nas_class, options.nodes * options.processes)
+        if faults:
+            each = f"found {options.nodes} with {options.processes} processes on each"
+            raise ValueError(f"nodes: {each}; {'; '.join(faults)}")
+        return first_nodes(machine, options)
+
+    return _mpi(
+        f"nas_{name}",
+        f"{title}, of the NAS benchmarks",
+        ("run_s", "communication_s"),
+        frozenset({"nodes", "processes", "nas_class", "exact"}),
+        Options(),
+        _later("kernels", "nas", name),
+        lambda options: options.processes * options.processes * (options.nodes - 1),
+        nodes,
+    )
+
+
 def _exchange(name: str, title: str) -> Workload:
     return _mpi(
         f"imb_{name}",
@@ -195,4 +218,9 @@ MPI = (
     _exchange("sendrecv", "MPI messages around a ring of all processes"),
     _exchange("exchange", "MPI messages with both neighbours, both ways"),
     *(_collective(tool, name) for tool in ("osu", "imb") for name in COLLECTIVES),
+    _nas("is", "integer sort"),
+    _nas("ft", "three-dimensional Fourier transform"),
+    _nas("mg", "multigrid"),
+    _nas("lu", "lower-upper symmetric Gauss-Seidel"),
+    _nas("cg", "conjugate gradient"),
 )

@@ -176,9 +176,9 @@ def test_the_mode_says_where_tables_are_unless_the_table_does() -> None:
 
 
 def test_one_chip_without_its_compatible_firmware() -> None:
-    """MT25218 is MT25208 but for the firmware, which prefetches; their values agree otherwise."""
+    """MT25218 is MT25208 but for the firmware, which prefetches and fetches lines."""
     own = {p.path for p in load("mt25218").parameters if not p.inherited_from}
-    assert own == {"firmware_mode", "send.prefetch"}
+    assert own == {"firmware_mode", "send.prefetch", "mtt.line"}
 
 
 def test_a_list_of_choices_is_a_leaf_of_its_own_type() -> None:

@@ -36,7 +36,7 @@ def test_a_scenario_s_claims_bring_the_series_they_refer_to(simulated: Simulated
 def test_a_paper_brings_all_its_statements_in_order() -> None:
     report = reproduce(["liu2004"])
     assert [v.id for v in report.verdicts] == [f"LIU-{n:03d}" for n in range(1, 106)]
-    assert len(report.replays) == 16
+    assert len(report.replays) == 18
 
 
 def test_a_report_is_a_table_with_a_row_for_each_claim() -> None:

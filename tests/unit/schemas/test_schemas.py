@@ -69,6 +69,7 @@ OF_A_WORKLOAD: dict[str, dict[str, int]] = {
         key: {"size": 8, "iters": 4}
         for key in ("atomic_lat", "atomic_bw", "atomic_bibw", "atomics")
     },
+    **{f"nas_{kernel}": {"nas_class": "S"} for kernel in ("is", "ft", "mg", "lu", "cg")},
     "osu_barrier": {"iters": 4},
     "imb_barrier": {"iters": 4},
 }

@@ -1,0 +1,105 @@
+"""Kernels of the NAS benchmarks: how long they take, and how much of that is communication.
+
+Iterations repeat each other, so that after some of them the others are known. The operations of a
+kernel over the rate of the host's processors are its computing; what remains is communication.
+"""
+
+from __future__ import annotations
+
+from hcasim.apps.nas import KERNELS
+from hcasim.catalog import Machine
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from hcasim.mpi import Job
+from hcasim.workloads.laps import Laps
+from hcasim.workloads.options import Options
+from hcasim.workloads.result import Result
+from hcasim.workloads.roles import first_nodes
+
+_SLACK = 5e-4
+_ERROR = 1e-3
+_REPEATS = 4
+_ENOUGH = 5
+
+
+class LapPace:
+    """Lets iterations be run until they repeat; then one more, behind which all processes stop.
+
+    Parameters:
+        iterations: of the timed part.
+        exact: whether all have to be run.
+
+    Attributes:
+        last: iteration that is run.
+    """
+
+    def __init__(self, sim: Simulator, iterations: int, exact: bool) -> None:
+        self.last = self._iterations = iterations
+        self._sim = sim
+        self._laps = Laps(
+            0,
+            iterations,
+            exact,
+            cold=1,
+            slack=_SLACK,
+            error=_ERROR,
+            repeats=_REPEATS,
+            enough=_ENOUGH,
+        )
+        self._since = 0
+        self._begun = 0
+
+    def start(self, rank: int) -> None:
+        """The timed part of a process begins."""
+        if rank == 0:
+            self._since = self._sim.now
+
+    def begins(self, iteration: int) -> None:
+        """A process begins an iteration, which others may have done already."""
+        self._begun = max(self._begun, iteration)
+
+    def ends(self, rank: int) -> None:
+        """A process has ended an iteration; the first one's are timed."""
+        if rank or self._laps.done:
+            return
+        begin, self._since = self._since, self._sim.now
+        self._laps.lap(self._sim.now - begin)
+        if self._laps.done:
+            self.last = min(self._iterations, self._begun + 1)
+
+    def left_out_ps(self) -> float:
+        """Time of the iterations that were not run."""
+        pattern = self._laps.pattern_ps
+        return (self._iterations - self.last) * sum(pattern) / len(pattern)
+
+    def error_ps(self) -> float:
+        """By how much that may be off."""
+        return self.left_out_ps() * self._laps.pattern_error
+
+
+def nas(sim: Simulator, machine: Machine, options: Options, name: str) -> Result:
+    """Run a kernel.
+
+    Parameters:
+        name: of the kernel.
+    """
+    kernel, class_ = KERNELS[name], options.nas_class
+    nodes = first_nodes(machine, options)
+    rate: int = getattr(machine.place(0)[0].host.computing, f"nas_{name}")
+    cluster = Cluster(sim, machine, nodes)
+    job = Job(sim, cluster, options.processes)
+    iterations = kernel.iterations(class_)
+    pace = LapPace(sim, iterations, options.exact)
+    timed = job.run(kernel.program(class_, rate, pace=pace))
+    run_s = max(one.timed_s for one in timed)
+    computing_s = kernel.operations(class_) / rate / len(timed)
+    left_out = 0 if pace.last == iterations else pace.error_ps() / 1e12
+    row = {
+        "nas_class": class_,
+        "nodes": options.nodes,
+        "processes": options.processes,
+        "run_s": run_s,
+        "communication_s": run_s - computing_s,
+        "error_percent": 100 * left_out / run_s,
+    }
+    return Result(row, cluster.counters())
