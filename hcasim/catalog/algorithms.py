@@ -27,7 +27,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "allgather": ("ring", "recursive_doubling", "bruck"),
     "alltoall": ("linear", "pairwise_xor", "pairwise_shift", "bruck", "recursive_doubling"),
     "reduce": ("binomial", "rabenseifner"),
-    "allreduce": ("recursive_doubling", "rabenseifner", "ring", "reduce_broadcast"),
+    "allreduce": ("recursive_doubling", "rabenseifner", "ring", "reduce_broadcast", "tree"),
     "reduce_scatter": ("pairwise", "recursive_halving"),
     "gather": ("binomial", "linear"),
     "scatter": ("binomial", "linear"),

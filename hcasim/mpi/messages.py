@@ -90,11 +90,13 @@ class Messages:
 
     # Computing.
 
-    def compute(self, seconds: float) -> Steps:
+    def compute(self, seconds: float, beside: bool = False) -> Steps:
         """Compute; messages that come in meanwhile wait for the next call.
 
         Parameters:
             seconds: of the processor, to the picosecond.
+            beside: whether an accelerator computes instead, and the processor deals with messages
+                meanwhile.
 
         Raises:
             MPIError: ``MPI_ERR_ARG`` for what is no time.
@@ -104,7 +106,9 @@ class Messages:
                 "MPI_ERR_ARG", "compute", f"{seconds} seconds; allowed: 0 to {MAX_SECONDS}"
             )
         duration_ps = round(seconds * 1e12)
-        if duration_ps:
+        if duration_ps and beside:
+            yield from self.process.progress_until(self.process.sim.now + duration_ps)
+        elif duration_ps:
             yield self.process.context.core.work(duration_ps)
             if self.process.probe.listeners:
                 self.process.probe.event("compute", 0)

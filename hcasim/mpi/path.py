@@ -82,6 +82,13 @@ class Path:
         self.at(now)
         return Mark(self.spent.copy(), now, self.hops)
 
+    def resume(self, mark: Mark, now: int) -> None:
+        """Since a moment it was computing that counts, whatever was dealt with beside it."""
+        self.spent = mark.spent.copy()
+        self.hops = mark.hops
+        self._since, self._woken = mark.at, _UNSET
+        self._charge(COMPUTING, now)
+
     def adopt(self, mark: Mark, what: str) -> None:
         """Something is dealt with that has come in; if it has woken the process, go on from there.
 

@@ -51,6 +51,8 @@ class Process:
         computed_ps: time that it has spent outside of MPI.
         waited_ps: time that it has slept in calls.
         path: the critical path that ends in it, if somebody wants to know.
+        combine_rate: bytes of a reduction's result that an accelerator combines per second; None
+            if the processor does.
     """
 
     def __init__(self, sim: Simulator, node: Node, rank: int, core: int, connect: Connect) -> None:
@@ -77,6 +79,7 @@ class Process:
         self.computed_ps = 0
         self.waited_ps = 0
         self.path: Path | None = None
+        self.combine_rate: float | None = None
         self._unblocked: deque[Way] = deque()
         self._event: Event | None = None
 
@@ -134,6 +137,18 @@ class Process:
             if self.probe.listeners:
                 self.probe.event("wait", 0, waiting)
         yield from self._turn()
+
+    def progress_until(self, end_ps: int) -> Steps:
+        """Deal with what comes in until something else has computed."""
+        sim, path, waited_ps = self.sim, self.path, self.waited_ps
+        mark = None if path is None else path.mark(sim.now)
+        sim.call_at(end_ps, self.wake)
+        nothing = AnyOf([])
+        while sim.now < end_ps:
+            yield from self.advance(nothing)
+        self.waited_ps = waited_ps
+        if path is not None and mark is not None:
+            path.resume(mark, sim.now)
 
     def look(self) -> Steps:
         """Look once whether something has come in, and deal with it."""

@@ -16,6 +16,8 @@ Steps = Generator[Event, object, None]
 Reduction = Callable[[Bytes, Bytes], Bytes]
 UNIT: Final = 8
 """Bytes of the longest usual element."""
+_STREAM: Final = 2**31
+"""Between the tags of two streams; more calls than a program makes."""
 
 
 class Group:
@@ -44,14 +46,17 @@ class Group:
         """Note that another algorithm serves, because the chosen one is for powers of two."""
         self._comm.algorithm = algorithm
 
-    def isend(self, buffer: Buffer, dest: int) -> Generator[Event, object, Request]:
-        """Begin to send."""
-        return (yield from self._comm.post(buffer, dest, self._tag, self._context))
+    def isend(
+        self, buffer: Buffer, dest: int, stream: int = 0
+    ) -> Generator[Event, object, Request]:
+        """Begin to send; messages of different streams of a call never meet."""
+        tag = self._tag + stream * _STREAM
+        return (yield from self._comm.post(buffer, dest, tag, self._context))
 
-    def irecv(self, buffer: Buffer, source: int) -> Generator[Event, object, Recv]:
+    def irecv(self, buffer: Buffer, source: int, stream: int = 0) -> Generator[Event, object, Recv]:
         """Begin to receive."""
-        receiver = self._comm.process.receiver
-        return (yield from receiver.irecv(buffer, source, self._tag, self._context))
+        receiver, tag = self._comm.process.receiver, self._tag + stream * _STREAM
+        return (yield from receiver.irecv(buffer, source, tag, self._context))
 
     def send(self, buffer: Buffer, dest: int) -> Steps:
         """Send."""
@@ -73,6 +78,12 @@ class Group:
         """Wait for all of them."""
         yield from self._comm.waitall(requests)
 
+    def waitany(self, requests: list[Request]) -> Generator[Event, object, int]:
+        """Wait for one of them; return its place."""
+        place = yield from self._comm.waitany(requests)
+        assert place is not None
+        return place
+
     def nothing(self, *_: object) -> Steps:
         """Return at once, as libraries do that find nothing to send; it takes what a send takes.
 
@@ -91,11 +102,18 @@ class Group:
         to.put(source.take(source.size))
 
     def combine(self, into: Buffer, other: Buffer, operation: Reduction | None) -> Steps:
-        """Combine two operands element by element into the first; the processor reads both."""
+        """Combine two operands element by element into the first.
+
+        The processor reads both, unless an accelerator does.
+        """
         if not into.size:
             return
-        core = self._comm.process.context.core
-        yield core.copy(into.size, other.address, into.address)
+        process = self._comm.process
+        core, rate = process.context.core, process.combine_rate
+        if rate is None:
+            yield core.copy(into.size, other.address, into.address)
+        else:
+            yield core.work(round(into.size / rate * 1e12))
         self._tell("combine")
         if into.data is not None and other.data is not None and operation is not None:
             into.data[:] = operation(into.data, other.data)

@@ -11,6 +11,7 @@ from typing import Final
 
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives.group import Group, Reduction, Steps
+from hcasim.mpi.collectives.tree import tree
 
 
 def binomial(group: Group, result: Buffer, operation: Reduction | None, root: int) -> Steps:
@@ -232,5 +233,6 @@ ALLREDUCE: Final = {
     "rabenseifner": rabenseifner,
     "ring": ring,
     "reduce_broadcast": reduce_then_broadcast,
+    "tree": tree,
 }
 REDUCE_SCATTER: Final = {"pairwise": pairwise, "recursive_halving": halving}

@@ -54,3 +54,39 @@ def test_what_is_no_time_is_refused(seconds: float) -> None:
 
     with pytest.raises(MPIError, match=r"compute: .*allowed: 0 to"):
         job().run(main)
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_messages_go_on_where_an_accelerator_computes(beside: bool) -> None:
+    """The receiver of a long message has to answer, and the sender to write it."""
+    one = job()
+
+    def main(comm: Comm) -> Generator[Any, Any, int]:
+        if comm.rank:
+            request = yield from comm.isend(2**20, 0)
+        else:
+            request = yield from comm.irecv(2**20, 1)
+        yield from comm.compute(1e-2, beside)
+        computed = comm.process.sim.now
+        yield from comm.wait(request)
+        return comm.process.sim.now - computed
+
+    left = one.run(main)
+    assert [process.computed_ps for process in one.processes] == [10**10] * 2
+    assert (max(left) < 10**6) is beside
+    assert all(process.waited_ps < 10**6 for process in one.processes) is beside
+
+
+def test_computing_beside_messages_ends_when_it_should() -> None:
+    one = job()
+
+    def main(comm: Comm) -> Generator[Any, Any, int]:
+        for _ in range(100):
+            if comm.rank:
+                yield from comm.send(8, 0)
+        yield from comm.compute(1e-3, beside=True)
+        return comm.process.sim.now
+
+    quiet, busy = one.run(main)
+    assert 10**9 <= quiet < 10**9 + 10**7
+    assert busy >= 10**9
