@@ -1,4 +1,4 @@
-"""What can be run: a function, a file, or a kernel of the NAS benchmarks."""
+"""What can be run: a function, a file, a kernel of the NAS benchmarks, or machine learning."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hcasim.apps.file import faults_of, load
+from hcasim.apps.ml import LEARNING
 from hcasim.apps.nas import KERNELS
 from hcasim.apps.run import Main, Show
 from hcasim.catalog import CatalogError, Machine
@@ -47,15 +48,18 @@ def find_program(program: str | PathLike[str] | Main, arguments: Sequence[str] =
     """Return what can be run.
 
     Parameters:
-        program: a file of Python or a trace; a kernel with its class, such as "is.B"; or a
-            generator function of a communicator.
-        arguments: text that the function of a file is given behind its communicator.
+        program: a file of Python or a trace; a kernel with its class, such as "is.B"; a program
+            of machine learning, such as "allreduce"; or a generator function of a communicator.
+        arguments: text that the function of a file is given behind its communicator; of machine
+            learning a model, and what else is to be known of it, such as "batch=32".
 
     Raises:
         CatalogError: it is none, or cannot be read.
     """
     if isinstance(program, str) and _KERNEL.fullmatch(program):
         return _kernel(program, arguments)
+    if isinstance(program, str) and program in LEARNING:
+        return _learning(program, arguments)
     if isinstance(program, str | PathLike):
         return _file(Path(fspath(program)), arguments)
     if not callable(program):
@@ -75,7 +79,9 @@ def _file(file: Path, arguments: Sequence[str]) -> Program:
         trace = read_schedule(file)
     except NoSuchFile:
         known = [f"{name}.{class_}" for name, one in KERNELS.items() for class_ in one.sizes]
-        allowed = f"a file, or a kernel such as {KERNELS_ALLOWED}{nearest(file.name, known)}"
+        hint = nearest(file.name, [*known, *LEARNING])
+        names = one_of([*LEARNING])
+        allowed = f"a file, a kernel such as {KERNELS_ALLOWED}, or {names}{hint}"
         raise CatalogError(
             [f"program: found {str(file)!r}, which is no file; allowed: {allowed}"]
         ) from None
@@ -125,3 +131,8 @@ def _kernel(name: str, arguments: Sequence[str]) -> Program:
         return kernel.program(class_, float(rate), show)
 
     return Program(name, make)
+
+
+def _learning(name: str, arguments: Sequence[str]) -> Program:
+    request = LEARNING[name].read(arguments)
+    return Program(request.label, lambda machine, ranks, show: request.main(machine, ranks))

@@ -121,12 +121,14 @@ class Slot(Section):
 
 
 Operations = Annotated[int, OPERATIONS, Field(ge=10**6, le=10**13)]
+_Tensor = Annotated[int, OPERATIONS, Field(ge=10**6, le=10**18)]
 
 
 class Computing(Section):
     """How fast one processor runs the kernels of the NAS benchmarks, as these count operations.
 
-    All processors of a node are busy meanwhile, so that it is less than that of one alone.
+    All processors of a node are busy meanwhile, so that it is less than that of one alone. Neural
+    networks are computed by accelerators.
     """
 
     nas_is: Operations | None = Field(default=None, description="IS, keys ranked")
@@ -134,6 +136,10 @@ class Computing(Section):
     nas_mg: Operations | None = Field(default=None, description="MG, in floating point")
     nas_lu: Operations | None = Field(default=None, description="LU, in floating point")
     nas_cg: Operations | None = Field(default=None, description="CG, in floating point")
+    tensor: _Tensor | None = Field(
+        default=None,
+        description="neural networks, in floating point, by the accelerators of one process",
+    )
 
 
 class Host(Description):

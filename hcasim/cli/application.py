@@ -24,6 +24,7 @@ from hcasim.cli.machines import machine_options, switch_choice, switch_faults
 from hcasim.cli.output import note, print_json, print_line, progress_bar, to_csv, to_json
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.profiles import print_profile
+from hcasim.cli.returned import print_returned
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -85,14 +86,16 @@ def command(
     timing: bool,
     **given: Any,
 ) -> None:
-    """Run a program of MPI: a file of Python, a kernel such as is.B, or a trace.
+    """Run a program of MPI: a file of Python, a kernel such as is.B, a trace, or machine learning.
 
     A file of Python has a function main(comm), which may be given ARGUMENTs behind it. Calls that
     take time stand behind `yield from`: comm.compute(seconds), comm.send(bytes, dest), and the
     other calls of mpi4py in small letters. What it prints goes to standard error.
 
     The kernels are those of the NAS benchmarks: is, ft, mg, lu and cg of the classes S, W, A, B and
-    C. A trace is a schedule of GOAL or a time-independent trace of SimGrid; -n is its number of
+    C. Machine learning is allreduce, data_parallel, experts and pipeline: the last three are given
+    a model, such as mixtral-8x7b, and all of them ARGUMENTs such as size=1M or rate=200Tflop/s. A
+    trace is a schedule of GOAL or a time-independent trace of SimGrid; -n is its number of
     processes.
     """
     from hcasim.runs.application import app
@@ -162,6 +165,7 @@ def _print(found: Application, timing: bool) -> None:
         f"{found.program} on {machine.id}, {machine.adapter.id}: "
         f"{found.ranks} processes on {nodes} nodes"
     )
+    print_returned(outcome.ranks[0].returned)
     parts = [
         ("run time", run_s),
         ("computing", found.compute_seconds),

@@ -241,12 +241,14 @@ def app(
         program: a generator function of a communicator, or a file of Python that has one called
             `main`. Calls that take time stand behind `yield from`, such as
             `yield from comm.send(1024, dest)` or `yield from comm.compute(1e-3)`. Or a kernel of
-            the NAS benchmarks with its class, such as "is.B"; or the file of a trace.
+            the NAS benchmarks with its class, such as "is.B"; "allreduce" or another program of
+            machine learning; or the file of a trace.
         testbed: its id or file; or a machine that `hcasim.machine` put together with `mpi=True`.
         ranks: processes in all.
         ppn: most of them on a node, each on a processor of its own.
         map_by: "block" fills a node before the next, "cyclic" deals processes out in turn.
-        arguments: text that the function of a file is given behind its communicator.
+        arguments: text that the function of a file is given behind its communicator; of machine
+            learning the model, and what else is to be known, such as "batch=32".
         algorithms: of collectives, by name, in place of what the stack's rules choose.
         exact: leave out nothing that repeats itself.
         adapter: id or file of an adapter instead of the testbed's default, in every group of nodes.

@@ -1,0 +1,18 @@
+"""Communication of machine learning as programs, with the sizes of published models.
+
+Accelerators compute; the processor deals with messages meanwhile. Their memory is not described:
+messages are in that of the host.
+"""
+
+from typing import Final
+
+from hcasim.apps.ml import allreduce, data_parallel, experts, pipeline
+from hcasim.apps.ml.models import MODELS
+from hcasim.apps.ml.program import Learning
+
+LEARNING: Final[dict[str, Learning]] = {
+    one.PROGRAM.name: one.PROGRAM for one in (allreduce, data_parallel, experts, pipeline)
+}
+"""By name."""
+
+__all__ = ["LEARNING", "MODELS", "Learning"]

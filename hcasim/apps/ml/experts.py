@@ -1,0 +1,230 @@
+"""A layer of experts: tokens go to the processes whose experts compute them, and come back.
+
+Sources: Lepikhin et al., GShard (2020), section 3; Jiang et al., Mixtral of Experts (2024),
+section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from hcasim.apps.comm import ProgramComm
+from hcasim.apps.ml import arguments
+from hcasim.apps.ml.arguments import Argument
+from hcasim.apps.ml.model import Transformer
+from hcasim.apps.ml.program import RATE, TIMES, Given, Learning, Run, assumptions
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_BLOCK: Final = 4096
+"""Tokens that are drawn at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """What the layers have done.
+
+    Attributes:
+        layer_ms: time of a layer.
+        attention_ms: of that, computing before tokens are sent.
+        dispatch_ms: sending tokens to experts.
+        experts_ms: computing of this process's experts.
+        combine_ms: sending back what they have computed.
+        sent_bytes: of one dispatch of this process, what stays in it included.
+        received_tokens: of one dispatch, that this process's experts compute.
+        assumed: what it rests on.
+    """
+
+    layer_ms: float
+    attention_ms: float
+    dispatch_ms: float
+    experts_ms: float
+    combine_ms: float
+    sent_bytes: int
+    received_tokens: int
+    assumed: tuple[str, ...]
+
+
+@cache
+def drawn(
+    seed: int, layer: int, rank: int, tokens: int, experts: int, chosen: int, skew: float
+) -> tuple[int, ...]:
+    """How many tokens of a process go to each expert: each token draws different ones.
+
+    The expert that is liked as the n-th most is drawn in proportion to n to the power of -skew;
+    which it is, is drawn for each layer.
+    """
+    from numpy import arange, argpartition, bincount, log, zeros
+    from numpy.random import default_rng
+
+    likes = -skew * log(arange(1, experts + 1))
+    likes = likes[default_rng((seed, layer)).permutation(experts)]
+    draw = default_rng((seed, layer, rank + 1))
+    found: NDArray[np.int64] = zeros(experts, dtype="int64")
+    for begin in range(0, tokens, _BLOCK):
+        number = min(_BLOCK, tokens - begin)
+        # The largest of what is so disturbed are a draw without replacement (Gumbel).
+        keys = likes + draw.gumbel(size=(number, experts))
+        best = argpartition(keys, experts - chosen, axis=1)[:, experts - chosen :]
+        found += bincount(best.reshape(-1), minlength=experts)
+    return tuple(int(one) for one in found)
+
+
+def counts(model: Transformer, given: Given, ranks: int, layer: int) -> list[list[int]]:
+    """Tokens by the process that sends them and the one that computes them."""
+    tokens, seed = given["tokens"], given["seed"]
+    if seed is None:
+        return [[tokens * model.chosen // ranks] * ranks] * ranks
+    own = model.experts // ranks
+    found = []
+    for rank in range(ranks):
+        each = drawn(seed, layer, rank, tokens, model.experts, model.chosen, given["skew"] or 0.0)
+        found.append([sum(each[first : first + own]) for first in range(0, model.experts, own)])
+    return found
+
+
+class _Layer:
+    """The exchange of tokens in one layer, by one process.
+
+    Parameters:
+        sent: bytes to each process.
+        received: and from each.
+    """
+
+    def __init__(
+        self, comm: ProgramComm, sent: Sequence[int], received: Sequence[int], even: bool
+    ) -> None:
+        self._comm = comm
+        self._sent = sent
+        self._received = received
+        self._even = even
+        heap = comm.process.heap
+        self._tokens = heap.temporary(sum(sent), 0)
+        self._here = heap.temporary(sum(received), 1)
+
+    def dispatch(self) -> Run:
+        """Send tokens to their experts."""
+        if self._even:
+            yield from self._comm.alltoall(self._tokens, self._here)
+        else:
+            yield from self._comm.alltoallv(self._tokens, self._sent, self._here, self._received)
+
+    def combine(self) -> Run:
+        """Send back what they have made of them."""
+        if self._even:
+            yield from self._comm.alltoall(self._here, self._tokens)
+        else:
+            yield from self._comm.alltoallv(self._here, self._received, self._tokens, self._sent)
+
+
+def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
+    """What a process does."""
+    width = model.hidden * given["element"]
+    size = group_size(model, given, comm.size)
+    group = comm
+    if size < comm.size:
+        mine = yield from comm.Split(comm.rank // size, comm.rank)
+        assert mine is not None
+        group = mine
+    attention = given["tokens"] * model.attention_operations / given["rate"]
+    total = given["warmup"] + given["steps"]
+    start = 0.0
+    spent = [0.0, 0.0, 0.0]
+    for step in range(total):
+        if step == given["warmup"]:
+            yield from comm.barrier()
+            start = comm.Wtime()
+            spent = [0.0, 0.0, 0.0]
+        matrix = counts(model, given, size, step)
+        leaving, coming = matrix[group.rank], [row[group.rank] for row in matrix]
+        layer = _Layer(
+            group,
+            [width * one for one in leaving],
+            [width * one for one in coming],
+            given["seed"] is None,
+        )
+        yield from comm.compute(attention, beside=True)
+        times = [comm.Wtime()]
+        yield from layer.dispatch()
+        times.append(comm.Wtime())
+        yield from comm.compute(
+            sum(coming) * model.one_expert_operations / given["rate"], beside=True
+        )
+        times.append(comm.Wtime())
+        yield from layer.combine()
+        times.append(comm.Wtime())
+        for part in range(3):
+            spent[part] += times[part + 1] - times[part]
+        comm.progress(step + 1, total)
+    end = comm.Wtime()
+    dispatch, experts, combine = (1e3 * one / given["steps"] for one in spent)
+    return Routed(
+        layer_ms=1e3 * (end - start) / given["steps"],
+        attention_ms=1e3 * attention,
+        dispatch_ms=dispatch,
+        experts_ms=experts,
+        combine_ms=combine,
+        sent_bytes=width * sum(leaving),
+        received_tokens=sum(coming),
+        assumed=(*assumptions(given), _routing(given)),
+    )
+
+
+def _routing(given: Given) -> str:
+    if given["seed"] is None:
+        return "each expert computes as many tokens"
+    return f"tokens draw their experts with seed {given['seed']} and skew {given['skew'] or 0:g}"
+
+
+def group_size(model: Transformer, given: Given, ranks: int) -> int:
+    """Processes that have all experts together."""
+    size: int = given["group"] or min(ranks, model.experts)
+    return size
+
+
+def _faults(model: Transformer, given: Given, ranks: int) -> list[str]:
+    faults = []
+    size = group_size(model, given, ranks)
+    if model.experts % size or ranks % size:
+        fits = [
+            str(one)
+            for one in range(1, model.experts + 1)
+            if not model.experts % one and not ranks % one
+        ]
+        name = "group" if given["group"] else "ranks"
+        found = size if given["group"] else ranks
+        why = f"each has as many of {model.experts} experts"
+        allowed = f"a group of {', '.join(fits)}" if given["group"] else f"group={'|'.join(fits)}"
+        faults.append(f"{name}: found {found}; allowed: {allowed}, so that {why}")
+    elif given["seed"] is None and given["tokens"] * model.chosen % size:
+        faults.append(
+            f"tokens: found {given['tokens']}; allowed: what {size} processes share evenly, or seed"
+        )
+    if given["seed"] is None and given["skew"] is not None:
+        faults.append("skew: found without seed; needed: seed=1 and the like, that draws experts")
+    return faults
+
+
+PROGRAM: Final = Learning(
+    name="experts",
+    title="a layer of experts, with tokens sent to them and back",
+    arguments={
+        "tokens": Argument(arguments.count, "4096", "of a process, in a layer"),
+        "element": Argument(arguments.count, "2", "bytes of a number that is sent"),
+        "group": Argument(
+            arguments.count, "", "processes that have all experts together; the most that can"
+        ),
+        "seed": Argument(arguments.count_or_none, "", "of tokens that draw experts; else evenly"),
+        "skew": Argument(arguments.exponent, "", "how much some experts are drawn more, from 0"),
+        **RATE,
+        **TIMES,
+    },
+    models=lambda model: isinstance(model, Transformer) and model.experts > 1,
+    run=run,
+    faults=_faults,
+)
