@@ -112,6 +112,9 @@ class ProgramComm:
     reduce_scatter = _accounted(Comm.reduce_scatter)
     gather = _accounted(Comm.gather)
     scatter = _accounted(Comm.scatter)
+    gatherv = _accounted(Comm.gatherv)
+    scatterv = _accounted(Comm.scatterv)
+    allgatherv = _accounted(Comm.allgatherv)
 
     def _requested(
         self, steps: Generator[Event, Any, Request]

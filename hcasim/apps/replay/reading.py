@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,13 +11,18 @@ from hcasim.apps.replay.checks import check
 from hcasim.apps.replay.goal import MARK, GoalReader
 from hcasim.apps.replay.graph_trace import GraphTrace
 from hcasim.apps.replay.text import read_bytes, text_of
+from hcasim.apps.replay.ti import TiReader, is_ti
+from hcasim.apps.replay.ti_checks import check as check_ti
+from hcasim.apps.replay.ti_trace import TiTrace
 from hcasim.apps.replay.trace import Trace
 from hcasim.ground.errors import CatalogError, nearest, one_of
+from hcasim.ground.reading import MIB
 
-FORMS: Final = ("goal",)
 _LABEL = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9_]*)[ \t]*:")
 _SNIFFED: Final = 1000
 """Lines at the beginning of a file that tell what it is."""
+_Sniff = Callable[[Path, bytes], bool]
+_Read = Callable[[Path, str, bytes], Trace]
 
 
 def read_schedule(path: str | Path, form: str = "") -> Trace:
@@ -33,14 +39,22 @@ def read_schedule(path: str | Path, form: str = "") -> Trace:
         raise CatalogError(
             [f"form: found {form!r}; allowed: {one_of(FORMS)}{nearest(form, FORMS)}"]
         )
+    path = Path(path)
     name, data = read_bytes(path)
-    text = text_of(name, data)
-    if not form and not any(map(MARK.match, text.split("\n", _SNIFFED)[:_SNIFFED])):
+    found = form or next((one for one, (sniff, _) in _READERS.items() if sniff(path, data)), "")
+    if not found:
+        text_of(name, data)
         raise CatalogError([f"{name}: found no trace of a known form; allowed: {one_of(FORMS)}"])
-    return _read_goal(name, text)
+    return _READERS[found][1](path, name, data)
 
 
-def _read_goal(name: str, text: str) -> GraphTrace:
+def _is_goal(path: Path, data: bytes) -> bool:
+    head = data[:MIB].split(b"\n", _SNIFFED)[:_SNIFFED]
+    return any(MARK.match(line.decode("utf-8", "replace")) for line in head)
+
+
+def _read_goal(path: Path, name: str, data: bytes) -> GraphTrace:
+    text = text_of(name, data)
     reader = GoalReader(name, text)
     reader.faults.refuse()
     lines = text.split("\n")
@@ -53,3 +67,18 @@ def _read_goal(name: str, text: str) -> GraphTrace:
     check(reader.ranks, reader.faults, called)
     reader.faults.refuse()
     return GraphTrace(name, "goal", reader.ranks)
+
+
+def _read_ti(path: Path, name: str, data: bytes) -> TiTrace:
+    reader = TiReader(path, name, data)
+    check_ti(reader)
+    reader.faults.refuse()
+    return TiTrace(name, reader.ranks, reader.counts, reader.files)
+
+
+_READERS: Final[Mapping[str, tuple[_Sniff, _Read]]] = {
+    "goal": (_is_goal, _read_goal),
+    "ti": (is_ti, _read_ti),
+}
+"""By form: whether a file is of it, and what reads it."""
+FORMS: Final = tuple(_READERS)

@@ -86,7 +86,12 @@ class Trace(ABC):
         form: what it is: one of FORMS.
         ranks: number of processes.
         actions: of all of them.
+
+    Attributes:
+        counted: whether it counts what is computed, instead of saying how long that takes.
     """
+
+    counted = False
 
     def __init__(self, name: str, form: str, ranks: int, actions: int) -> None:
         self.name, self.form, self.ranks, self.actions = name, form, ranks, actions

@@ -166,6 +166,26 @@ def test_parts_of_different_length_are_exchanged() -> None:
         assert np.array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("root", [0, 2])
+def test_parts_of_different_length_are_gathered_and_scattered(root: int) -> None:
+    counts = [3, 0, 9000]
+    whole = np.repeat(np.arange(3, dtype="uint8"), counts)
+
+    def main(comm: Comm) -> Any:
+        mine = np.full(counts[comm.rank], comm.rank, "uint8")
+        gathered = np.zeros(9003 if comm.rank == root else 0, "uint8")
+        yield from comm.gatherv(mine, gathered, counts, root)
+        part = np.full(counts[comm.rank], 7, "uint8")
+        yield from comm.scatterv(gathered, counts, part, root)
+        everywhere = np.zeros(9003, "uint8")
+        yield from comm.allgatherv(part, everywhere, counts)
+        return gathered, everywhere
+
+    found = run(main, 3)
+    assert np.array_equal(found[root][0], whole)
+    assert all(np.array_equal(everywhere, whole) for _, everywhere in found)
+
+
 def test_a_communicator_is_split_by_color_and_ordered_by_key() -> None:
     def main(comm: Comm) -> Any:
         half = yield from comm.Split(comm.rank % 2 if comm.rank != 5 else -1, -comm.rank)
