@@ -81,5 +81,6 @@ PROGRAM: Final = Learning(
         **COMBINING,
     },
     models=None,
+    memory=lambda model, given, ranks: sum(given["size"]),
     run=run,
 )

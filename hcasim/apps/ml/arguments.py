@@ -11,7 +11,8 @@ from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import SIZE, Unit, UnitError, format_size, parse_size
 
 MAX_COUNT: Final = 2**31
-MAX_SIZE: Final = 2**40
+MAX_SIZE: Final = 2**36
+MAX_RATE: Final = 10**24
 _ENDINGS: Final = (("k", 10**3), ("M", 10**6), ("G", 10**9), ("T", 10**12), ("P", 10**15))
 _FLOPS: Final = Unit(
     "rate of operations",
@@ -97,8 +98,8 @@ def _rate(text: str, unit: Unit, *words: str) -> float:
         found = unit.parse_argument(text)
     except UnitError as error:
         raise ValueError(f"{error}, or {one_of(['inf', *words])}") from None
-    if found < 1:
-        raise ValueError(f"found {text!r}; allowed: more than 0 {unit.base}")
+    if not 1 <= found <= MAX_RATE:
+        raise ValueError(f"found {text!r}; allowed: 1 to 1e24 {unit.base}, or inf")
     return float(found)
 
 

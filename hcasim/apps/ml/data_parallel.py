@@ -95,5 +95,6 @@ PROGRAM: Final = Learning(
         **TIMES,
     },
     models=lambda model: True,
+    memory=lambda model, given, ranks: model.parameters * given["element"] // given["shards"],
     run=run,
 )

@@ -224,6 +224,9 @@ PROGRAM: Final = Learning(
         **RATE,
         **TIMES,
     },
+    memory=lambda model, given, ranks: (
+        2 * given["tokens"] * model.chosen * model.hidden * given["element"]
+    ),
     models=lambda model: isinstance(model, Transformer) and model.experts > 1,
     run=run,
     faults=_faults,

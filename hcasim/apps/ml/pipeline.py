@@ -125,7 +125,7 @@ def _step(
 def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
     """What a process does."""
     microbatches, batch = given["microbatches"], given["batch"]
-    size = batch * model.sequence * model.hidden * given["element"]
+    size = _message(model, given)
     stage = _Stage(comm, size)
     order = schedule(comm.rank, comm.size, microbatches)
     seconds = batch * operations(model, comm.rank, comm.size) / given["rate"]
@@ -151,6 +151,12 @@ def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
     )
 
 
+def _message(model: Transformer, given: Given) -> int:
+    """Bytes of the activations of a microbatch."""
+    size: int = given["batch"] * model.sequence * model.hidden * given["element"]
+    return size
+
+
 def _faults(model: Transformer, given: Given, ranks: int) -> list[str]:
     if not 2 <= ranks <= model.blocks:
         return [f"ranks: found {ranks}; allowed: 2 to {model.blocks}, as it has blocks"]
@@ -170,6 +176,7 @@ PROGRAM: Final = Learning(
         **RATE,
         **TIMES,
     },
+    memory=lambda model, given, ranks: 4 * (ranks + 1) * _message(model, given),
     models=lambda model: isinstance(model, Transformer),
     run=run,
     faults=_faults,

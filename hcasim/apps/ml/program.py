@@ -15,6 +15,8 @@ from hcasim.apps.ml.models import MODELS
 from hcasim.catalog import Machine
 from hcasim.engine import Event
 from hcasim.ground.errors import CatalogError, nearest, one_of
+from hcasim.ground.units import format_size
+from hcasim.mpi import MPIError
 
 Run: TypeAlias = Generator[Event, Any, Any]
 Main: TypeAlias = Callable[[ProgramComm], Run]
@@ -42,6 +44,10 @@ TIMES: Final = {
 }
 
 
+MEMORY: Final = 2**36
+"""Most bytes of a process's messages; accelerators have 16 to 192 GiB of memory."""
+
+
 def no_faults(model: Model | None, given: Given, ranks: int) -> list[str]:
     """What a program says that runs on any number of processes."""
     return []
@@ -56,6 +62,7 @@ class Learning:
         title: what it does.
         arguments: what it may be told, by name.
         models: those that it takes; None if it needs none.
+        memory: bytes of the messages that a process keeps, by model, arguments and processes.
         faults: what is wrong with a number of processes.
         run: what a process does.
     """
@@ -64,6 +71,7 @@ class Learning:
     title: str
     arguments: Mapping[str, Argument]
     models: Callable[[Model], bool] | None
+    memory: Callable[[Any, Given, int], int]
     run: Callable[[ProgramComm, Any, Given], Run]
     faults: Callable[[Any, Given, int], list[str]] = no_faults
 
@@ -111,6 +119,10 @@ class Request:
         """
         program, given = self.program, dict(self.given)
         faults = [f"{program.name}: {one}" for one in program.faults(self.model, given, ranks)]
+        memory = program.memory(self.model, given, ranks)
+        if memory > MEMORY:
+            most = f"allowed: up to {format_size(MEMORY)}"
+            faults.append(f"{program.name}: found messages of {memory / 2**30:.0f} GiB; {most}")
         if "rate" in given and given["rate"] is None:
             computing = machine.host.computing
             given["rate"] = None if computing is None else computing.tensor
@@ -123,7 +135,11 @@ class Request:
 
         def main(comm: ProgramComm) -> Run:
             comm.process.combine_rate = given.get("combining")
-            return program.run(comm, self.model, given)
+            try:
+                return (yield from program.run(comm, self.model, given))
+            except MPIError as error:
+                # Such as computing for years.
+                raise CatalogError([f"{program.name}: {error}"]) from None
 
         return main
 
