@@ -1,7 +1,7 @@
 """What programs of machine learning take, by formula."""
 
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
@@ -209,7 +209,9 @@ def test_a_schedule_takes_as_many_steps_as_microbatches_and_stages_less_one(
             places[stage] += 1
         assert sum(places) > before
     assert max(clocks) == 3 * (microbatches + stages - 1)
-    for order in orders:
+    for stage, order in enumerate(orders):
+        under_way = accumulate(-1 if way else 1 for way, _ in order)
+        assert max(under_way) == min(stages - stage, microbatches)
         assert sorted(order) == [(way, one) for way in (0, 1) for one in range(microbatches)]
 
 
