@@ -13,6 +13,8 @@ from hcasim.mpi.message import Recv, Request
 from hcasim.mpi.messages import Messages
 
 Steps = Generator[Event, object, None]
+Algorithms = dict[str, Callable[..., Steps]]
+"""Of a collective, by name."""
 Reduction = Callable[[Bytes, Bytes], Bytes]
 UNIT: Final = 8
 """Bytes of the longest usual element."""

@@ -10,7 +10,7 @@ import itertools
 from typing import Final
 
 from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.collectives.group import Group, Reduction, Steps
+from hcasim.mpi.collectives.group import Algorithms, Group, Reduction, Steps
 from hcasim.mpi.collectives.tree import tree
 
 
@@ -227,12 +227,12 @@ def halving(group: Group, operands: Buffer, own: Buffer, operation: Reduction | 
     yield from group.copy(work.part(group.rank * size, size), own)
 
 
-REDUCE: Final = {"binomial": binomial, "rabenseifner": reduce_to_parts}
-ALLREDUCE: Final = {
+REDUCE: Final[Algorithms] = {"binomial": binomial, "rabenseifner": reduce_to_parts}
+ALLREDUCE: Final[Algorithms] = {
     "recursive_doubling": recursive_doubling,
     "rabenseifner": rabenseifner,
     "ring": ring,
     "reduce_broadcast": reduce_then_broadcast,
     "tree": tree,
 }
-REDUCE_SCATTER: Final = {"pairwise": pairwise, "recursive_halving": halving}
+REDUCE_SCATTER: Final[Algorithms] = {"pairwise": pairwise, "recursive_halving": halving}
