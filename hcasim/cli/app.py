@@ -33,7 +33,7 @@ COMMANDS = {
     ),
     "app": (
         "application",
-        "Run a program of MPI: a file of Python, a kernel such as is.B, or a trace.",
+        "Run a program of MPI: a file, a kernel such as is.B, a trace, or machine learning.",
     ),
     "bench": ("bench", "Run a benchmark, such as write_lat, and print what it measures."),
     "import": ("importing", "Read what perftest, OSU, IMB, NetPIPE or hcasim's probes measured."),

@@ -86,7 +86,7 @@ def command(
     timing: bool,
     **given: Any,
 ) -> None:
-    """Run a program of MPI: a file of Python, a kernel such as is.B, a trace, or machine learning.
+    """Run a program of MPI: a file, a kernel such as is.B, a trace, or machine learning.
 
     A file of Python has a function main(comm), which may be given ARGUMENTs behind it. Calls that
     take time stand behind `yield from`: comm.compute(seconds), comm.send(bytes, dest), and the
