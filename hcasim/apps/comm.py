@@ -150,6 +150,10 @@ class ProgramComm:
         beneath = [one.request for one in requests]
         return self.account.during("waitany", self.comm.waitany(beneath))
 
+    def subgroup(self, members: Sequence[int], number: int) -> ProgramComm:
+        """Return a communicator of some; see `hcasim.mpi.Comm.subgroup`."""
+        return ProgramComm(self.comm.subgroup(members, number), self.account, self._show)
+
     def Split(self, color: int, key: int = 0) -> Generator[Event, Any, ProgramComm | None]:
         """Make a communicator of those with the same color, in the order of key and rank."""
         return self.account.during("Split", self._split(color, key))

@@ -45,6 +45,16 @@ class Comm(VectorCalls):
         self._splits = 0
         self._program = program
 
+    def subgroup(self, members: Sequence[int], number: int) -> Comm:
+        """Return a communicator of some, which all of them know already; takes no time.
+
+        Parameters:
+            members: their ranks in this one, by rank in the other.
+            number: tells it from others, the same for all its members.
+        """
+        context = self._program.new_context(self.context, -1 - number, 0)
+        return Comm(self.process, [self.members[one] for one in members], context, self._program)
+
     def Split(self, color: int, key: int = 0) -> Generator[Event, object, Comm | None]:
         """Make a communicator of those with the same color, in the order of key and rank.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from hcasim.apps.replay.graph import ANY, CALC, NAMES, RECV, SEND, Operations, Ranks
+from hcasim.apps.replay.graph import ANY, CALC, COLL, NAMES, RECV, SEND, Operations, Ranks
 from hcasim.apps.replay.text import Faults
 
 _SHOWN = 6
@@ -14,12 +14,13 @@ Name = Callable[[int, int], str]
 _Channel = tuple[int, int, int]
 
 
-def check(ranks: Ranks, faults: Faults, name: Name) -> None:
+def check(ranks: Ranks, faults: Faults, name: Name, groups: Sequence[Sequence[int]] = ()) -> None:
     """Find what keeps a schedule from ending.
 
     Parameters:
         faults: to which it is added.
         name: tells what an operation is called.
+        groups: ranks of those that have collectives, by number.
     """
     for rank, operations in enumerate(ranks):
         if circle := _cycle(operations):
@@ -32,7 +33,7 @@ def check(ranks: Ranks, faults: Faults, name: Name) -> None:
             )
     _check_partners(ranks, faults)
     if not faults:
-        _check_order(ranks, faults, name)
+        _check_order(ranks, faults, name, groups)
 
 
 def _cycle(operations: Operations) -> list[int]:
@@ -136,16 +137,23 @@ def _compare(
         # Independent operations meet in any order, so only what no order can mend is a fault.
         for (size, line), (room, where) in zip(sorted(sends), sorted(recvs), strict=True):
             if size > room:
-                there = f"the recv in line {where}" if where else "its recv"
+                there = f"the recv in {faults.told(where)}" if where else "its recv"
                 faults.add(line, f"send of {size} B {what}; {there} takes {room} B")
                 break
 
 
 class _Logical:
-    """Runs a schedule in which nothing takes time and no send waits."""
+    """Runs a schedule in which nothing takes time and no send waits.
 
-    def __init__(self, ranks: Ranks) -> None:
+    A rank that is in a collective does nothing else.
+    """
+
+    def __init__(self, ranks: Ranks, groups: Sequence[Sequence[int]]) -> None:
         self.ranks = ranks
+        self._sizes = [len(group) for group in groups]
+        self._met: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self.inside: dict[int, int] = {}
+        self._held: dict[int, list[int]] = {}
         self.missing = [operations.missing() for operations in ranks]
         self._followers = [operations.followers() for operations in ranks]
         self._ready = deque(
@@ -161,9 +169,15 @@ class _Logical:
         """Do all that can be done."""
         while self._ready:
             rank, one = self._ready.popleft()
+            if rank in self.inside:
+                self._held.setdefault(rank, []).append(one)
+                continue
             operations = self.ranks[rank]
             kind, peer, tag = operations.kinds[one], operations.peers[one], operations.tags[one]
             self._free(rank, self._followers[rank].on_begin, one)
+            if kind == COLL:
+                self._meet(rank, one, (tag, operations.sizes[one]))
+                continue
             if kind == RECV:
                 self._receive(rank, one, (peer, tag))
                 continue
@@ -193,6 +207,18 @@ class _Logical:
             del arrived[wanted]
             self.posted[rank].setdefault((source, tag), deque()).append(one)
 
+    def _meet(self, rank: int, one: int, which: tuple[int, int]) -> None:
+        """Enter a collective; leave it with all others."""
+        self.inside[rank] = one
+        met = self._met.setdefault(which, [])
+        met.append((rank, one))
+        if len(met) < self._sizes[which[0]]:
+            return
+        for other, ended in self._met.pop(which):
+            del self.inside[other]
+            self._ready.extend((other, held) for held in self._held.pop(other, ()))
+            self._free(other, self._followers[other].on_end, ended)
+
     def _arrive(self, rank: int, key: tuple[int, int]) -> None:
         posted = self.posted[rank]
         for wanted in (key, (ANY, key[1]), (key[0], ANY), (ANY, ANY)):
@@ -202,11 +228,12 @@ class _Logical:
         self.arrived[rank][key] += 1
 
 
-def _check_order(ranks: Ranks, faults: Faults, name: Name) -> None:
-    """Find receives that wait for each other in a circle through several ranks."""
-    run = _Logical(ranks)
+def _check_order(ranks: Ranks, faults: Faults, name: Name, groups: Sequence[Sequence[int]]) -> None:
+    """Find what waits for each other in a circle through several ranks."""
+    run = _Logical(ranks, groups)
     run.run()
-    waiting = [
+    waiting = list(run.inside.items())
+    waiting += [
         (rank, one)
         for rank, posted in enumerate(run.posted)
         for some in posted.values()
@@ -224,5 +251,7 @@ def _told(ranks: Ranks, rank: int, one: int, name: Name) -> str:
     operations = ranks[rank]
     kind, peer = operations.kinds[one], operations.peers[one]
     assert kind != CALC
+    if kind == COLL:
+        return f"rank {rank} waits in {name(rank, one)}"
     source = "any rank" if peer == ANY else f"rank {peer}"
     return f"rank {rank} waits at {name(rank, one)} ({NAMES[kind]} from {source})"

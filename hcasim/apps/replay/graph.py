@@ -9,7 +9,8 @@ from typing import Final
 CALC: Final = 0
 SEND: Final = 1
 RECV: Final = 2
-NAMES: Final = ("calc", "send", "recv")
+COLL: Final = 3
+NAMES: Final = ("calc", "send", "recv", "collective")
 ANY: Final = -1
 """Source or tag of a receive that takes each."""
 
@@ -18,13 +19,15 @@ class Operations:
     """The operations of one rank, in the order of the file.
 
     Attributes:
-        kinds: CALC, SEND or RECV.
-        sizes: bytes of a message, picoseconds of a calculation.
+        kinds: CALC, SEND, RECV or COLL.
+        sizes: bytes of a message, picoseconds of a calculation, place of a collective among those
+            of its group.
         peers: ranks, or ANY.
-        tags: or ANY.
+        tags: or ANY; of a collective, the number of its group.
         threads: of the process, by number, that does it.
         adapters: by number, that it uses.
         lines: of the file, from 1; 0 if there are none.
+        counted: the calculations whose size is in operations of a processor.
         later: of each requirement, which operation has it.
         earlier: and which one it requires.
         begun: whether that one has to have begun only, rather than ended.
@@ -33,6 +36,7 @@ class Operations:
     __slots__ = (
         "adapters",
         "begun",
+        "counted",
         "earlier",
         "kinds",
         "later",
@@ -54,6 +58,7 @@ class Operations:
         self.later = array("q")
         self.earlier = array("q")
         self.begun = bytearray()
+        self.counted: set[int] = set()
 
     def __len__(self) -> int:
         return len(self.kinds)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator
-from typing import Final
+from typing import Any, Final
 
-from hcasim.apps.replay.graph import ANY, CALC, SEND, Operations, Ranks
+from hcasim.apps.replay.collectives import Collectives
+from hcasim.apps.replay.graph import ANY, CALC, COLL, SEND, Operations, Ranks
 from hcasim.apps.replay.overlapped import Overlapping, replay_overlapped
 from hcasim.apps.replay.trace import Communicator, Counter, Pending, Steps, Trace
 from hcasim.engine import Event
@@ -24,17 +25,22 @@ class GraphTrace(Trace):
     way. A process computes when there is nothing to post, and between two calculations it looks
     once for messages. Threads (`cpu` of GOAL) compute at the same time, but all calls are made by
     one of them, and only when a calculation of some thread has ended. The number of an adapter
-    (`nic`) has no meaning, except on a LogGP machine.
+    (`nic`) has no meaning, except on a LogGP machine. A collective begins when there is nothing to
+    post; until it ends, the process does nothing else.
 
     Parameters:
         name: of the file.
         form: of the file.
         ranks: the operations of each.
+        collectives: of them, if there are any.
     """
 
-    def __init__(self, name: str, form: str, ranks: Ranks) -> None:
+    def __init__(
+        self, name: str, form: str, ranks: Ranks, collectives: Collectives | None = None
+    ) -> None:
         super().__init__(name, form, len(ranks), sum(map(len, ranks)))
         self._ranks = ranks
+        self.collectives = collectives
         self._tags = _small_tags(ranks)
         self._room: dict[tuple[int, int, int], int] = {}
         for rank, operations in enumerate(ranks):
@@ -65,10 +71,11 @@ class GraphTrace(Trace):
 
     def replay(self, comm: Communicator, counter: Counter, rate: float) -> Steps:
         """Run the operations of one rank to their end."""
-        if isinstance(comm, Overlapping):
+        counted = any(operations.counted for operations in self._ranks)
+        if isinstance(comm, Overlapping) and self.collectives is None and not counted:
             yield from replay_overlapped(self, comm, counter)
         else:
-            yield from _Run(self, comm, counter).run()
+            yield from _Run(self, comm, counter, rate).run()
 
 
 def _small_tags(ranks: Ranks) -> dict[int, int]:
@@ -82,14 +89,18 @@ def _small_tags(ranks: Ranks) -> dict[int, int]:
 class _Run:
     """One rank of a schedule that runs."""
 
-    def __init__(self, trace: GraphTrace, comm: Communicator, counter: Counter) -> None:
-        self._trace, self._comm, self._counter = trace, comm, counter
+    def __init__(
+        self, trace: GraphTrace, comm: Communicator, counter: Counter, rate: float
+    ) -> None:
+        self._trace, self._comm, self._counter, self._rate = trace, comm, counter, rate
         self._operations = operations = trace.operations(comm.rank)
         self._missing = operations.missing()
         self._followers = operations.followers()
         self._left = len(operations)
         # What can be done now; free calculations by thread, with what is left of the first.
         self._messages: deque[int] = deque()
+        self._collectives: deque[int] = deque()
+        self._groups: dict[int, Any] = {}
         self._calculations: dict[int, deque[int]] = {}
         self._remaining: dict[int, int] = {}
         self._pending: list[Pending] = []
@@ -102,7 +113,7 @@ class _Run:
         kinds = self._operations.kinds
         # Sends first and calculations last, as in LogGOPSim.
         for one in sorted((one for one in ready if kinds[one] != CALC), key=kinds.__getitem__):
-            self._messages.append(one)
+            (self._collectives if kinds[one] == COLL else self._messages).append(one)
         for one in ready:
             if kinds[one] == CALC:
                 thread = self._operations.threads[one]
@@ -160,7 +171,9 @@ class _Run:
                 yield from self._post(self._messages.popleft())
             if (yield from self._harvest()):
                 continue
-            if any(self._calculations.values()):
+            if self._collectives:
+                yield from self._collective(self._collectives.popleft())
+            elif any(self._calculations.values()):
                 if (yield from self._compute()) and self._pending:
                     yield from self._look()
             else:
@@ -173,13 +186,27 @@ class _Run:
             if not (yield from self._harvest()):
                 return
 
+    def _collective(self, one: int) -> Steps:
+        number, place = self._operations.tags[one], self._operations.sizes[one]
+        collectives = self._trace.collectives
+        assert collectives is not None
+        if number not in self._groups:
+            self._groups[number] = collectives.group(self._comm, number)
+        self._begun(one)
+        yield from collectives.run(self._groups[number], number, place)
+        self._ended(one)
+
+    def _duration(self, one: int) -> int:
+        """Picoseconds of a calculation."""
+        size = self._operations.sizes[one]
+        return round(size / (_PS * self._rate)) if one in self._operations.counted else size
+
     def _compute(self) -> Generator[Event, object, bool]:
         """Compute in all threads until one of them ends; return whether that took time."""
-        sizes = self._operations.sizes
         busy = {thread: some for thread, some in self._calculations.items() if some}
         for thread, some in busy.items():
             if thread not in self._remaining:
-                self._remaining[thread] = sizes[some[0]]
+                self._remaining[thread] = self._duration(some[0])
                 self._begun(some[0])
         piece = min(self._remaining[thread] for thread in busy)
         if piece:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from hcasim.apps.replay.checks import check
 from hcasim.apps.replay.goal import MARK, GoalReader
 from hcasim.apps.replay.graph_trace import GraphTrace
-from hcasim.apps.replay.text import read_bytes, text_of
+from hcasim.apps.replay.otf2 import Otf2Reader, is_otf2
+from hcasim.apps.replay.text import TooMuchWrong, read_bytes, text_of
 from hcasim.apps.replay.ti import TiReader, is_ti
 from hcasim.apps.replay.ti_checks import check as check_ti
 from hcasim.apps.replay.ti_trace import TiTrace
@@ -76,9 +78,30 @@ def _read_ti(path: Path, name: str, data: bytes) -> TiTrace:
     return TiTrace(name, reader.ranks, reader.counts, reader.files)
 
 
+def _read_otf2(path: Path, name: str, data: bytes) -> GraphTrace:
+    return _checked("otf2", Otf2Reader(path, name))
+
+
+def _checked(form: str, reader: Otf2Reader) -> GraphTrace:
+    """A trace whose operations are those of a graph, with collectives."""
+    faults, collectives = reader.faults, reader.collectives
+    faults.refuse()
+    with suppress(TooMuchWrong):
+        collectives.check(faults)
+        check(
+            reader.ranks,
+            faults,
+            lambda rank, one: faults.told(reader.ranks[rank].lines[one]),
+            collectives.groups,
+        )
+    faults.refuse()
+    return GraphTrace(faults.name, form, reader.ranks, collectives)
+
+
 _READERS: Final[Mapping[str, tuple[_Sniff, _Read]]] = {
     "goal": (_is_goal, _read_goal),
     "ti": (is_ti, _read_ti),
+    "otf2": (is_otf2, _read_otf2),
 }
 """By form: whether a file is of it, and what reads it."""
 FORMS: Final = tuple(_READERS)

@@ -46,11 +46,19 @@ class Faults:
         Raises:
             TooMuchWrong: this is the last one that is kept.
         """
-        where = f"{self.name}:{line}" if line else self.name
+        where = self.place(line) if line else self.name
         self._found.append(f"{where}: {reason}")
         if len(self._found) == _READ_ON:
             self._ended = True
             raise TooMuchWrong
+
+    def place(self, line: int) -> str:
+        """Where a line is, at the beginning of a message."""
+        return f"{self.name}:{line}"
+
+    def told(self, line: int) -> str:
+        """What a line is called within a message."""
+        return f"line {line}"
 
     def add_told(self, other: Faults) -> None:
         """Keep what is wrong with another file, too."""
