@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-# Needed only by .to_pandas(), which says so when it is absent.
-OPTIONAL = {"pandas"}
+# Needed only by .to_pandas() and for some traces, which say so when they are absent.
+OPTIONAL = {"google", "otf2", "pandas"}
 # Documented parts of pydantic, which requires them itself.
 WITH_PYDANTIC = {"annotated_types", "pydantic_core"}
 HEAVY = {"matplotlib", "numpy", "pandas", "rich", "scipy", "simpy"}

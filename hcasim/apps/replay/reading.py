@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from hcasim.apps.replay.chakra import ChakraReader, is_chakra
 from hcasim.apps.replay.checks import check
 from hcasim.apps.replay.goal import MARK, GoalReader
 from hcasim.apps.replay.graph_trace import GraphTrace
@@ -82,7 +83,11 @@ def _read_otf2(path: Path, name: str, data: bytes) -> GraphTrace:
     return _checked("otf2", Otf2Reader(path, name))
 
 
-def _checked(form: str, reader: Otf2Reader) -> GraphTrace:
+def _read_chakra(path: Path, name: str, data: bytes) -> GraphTrace:
+    return _checked("chakra", ChakraReader(path, name))
+
+
+def _checked(form: str, reader: Otf2Reader | ChakraReader) -> GraphTrace:
     """A trace whose operations are those of a graph, with collectives."""
     faults, collectives = reader.faults, reader.collectives
     faults.refuse()
@@ -102,6 +107,7 @@ _READERS: Final[Mapping[str, tuple[_Sniff, _Read]]] = {
     "goal": (_is_goal, _read_goal),
     "ti": (is_ti, _read_ti),
     "otf2": (is_otf2, _read_otf2),
+    "chakra": (is_chakra, _read_chakra),
 }
 """By form: whether a file is of it, and what reads it."""
 FORMS: Final = tuple(_READERS)

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.chakra_traces import BARRIER, COLLECTIVE, node, write_trace
+from tests.otf2_archives import write_archive
+
 PROGRAM = """
 def main(comm, steps="2"):
     print("this is no data")
@@ -131,3 +134,12 @@ def test_what_cannot_be_run_is_refused(hcasim_: Any, words: tuple[str, ...], sai
     assert done.code == 2
     assert said in done.messages
     assert not done.output
+
+
+def test_archives_of_otf2_and_traces_of_chakra_are_replayed(hcasim_: Any, tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "a", *[lambda one: one.collective("BARRIER")] * 2)
+    nodes = [node(1, COLLECTIVE, comm_type=BARRIER)]
+    for file in (archive, write_trace(tmp_path, nodes, nodes)):
+        found = json.loads(hcasim_("app", str(file), *MACHINE, "-n", "2", "--json").output)
+        assert found["calls"][0]["call"] == "barrier"
+        assert "allowed: 2, as" in hcasim_("app", str(file), *MACHINE, "-n", "3").messages

@@ -1,0 +1,213 @@
+"""Chakra execution traces: what is read, what is refused, and how they run."""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hcasim.apps.replay import Trace, extras, read_schedule
+from hcasim.ground.errors import CatalogError
+from tests.chakra_traces import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    BARRIER,
+    BROADCAST,
+    COLLECTIVE,
+    COMPUTE,
+    LOAD,
+    METADATA,
+    RECV,
+    REDUCE_SCATTER,
+    SEND,
+    encode,
+    node,
+    write_trace,
+)
+from tests.limits import promptly
+from tests.mpi_jobs import job
+
+Read = Callable[..., Trace]
+Nodes = Sequence[Any]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    def read(*ranks: Nodes) -> Trace:
+        return read_schedule(write_trace(tmp_path, *ranks))
+
+    return read
+
+
+def faults(read: Read, *ranks: Nodes) -> str:
+    with pytest.raises(CatalogError) as error, promptly():
+        read(*ranks)
+    return "\n".join(error.value.faults)
+
+
+def elapsed(trace: Trace, **more: Any) -> int:
+    one = job(nodes=trace.ranks)
+    one.run(trace.program(**more))
+    return one.sim.now
+
+
+def test_nodes_wait_for_data_and_control(read: Read) -> None:
+    first = [
+        node(1, COMPUTE, micros=30),
+        node(9, LOAD, [1], tensor_size=1 << 30),
+        node(4, SEND, ctrl=[9], comm_dst=1, comm_size=100, comm_tag=3),
+    ]
+    second = [
+        node(7, COMPUTE, [8], micros=40),
+        node(8, RECV, comm_src=0, comm_dst=1, comm_size=100, comm_tag=3),
+    ]
+    trace = read(first, second)
+    assert (trace.ranks, trace.actions, trace.form) == (2, 5, "chakra")
+    assert 70_000_000 < elapsed(trace) < 100_000_000
+
+
+def test_processors_and_accelerators_compute_at_the_same_time(read: Read) -> None:
+    nodes = [
+        node(1, COMPUTE, micros=3, is_cpu_op=True),
+        node(2, COMPUTE, micros=2, is_cpu_op=False),
+        node(3, COMPUTE, [2], micros=2, is_cpu_op=False),
+    ]
+    assert elapsed(read(nodes)) == 4_000_000
+
+
+def test_operations_take_as_long_as_the_rate_says(read: Read) -> None:
+    nodes = [node(1, COMPUTE, num_ops=1000), node(2, COMPUTE, [1], num_ops=7, runtime=5)]
+    assert elapsed(read(nodes), rate=1e9) == 6_000_000
+    assert elapsed(read(nodes), rate=2e9) == 5_500_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (ALL_REDUCE, "allreduce"),
+        (ALL_GATHER, "allgather"),
+        (BROADCAST, "bcast"),
+        (ALL_TO_ALL, "alltoall"),
+        (REDUCE_SCATTER, "reduce_scatter"),
+        (BARRIER, "barrier"),
+    ],
+)
+def test_collectives_are_those_of_the_simulator(read: Read, kind: int, name: str) -> None:
+    trace = read(*[[node(1, COLLECTIVE, comm_type=kind, comm_size=4096)]] * 4)
+    one = job(nodes=4)
+    one.run(trace.program())
+    assert {process.collective for process in one.processes} == {name}
+
+
+def test_collectives_are_of_the_process_group(read: Read) -> None:
+    groups = """['[{"pg_name": "1", "ranks": [0, 2]}, {"pg_name": "2", "ranks": [3, 1]}]']"""
+
+    def nodes(group: str) -> Nodes:
+        return [
+            node(1, METADATA, inputs=groups),
+            node(2, COLLECTIVE, comm_type=ALL_REDUCE, comm_size=64, pg_name=group),
+            node(3, COLLECTIVE, [2], comm_type=ALL_REDUCE, comm_size=64, pg_name=group),
+        ]
+
+    one = job(nodes=4)
+    one.run(read(*map(nodes, "1212")).program())
+    assert sorted(one.processes[0].connections) == [2]
+    assert "pg_name: rank 0 is not in '2'" in faults(read, *map(nodes, "2222"))
+    assert "pg_name: found 'x'; allowed: one that a node of" in faults(read, *map(nodes, "1x1x"))
+
+
+def test_all_that_is_wrong_with_nodes_is_said_at_once(read: Read) -> None:
+    nodes = [
+        node(5, SEND, comm_dst=9, comm_size=8),
+        node(6, SEND, comm_dst=0),
+        node(6, COMPUTE, [77]),
+        node(8, 12),
+        node(9, COLLECTIVE, comm_type=44),
+        node(10, COMPUTE, micros=2**63),
+        node(11, RECV, comm_src=0, comm_dst=3, comm_size=8),
+        node(12, METADATA, inputs='[\'[{"pg_name": "1", "ranks": [0, 5]}]\']'),
+        node(13, COLLECTIVE, comm_type=0, comm_size=-1),
+    ]
+    found = faults(read, nodes).splitlines()
+    for said in (
+        "t.0.et: node 5: comm_dst: found '9'; allowed: 0 to 0",
+        "t.0.et: node 6: comm_size: missing; allowed: 0 to 2147483648",
+        "node 6: found again",
+        "node 6: depends on node 77, which is not in its file",
+        "node 8: type: found 12; allowed: 0 to 7",
+        "node 9: comm_type: found '44'; allowed: 0 to 9",
+        "node 10: duration_micros: found 9223372036854775808",
+        "node 11: comm_dst: found '3'; allowed: 0 to 0",
+        "node 12: group '1': found '(0, 5)'; allowed: 0 to 0, each once",
+        "node 13: comm_size: found '-1'",
+    ):
+        assert any(said in one for one in found), said
+    assert len(found) == 10
+
+
+def test_what_never_ends_is_refused(read: Read) -> None:
+    circle = [node(1, COMPUTE, [2]), node(2, COMPUTE, [3]), node(3, COMPUTE, [1])]
+    assert "rank 0: found a cycle: node" in faults(read, circle)
+    alone = [node(3, SEND, comm_dst=1, comm_size=8)]
+    assert "t.0.et: node 3: send without a recv" in faults(read, alone, [])
+    first = [
+        node(1, COLLECTIVE, comm_type=BARRIER),
+        node(2, SEND, [1], comm_dst=1, comm_size=8),
+    ]
+    second = [
+        node(1, RECV, comm_src=0, comm_size=8),
+        node(2, COLLECTIVE, [1], comm_type=BARRIER),
+    ]
+    assert "rank 0 waits in node 1" in faults(read, first, second)
+    other = [node(4, COLLECTIVE, comm_type=BROADCAST, comm_size=8)]
+    assert "t.1.et: node 4: rank 1 calls bcast with root 0" in faults(read, first[:1], other)
+
+
+def test_missing_files_and_libraries_are_named(
+    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_trace(tmp_path, [], [], [])
+    (tmp_path / "t.1.et").unlink()
+    with pytest.raises(CatalogError, match=r"found 2 files of 3; missing: t\.1\.et"):
+        read_schedule(tmp_path / "t.0.et")
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    assert "pip install 'hcasim[chakra]'" in faults(read, [])
+
+
+def test_hostile_files_are_refused_in_time(read: Read, tmp_path: Path) -> None:
+    nested = "['" + "[" * 100_000 + "pg_name']"
+    assert "allowed: a list of objects" in faults(read, [node(1, METADATA, inputs=nested)])
+    file = tmp_path / "t.0.et"
+    for data in (b"\xff" * 1_000_000, encode([]) + b"\xff\xff\xff\x7f", encode([node(1, 4)])[:-1]):
+        file.write_bytes(data)
+        with pytest.raises(CatalogError) as error, promptly():
+            read_schedule(file)
+        assert all(len(one) < 300 for one in error.value.faults)
+
+
+@given(data=st.data())
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_damage_is_refused_in_words_or_does_no_harm(tmp_path: Path, data: st.DataObject) -> None:
+    groups = """['[{"pg_name": "1", "ranks": [0]}]']"""
+    whole = encode(
+        [
+            node(1, METADATA, inputs=groups),
+            node(2, COMPUTE, [1], micros=5),
+            node(3, SEND, [2], comm_dst=0, comm_size=8),
+            node(4, RECV, [2], comm_src=0, comm_size=8),
+            node(5, COLLECTIVE, [3, 4], comm_type=ALL_REDUCE, comm_size=64, pg_name="1"),
+        ]
+    )
+    place = data.draw(st.integers(0, len(whole) - 1))
+    damage = data.draw(st.binary(max_size=3))
+    kept = data.draw(st.integers(place, len(whole)))
+    file = tmp_path / "t.0.et"
+    file.write_bytes(whole[:place] + damage + whole[kept:])
+    with contextlib.suppress(CatalogError):
+        read_schedule(file)
