@@ -1,4 +1,4 @@
-"""What a figure shows, whichever release of matplotlib draws it: curves, bars and words."""
+"""What a figure shows, whichever release of matplotlib draws it: curves, bars, images and words."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def _axes(axes: Axes) -> dict[str, Any]:
             for one in axes.patches
             if isinstance(one, Rectangle)
         ],
+        "images": [_numbers(image.get_array().ravel()) for image in axes.images],
     }
 
 

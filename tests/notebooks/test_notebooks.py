@@ -55,7 +55,7 @@ def test_a_notebook_is_for_readers(path: Path) -> None:
     assert shown(read(path), ("image/png",))
     assert shown(read(path), ("text/html",))
     for _, figure in curves(read(path)):
-        assert all(axes["lines"] or axes["bars"] for axes in figure["axes"])
+        assert any(axes["lines"] or axes["bars"] or axes["images"] for axes in figure["axes"])
     errors = [one for cell in cells for one in cell.outputs if one.output_type == "error"]
     assert errors == []
 
