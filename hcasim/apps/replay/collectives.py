@@ -64,6 +64,7 @@ class Collectives:
         self.groups: list[tuple[int, ...]] = []
         self._names: list[str] = []
         self._found: list[dict[int, _Part]] = []
+        self._open: dict[tuple[int, int], tuple[Collective, Sequence[int], int]] = {}
 
     def add_group(self, members: Sequence[int], name: str) -> int:
         """Add a group of ranks; return its number."""
@@ -133,6 +134,17 @@ class Collectives:
         call = CALLS[part.calls[place]]
         return f"{call} with root {part.roots[place]}" if call in ROOTED else call
 
+    def _shared(self, number: int, place: int) -> tuple[Collective, Sequence[int]]:
+        """A collective and its parts, made once for all members."""
+        found = self._open.pop((number, place), None)
+        if found is None:
+            one = self._one(number, place)
+            found = one, self._parts(one), len(one.sent)
+        one, parts, left = found
+        if left > 1:
+            self._open[number, place] = one, parts, left - 1
+        return one, parts
+
     def _one(self, number: int, place: int) -> Collective:
         parts = [self._found[number][rank] for rank in self.groups[number]]
         return Collective(
@@ -152,8 +164,7 @@ class Collectives:
         Parameters:
             comm: that of the group.
         """
-        one = self._one(number, place)
-        parts = self._parts(one)
+        one, parts = self._shared(number, place)
         rank, size, mine = comm.rank, comm.size, parts[comm.rank]
         at_root = rank == one.root
         if one.call == "barrier":
@@ -178,16 +189,15 @@ class Collectives:
             yield from self._vector(comm, one, parts)
 
     def _vector(self, comm: Any, one: Collective, parts: Sequence[int]) -> Steps:
-        """A collective whose parts differ; taken to be as long as their mean."""
-        size = comm.size
-        even = -(-sum(parts) // size)
+        """A collective whose parts differ."""
+        mine, whole = parts[comm.rank], sum(parts)
         at_root = comm.rank == one.root
         if one.call == "gatherv":
-            yield from comm.gather(even, even * size if at_root else None, one.root)
+            yield from comm.gatherv(mine, whole if at_root else None, parts, one.root)
         elif one.call == "scatterv":
-            yield from comm.scatter(even * size if at_root else None, even, one.root)
+            yield from comm.scatterv(whole if at_root else None, parts, mine, one.root)
         elif one.call == "allgatherv":
-            yield from comm.allgather(even, even * size)
+            yield from comm.allgatherv(mine, whole, parts)
         else:
             # Only sums are known: each member sends to the others as much as they receive in all.
             total = max(1, sum(one.sent), sum(one.received))

@@ -41,6 +41,7 @@ class GraphTrace(Trace):
         super().__init__(name, form, len(ranks), sum(map(len, ranks)))
         self._ranks = ranks
         self.collectives = collectives
+        self.counted = any(operations.counted for operations in ranks)
         self._tags = _small_tags(ranks)
         self._room: dict[tuple[int, int, int], int] = {}
         for rank, operations in enumerate(ranks):
@@ -71,8 +72,8 @@ class GraphTrace(Trace):
 
     def replay(self, comm: Communicator, counter: Counter, rate: float) -> Steps:
         """Run the operations of one rank to their end."""
-        counted = any(operations.counted for operations in self._ranks)
-        if isinstance(comm, Overlapping) and self.collectives is None and not counted:
+        plain = self.collectives is None and not self.counted
+        if isinstance(comm, Overlapping) and plain:
             yield from replay_overlapped(self, comm, counter)
         else:
             yield from _Run(self, comm, counter, rate).run()

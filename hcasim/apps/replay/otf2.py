@@ -12,9 +12,8 @@ those of two groups, prefix sums, and receives of matched probes. Tests and prob
 
 Of a collective the archive has bytes with all partners together. Of an exchange, they are taken to
 be as many times those of a part as there are processes, or one less if only that is a whole number:
-with `MPI_IN_PLACE` the parts may come out shorter. Parts of `MPI_Gatherv`, `MPI_Scatterv` and
-`MPI_Allgatherv` are taken to be as long as their mean, those of `MPI_Alltoallv` as the sums of both
-sides say.
+with `MPI_IN_PLACE` the parts may come out shorter. Those of `MPI_Alltoallv` are taken to be as
+long as the sums of both sides say.
 
 Sources: OTF2 3.1.1, OTF2_Events.h; Score-P 9, src/adapters/mpi/scorep_mpi_coll.inc.c for bytes.
 """
@@ -27,6 +26,7 @@ import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Final
 
 from hcasim.apps.replay import otf2_child
@@ -57,6 +57,8 @@ _NUMBERS: Final = 2**40
 _SECONDS: Final = 30
 _SPEED: Final = 50_000
 """Bytes of an archive that are read at least in a second."""
+_SAID: Final = 1000
+"""Bytes that the library has printed last, which are looked at."""
 _CHUNK: Final = 8 * FIELDS * 4096
 
 
@@ -112,19 +114,21 @@ class Otf2Reader:
         seconds = _SECONDS + self._size() // _SPEED
         file = str(self._path.absolute())
         words = [sys.executable, "-P", otf2_child.__file__, file, str(seconds)]
-        with subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as child:
-            assert child.stdout is not None
-            assert child.stderr is not None
-            try:
-                self._definitions(child.stdout.readline())
-                for record in _records(child.stdout):
-                    self._record(*record)
-            except BaseException:
-                child.kill()
-                raise
-            said = child.stderr.read().decode("utf-8", "replace").strip()
+        # A file holds what the library prints: a pipe that nobody reads would stop it.
+        with TemporaryFile() as complaints:
+            with subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
+            ) as child:
+                assert child.stdout is not None
+                try:
+                    self._definitions(child.stdout.readline())
+                    for record in _records(child.stdout):
+                        self._record(*record)
+                except BaseException:
+                    child.kill()
+                    raise
+            complaints.seek(max(0, complaints.tell() - _SAID))
+            said = complaints.read().decode("utf-8", "replace").strip()
         if child.returncode:
             reason = said.splitlines()[-1] if said else f"it has ended with {child.returncode}"
             self.faults.add(0, f"the library of OTF2 cannot read it: {shown(reason)}")

@@ -22,6 +22,8 @@ KINDS = (
 FIELDS = 9
 NONE = 2**64 - 1
 MEMORY = 4 << 30
+MOST_SAID = 1 << 20
+"""Bytes of files, as that of what the library prints."""
 _AT_ONCE = 1 << 16
 _PLAIN = {
     "MpiSend": "send",
@@ -151,6 +153,7 @@ def _limit() -> None:
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_SAID, MOST_SAID))
     seconds = int(sys.argv[2])
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 

@@ -114,7 +114,7 @@ def test_collectives_are_those_of_the_simulator(
     one = job(nodes=4)
     one.run(read(*map(main, range(4))).program())
     wanted = name.lower().removesuffix("_block").replace("create_handle", "barrier")
-    assert {process.collective.rstrip("v") for process in one.processes} == {wanted.rstrip("v")}
+    assert {process.collective for process in one.processes} == {wanted}
 
 
 def test_collectives_are_of_the_communicator_of_the_archive(read: Read) -> None:
@@ -180,6 +180,15 @@ def test_missing_parts_of_an_archive_are_told(read: Read, tmp_path: Path) -> Non
     (tmp_path / "a" / "traces.def").unlink()
     with pytest.raises(CatalogError, match="the library of OTF2 cannot read it"):
         read_schedule(anchor)
+
+
+def test_an_anchor_alone_is_no_archive(tmp_path: Path) -> None:
+    for data in (b"\3BOTF2", b"\3BOTF2" + bytes(100), b"\3BOTF2" + b"\xff" * 1_000_000):
+        file = tmp_path / "traces.otf2"
+        file.write_bytes(data)
+        with pytest.raises(CatalogError, match="the library of OTF2 cannot read it") as error:
+            read_schedule(file)
+        assert all(len(one) < 300 for one in error.value.faults)
 
 
 @pytest.fixture(scope="module")
