@@ -43,6 +43,12 @@ def test_a_message_that_is_too_long_is_refused(size: int) -> None:
         (lambda comm: comm.send(np.int64(-8), 1), "MPI_ERR_COUNT"),
         (lambda comm: comm.alltoallv(np.zeros(8), [64, 1], 64, [32, 32]), "MPI_ERR_COUNT"),
         (lambda comm: comm.alltoallv(8, [4, 4], 8, [9, -1]), "MPI_ERR_COUNT"),
+        (lambda comm: comm.allgatherv(8, 8, [8]), "MPI_ERR_COUNT"),
+        (lambda comm: comm.allgatherv(8, 8, [9, -1]), "MPI_ERR_COUNT"),
+        (lambda comm: comm.allgatherv(8, 8, [4, 4]), "MPI_ERR_COUNT"),
+        (lambda comm: comm.gatherv(8, 8, [8, 8], comm.rank), "MPI_ERR_COUNT"),
+        (lambda comm: comm.scatterv(8, [8, 8], 8, comm.rank), "MPI_ERR_COUNT"),
+        (lambda comm: comm.scatterv(8, [4, 4], 4, 2), "MPI_ERR_ROOT"),
     ],
 )
 def test_a_wrong_call_is_refused_by_the_name_of_its_error(call: Any, name: str) -> None:
@@ -97,6 +103,9 @@ FIXED.flags.writeable = False
         ("reduce_scatter", lambda comm: comm.reduce_scatter(np.ones(8), FIXED)),
         ("gather", lambda comm: comm.gather(np.ones(2), FIXED, comm.rank)),
         ("scatter", lambda comm: comm.scatter(np.ones(8), FIXED, comm.rank)),
+        ("gatherv", lambda comm: comm.gatherv(np.ones(2), FIXED, [16, 16], comm.rank)),
+        ("scatterv", lambda comm: comm.scatterv(np.ones(8), [32, 32], FIXED, comm.rank)),
+        ("allgatherv", lambda comm: comm.allgatherv(np.ones(2), FIXED, [16, 16])),
     ],
 )
 def test_nothing_is_received_into_an_array_that_is_read_only(name: str, call: Any) -> None:
