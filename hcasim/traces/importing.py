@@ -43,8 +43,21 @@ _NAMES = {
     "imb": "an Intel MPI benchmark",
     "netpipe": "NetPIPE",
 }
+_SNIFFED = 1000
+"""Lines in which a program is looked for."""
 _TERMINAL = "NetPIPE's terminal output"
 """A second kind of its output, which is not to be mixed with np.out."""
+_PROGRAMS: tuple[tuple[str, Callable[[str], object]], ...] = (
+    ("a schedule of GOAL", re.compile(r"\s*num_ranks\s+[0-9]|\s*rank\s+[0-9]+\s*\{").match),
+    (
+        "a time-independent trace of SimGrid",
+        re.compile(
+            r"\s*[0-9]+\s+(?:init|finalize|compute|i?send|i?recv|sendRecv|wait|waitall|barrier|"
+            r"bcast|(?:all)?(?:reduce|gatherv?)|alltoallv?|scatterv?|reducescatter|comm_size)\b"
+        ).match,
+    ),
+)
+"""What programs have done, and by which lines it is recognized; others read it."""
 _MARKS: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("probe", re.compile(r'\s*\{.*"record"\s*:.*').match),
     ("perftest-json", re.compile(r'\s*(?:\{\s*)?"?(test_info|results)"?\s*:\s*\{').match),
@@ -160,6 +173,10 @@ def _is_table(source: Source) -> bool:
 
 
 def _unknown(source: Source) -> str:
+    for what, is_marked in _PROGRAMS:
+        if any(map(is_marked, source.lines[:_SNIFFED])):
+            replayed = "allowed: what a tool measured; `hcasim app FILE -n N` replays it"
+            return f"{source.name}: found {what}; {replayed}"
     # The lines are not all blank.
     if all(is_number(word) for line in source.lines for word in line.split()):
         return (
