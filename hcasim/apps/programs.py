@@ -44,7 +44,11 @@ class Program:
         return nullcontext() if self.file is None else faults_of(self.file)
 
 
-def find_program(program: str | PathLike[str] | Main, arguments: Sequence[str] = ()) -> Program:
+def find_program(
+    program: str | PathLike[str] | Main,
+    arguments: Sequence[str] = (),
+    rate: float | None = None,
+) -> Program:
     """Return what can be run.
 
     Parameters:
@@ -52,16 +56,20 @@ def find_program(program: str | PathLike[str] | Main, arguments: Sequence[str] =
             of machine learning, such as "allreduce"; or a generator function of a communicator.
         arguments: text that the function of a file is given behind its communicator; of machine
             learning a model, and what else is to be known of it, such as "batch=32".
+        rate: operations a second, of a trace that counts what is computed.
 
     Raises:
         CatalogError: it is none, or cannot be read.
     """
     if isinstance(program, str) and _KERNEL.fullmatch(program):
+        _without_rate(rate, program)
         return _kernel(program, arguments)
     if isinstance(program, str) and program in LEARNING:
+        _without_rate(rate, program)
         return _learning(program, arguments)
     if isinstance(program, str | PathLike):
-        return _file(Path(fspath(program)), arguments)
+        return _file(Path(fspath(program)), arguments, rate)
+    _without_rate(rate, "a function")
     if not callable(program):
         allowed = "a file, a kernel such as 'is.B', or a function of a communicator"
         raise CatalogError([f"program: found {program!r}; allowed: {allowed}"])
@@ -69,11 +77,12 @@ def find_program(program: str | PathLike[str] | Main, arguments: Sequence[str] =
     return Program(getattr(main, "__name__", "program"), lambda machine, ranks, show: main)
 
 
-def _file(file: Path, arguments: Sequence[str]) -> Program:
+def _file(file: Path, arguments: Sequence[str], rate: float | None) -> Program:
     if file.suffix == PYTHON:
+        _without_rate(rate, file.name)
         main = load(file, arguments)
         return Program(file.stem, lambda machine, ranks, show: main, file)
-    from hcasim.apps.replay import read_schedule
+    from hcasim.apps.replay import RATE, read_schedule
 
     try:
         trace = read_schedule(file)
@@ -86,15 +95,23 @@ def _file(file: Path, arguments: Sequence[str]) -> Program:
             [f"program: found {str(file)!r}, which is no file; allowed: {allowed}"]
         ) from None
     _without_arguments(arguments)
+    if not trace.counted:
+        _without_rate(rate, file.name)
 
     def make(machine: Machine, ranks: int, show: Show | None) -> Main:
         if ranks != trace.ranks:
             raise CatalogError(
                 [f"ranks: found {ranks}; allowed: {trace.ranks}, as {file.name} was recorded with"]
             )
-        return trace.program(show)
+        return trace.program(show, RATE if rate is None else rate)
 
     return Program(file.stem, make)
+
+
+def _without_rate(rate: float | None, name: str) -> None:
+    if rate is not None:
+        allowed = "with a trace that counts operations, as those of SimGrid do"
+        raise CatalogError([f"rate: has no meaning for {name}; allowed: {allowed}"])
 
 
 def _without_arguments(arguments: Sequence[str]) -> None:

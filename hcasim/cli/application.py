@@ -64,6 +64,11 @@ _ENDINGS = (".json", ".csv")
     multiple=True,
     help="Of a collective, instead of what the stack's rules choose. Repeatable.",
 )
+@click.option(
+    "--rate",
+    metavar="RATE",
+    help="At which a trace computes that counts operations, as 2 Gop/s (default: 1 Gop/s).",
+)
 @click.option("--exact", is_flag=True, help="Leave out nothing that repeats itself.")
 @settings_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

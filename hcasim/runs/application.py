@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hcasim.apps.programs import find_program
 from hcasim.apps.run import Main, Outcome, Show, placement_faults
@@ -16,7 +16,9 @@ from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.algorithms import algorithm_faults
 from hcasim.ground.arguments import count_fault, flag_fault, refuse
 from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.faults import shown
 from hcasim.ground.plain import brief
+from hcasim.ground.units import OPERATIONS, UnitError
 from hcasim.mpi import DeadlockError, MPIError
 from hcasim.mpi.job import PLACEMENTS
 from hcasim.runs.machine import find_machine
@@ -27,6 +29,11 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
+
+
+LEAST_RATE: Final = 1
+MOST_RATE: Final = 10**18
+"""Operations a second."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +51,7 @@ class Application:
         outcome: what it has done.
         wall_seconds: time that the simulation took, or None to leave that out.
         cost: what simulating it cost, if that was asked for.
+        rate: operations a second of a trace that counts them, if that was asked for.
     """
 
     program: str
@@ -56,6 +64,7 @@ class Application:
     outcome: Outcome
     wall_seconds: float | None
     cost: Cost | None = None
+    rate: float | None = None
 
     def __repr__(self) -> str:
         machine = self.machine
@@ -145,6 +154,7 @@ class Application:
                 "map_by": self.map_by,
                 "algorithms": dict(self.algorithms),
                 "exact": self.exact,
+                **({} if self.rate is None else {"rate": self.rate}),
             },
             run_s=self.seconds,
             compute_s=self.compute_seconds,
@@ -223,6 +233,7 @@ def app(
     ppn: int = 1,
     map_by: str = "block",
     arguments: Sequence[str] = (),
+    rate: float | str | None = None,
     algorithms: Mapping[str, str] | None = None,
     exact: bool = False,
     adapter: str | PathLike[str] | None = None,
@@ -295,8 +306,10 @@ def app(
         if machine.stack.mpi is None:
             faults.append(f"stack: found {machine.stack.id!r}, which has no MPI library")
         faults += placement_faults(machine, ranks, ppn)
+    speed = None
     try:
-        found = find_program(program, arguments)
+        speed = _rate(rate)
+        found = find_program(program, arguments, speed)
     except CatalogError as error:
         faults += error.faults
     if machine is None or faults:
@@ -332,4 +345,24 @@ def app(
         outcome=outcome,
         wall_seconds=perf_counter() - started,
         cost=None if meter is None else meter.cost(),
+        rate=speed,
     )
+
+
+def _rate(rate: float | str | None) -> float | None:
+    """Operations a second."""
+    if rate is None:
+        return None
+    given = rate
+    least, most = OPERATIONS.format(LEAST_RATE), OPERATIONS.format(MOST_RATE)
+    allowed = f"allowed: {least} to {most}"
+    if isinstance(rate, str):
+        try:
+            rate = OPERATIONS.parse(rate)
+        except UnitError as error:
+            raise CatalogError([f"rate: {error}"]) from None
+    elif isinstance(rate, bool) or not isinstance(rate, int | float):
+        raise CatalogError([f"rate: found {given!r}; {allowed}"])
+    if not LEAST_RATE <= rate <= MOST_RATE:
+        raise CatalogError([f"rate: found {shown(given)}; {allowed}"])
+    return float(rate)

@@ -26,6 +26,9 @@ class Options(Form):
     map_by: Literal["block", "cyclic"]
     algorithms: dict[str, str] = Field(description="of collectives, that were asked for")
     exact: bool = Field(description="whether nothing was left out that repeats itself")
+    rate: float | None = Field(
+        default=None, description="operations a second of a trace, if that was asked for"
+    )
 
 
 class Rank(Form):

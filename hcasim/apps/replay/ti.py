@@ -153,6 +153,8 @@ class TiReader:
         together = 0
         for rank, (number, word) in enumerate(listed):
             self.faults.name = name
+            # A file that is not read says nothing of its end.
+            self._ended[rank] = False
             if word in seen:
                 what = shown(word.decode("utf-8", "replace"))
                 self.faults.add(number, f"found {what} again; it is in line {seen[word]}")
@@ -167,6 +169,7 @@ class TiReader:
                 self.faults.add(number, f"found more than {most} MiB together; allowed: {most} MiB")
                 return
             self.files[rank] = found[0]
+            del self._ended[rank]
             self._read_lines(*found, rank)
 
     def _open(self, name: str, number: int, word: bytes, path: Path) -> tuple[str, bytes] | None:
@@ -248,7 +251,7 @@ class TiReader:
 
     def _check_ends(self) -> None:
         """Find ranks that have not ended as others have."""
-        if not self._ended:
+        if not any(self._ended.values()):
             return
         left = [rank for rank in range(len(self.ranks)) if rank not in self._ended]
         for rank in left:

@@ -115,6 +115,55 @@ def test_a_schedule_is_replayed_with_as_many_processes_as_it_has(
     assert all(fault.startswith(f"{file}:") for fault in faults)
 
 
+TRACE = """0 init
+1 init
+0 compute 1e6
+0 bcast 8 0 0
+1 bcast 8 0 0
+0 finalize
+1 finalize
+"""
+
+
+def test_a_trace_that_counts_operations_has_a_rate(hcasim_: Any, tmp_path: Path) -> None:
+    file = tmp_path / "one.txt"
+    file.write_text(TRACE)
+    words = ("app", str(file), *MACHINE, "-n", "2", "--json")
+    assert json.loads(hcasim_(*words).output)["ranks"][0]["compute_s"] == 1e-3
+    found = json.loads(hcasim_(*words, "--rate", "2 Gop/s").output)
+    assert found["ranks"][0]["compute_s"] == 5e-4
+    assert found["options"]["rate"] == 2e9
+    assert found["calls"][0]["call"] == "bcast"
+    (fault,) = hcasim_(*words, "--rate", "2").faults
+    assert "rate: found '2' with no unit" in fault
+    (fault,) = hcasim_(*words, "--rate", "0 op/s").faults
+    assert "rate: found '0 op/s'; allowed: 1 op/s to 1000000 Top/s" in fault
+
+
+@pytest.mark.parametrize("program", ["is.S", "one.goal", "steps.py", "allreduce"])
+def test_a_rate_is_refused_where_nothing_is_counted(
+    hcasim_: Any, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one.goal").write_text(SCHEDULE)
+    Path("steps.py").write_text(PROGRAM)
+    done = hcasim_("app", program, *MACHINE, "-n", "2", "--rate", "1 Gop/s")
+    assert done.code == 2
+    assert f"rate: has no meaning for {program}; allowed: with a trace" in done.messages
+
+
+@pytest.mark.parametrize(("text", "what"), [(SCHEDULE, "schedule of GOAL"), (TRACE, "SimGrid")])
+def test_what_is_replayed_is_not_imported(
+    hcasim_: Any, text: str, what: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "one"
+    file.write_text(text)
+    done = hcasim_("import", str(file))
+    assert done.code == 2
+    assert what in done.messages
+    assert "`hcasim app FILE -n N` replays it" in done.messages
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
