@@ -11,7 +11,7 @@ from hcasim.apps.replay.graph import ANY, CALC, COLL, SEND, Operations, Ranks
 from hcasim.apps.replay.overlapped import Overlapping, replay_overlapped
 from hcasim.apps.replay.trace import Communicator, Counter, Pending, Steps, Trace
 from hcasim.engine import Event
-from hcasim.mpi import ANY_SOURCE, ANY_TAG
+from hcasim.mpi import ANY_SOURCE, ANY_TAG, MPIError
 from hcasim.mpi.messages import MAX_TAG
 
 _PS: Final = 1e-12
@@ -72,8 +72,10 @@ class GraphTrace(Trace):
 
     def replay(self, comm: Communicator, counter: Counter, rate: float) -> Steps:
         """Run the operations of one rank to their end."""
-        plain = self.collectives is None and not self.counted
-        if isinstance(comm, Overlapping) and plain:
+        if isinstance(comm, Overlapping):
+            if self.collectives is not None:
+                needed = "needed: a machine with an MPI library, as its traces have collectives"
+                raise MPIError("MPI_ERR_ARG", f"found {self.form} on a LogGP machine; {needed}")
             yield from replay_overlapped(self, comm, counter)
         else:
             yield from _Run(self, comm, counter, rate).run()
