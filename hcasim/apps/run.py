@@ -8,6 +8,7 @@ from typing import Any
 
 from hcasim.apps.account import PROGRAM, Account
 from hcasim.apps.comm import ProgramComm
+from hcasim.apps.replay.recording import Recording
 from hcasim.catalog import CatalogError, Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator, seldom_collected
@@ -126,6 +127,7 @@ def run(
     exact: bool = False,
     show: Show | None = None,
     listen: Listen | None = None,
+    recording: Recording | None = None,
 ) -> Outcome:
     """Run a program on the first nodes of a machine.
 
@@ -139,6 +141,7 @@ def run(
         exact: leave out nothing that repeats itself.
         show: is told what of how much is done, if the program says so.
         listen: is given the simulator before anything happens.
+        recording: of as many processes, to be told what they do.
 
     Raises:
         CatalogError: there is no place for so many processes.
@@ -156,7 +159,13 @@ def run(
         alone = nodes == 1 and machine.switch is None
         cluster = Cluster(sim, machine, 2 if alone else nodes)
         job = Job(sim, cluster, ppn, map_by, algorithms, ranks)
-        return _run(job, main, show)
+        if recording is not None:
+            for process, recorder in zip(job.processes, recording.recorders, strict=True):
+                process.recorder = recorder
+        outcome = _run(job, main, show)
+        if recording is not None:
+            recording.finish()
+        return outcome
 
 
 def _run(job: Job, main: Main, show: Show | None) -> Outcome:

@@ -79,6 +79,11 @@ _ENDINGS = (".json", ".csv")
     type=click.Path(path_type=Path),
     help="Write all into a file .json, or a line for each process into .csv.",
 )
+@click.option(
+    "--goal",
+    type=click.Path(path_type=Path),
+    help="Write what the processes do as a schedule of GOAL, .goal, to be run elsewhere.",
+)
 @profile_option
 @timing_option
 def command(
@@ -88,6 +93,7 @@ def command(
     as_json: bool,
     plot: Path | None,
     output: Path | None,
+    goal: Path | None,
     timing: bool,
     **given: Any,
 ) -> None:
@@ -104,6 +110,7 @@ def command(
     (traces.otf2) or a file of an execution trace of Chakra (NAME.0.et); -n is its number of
     processes.
     """
+    from hcasim.ground.writing import write_atomically
     from hcasim.runs.application import app
 
     faults = switch_faults(given)
@@ -112,6 +119,7 @@ def command(
     switch = switch_choice(given)
     del given["no_switch"], given["switch"]
     outputs = [Output("--output", output, _ENDINGS), plot_output(plot)]
+    outputs.append(Output("--goal", goal, (".goal",)))
     faults += output_faults(outputs)
     if faults:
         raise Faults(dict.fromkeys(faults))
@@ -125,12 +133,16 @@ def command(
             overrides=overrides,
             switch=switch,
             progress=progress,
+            record=goal is not None,
             **given,
         )
     found = found if timing else replace(found, wall_seconds=None)
     try:
         if output is not None:
             _save(found, output)
+        if goal is not None:
+            write_atomically(goal, found.goal())
+            note(f"Wrote {goal}")
         if plot is not None:
             write_figure(found, plot)
             note(f"Wrote {plot}")

@@ -166,6 +166,8 @@ class Request:
         if not self.done:
             yield from self.process.look()
         self.told = self.done
+        if self.done and self.process.recorder is not None:
+            self.process.recorder.waited(self)
         return self.done
 
     def finish(self) -> None:

@@ -38,6 +38,8 @@ class Messages:
         self.rank = self.members.index(process.rank)
         self.size = len(self.members)
         self.algorithm = ""
+        if process.recorder is not None:
+            process.recorder.grouped(context, self.members)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rank={self.rank}, size={self.size})"
@@ -113,6 +115,8 @@ class Messages:
             if self.process.probe.listeners:
                 self.process.probe.event("compute", 0)
         self.process.computed_ps += duration_ps
+        if duration_ps and self.process.recorder is not None:
+            self.process.recorder.computed(duration_ps)
 
     # Messages.
 

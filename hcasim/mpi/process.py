@@ -22,7 +22,7 @@ from hcasim.mpi.message import AnyOf, Request, Send
 from hcasim.mpi.path import Path
 from hcasim.mpi.receiver import Receiver
 from hcasim.mpi.registration import RegistrationCache
-from hcasim.mpi.roles import Steps, Todo, Way
+from hcasim.mpi.roles import Recorder, Steps, Todo, Way
 from hcasim.verbs import CQ, PD, Context
 from hcasim.verbs import Status as Outcome
 
@@ -51,6 +51,7 @@ class Process:
         computed_ps: time that it has spent outside of MPI.
         waited_ps: time that it has slept in calls.
         path: the critical path that ends in it, if somebody wants to know.
+        recorder: of what it does, if somebody wants to know.
         combine_rate: bytes of a reduction's result that an accelerator combines per second; None
             if the processor does.
     """
@@ -79,6 +80,7 @@ class Process:
         self.computed_ps = 0
         self.waited_ps = 0
         self.path: Path | None = None
+        self.recorder: Recorder | None = None
         self.combine_rate: float | None = None
         self._unblocked: deque[Way] = deque()
         self._event: Event | None = None
@@ -119,6 +121,8 @@ class Process:
         """Make progress until a request is done."""
         while not request.done:
             yield from self.advance(request)
+        if self.recorder is not None:
+            self.recorder.waited(request)
         yield from self.registrations.tidy()
 
     def advance(self, waiting: Request | AnyOf) -> Steps:
@@ -211,6 +215,8 @@ class Process:
         """
         way = self.itself if rank == self.rank else self.connection(rank)
         send = Send(self, buffer, dest, tag, context, way)
+        if self.recorder is not None:
+            self.recorder.sends(send, rank)
         yield self.context.core.work(self.library.calls.send)
         if self.probe.listeners:
             self.probe.event("call send", 0, send)

@@ -36,6 +36,8 @@ class Receiver:
     ) -> Generator[Event, object, Recv]:
         """Begin to receive from a rank of a communicator."""
         recv = Recv(self.process, buffer, source, tag, context, next(self.matching.serials))
+        if self.process.recorder is not None:
+            self.process.recorder.receives(recv)
         yield self._core.work(self._call_ps)
         if self._probe.listeners:
             self._probe.event("call recv", 0, recv)

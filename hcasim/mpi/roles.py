@@ -31,6 +31,25 @@ class Todo(Protocol):
         """Deal with it."""
 
 
+class Recorder(Protocol):
+    """Is told what a process does, to write it down."""
+
+    def grouped(self, context: int, members: tuple[int, ...]) -> None:
+        """The process has a communicator of these ranks of the whole program."""
+
+    def sends(self, request: Request, rank: int) -> None:
+        """It begins to send to a rank of the whole program."""
+
+    def receives(self, request: Request) -> None:
+        """It begins to receive."""
+
+    def waited(self, request: Request) -> None:
+        """It knows that a request is done."""
+
+    def computed(self, duration_ps: int) -> None:
+        """It has computed."""
+
+
 class Worker(Protocol):
     """A process.
 
@@ -41,6 +60,7 @@ class Worker(Protocol):
         path: the critical path that ends in it, if somebody wants to know.
         rank: in the whole program.
         receiver: its receives.
+        recorder: of what it does, if somebody wants to know.
     """
 
     collective: str
@@ -51,6 +71,7 @@ class Worker(Protocol):
     rank: int
     ready: deque[Todo]
     receiver: Receiver
+    recorder: Recorder | None
     registrations: RegistrationCache
 
     @property

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from hcasim.apps.programs import find_program
+from hcasim.apps.replay.recording import Recording
 from hcasim.apps.run import Main, Outcome, Show, placement_faults
 from hcasim.apps.run import run as run_program
 from hcasim.catalog import CatalogError, Machine
@@ -51,6 +52,7 @@ class Application:
         outcome: what it has done.
         wall_seconds: time that the simulation took, or None to leave that out.
         cost: what simulating it cost, if that was asked for.
+        recording: what its processes have done, if that was asked for.
         rate: operations a second of a trace that counts them, if that was asked for.
     """
 
@@ -64,6 +66,7 @@ class Application:
     outcome: Outcome
     wall_seconds: float | None
     cost: Cost | None = None
+    recording: Recording | None = None
     rate: float | None = None
 
     def __repr__(self) -> str:
@@ -130,6 +133,21 @@ class Application:
         for pair, sent in self.outcome.traffic.items():
             found[pair] = sent[kinds.index(what)]
         return found
+
+    def goal(self) -> str:
+        """Return what its processes have done as a schedule of GOAL, to be run elsewhere.
+
+        Each message is a statement, those within collectives included. Computing is in whole
+        nanoseconds; what the library itself copies and combines is left out.
+
+        Raises:
+            CatalogError: it was not asked for.
+        """
+        from hcasim.apps.replay.goal_text import goal_lines
+
+        if self.recording is None:
+            raise CatalogError(["goal: nothing was recorded; needed: record=True"])
+        return "\n".join(goal_lines(self.recording.operations)) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `app`."""
@@ -245,6 +263,7 @@ def app(
     host: str | PathLike[str] | None = None,
     progress: Show | None = None,
     profile: bool = False,
+    record: bool = False,
 ) -> Application:
     """Run a program of MPI, such as `app(main, "liu2004", 4)`.
 
@@ -272,6 +291,7 @@ def app(
         progress: is told what of how much is done: whenever rank 0 calls `comm.progress(...)`, of
             kernels each iteration.
         profile: also measure what simulating it costs.
+        record: also keep what its processes do, for `Application.goal`.
 
     Raises:
         CatalogError: every fault of the request; of a program that is a file also what it does
@@ -288,7 +308,7 @@ def app(
         "stack": stack,
         "host": host,
     }
-    refuse(flag_fault("profile", profile), flag_fault("exact", exact))
+    refuse(flag_fault("profile", profile), flag_fault("exact", exact), flag_fault("record", record))
     refuse(count_fault("ranks", ranks), count_fault("ppn", ppn))
     faults: list[str] = []
     machine = None
@@ -316,6 +336,7 @@ def app(
         raise CatalogError(faults)
     main = found.make(machine, ranks, progress)
     meter = Meter() if profile else None
+    recording = Recording(ranks) if record else None
     started = perf_counter()
     try:
         with found.faults():
@@ -329,6 +350,7 @@ def app(
                 exact=exact,
                 show=progress,
                 listen=None if meter is None else meter.watch,
+                recording=recording,
             )
     except (MPIError, DeadlockError) as error:
         if found.file is None:
@@ -345,6 +367,7 @@ def app(
         outcome=outcome,
         wall_seconds=perf_counter() - started,
         cost=None if meter is None else meter.cost(),
+        recording=recording,
         rate=speed,
     )
 

@@ -1,0 +1,116 @@
+"""What the processes of a run do, written down as a schedule that can be run elsewhere.
+
+Each message is an operation, those within collectives included, and so is computing. An operation
+waits for the one before it in its process: for its end if the process has waited for that, else for
+its begin. What the library itself copies and combines is left to the machine that runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hcasim.apps.replay.graph import CALC, RECV, SEND, Operations
+from hcasim.mpi.message import Request
+
+
+class Recording:
+    """The operations of all processes.
+
+    Parameters:
+        ranks: number of processes.
+
+    Attributes:
+        operations: by rank.
+        recorders: to be told by the processes, by rank.
+    """
+
+    def __init__(self, ranks: int) -> None:
+        self.operations: Sequence[Operations] = [Operations() for _ in range(ranks)]
+        self._members: dict[int, tuple[int, ...]] = {0: tuple(range(ranks))}
+        self._tags: dict[tuple[int, int], int] = {}
+        self.recorders = [RankRecorder(self, rank) for rank in range(ranks)]
+
+    def finish(self) -> None:
+        """Take what was received without having been waited for."""
+        for one in self.recorders:
+            one.finish()
+
+    def grouped(self, context: int, members: tuple[int, ...]) -> None:
+        """There is a communicator."""
+        self._members[context] = members
+
+    def rank(self, context: int, rank: int) -> int:
+        """Rank in the whole program; messages and collectives have contexts of their own."""
+        return self._members[context // 2][rank]
+
+    def tag(self, context: int, tag: int) -> int:
+        """A number for a tag of a communicator."""
+        return self._tags.setdefault((context, tag), len(self._tags))
+
+
+class RankRecorder:
+    """Writes down what one process does.
+
+    Parameters:
+        rank: of the process.
+    """
+
+    def __init__(self, recording: Recording, rank: int) -> None:
+        self._recording = recording
+        self._rank = rank
+        self._operations = recording.operations[rank]
+        self._open: dict[Request, int] = {}
+        # What the next operation waits for, and whether only for its begin.
+        self._before: list[tuple[int, bool]] = []
+
+    def grouped(self, context: int, members: tuple[int, ...]) -> None:
+        """The process has a communicator."""
+        self._recording.grouped(context, members)
+
+    def sends(self, request: Request, rank: int) -> None:
+        """It begins to send."""
+        if rank != self._rank:
+            tag = self._recording.tag(request.context, request.tag)
+            self._open[request] = self._add(SEND, request.buffer.size, rank, tag)
+
+    def receives(self, request: Request) -> None:
+        """It begins to receive; from whom is known once that is done."""
+        self._open[request] = self._add(RECV, request.buffer.size)
+
+    def waited(self, request: Request) -> None:
+        """It knows that a request is done."""
+        number = self._open.pop(request, None)
+        if number is not None:
+            self._found(number, request)
+            self._before = [one for one in self._before if one[0] != number] + [(number, False)]
+
+    def computed(self, duration_ps: int) -> None:
+        """It has computed."""
+        self._add(CALC, duration_ps)
+
+    def finish(self) -> None:
+        """Nothing more is done."""
+        for request, number in self._open.items():
+            self._found(number, request)
+        self._open.clear()
+
+    def _found(self, number: int, request: Request) -> None:
+        if self._operations.kinds[number] != RECV:
+            return
+        status = request.status
+        source = -1 if status is None else self._recording.rank(request.context, status.source)
+        if status is None or source == self._rank:
+            # Nothing has come, or nothing from elsewhere.
+            self._operations.kinds[number] = CALC
+            self._operations.sizes[number] = 0
+            return
+        self._operations.peers[number] = source
+        self._operations.tags[number] = self._recording.tag(request.context, status.tag)
+        self._operations.sizes[number] = status.count
+
+    def _add(self, kind: int, size: int, peer: int = 0, tag: int = 0) -> int:
+        number = self._operations.add(kind, size, peer, tag)
+        for before, begun in self._before:
+            self._operations.require(number, before, begun)
+        self._before = [(number, kind != CALC)]
+        return number
