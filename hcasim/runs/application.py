@@ -143,7 +143,7 @@ class Application:
         Raises:
             CatalogError: it was not asked for.
         """
-        from hcasim.apps.replay.goal_text import goal_lines
+        from hcasim.apps.replay.goal.writer import goal_lines
 
         if self.recording is None:
             raise CatalogError(["goal: nothing was recorded; needed: record=True"])

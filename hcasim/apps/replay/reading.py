@@ -8,15 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from hcasim.apps.replay.chakra import ChakraReader, is_chakra
+from hcasim.apps.replay.chakra.reader import ChakraReader, is_chakra
 from hcasim.apps.replay.checks import check
-from hcasim.apps.replay.goal import MARK, GoalReader
+from hcasim.apps.replay.goal.reader import MARK, GoalReader
 from hcasim.apps.replay.graph_trace import GraphTrace
-from hcasim.apps.replay.otf2 import Otf2Reader, is_otf2
+from hcasim.apps.replay.otf2.reader import Otf2Reader, is_otf2
 from hcasim.apps.replay.text import TooMuchWrong, read_bytes, text_of
-from hcasim.apps.replay.ti import TiReader, is_ti
-from hcasim.apps.replay.ti_checks import check as check_ti
-from hcasim.apps.replay.ti_trace import TiTrace
+from hcasim.apps.replay.ti.checks import check as check_ti
+from hcasim.apps.replay.ti.reader import TiReader, is_ti
+from hcasim.apps.replay.ti.trace import TiTrace
 from hcasim.apps.replay.trace import Trace
 from hcasim.ground.errors import CatalogError, nearest, one_of
 from hcasim.ground.reading import MIB

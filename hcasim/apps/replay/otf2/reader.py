@@ -29,11 +29,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Final
 
-from hcasim.apps.replay import otf2_child
 from hcasim.apps.replay.collectives import Collective, Collectives
 from hcasim.apps.replay.extras import need
 from hcasim.apps.replay.graph import CALC, COLL, RECV, SEND, Operations
-from hcasim.apps.replay.otf2_child import FIELDS, KINDS, NONE
+from hcasim.apps.replay.otf2 import child
+from hcasim.apps.replay.otf2.child import FIELDS, KINDS, NONE
 from hcasim.apps.replay.text import LARGEST, Faults, TooMuchWrong
 from hcasim.apps.replay.trace import MOST_ACTIONS, MOST_BYTES, MOST_RANKS
 from hcasim.ground.errors import CatalogError
@@ -113,24 +113,24 @@ class Otf2Reader:
     def _read(self) -> None:
         seconds = _SECONDS + self._size() // _SPEED
         file = str(self._path.absolute())
-        words = [sys.executable, "-P", otf2_child.__file__, file, str(seconds)]
+        words = [sys.executable, "-P", child.__file__, file, str(seconds)]
         # A file holds what the library prints: a pipe that nobody reads would stop it.
         with TemporaryFile() as complaints:
             with subprocess.Popen(
                 words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
-            ) as child:
-                assert child.stdout is not None
+            ) as library:
+                assert library.stdout is not None
                 try:
-                    self._definitions(child.stdout.readline())
-                    for record in _records(child.stdout):
+                    self._definitions(library.stdout.readline())
+                    for record in _records(library.stdout):
                         self._record(*record)
                 except BaseException:
-                    child.kill()
+                    library.kill()
                     raise
             complaints.seek(max(0, complaints.tell() - _SAID))
             said = complaints.read().decode("utf-8", "replace").strip()
-        if child.returncode:
-            reason = said.splitlines()[-1] if said else f"it has ended with {child.returncode}"
+        if library.returncode:
+            reason = said.splitlines()[-1] if said else f"it has ended with {library.returncode}"
             self.faults.add(0, f"the library of OTF2 cannot read it: {shown(reason)}")
             return
         for process in self._processes:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any
 
-from hcasim.apps.replay.ti_actions import ANY, NAMES, SLEEP, Actions, Counts
+from hcasim.apps.replay.ti.actions import ANY, NAMES, SLEEP, Actions, Counts
 from hcasim.apps.replay.trace import RATE, Counter, Main, Progress, Steps, Trace
 from hcasim.engine import Event
 from hcasim.ground.errors import CatalogError

@@ -25,7 +25,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
-from hcasim.apps.replay.chakra_nodes import looks_so, messages, split, value
+from hcasim.apps.replay.chakra.nodes import looks_so, messages, split, value
 from hcasim.apps.replay.collectives import Collective, Collectives
 from hcasim.apps.replay.extras import need
 from hcasim.apps.replay.graph import CALC, COLL, RECV, SEND, Operations

@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 from typing import Final
 
 from hcasim.apps.replay.text import TooMuchWrong
-from hcasim.apps.replay.ti import TiReader
-from hcasim.apps.replay.ti_actions import (
+from hcasim.apps.replay.ti.actions import (
     ALLGATHERV,
     ALLTOALLV,
     ANY,
@@ -28,7 +27,8 @@ from hcasim.apps.replay.ti_actions import (
     WAIT,
     WAITALL,
 )
-from hcasim.apps.replay.ti_order import check_order
+from hcasim.apps.replay.ti.order import check_order
+from hcasim.apps.replay.ti.reader import TiReader
 
 _COUNTED: Final = (GATHERV, SCATTERV, ALLTOALLV)
 """Collectives whose parts differ, and are not known everywhere."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from hcasim.apps.replay.text import Faults, TooMuchWrong, found_instead, read_bytes, text_of
-from hcasim.apps.replay.ti_actions import (
+from hcasim.apps.replay.ti.actions import (
     ALLGATHERV,
     ALLTOALLV,
     ANY,
@@ -38,7 +38,7 @@ from hcasim.apps.replay.ti_actions import (
     Actions,
     Counts,
 )
-from hcasim.apps.replay.ti_words import SIZES, TYPES, operations, real, text, whole
+from hcasim.apps.replay.ti.words import SIZES, TYPES, operations, real, text, whole
 from hcasim.apps.replay.trace import MOST_ACTIONS, MOST_BYTES, MOST_RANKS
 from hcasim.ground.errors import CatalogError, display
 from hcasim.ground.faults import shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from typing import TYPE_CHECKING, Final
 
-from hcasim.apps.replay.ti_actions import (
+from hcasim.apps.replay.ti.actions import (
     ANY,
     BARRIER,
     FROM_ROOT,
@@ -21,7 +21,7 @@ from hcasim.apps.replay.ti_actions import (
 )
 
 if TYPE_CHECKING:
-    from hcasim.apps.replay.ti import TiReader
+    from hcasim.apps.replay.ti.reader import TiReader
 
 _SHOWN: Final = 6
 _Channel = tuple[int, int, int]

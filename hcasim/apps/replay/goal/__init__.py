@@ -1,0 +1,1 @@
+"""Schedules of GOAL, as text that is read and written."""
