@@ -80,7 +80,7 @@ def faults_of(file: Path) -> Iterator[None]:
     except (CatalogError, MemoryError):
         raise
     except SyntaxError as error:
-        line = f":{error.lineno}" if error.filename == str(file) else ""
+        line = f":{error.lineno}" if error.filename == _name(file) else ""
         raise ProgramError(
             [f"{display(file)}{line}: {type(error).__name__}: {error.msg}"]
         ) from error
@@ -90,6 +90,11 @@ def faults_of(file: Path) -> Iterator[None]:
         raise ProgramError(
             [f"{_line(file, error)}: it has ended itself ({error.code!r})"]
         ) from error
+
+
+def _name(file: Path) -> str:
+    """The name of a file as Python tells it of what it has loaded from there."""
+    return str(file.absolute())
 
 
 def _words(error: Exception) -> str:
@@ -103,7 +108,7 @@ def _line(file: Path, error: BaseException) -> str:
     while chain is not None and not lines:
         trace = chain.__traceback__
         while trace is not None:
-            if trace.tb_frame.f_code.co_filename == str(file):
+            if trace.tb_frame.f_code.co_filename == _name(file):
                 lines.append(trace.tb_lineno)
             trace = trace.tb_next
         chain = chain.__cause__

@@ -1,6 +1,7 @@
 """`hcasim app` runs programs and says what they do with their time."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +83,10 @@ def test_what_a_program_does_wrong_is_told_by_its_line(
     hcasim_: Any, program: Path, text: str, said: str
 ) -> None:
     program.write_text(text)
-    done = hcasim_("app", str(program), *MACHINE, "-n", "2")
-    assert done.code == 2
-    assert said in done.messages
+    for name in (program, os.path.relpath(program)):
+        done = hcasim_("app", str(name), *MACHINE, "-n", "2")
+        assert done.code == 2
+        assert said in done.messages
     assert "Traceback" not in done.messages
 
 
