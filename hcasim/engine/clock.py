@@ -251,6 +251,9 @@ class _Clockwork(Environment):
         return self._sim.now
 
     def schedule(self, event: Event, priority: int = NORMAL, delay: SimTime = 0) -> None:
+        if not event.ok and not isinstance(event.value, Exception):
+            # A process was interrupted from outside; no other one runs before that is told.
+            _fail(event)
         sim = self._sim
         sim._serial = serial = sim._serial + 1
         if priority < NORMAL:

@@ -245,3 +245,22 @@ def test_time_stays_a_whole_number_far_beyond_the_reach_of_floats(sim: Simulator
     sim.run()
     assert times == [2**60 + 1]
     assert type(times[0]) is int
+
+
+def test_an_interruption_ends_the_run_before_any_other_process_goes_on() -> None:
+    sim = Simulator()
+    went_on: list[int] = []
+
+    def interrupted() -> Steps:
+        yield sim.timeout(5)
+        raise KeyboardInterrupt
+
+    def other() -> Steps:
+        yield sim.timeout(5)
+        went_on.append(sim.now)
+
+    sim.process(interrupted())
+    sim.process(other())
+    with pytest.raises(KeyboardInterrupt):
+        sim.run()
+    assert went_on == []
