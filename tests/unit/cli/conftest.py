@@ -88,7 +88,7 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
         known = hcasim.workloads.WORKLOADS[name]
         fields = known.fields
         values = {"latency_us": 4.0, "bandwidth_MBps": 1048.576, "rate_Mps": 0.5}
-        values["throughput_Mbps"] = 8000.0
+        values |= {"throughput_Mbps": 8000.0, "run_s": 1.5, "communication_s": 0.5}
         told = ("size", "qps")
         if known.mpi:
             told = tuple(one for one in ("size", "nodes", "processes") if one in known.options)
