@@ -63,7 +63,10 @@ class Itself:
 
     def _copy(self, source: Buffer, to: Buffer) -> Steps:
         if source.size:
-            context = self._receiver.process.context
+            process = self._receiver.process
+            context, begin = process.context, process.sim.now
             yield context.core.copy(source.size, source.address, to.address)
             if context.probe.listeners:
                 context.probe.event("copy", 0)
+            if process.recorder is not None:
+                process.recorder.computed(process.sim.now - begin)

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from typing import Any, Protocol, TypeAlias
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.engine import Event
+from hcasim.engine import Event, Simulator
 from hcasim.mpi.heap import Heap
 from hcasim.mpi.path import Path
 from hcasim.mpi.registration import RegistrationCache
@@ -47,7 +47,7 @@ class Recorder(Protocol):
         """It knows that a request is done."""
 
     def computed(self, duration_ps: int) -> None:
-        """It has computed."""
+        """It has computed, or copied or combined what it has."""
 
 
 class Worker(Protocol):
@@ -73,6 +73,7 @@ class Worker(Protocol):
     receiver: Receiver
     recorder: Recorder | None
     registrations: RegistrationCache
+    sim: Simulator
 
     @property
     def notice_ps(self) -> int:

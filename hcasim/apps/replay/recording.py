@@ -1,15 +1,16 @@
 """What the processes of a run do, written down as a schedule that can be run elsewhere.
 
-Each message is an operation, those within collectives included, and so is computing. An operation
-waits for the one before it in its process: for its end if the process has waited for that, else for
-its begin. What the library itself copies and combines is left to the machine that runs it.
+Each message to another process is an operation, those within collectives included. So is computing,
+and what collectives and messages to oneself copy and combine, for as long as that took. An
+operation waits for the one before it in its process: for its end if the process has waited for
+that, else for its begin.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hcasim.apps.replay.graph import CALC, RECV, SEND, Operations
+from hcasim.apps.replay.graph import ANY, CALC, RECV, SEND, Operations
 from hcasim.mpi.message import Request
 
 
@@ -28,12 +29,18 @@ class Recording:
         self.operations: Sequence[Operations] = [Operations() for _ in range(ranks)]
         self._members: dict[int, tuple[int, ...]] = {0: tuple(range(ranks))}
         self._tags: dict[tuple[int, int], int] = {}
+        self._largest = -1
         self.recorders = [RankRecorder(self, rank) for rank in range(ranks)]
 
     def finish(self) -> None:
-        """Take what was received without having been waited for."""
+        """Take what was received without having been waited for, and number the tags."""
         for one in self.recorders:
             one.finish()
+        above = self._largest + ANY
+        for operations in self.operations:
+            for number, tag in enumerate(operations.tags):
+                if tag < ANY:
+                    operations.tags[number] = above - tag
 
     def grouped(self, context: int, members: tuple[int, ...]) -> None:
         """There is a communicator."""
@@ -44,8 +51,12 @@ class Recording:
         return self._members[context // 2][rank]
 
     def tag(self, context: int, tag: int) -> int:
-        """A number for a tag of a communicator."""
-        return self._tags.setdefault((context, tag), len(self._tags))
+        """A tag of all processes; until `finish`, others than those that the program chose are
+        below ANY."""
+        if context == 0:
+            self._largest = max(self._largest, tag)
+            return tag
+        return self._tags.setdefault((context, tag), ANY - 1 - len(self._tags))
 
 
 class RankRecorder:
@@ -85,7 +96,7 @@ class RankRecorder:
             self._before = [one for one in self._before if one[0] != number] + [(number, False)]
 
     def computed(self, duration_ps: int) -> None:
-        """It has computed."""
+        """It has computed, or copied or combined what it has."""
         self._add(CALC, duration_ps)
 
     def finish(self) -> None:

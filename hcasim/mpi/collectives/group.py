@@ -92,15 +92,17 @@ class Group:
         Sources: MPICH 1.2.6, src/coll/intra_fns_new.c; MVAPICH2, src/mpi/coll/allgather.c and the
         like. What it takes is assumed.
         """
+        begin = self._comm.process.sim.now
         yield self._comm.process.context.core.work(self._comm.process.library.calls.send)
-        self._tell("call")
+        self._tell("call", begin)
 
     def copy(self, source: Buffer, to: Buffer) -> Steps:
         """Copy within this process's memory."""
         if source.size and source.address != to.address:
-            core = self._comm.process.context.core
-            yield core.copy(source.size, source.address, to.address)
-            self._tell("copy")
+            process = self._comm.process
+            begin = process.sim.now
+            yield process.context.core.copy(source.size, source.address, to.address)
+            self._tell("copy", begin)
         to.put(source.take(source.size))
 
     def combine(self, into: Buffer, other: Buffer, operation: Reduction | None) -> Steps:
@@ -111,19 +113,21 @@ class Group:
         if not into.size:
             return
         process = self._comm.process
-        core, rate = process.context.core, process.combine_rate
+        core, rate, begin = process.context.core, process.combine_rate, process.sim.now
         if rate is None:
             yield core.copy(into.size, other.address, into.address)
         else:
             yield core.work(round(into.size / rate * 1e12))
-        self._tell("combine")
+        self._tell("combine", begin)
         if into.data is not None and other.data is not None and operation is not None:
             into.data[:] = operation(into.data, other.data)
 
-    def _tell(self, step: str) -> None:
-        probe = self._comm.process.probe
-        if probe.listeners:
-            probe.event(step, 0)
+    def _tell(self, step: str, begin: int) -> None:
+        process = self._comm.process
+        if process.probe.listeners:
+            process.probe.event(step, 0)
+        if process.recorder is not None:
+            process.recorder.computed(process.sim.now - begin)
 
     def temporary(self, size: int, like: Buffer) -> Buffer:
         """Memory of this call, with contents if ``like`` has some."""

@@ -47,16 +47,16 @@ def test_an_operation_waits_for_what_its_process_has_waited_for(tmp_path: Path) 
 
     text = recorded(main, 2, tmp_path)[2]
     assert body(text, 0) == [
-        "l0: send 100b to 1 tag 0",
-        "l1: recv 8b from 1 tag 1",
+        "l0: send 100b to 1 tag 3",
+        "l1: recv 8b from 1 tag 7",
         "l1 requires l0",
     ]
     # It has computed 1500 ns after it began to receive, and sends when both are done.
     assert body(text, 1) == [
-        "l0: recv 100b from 0 tag 0",
+        "l0: recv 100b from 0 tag 3",
         "l1: calc 1500",
         "l1 irequires l0",
-        "l2: send 8b to 0 tag 1",
+        "l2: send 8b to 0 tag 7",
         "l2 requires l1",
         "l2 requires l0",
     ]
@@ -72,8 +72,7 @@ def test_kernels_run_again_as_they_ran(kernel: str, tmp_path: Path) -> None:
     again = run(machine, read_schedule(file).program(), 4)
     between = {pair: sent for pair, sent in first.traffic.items() if pair[0] != pair[1]}
     assert again.traffic == between
-    # Only what the library copies and combines within collectives is left out.
-    assert again.seconds == pytest.approx(first.seconds, rel=0.05)
+    assert again.seconds == pytest.approx(first.seconds, rel=0.03)
 
 
 def test_communicators_and_messages_to_oneself(tmp_path: Path) -> None:
@@ -131,7 +130,37 @@ def test_any_program_runs_again_with_the_same_messages(
         for rank in range(ranks):
             before[rank, rank] = 0
         assert (again.matrix(what) == before).all()
-    assert again.compute_seconds == pytest.approx(first.compute_seconds, abs=2e-9)
+    assert again.seconds == pytest.approx(first.seconds, rel=0.1)
+    # What the library copies and combines is computed, too.
+    assert again.compute_seconds > first.compute_seconds - 2e-9
+
+
+# Parts of a buffer that are sent to several are registered one by one; here they are all the same.
+@pytest.mark.parametrize(
+    ("call", "apart"), [("allreduce", 0.001), ("bcast", 0.03), ("alltoall", 0.1)]
+)
+def test_what_collectives_combine_and_copy_takes_its_time(
+    call: str, apart: float, tmp_path: Path
+) -> None:
+    size = 1 << 20
+
+    def main(comm: Any) -> Steps:
+        for _ in range(3):
+            yield from getattr(comm, call)(*([size] * (1 + (call != "bcast"))))
+
+    first, again, _ = recorded(main, 4, tmp_path)
+    assert again.seconds == pytest.approx(first.seconds, rel=apart)
+
+
+def test_tags_of_collectives_are_none_of_the_program(tmp_path: Path) -> None:
+    def main(comm: Any) -> Steps:
+        yield from comm.bcast(8)
+        yield from comm.sendrecv(8, 1 - comm.rank, 8, sendtag=2000)
+        yield from comm.bcast(8)
+
+    _, _, text = recorded(main, 2, tmp_path)
+    tags = [int(line.split()[-1]) for line in body(text, 0) if " tag " in line]
+    assert tags == [2001, 2000, 2000, 2002]
 
 
 def test_what_is_left_of_a_nanosecond_is_not_lost() -> None:
