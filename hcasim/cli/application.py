@@ -110,7 +110,6 @@ def command(
     (traces.otf2) or a file of an execution trace of Chakra (NAME.0.et); -n is its number of
     processes.
     """
-    from hcasim.ground.writing import write_atomically
     from hcasim.runs.application import app
 
     faults = switch_faults(given)
@@ -141,7 +140,7 @@ def command(
         if output is not None:
             _save(found, output)
         if goal is not None:
-            write_atomically(goal, found.goal())
+            found.save_goal(goal)
             note(f"Wrote {goal}")
         if plot is not None:
             write_figure(found, plot)

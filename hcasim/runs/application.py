@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from hcasim.apps.programs import find_program
+from hcasim.apps.replay.graph import Ranks
 from hcasim.apps.replay.recording import Recording
 from hcasim.apps.run import Main, Outcome, Show, placement_faults
 from hcasim.apps.run import run as run_program
@@ -137,17 +139,30 @@ class Application:
     def goal(self) -> str:
         """Return what its processes have done as a schedule of GOAL, to be run elsewhere.
 
-        Each message is a statement, those within collectives included. Computing is in whole
-        nanoseconds; what the library itself copies and combines is left out.
+        Each message to another process is a statement, those within collectives included, and so
+        is computing, in whole nanoseconds, and what collectives copy and combine.
 
         Raises:
             CatalogError: it was not asked for.
         """
         from hcasim.apps.replay.goal.writer import goal_lines
 
+        return "\n".join(goal_lines(self._recorded())) + "\n"
+
+    def save_goal(self, file: str | PathLike[str]) -> None:
+        """Write what `goal` returns into a file.
+
+        Raises:
+            CatalogError: it was not asked for, or the file cannot be written.
+        """
+        from hcasim.apps.replay.goal.writer import write_goal
+
+        write_goal(self._recorded(), Path(file))
+
+    def _recorded(self) -> Ranks:
         if self.recording is None:
             raise CatalogError(["goal: nothing was recorded; needed: record=True"])
-        return "\n".join(goal_lines(self.recording.operations)) + "\n"
+        return self.recording.operations
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `app`."""
@@ -291,7 +306,7 @@ def app(
         progress: is told what of how much is done: whenever rank 0 calls `comm.progress(...)`, of
             kernels each iteration.
         profile: also measure what simulating it costs.
-        record: also keep what its processes do, for `Application.goal`.
+        record: also keep what its processes do, for `Application.goal` and `save_goal`.
 
     Raises:
         CatalogError: every fault of the request; of a program that is a file also what it does

@@ -6,10 +6,23 @@ Source: LogGOPSim, txt2bin.re and README.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from hcasim.apps.replay.graph import ANY, CALC, SEND, Operations, Ranks
+from hcasim.ground.writing import written_atomically
 
 _PS_PER_NS = 1000
+
+
+def write_goal(ranks: Ranks, file: Path) -> None:
+    """Write a schedule line by line: whole, or not at all.
+
+    Raises:
+        CatalogError: it cannot be written.
+    """
+    with written_atomically(file) as stream:
+        for line in goal_lines(ranks):
+            stream.write(f"{line}\n".encode())
 
 
 def goal_lines(ranks: Ranks) -> Iterator[str]:
