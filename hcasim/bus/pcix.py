@@ -26,6 +26,8 @@ TURNAROUND_CLOCKS: Final = 2
 
 DEVICE_READ, DEVICE_WRITE, BRIDGE = range(3)
 AGENTS: Final = (2, 1)
+TURNS: Final = ("read request", "write", "bridge")
+"""What the agents use the bus for; the bridge drives completions and register accesses."""
 
 
 class _Read(Transfer):
@@ -135,7 +137,9 @@ class _Write(Transfer):
 class PcixBus(Bus):
     """A device on a PCI-X bus behind a bridge.
 
-    The device and the bridge take turns; within the device the short read requests go first.
+    The device and the bridge take turns; within the device the short read requests go first, but
+    no more of them pass a write that waits than may be outstanding: if one always waits, a write
+    still gets its turn.
 
     Args:
         device: the device's side of the bus.
@@ -151,7 +155,7 @@ class PcixBus(Bus):
         self.name = name
         self.device = device
         self.behind = behind
-        self.arbiter = Arbiter(sim, f"{name}.bus", AGENTS)
+        self.arbiter = Arbiter(sim, f"{name}.bus", AGENTS, TURNS, device.outstanding_splits)
         self.splits = CreditPool(sim, f"{name}.outstanding_splits", device.outstanding_splits)
         self._completion_burst = burst
         self._width = device.width_bits // 8

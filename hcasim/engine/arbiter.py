@@ -17,6 +17,9 @@ class Arbiter(Action):
         groups: requesters of each group. The requesters are numbered from 0 through all groups;
             within a group the lower number goes first. ``[1, 1, 1]`` is plain round robin of
             three, ``[3]`` plain priority.
+        names: of what each requester does.
+        passes: how often in a row a requester that waits is passed by those before it in its
+            group; without end if None.
 
     Attributes:
         busy_ps: time the resource was held so far, in ps.
@@ -26,7 +29,14 @@ class Arbiter(Action):
         ValueError: if there is no requester, or an empty group.
     """
 
-    def __init__(self, sim: Simulator, name: str, groups: Sequence[int]) -> None:
+    def __init__(
+        self,
+        sim: Simulator,
+        name: str,
+        groups: Sequence[int],
+        names: Sequence[str] = (),
+        passes: int | None = None,
+    ) -> None:
         if not groups or min(groups) < 1:
             raise ValueError(f"{name}: an arbiter needs groups of at least one requester each")
         self.sim = sim
@@ -36,11 +46,15 @@ class Arbiter(Action):
         self.grants = [0] * requesters
         self._queues: list[deque[tuple[int, Action]]] = [deque() for _ in range(requesters)]
         self._granted: Action | None = None
+        self._names = names or [f"turn of {one}" for one in range(requesters)]
         numbers = iter(range(requesters))
         self._groups = [[next(numbers) for _ in range(size)] for size in groups]
         self._next = 0
+        self._passes = passes
+        self._passed = [0] * requesters
         self._waiting = 0
         self._busy = False
+        self._watchers = sim.watchers
 
     def request(self, requester: int, duration_ps: int, done: Action) -> None:
         """Queue a request to hold the resource for ``duration_ps``, and do ``done`` at the end.
@@ -62,7 +76,11 @@ class Arbiter(Action):
         self._busy = True
         self.busy_ps += duration
         self.grants[requester] += 1
-        self.sim.schedule(self.sim.now + duration, self)
+        now = self.sim.now
+        if self._watchers:
+            for watcher in self._watchers:
+                watcher.work(self.name, self._names[requester], now, now + duration, "")
+        self.sim.schedule(now + duration, self)
 
     def _choose(self) -> int:
         count = len(self._groups)
@@ -71,8 +89,20 @@ class Arbiter(Action):
             for requester in self._groups[group]:
                 if self._queues[requester]:
                     self._next = (group + 1) % count
-                    return requester
+                    return requester if self._passes is None else self._patient(group, requester)
         raise AssertionError("nobody waits")
+
+    def _patient(self, group: int, first: int) -> int:
+        """Return whose turn it is in a group: who has been passed often enough, or the first."""
+        passed = self._passed
+        for requester in self._groups[group]:
+            if requester > first and self._queues[requester]:
+                if passed[requester] == self._passes:
+                    passed[requester] = 0
+                    return requester
+                passed[requester] += 1
+        passed[first] = 0
+        return first
 
     def act(self) -> None:
         """End a turn; what that makes ready competes for the next one."""

@@ -125,6 +125,10 @@ class Laps:
         if self._pattern_error <= self._error:
             self._period = count
 
+    def forget(self) -> None:
+        """Look on: what seemed to repeat itself does not."""
+        self._period, self._pattern_error = None, 0.0
+
     def settle(self, duration_ps: int, error: float = 0.0) -> None:
         """Note the duration of an iteration that all others are known to repeat.
 

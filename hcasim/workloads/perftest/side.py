@@ -49,6 +49,9 @@ ERROR = 1e-3
 DRAWN_ERROR = 0.01
 """Twice the standard error of the mean of laps whose addresses are drawn."""
 
+MOST_APART = 2
+"""Most that bytes moved and bytes completed in the same time may differ by, as a factor."""
+
 _PAGE = 4096
 
 
@@ -81,6 +84,7 @@ class Side:
         saved_ps: time that messages take which were left out.
         pace_error: relative error of that.
         arrived: tells how many messages have come to the other end.
+        moved: tells how many bytes have left its node, or come there if it reads.
     """
 
     def __init__(
@@ -146,7 +150,9 @@ class Side:
         self.pace_error = 0.0
         self.lapped_ps = 0
         self._leads: list[int] = []
+        self._moved: list[float] = []
         self.arrived: Callable[[], int] = lambda: 0
+        self.moved: Callable[[], float] = lambda: 0.0
         self.on_lap: Callable[[], None] = lambda: None
 
     def connect(self, other: Side) -> None:
@@ -232,7 +238,21 @@ class Side:
             self.lapped_ps = self.ended_ps
             lead = max(self.sent) - min(self.sent)
             self._leads.append(lead if self.reliable else sum(self.done) - self.arrived())
+            self._moved.append(self.moved())
+            if (pattern := self.laps.pattern_ps) and not self._moves(len(pattern)):
+                self.laps.forget()
             self.on_lap()
+
+    def _moves(self, laps: int) -> bool:
+        """Whether so much has moved in the last laps as was completed.
+
+        Completions that were held back come all at once, and as evenly as if all were well.
+        """
+        if len(self._moved) <= laps:
+            return False
+        moved = self._moved[-1] - self._moved[-1 - laps]
+        completed = laps * self.lap * self.options.qps * self.options.size
+        return completed <= MOST_APART * moved and moved <= MOST_APART * completed
 
     @property
     def pattern_ps(self) -> list[int]:

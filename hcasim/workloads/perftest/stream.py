@@ -95,12 +95,13 @@ class Stream:
         self.usage = Utilisation(self.cluster)
         for side in self.senders:
             side.on_lap = self._lapped
+            side.moved = self._movement(side)
             side.arrived = self._arrivals(self.sides[1 - self.sides.index(side)])
 
     def run(self) -> Result:
         """Run it, and return what it measures."""
         sim, options = self.sim, self.options
-        self._began = [moved_bytes(side.home, self.reads) for side in self.senders]
+        self._began = [side.moved() for side in self.senders]
         whole = sim.event()
         # A condition that is part of another one no longer happens once that has.
         start(sim, self.sides).callbacks.append(whole.trigger)
@@ -160,6 +161,11 @@ class Stream:
         for side, pace in zip(self.senders, paces_ps, strict=True):
             side.saved_ps = round(laps * side.lap * self.options.qps * pace)
 
+    def _movement(self, side: Side) -> Callable[[], float]:
+        """What tells the bytes that a side has moved."""
+        shared = len(self.senders) if self.options.loopback else 1
+        return lambda: moved_bytes(side.home, self.reads) / shared
+
     def _arrivals(self, side: Side) -> Callable[[], int]:
         """What tells the messages that a side has been sent, if no answers come to its node."""
         ports, packets = side.home.adapter.ports, self.packets
@@ -181,7 +187,7 @@ class Stream:
         messages = self.senders[0].lap * self.options.qps
         self._leave_out([mean / messages for mean in means], together)
 
-    def _end(self, side: Side, pace_ps: float, began: int) -> None:
+    def _end(self, side: Side, pace_ps: float, began: float) -> None:
         """End at once: what has not been moved yet follows at a pace."""
         options = self.options
         if options.qps == 1 and side.laps.pattern_ps:
@@ -190,7 +196,5 @@ class Stream:
             rest: float = side.iters - side.lap * len(side.laps.durations_ps)
         else:
             side.ended_ps = self.sim.now
-            shared = len(self.senders) if options.loopback else 1
-            moved = (moved_bytes(side.home, self.reads) - began) / shared
-            rest = side.iters * options.qps - moved / options.size
+            rest = side.iters * options.qps - (side.moved() - began) / options.size
         side.saved_ps = round(max(0.0, rest) * pace_ps)

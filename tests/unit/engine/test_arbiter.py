@@ -8,9 +8,9 @@ from hcasim.engine import Arbiter, Call, Simulator
 class Bench:
     """An arbiter whose turns are written down as (requester, end)."""
 
-    def __init__(self, *groups: int) -> None:
+    def __init__(self, *groups: int, passes: int | None = None) -> None:
         self.sim = Simulator()
-        self.arbiter = Arbiter(self.sim, "bus", groups)
+        self.arbiter = Arbiter(self.sim, "bus", groups, passes=passes)
         self.turns: list[tuple[int, int]] = []
 
     def ask(self, *requesters: int, duration: int = 10) -> None:
@@ -58,6 +58,13 @@ def test_within_a_group_the_lower_number_goes_first() -> None:
     bench.ask(2, 2, 1, 1, 0, 0)
     # The first came to a free resource.
     assert bench.order() == [2, 0, 0, 1, 1, 2]
+
+
+def test_who_has_been_passed_often_enough_goes_before_a_lower_number() -> None:
+    bench = Bench(3, passes=2)
+    bench.ask(*[0] * 9, 1, 2, 2)
+    # Each is passed twice: by the lowest number, or by the other that had waited as long.
+    assert bench.order() == [0, 0, 0, 1, 2, 0, 0, 2, 0, 0, 0, 0]
 
 
 def test_priority_in_one_group_does_not_take_the_turn_of_another() -> None:
