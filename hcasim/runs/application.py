@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hcasim.apps.programs import find_program
 from hcasim.apps.replay.graph import Ranks
 from hcasim.apps.replay.recording import Recording
-from hcasim.apps.run import Main, Outcome, Show, placement_faults
+from hcasim.apps.run import Listen, Main, Outcome, Show, placement_faults
 from hcasim.apps.run import run as run_program
 from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.algorithms import algorithm_faults
@@ -179,7 +179,7 @@ class Application:
             overrides=machine.overrides,
             options={
                 "mtu": machine.mtu,
-                "switch": machine.switch is not None,
+                "switch": machine.switch_id,
                 "host": machine.host.id,
                 "stack": machine.stack.id,
                 "ranks": self.ranks,
@@ -279,6 +279,7 @@ def app(
     progress: Show | None = None,
     profile: bool = False,
     record: bool = False,
+    listen: Listen | None = None,
 ) -> Application:
     """Run a program of MPI, such as `app(main, "liu2004", 4)`.
 
@@ -307,6 +308,7 @@ def app(
             kernels each iteration.
         profile: also measure what simulating it costs.
         record: also keep what its processes do, for `Application.goal` and `save_goal`.
+        listen: is given the simulator before anything happens.
 
     Raises:
         CatalogError: every fault of the request; of a program that is a file also what it does
@@ -327,9 +329,6 @@ def app(
     refuse(count_fault("ranks", ranks), count_fault("ppn", ppn))
     faults: list[str] = []
     machine = None
-    if map_by not in PLACEMENTS:
-        hint = nearest(map_by, PLACEMENTS)
-        faults.append(f"map_by: found {map_by!r}; allowed: {one_of(PLACEMENTS)}{hint}")
     faults += algorithm_faults(algorithms or {})
     try:
         machine = find_machine(testbed, chosen, mpi=True)
@@ -337,20 +336,17 @@ def app(
         faults += error.faults
         with suppress(CatalogError):
             machine = find_machine(testbed, {"adapter": adapter, "host": host}, mpi=True)
-    if machine is not None:
-        if machine.stack.mpi is None:
-            faults.append(f"stack: found {machine.stack.id!r}, which has no MPI library")
-        faults += placement_faults(machine, ranks, ppn)
+    faults = launch_faults(machine, ranks, ppn, map_by) + faults
     speed = None
     try:
-        speed = _rate(rate)
+        speed = read_rate(rate)
         found = find_program(program, arguments, speed)
     except CatalogError as error:
         faults += error.faults
     if machine is None or faults:
         raise CatalogError(faults)
     main = found.make(machine, ranks, progress)
-    meter = Meter() if profile else None
+    meter = Meter(listen) if profile else None
     recording = Recording(ranks) if record else None
     started = perf_counter()
     try:
@@ -364,7 +360,7 @@ def app(
                 algorithms=algorithms,
                 exact=exact,
                 show=progress,
-                listen=None if meter is None else meter.watch,
+                listen=listen if meter is None else meter.watch,
                 recording=recording,
             )
     except (MPIError, DeadlockError) as error:
@@ -387,8 +383,25 @@ def app(
     )
 
 
-def _rate(rate: float | str | None) -> float | None:
-    """Operations a second."""
+def launch_faults(machine: Machine | None, ranks: int, ppn: int, map_by: str) -> list[str]:
+    """Say what is wrong with how processes are to be placed on a machine, if that is known."""
+    faults = []
+    if map_by not in PLACEMENTS:
+        hint = nearest(map_by, PLACEMENTS)
+        faults.append(f"map_by: found {map_by!r}; allowed: {one_of(PLACEMENTS)}{hint}")
+    if machine is None:
+        return faults
+    if machine.stack.mpi is None:
+        faults.append(f"stack: found {machine.stack.id!r}, which has no MPI library")
+    return faults + placement_faults(machine, ranks, ppn)
+
+
+def read_rate(rate: float | str | None) -> float | None:
+    """Return operations a second.
+
+    Raises:
+        CatalogError: it is no such rate.
+    """
     if rate is None:
         return None
     given = rate

@@ -18,7 +18,9 @@ class Options(Form):
     """How a program was run."""
 
     mtu: int = Field(description="in bytes")
-    switch: bool = Field(description="false if two hosts are connected back to back")
+    switch: str | bool = Field(
+        description="id of the first model; false: back to back; true in older files: the testbed's"
+    )
     host: str
     stack: str
     ranks: int = Field(description="processes in all")

@@ -28,7 +28,7 @@ from hcasim.runs.options import (
     unknown_workload,
 )
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, run_points
+from hcasim.runs.pool import Progress, on_scheduler, run_points
 from hcasim.workloads.cost import Cost
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS, Options, varying
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from hcasim.runs.store import Store
     from hcasim.workloads.registry import Listen
 
 
@@ -229,6 +230,7 @@ def bench(
     host: str | PathLike[str] | None = None,
     perturbation: int | str | None = None,
     jobs: int | None = None,
+    scheduler: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     profile: bool = False,
     **options: Any,
@@ -251,6 +253,7 @@ def bench(
         perturbation: for netpipe, also measure sizes by so many bytes below and above each; 3
             without `size`, 0 with it.
         jobs: processes to use; all processors without it.
+        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
         progress: is told how many points are done.
         profile: also measure what simulating each point costs.
         options: those of `hcasim bench --help` by the same names, as numbers or as its text. Of
@@ -280,7 +283,8 @@ def bench(
         perturbation=perturbation,
         **options,
     )
-    return run_benchmark(prepared, jobs=jobs, progress=progress, profile=profile)
+    with on_scheduler(scheduler):
+        return run_benchmark(prepared, jobs=jobs, progress=progress, profile=profile)
 
 
 def run_benchmark(
@@ -290,6 +294,7 @@ def run_benchmark(
     progress: Progress | None = None,
     listen: Listen | None = None,
     profile: bool = False,
+    store: Store | None = None,
 ) -> Benchmark:
     """Run the points that `prepare` returned.
 
@@ -300,10 +305,11 @@ def run_benchmark(
         listen: is given the simulator of each point before anything happens; then all points
             run in this process.
         profile: also measure what each costs.
+        store: knows results of earlier runs and keeps new ones; or none.
     """
     started = perf_counter()
     if listen is None:
-        points = run_points(prepared, workers=jobs, progress=progress, profile=profile)
+        points = run_points(prepared, workers=jobs, progress=progress, store=store, profile=profile)
     else:
         points = {job: job.run(listen, profile) for job in prepared}
     first = prepared[0]

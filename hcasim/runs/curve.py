@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from hcasim.runs.launch import Launch
     from hcasim.runs.point import Point
 
 
@@ -143,7 +144,9 @@ def frame(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
-def measured_with(jobs: Sequence[Point]) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
+def measured_with(
+    jobs: Sequence[Point | Launch],
+) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
     """Return how points of one machine and workload were measured, for a curve: the settings of
     all of them, and the options that differ, point by point."""
     machine = jobs[0].machine
@@ -155,8 +158,13 @@ def measured_with(jobs: Sequence[Point]) -> tuple[dict[str, Any], tuple[dict[str
     return {**dict(zip(PARTS, parts, strict=True)), **same}, tuple(own)
 
 
-def side_by_side(curves: list[Curve], quantity: str) -> str:
-    """Return curves side by side as HTML, for notebooks.
+def side_by_side(curves: Sequence[Curve], quantity: str) -> str:
+    """Return curves side by side as HTML, for notebooks; the parameters are those of `beside`."""
+    return html_table(*beside(curves, quantity), title(quantity))
+
+
+def beside(curves: Sequence[Curve], quantity: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the columns and the rows of a table of curves side by side.
 
     Parameters:
         curves: the columns; they vary along the same axis.
@@ -168,11 +176,11 @@ def side_by_side(curves: list[Curve], quantity: str) -> str:
         {row[axis.name]: written(row[quantity]) for row in curve.rows if quantity in row}
         for curve in curves
     ]
-    lines = (
+    rows = [
         (axis.label(point), *(column.get(point, "") for column in columns))
         for point in (sorted(points) if axis.doubling else points)
-    )
-    return html_table((axis.title, *map(_title, curves)), lines, title(quantity))
+    ]
+    return (axis.title, *map(_title, curves)), rows
 
 
 def _title(curve: Curve) -> str:

@@ -40,7 +40,11 @@ Chosen = Annotated[
             "type": "object",
             "properties": {
                 "mtu": {"type": "integer", "minimum": 1},
-                "switch": {"type": "boolean"},
+                "switch": {
+                    "description": "id of the first model; false: back to back; "
+                    "true in older files: that of the testbed",
+                    "type": ["string", "boolean"],
+                },
                 "host": {"type": "string"},
                 "stack": {"type": "string"},
                 **{name: _value(one) for name, one in OPTIONS.items()},

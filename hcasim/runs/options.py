@@ -158,7 +158,9 @@ def find_faults(workload: Workload, machine: Machine | None, given: Mapping[str,
 def _not_understood(workload: Workload, given: Mapping[str, Any]) -> Iterator[str]:
     allowed = sorted(workload.options)
     for name in given:
-        if name not in workload.options and given[name] is not False:
+        # A flag that is not set asks for nothing.
+        unset = given[name] is False and hasattr(workload.defaults, name)
+        if name not in workload.options and not unset:
             yield (
                 f"{name}: {workload.name} has no such option; "
                 f"it has {', '.join(allowed)}{nearest(name, allowed)}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hcasim.catalog import CatalogError, DmaDevice, Machine
 from hcasim.workloads.cost import Meter
@@ -13,6 +15,33 @@ from hcasim.workloads.options import Options
 if TYPE_CHECKING:
     from hcasim.workloads import Result
     from hcasim.workloads.registry import Listen
+
+
+class Work(Hashable, Protocol):
+    """Something to simulate, here or elsewhere; equal ones have equal results."""
+
+    @property
+    def weight(self) -> int:
+        """A guess of the effort, to start what is long first."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others, in any process."""
+
+    @property
+    def title(self) -> str:
+        """What it is, in few words."""
+
+    def bare(self) -> Work:
+        """Return it with no more than its result follows from, to be sent to a worker."""
+
+    def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
+        """Simulate it in this process.
+
+        Parameters:
+            listen: is given the simulator before anything happens.
+            profile: also measure what that costs.
+        """
 
 
 @dataclass(frozen=True)
@@ -37,6 +66,21 @@ class Point:
         messages = max(options.window, options.qps) * options.processes * options.ports
         return options.size * messages * directions
 
+    @cached_property
+    def key(self) -> str:
+        """What tells it from all others, in any process."""
+        options = json.dumps(vars(self.options), sort_keys=True)
+        return f"{self.workload} {self.machine.digest} {options}"
+
+    @property
+    def title(self) -> str:
+        """What it is, in few words."""
+        return f"{self.workload} with size {self.options.size}"
+
+    def bare(self) -> Point:
+        """Return it without where values come from, which is most of what a machine holds."""
+        return replace(self, machine=self.machine.model_copy(update={"parameters": ()}))
+
     @property
     def settings(self) -> dict[str, Any]:
         """Every option in force: how the machine is used, and what the workload understands."""
@@ -52,7 +96,7 @@ class Point:
             chosen["cq_mod"] = moderation(self.options)
         machine = self.machine
         parts = {"host": machine.host.id, "stack": machine.stack.id}
-        return {"mtu": machine.mtu, "switch": machine.switch is not None, **parts, **chosen}
+        return {"mtu": machine.mtu, "switch": machine.switch_id, **parts, **chosen}
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
         """Simulate it in this process.

@@ -1,46 +1,45 @@
-"""Many points on this machine: each once, in parallel, and stopped cleanly."""
+"""Many points: each once, in parallel, here or on a cluster, and stopped cleanly."""
 
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import signal
-import sys
 import threading
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from multiprocessing.context import BaseContext
-from queue import Empty, SimpleQueue
+from os import PathLike, fspath
 from time import monotonic
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from hcasim.ground.arguments import count_fault, refuse
-from hcasim.ground.room import look_for_room
-from hcasim.runs.point import Point
+from hcasim.ground.arguments import count_fault, name_fault, refuse
+from hcasim.runs.place import BEAT, Crew, Note, Place
+from hcasim.runs.point import Work
+from hcasim.runs.processes import Processes
+from hcasim.runs.scheduler import ADDRESS, Scheduler
 
 if TYPE_CHECKING:
     from hcasim.runs.store import Store
     from hcasim.workloads import Result
 
-_THREADS = 32 * 2**20
-"""Bytes for the stacks of the three threads of a pool, which waits for ever if one is missing."""
+FIRST = 1.0
+"""Seconds that a process simulates alone before it starts workers, which take as long to come."""
 
+W = TypeVar("W", bound=Work)
 Progress = Callable[[int, int], None]
 """Called with the number of points done and of all points."""
 
 
 def run_points(
-    points: Iterable[Point],
+    points: Iterable[W],
     *,
     workers: int | None = None,
     progress: Progress | None = None,
     store: Store | None = None,
     profile: bool = False,
-) -> dict[Point, Result]:
+) -> dict[W, Result]:
     """Simulate points, equal ones only once.
 
     Parameters:
@@ -54,39 +53,51 @@ def run_points(
         The result of each point.
 
     Raises:
-        CatalogError: a number of processes that cannot be.
+        CatalogError: a number of processes that cannot be, or a scheduler that cannot be used.
         KeyboardInterrupt: after the worker processes have ended.
         OutOfTime: if `time_limit` is over, after the worker processes have ended.
+        WorkerDied: each process that simulates a point dies.
     """
-    refuse(count_fault("jobs", workers))
-    # Imported before the workers start, which inherit it.
-    import hcasim.workloads.registry  # noqa: F401
-
+    scheduler = _SCHEDULER.get()
+    refuse(
+        count_fault("jobs", workers),
+        "jobs: contradicts the scheduler, which has workers of its own; leave one out"
+        if scheduler is not None and workers is not None
+        else "",
+    )
     unique = dict.fromkeys(points)
     store = None if profile else store
     results = {} if store is None else store.find(unique)
     missing = [point for point in unique if point not in results]
     missing.sort(key=lambda point: point.weight, reverse=True)
+    one_by_one = threading.Lock()
 
-    def note(point: Point, result: Result) -> None:
-        results[point] = result
-        if store is not None:
-            store.keep(point, result)
-        report(len(results), len(unique))
+    def note(point: W, result: Result) -> None:
+        with one_by_one:
+            results[point] = result
+            if store is not None:
+                store.keep(point, result)
+            report(len(results), len(unique))
 
     report = progress or (lambda done, total: None)
     report(len(results), len(unique))
-    count = min(workers or os.cpu_count() or 1, len(missing))
-    # What is in another process can be ended at any time.
-    if count > 1 or (missing and _END.get() is not None):
-        try:
-            _run_in_pool(missing, count, note, profile)
-        except OutOfTime as error:
-            error.results = results
-            raise
-    else:
-        for point in missing:
-            note(point, point.run(profile=profile))
+    most = workers or os.cpu_count() or 1
+    count = min(most, len(missing))
+    end = _END.get()
+    try:
+        if missing and scheduler is not None:
+            _run_by(scheduler, missing, note, profile, here=False)
+        # What is in another process can be ended at any time.
+        elif missing and end is not None:
+            _run_by(Processes(count, most), missing, note, profile, here=False)
+        elif count > 1:
+            _run_by(Processes(count, most), missing, note, profile, here=True)
+        else:
+            for point in missing:
+                note(point, point.run(profile=profile))
+    except OutOfTime as error:
+        error.results = results
+        raise
     return results
 
 
@@ -97,10 +108,11 @@ class OutOfTime(Exception):
         results: of the points that were finished before.
     """
 
-    results: Mapping[Point, Result] = MappingProxyType({})
+    results: Mapping[Any, Result] = MappingProxyType({})
 
 
 _END: ContextVar[float | None] = ContextVar("end", default=None)
+_SCHEDULER: ContextVar[Scheduler | None] = ContextVar("scheduler", default=None)
 
 
 @contextlib.contextmanager
@@ -117,76 +129,76 @@ def time_limit(end: float | None) -> Iterator[None]:
         _END.reset(token)
 
 
-def _run_in_pool(
-    points: list[Point], count: int, note: Callable[[Point, Result], None], profile: bool
-) -> None:
-    look_for_room(_THREADS)
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(count, mp_context=_context(), initializer=_start_worker)
-    end = _END.get()
-    left = len(points)
-    done: SimpleQueue[Future[Result]] = SimpleQueue()
+@contextlib.contextmanager
+def on_scheduler(address: str | PathLike[str] | None) -> Iterator[None]:
+    """Have what is simulated inside the block simulated by the workers of a Dask scheduler.
+
+    Parameters:
+        address: such as "tcp://node1:8786", or the path of the file that it has written; without
+            it all stays as it is.
+    """
+    if address is None:
+        yield
+        return
+    refuse(name_fault("scheduler", address, ADDRESS))
+    scheduler = Scheduler(fspath(address))
+    token = _SCHEDULER.set(scheduler)
     try:
-        with _interruption_held_back(), _quiet_fork():
-            futures = {pool.submit(point.run, None, profile): point for point in points}
-        for future in futures:
-            future.add_done_callback(done.put)
-        while left:
+        yield
+    finally:
+        _SCHEDULER.reset(token)
+        scheduler.close()
+
+
+_alone = 0.0
+"""Seconds for which this process has simulated so far, while there were no workers."""
+
+
+def _run_by(place: Place, points: Sequence[Work], note: Note, profile: bool, here: bool) -> None:
+    """Simulate points at a place, and in this process until the first worker is there."""
+    global _alone
+    end = _END.get()
+    left = deque(points)
+    crew = Crew(
+        place, left, note, profile, 0 if place.ready or not here else max(0, FIRST - _alone)
+    )
+    with _interruption_held_back():
+        crew.start()
+    began = monotonic()
+    try:
+        while here and crew.is_alive() and not crew.busy:
+            try:
+                # The workers begin with the longest.
+                point = left.pop()
+            except IndexError:
+                break
+            note(point, point.run(profile=profile))
+        _alone += monotonic() - began if here else 0
+        crew.wake()
+        if not left and not crew.busy:
+            # No worker has come yet, and none has a point.
+            place.leave()
+            return
+        while crew.is_alive():
             if end is not None and monotonic() >= end:
                 raise OutOfTime
-            # A Ctrl-C that comes just before the wait does not end it: wait only so long.
-            try:
-                future = done.get(timeout=0.2)
-            except Empty:
-                continue
-            note(futures[future], future.result())
-            left -= 1
+            crew.join(BEAT)
+        if crew.error is not None:
+            raise crew.error
     except BaseException:
         with _interruption_held_back():
-            for worker in set(multiprocessing.active_children()) - others:
-                worker.terminate()
-            pool.shutdown(cancel_futures=True)
+            crew.stop()
         raise
-    pool.shutdown()
 
 
 @contextlib.contextmanager
 def _interruption_held_back() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM wait until the end of the block.
 
-    Processes that are started inside never see Ctrl-C: this one alone answers, and ends them.
+    Threads and processes that are started inside never see them: this thread alone answers.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _start_worker() -> None:
-    """Let a worker end at once on SIGTERM, and with the process that started it."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    # A parent that is killed cannot tell its workers, which would wait for ever.
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
-@contextlib.contextmanager
-def _quiet_fork() -> Iterator[None]:
-    # Python 3.12 and later warn of a fork beside other threads, such as those of a notebook or a
-    # linear algebra library. The workers only simulate and take none of their locks.
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
-        yield
-
-
-def _context() -> BaseContext:
-    # A fork starts at once and, unlike the other methods, asks nothing of the user's script.
-    return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")

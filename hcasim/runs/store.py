@@ -8,24 +8,27 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.writing import write_atomically
 
 if TYPE_CHECKING:
-    from hcasim.runs.point import Point
+    from hcasim.runs.point import Work
     from hcasim.workloads import Result
 
+W = TypeVar("W", bound="Work")
 FOLDER = "HCASIM_CACHE"
 """The variable of the environment that names another folder; if it is empty nothing is kept."""
 MOST = 64 << 20
 """Bytes from which on what was not used for longest is removed, down to half of it."""
-SIMULATOR = ("workloads", "verbs", "cluster", "hca", "bus", "fabric", "host", "engine")
+SIMULATOR = (
+    *("workloads", "apps", "mpi", "verbs"),
+    *("cluster", "hca", "bus", "fabric", "host", "engine"),
+)
 BELOW = ("catalog", "ground")
 _BLOCK = 4096
 
@@ -46,11 +49,11 @@ class Store:
         self._code = code
         self._tidy = False
 
-    def find(self, points: Iterable[Point]) -> dict[Point, Result]:
+    def find(self, points: Iterable[W]) -> dict[W, Result]:
         """Return what is known of points."""
         from hcasim.workloads import Result
 
-        found = {}
+        found: dict[W, Result] = {}
         for point in points:
             key = self._key(point)
             try:
@@ -64,7 +67,7 @@ class Store:
                 continue
         return found
 
-    def keep(self, point: Point, result: Result) -> None:
+    def keep(self, point: Work, result: Result) -> None:
         """Keep a result, unless JSON could not give it back as it is."""
         try:
             body = json.dumps(vars(result))
@@ -79,10 +82,8 @@ class Store:
         except (OSError, TypeError, CatalogError):
             return
 
-    def _key(self, point: Point) -> str:
-        options = json.dumps(asdict(point.options), sort_keys=True)
-        text = f"{self._code} {point.workload} {point.machine.digest} {options}"
-        return hashlib.sha256(text.encode()).hexdigest()
+    def _key(self, point: Work) -> str:
+        return hashlib.sha256(f"{self._code} {point.key}".encode()).hexdigest()
 
 
 def usual_store() -> Store | None:

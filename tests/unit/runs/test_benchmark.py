@@ -50,7 +50,7 @@ def test_every_option_in_force_is_told_and_once_if_it_is_the_same_at_all_points(
     data = bench("write_bw", "liu2004", size=["4K", "64K"], tx_depth=16).to_dict()
     assert data["points"] == [{"size": 4096, "cq_mod": 16}, {"size": 65536, "cq_mod": 1}]
     known = {name: data["options"][name] for name in ("mtu", "tx_depth", "iters", "switch")}
-    assert known == {"mtu": 1024, "tx_depth": 16, "iters": 5000, "switch": True}
+    assert known == {"mtu": 1024, "tx_depth": 16, "iters": 5000, "switch": "infiniscale"}
     assert bench("bw_rd", "liu2004", mtu="2K").to_dict()["options"]["mtu"] == 2048
     assert bench("write_lat", "liu2004", switch=False).to_dict()["options"]["switch"] is False
 

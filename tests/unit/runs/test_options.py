@@ -38,6 +38,7 @@ def faults_of(workload: str = "window_bw", testbed: Any = "liu2004", **request: 
         ({"warmup": -1}, "warmup: found -1; allowed: 0 to 2147483647"),
         ({"op": "fetch_add"}, "op: window_bw has no such option; it has "),
         ({"widnow": 1}, "did you mean 'window'?"),
+        ({"widnow": False}, "did you mean 'window'?"),
         ({"reuse": 101}, "reuse: found 101; allowed: 0 to 100"),
         ({"reuse": "-1"}, "reuse: found -1; allowed: 0 to 100"),
         (

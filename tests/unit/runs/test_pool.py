@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -12,11 +13,14 @@ from typing import Any
 
 import pytest
 
-import hcasim.workloads
-from hcasim.catalog import Machine, resolve
+from hcasim.catalog import resolve
+from hcasim.runs import pool
+from hcasim.runs.place import WorkerDied
 from hcasim.runs.point import Point
 from hcasim.runs.pool import OutOfTime, run_points, time_limit
-from hcasim.workloads import Options, Result
+from hcasim.runs.store import Store
+from hcasim.workloads import Options
+from tests.unit.runs.points import Doing, doing, told, wait_for_end
 
 Simulated = Callable[[], list[Any]]
 
@@ -51,39 +55,85 @@ def test_progress_counts_up_to_all_points(simulated: Simulated, workers: int) ->
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
+def test_what_workers_are_sent_has_the_same_result_and_is_much_smaller() -> None:
+    (point,) = jobs(4096)
+    assert point.bare().key == point.key
+    assert point.bare().run() == point.run()
+    assert len(pickle.dumps(point.bare())) < len(pickle.dumps(point)) / 3
+
+
 def test_nothing_to_do_is_no_fault() -> None:
     assert run_points([]) == {}
 
 
-def test_a_failure_ends_the_workers_and_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(name: str, machine: Machine, options: Options, log: object) -> Result:
-        if options.size == 4096:
-            raise ZeroDivisionError
-        time.sleep(60)
-        raise AssertionError
+@pytest.fixture
+def workers_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers start with the first point."""
+    monkeypatch.setattr(pool, "FIRST", 0)
 
-    monkeypatch.setattr(hcasim.workloads, "run_point", fail)
+
+def few(log: Path, first: str = "", number: int = 60) -> list[Doing]:
+    """Return points that take a moment, after a long one that does something."""
+    return doing(log, {4096: first, **dict.fromkeys(range(1, number + 1), "")})
+
+
+@pytest.mark.usefixtures("workers_at_once")
+def test_a_failure_ends_the_workers_and_is_passed_on(tmp_path: Path) -> None:
+    deeds = {4096: "fail", 2048: "sleep", 1024: "sleep"} | dict.fromkeys(range(1, 61), "")
     began = time.monotonic()
     with pytest.raises(ZeroDivisionError):
-        run_points(jobs(4096, 8, 16, 32), workers=2)
+        run_points(doing(tmp_path / "log", deeds), workers=2)
     assert time.monotonic() - began < 30
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.usefixtures("workers_at_once")
+def test_a_point_whose_worker_dies_is_tried_again_and_nothing_is_lost(tmp_path: Path) -> None:
+    points = few(tmp_path / "log", "die 2")
+    seen: list[int] = []
+    results = run_points(points, workers=2, progress=lambda done, _: seen.append(done))
+    assert [results[one].row["size"] for one in points] == [one.options.size for one in points]
+    assert seen == list(range(len(points) + 1))
+    assert len(told(tmp_path / "log", 4096)) == 3
+    # What was finished is not done again: at most what another worker was at, and had before it.
+    assert len(told(tmp_path / "log")) <= len(points) + 2 + 2 * 3
+
+
+@pytest.mark.usefixtures("workers_at_once")
+def test_a_point_of_which_every_worker_dies_is_named(tmp_path: Path) -> None:
+    kept = Store(tmp_path / "kept", "")
+    points = few(tmp_path / "log", "die 99")
+    with pytest.raises(WorkerDied, match="simulated window_bw with size 4096 died"):
+        run_points(points, workers=2, store=kept)
+    assert len(told(tmp_path / "log", 4096)) == 3
+    assert not multiprocessing.active_children()
+    # All others are there.
+    assert len(kept.find(points)) == len(points) - 1
+
+
+def test_a_second_is_simulated_here_before_workers_start(tmp_path: Path) -> None:
+    run_points(few(tmp_path / "log", number=2), workers=2)
+    assert set(told(tmp_path / "log")) == {os.getpid()}
+
+
+@pytest.mark.usefixtures("workers_at_once")
+def test_workers_stay_for_the_next_points(tmp_path: Path) -> None:
+    run_points(few(tmp_path / "log"), workers=2)
+    before = set(told(tmp_path / "log")) - {os.getpid()}
+    assert len(before) == 2
+    run_points(few(tmp_path / "next"), workers=2)
+    assert set(told(tmp_path / "next")) - {os.getpid()} <= before
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_time_limit_ends_a_point_inside_and_tells_what_was_finished(
-    monkeypatch: pytest.MonkeyPatch, workers: int
+    tmp_path: Path, workers: int
 ) -> None:
-    def run(name: str, machine: Machine, options: Options, listen: object) -> Result:
-        while options.size == 4:
-            pass
-        return Result({"size": options.size})
-
-    monkeypatch.setattr(hcasim.workloads, "run_point", run)
     began = time.monotonic()
-    with time_limit(began + 1.5), pytest.raises(OutOfTime) as caught:
-        run_points(jobs(4, 8, 16), workers=workers)
-    assert time.monotonic() - began < 10
+    points = doing(tmp_path / "log", {16: "", 8: "", 4: "sleep"})
+    with time_limit(began + 6), pytest.raises(OutOfTime) as caught:
+        run_points(points, workers=workers)
+    assert time.monotonic() - began < 20
     assert {one.options.size for one in caught.value.results} == {8, 16}
     assert not multiprocessing.active_children()
     # Outside of the block there is none.
@@ -93,29 +143,26 @@ def test_a_time_limit_ends_a_point_inside_and_tells_what_was_finished(
 # A shell may have started the tests in the background, and then SIGINT is ignored.
 SLEEPER = """
 import signal
-import time
-import hcasim.workloads
-from hcasim.catalog import resolve
-from hcasim.runs.point import Point
-from hcasim.runs.pool import OutOfTime, run_points, time_limit
-from hcasim.workloads import Options
+import sys
+from pathlib import Path
+from hcasim.runs import pool
+from tests.unit.runs.points import doing
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-hcasim.workloads.run_point = lambda *arguments: time.sleep(60)
-machine = resolve("liu2004")
-started = lambda done, total: print("started", flush=True)
-jobs = [Point("window_bw", machine, Options(size=size)) for size in (4, 8, 16)]
+pool.FIRST = 0
+deeds = dict.fromkeys((32, 64), "sleep") | dict.fromkeys(range(1, 61), "")
+started = lambda done, total: print("started", flush=True) if not done else None
 try:
-    run_points(jobs, workers=2, progress=started)
+    pool.run_points(doing(Path(sys.argv[1]), deeds), workers=2, progress=started)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
 
 
-def start_sleeper(root: Path) -> subprocess.Popen[str]:
+def start_sleeper(root: Path, log: Path) -> subprocess.Popen[str]:
     """A process whose workers are under way, in a session of its own."""
     child = subprocess.Popen(
-        [sys.executable, "-c", SLEEPER],
+        [sys.executable, "-c", SLEEPER, str(log)],
         cwd=root,
         text=True,
         stdout=subprocess.PIPE,
@@ -124,25 +171,29 @@ def start_sleeper(root: Path) -> subprocess.Popen[str]:
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "started\n"
-    time.sleep(0.5)
+    while not log.exists() or len({*told(log)} - {child.pid}) < 2:
+        time.sleep(0.05)
     return child
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["parent alone", "whole group"])
-def test_an_interruption_ends_the_workers(root: Path, group: bool) -> None:
-    child = start_sleeper(root)
+def test_an_interruption_ends_the_workers(root: Path, tmp_path: Path, group: bool) -> None:
+    child = start_sleeper(root, tmp_path / "log")
     if group:
         os.killpg(child.pid, signal.SIGINT)
     else:
         child.send_signal(signal.SIGINT)
     output, errors = child.communicate(timeout=30)
     assert (output, errors, child.returncode) == ("interrupted\n", "", 0)
-    with pytest.raises(ProcessLookupError):
-        os.killpg(child.pid, 0)
+    wait_for_end(child.pid)
 
 
-def test_workers_end_with_a_parent_that_is_killed(root: Path) -> None:
-    child = start_sleeper(root)
+def test_workers_end_with_a_parent_that_is_killed(root: Path, tmp_path: Path) -> None:
+    child = start_sleeper(root, tmp_path / "log")
     child.kill()
     # The workers hold its output open as long as they live.
-    assert child.communicate(timeout=30) == ("", "")
+    output, errors = child.communicate(timeout=30)
+    assert output == ""
+    # loky tells what of a process that was killed it puts away.
+    assert "Traceback" not in errors
+    wait_for_end(child.pid)

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -59,6 +60,17 @@ def test_another_code_machine_workload_or_option_has_another_result(store: Store
     assert store.find(others) == {}
     assert Store(store.folder, "other code").find([POINT]) == {}
     assert store.find([replace(POINT, machine=resolve("liu2004"))]) == {POINT: RESULT}
+
+
+def test_every_floor_that_a_benchmark_stands_on_tells_one_code_from_another(root: Path) -> None:
+    floors = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    (order,) = (
+        one["layers"]
+        for one in floors["tool"]["importlinter"]["contracts"]
+        if one.get("containers") == ["hcasim"]
+    )
+    below = set(order[order.index("workloads") :]) - {"traces", "pages"}
+    assert {*store_module.SIMULATOR, *store_module.BELOW} == below
 
 
 @pytest.mark.parametrize("field", ["row", "counters", "breakdown"])

@@ -1,0 +1,185 @@
+"""A program of MPI and how it is started, as one of many things to simulate."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hcasim.apps.programs import find_program, is_program
+from hcasim.catalog import CatalogError, Machine
+from hcasim.ground.errors import one_of
+from hcasim.mpi import DeadlockError, MPIError
+from hcasim.runs.application import app, launch_faults, read_rate
+from hcasim.workloads.result import Result
+
+if TYPE_CHECKING:
+    from hcasim.workloads.registry import Listen
+
+LAUNCH = ("ranks", "ppn", "map_by", "arguments", "rate")
+"""What is said of a program beside its machine."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A program on a machine.
+
+    Parameters:
+        workload: the program: a file, or a name such as "is.A".
+        machine: what it runs on, with an MPI library.
+        ranks: processes in all.
+        ppn: most of them on a node.
+        map_by: how they are placed on nodes.
+        arguments: of the program, as a shell divides them.
+        rate: operations a second of a trace that counts them.
+        exact: leave out nothing that repeats itself.
+    """
+
+    workload: str
+    machine: Machine
+    ranks: int
+    ppn: int = 1
+    map_by: str = "block"
+    arguments: str = ""
+    rate: str | None = None
+    exact: bool = False
+
+    @property
+    def weight(self) -> int:
+        """A guess of the effort: nobody knows what a program does."""
+        return self.ranks << 20
+
+    @cached_property
+    def key(self) -> str:
+        """What tells it from all others, in any process."""
+        said = json.dumps([getattr(self, name) for name in (*LAUNCH, "exact")])
+        return f"app {self.workload} {_digest(self.workload)} {self.machine.digest} {said}"
+
+    @property
+    def title(self) -> str:
+        """What it is, in few words."""
+        return f"{self.workload} with {self.ranks} ranks"
+
+    def bare(self) -> Launch:
+        """Return it without where values come from, which is most of what a machine holds."""
+        return replace(self, machine=self.machine.model_copy(update={"parameters": ()}))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How it is started, and how the machine is used."""
+        machine = self.machine
+        parts = {"host": machine.host.id, "stack": machine.stack.id}
+        own = {name: one for name in LAUNCH if (one := getattr(self, name)) not in (None, "")}
+        used = {"mtu": machine.mtu, "switch": machine.switch_id, **parts}
+        return {**used, **own, "exact": self.exact}
+
+    def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
+        """Simulate it in this process; times are means over processes.
+
+        Raises:
+            CatalogError: it cannot be started so, or goes wrong.
+        """
+        try:
+            found = app(
+                self.workload,
+                self.machine,
+                self.ranks,
+                ppn=self.ppn,
+                map_by=self.map_by,
+                arguments=shlex.split(self.arguments),
+                rate=self.rate,
+                exact=self.exact,
+                listen=listen,
+                profile=profile,
+            )
+        except (MPIError, DeadlockError) as error:
+            raise CatalogError([f"{self.workload}: {error}"]) from None
+        row = {
+            "run_us": 1e6 * found.seconds,
+            "compute_us": 1e6 * found.compute_seconds,
+            "mpi_us": 1e6 * found.mpi_seconds,
+            "wait_us": 1e6 * found.wait_seconds,
+        }
+        return Result(row, dict(found.counters), cost=found.cost)
+
+
+def read_launch(program: object, machine: Machine, given: Mapping[str, Any]) -> Launch:
+    """Return a program as it was asked for.
+
+    Parameters:
+        program: its name or file.
+        machine: what it runs on.
+        given: settings by name, as values or as text.
+
+    Raises:
+        CatalogError: every fault of the request.
+    """
+    assert is_program(program)
+    name, own = fspath(program), dict(given)
+    allowed = (*LAUNCH, "exact")
+    faults = [
+        f"{one}: {name} has no such option; it has {one_of(allowed)}"
+        for one in own
+        if one not in allowed
+    ]
+    if "ranks" not in own:
+        faults.append(f"ranks: found none; allowed: how many processes {name} has")
+    for one in ("ranks", "ppn"):
+        if one in own:
+            own[one] = _whole(one, own[one], faults)
+    if faults:
+        raise CatalogError(faults)
+    for one in ("arguments", "rate"):
+        if own.get(one) is not None:
+            own[one] = str(own[one])
+    found = Launch(name, machine, **own)
+    faults = launch_faults(machine, found.ranks, found.ppn, found.map_by)
+    try:
+        words = shlex.split(found.arguments)
+    except ValueError as error:
+        raise CatalogError([f"arguments: found {found.arguments!r}: {error}"]) from None
+    try:
+        find_program(name, words, read_rate(found.rate))
+    except CatalogError as error:
+        faults += error.faults
+    if faults:
+        raise CatalogError(faults)
+    return found
+
+
+def _whole(name: str, given: object, faults: list[str]) -> int:
+    text = str(given).strip()
+    if isinstance(given, bool) or not text.isdecimal() or not int(text):
+        faults.append(f"{name}: found {given!r}; allowed: a whole number of 1 or more")
+        return 1
+    return int(text)
+
+
+def _digest(program: str | PathLike[str]) -> str:
+    """Return a digest of all that a program may be read from; empty if it is no file."""
+    file = Path(program)
+    if not file.is_file():
+        return ""
+    found = hashlib.sha256(file.resolve().as_posix().encode())
+    for one in _beside(file):
+        found.update(f"{one.relative_to(file.parent)}\0".encode())
+        # The program itself will say that it cannot read one that it needs.
+        with suppress(OSError):
+            found.update(one.read_bytes())
+    return found.hexdigest()
+
+
+def _beside(file: Path) -> Iterator[Path]:
+    """Yield a file and those that it may take more from: of its kind, and in a folder of its name.
+
+    A program of Python imports what lies beside it, a trace may have a file for each process.
+    """
+    yield from sorted(one for one in file.parent.glob(f"*{file.suffix}") if one.is_file())
+    yield from sorted(one for one in file.with_suffix("").rglob("*") if one.is_file())

@@ -1,0 +1,30 @@
+"""Programs that some tests need beside Python, and that not every computer has."""
+
+import os
+import shutil
+from typing import NoReturn
+
+import pytest
+
+REQUIRED = "HCASIM_PROGRAMS"
+"""The environment variable that is "required" where the tests that need them have to run."""
+
+
+def give_up(reason: str) -> NoReturn:
+    """Skip a test, except where it has to run."""
+    if os.environ.get(REQUIRED) == "required":
+        pytest.fail(f"{REQUIRED}=required: {reason}")
+    pytest.skip(reason)
+
+
+def program(name: str, package: str) -> str:
+    """Return where a program is, or give up.
+
+    Parameters:
+        name: of the program.
+        package: of Debian that has it.
+    """
+    path = shutil.which(name)
+    if path is None:
+        give_up(f"{name} is missing; on Debian: apt install {package}")
+    return path
