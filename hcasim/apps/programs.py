@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from hcasim.apps.file import faults_of, load
 from hcasim.apps.ml import LEARNING
@@ -42,6 +42,14 @@ class Program:
     def faults(self) -> AbstractContextManager[None]:
         """Tell of an exception of the program by the line of its file, if it has one."""
         return nullcontext() if self.file is None else faults_of(self.file)
+
+
+def is_program(name: object) -> TypeGuard[str | PathLike[str]]:
+    """Whether a name is that of a program, or of a file, which may not be there."""
+    if not isinstance(name, str | PathLike):
+        return False
+    text = str(fspath(name))
+    return text in LEARNING or "." in text or "/" in text
 
 
 def find_program(

@@ -62,6 +62,7 @@ class PcieLink(SerialServer):
         "_tlps_per_ack",
         "_tlps_per_update",
         "_updates_due",
+        "_watchers",
         "dllps",
         "rate",
         "tlps",
@@ -80,6 +81,7 @@ class PcieLink(SerialServer):
         self._updates_due = 0
         self.dllps = 0
         self.tlps = 0
+        self._watchers = sim.watchers
 
     def send(self, tlps: int, duration_ps: int) -> int:
         """Send TLPs back to back; return the time in ps at which the last byte has arrived."""
@@ -89,6 +91,9 @@ class PcieLink(SerialServer):
             start = self.free_at
         self.free_at = end = start + duration_ps
         self.busy_ps += duration_ps
+        if self._watchers:
+            for watcher in self._watchers:
+                watcher.work(self.name, "TLP", start, end, tlps)
         return end + PROPAGATION_PS
 
     def answer(self, tlps: int, updated: int) -> None:
@@ -104,6 +109,9 @@ class PcieLink(SerialServer):
             start = self.free_at
         self.free_at = start + duration
         self.busy_ps += duration
+        if self._watchers and duration:
+            for watcher in self._watchers:
+                watcher.work(self.name, "DLLP", start, start + duration, 0)
 
     def answer_ps(self, tlps: int, updated: int) -> int:
         """Time in ps of the DLLPs for TLPs that arrived from the other direction.

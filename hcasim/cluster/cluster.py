@@ -79,6 +79,8 @@ class Cluster:
             sim.forward = FastForward(sim)
         self.machine = machine
         self.nodes = [Node(sim, machine, index) for index in chosen]
+        for watcher in sim.watchers:
+            watcher.built(self)
         self.fabric = Fabric(sim, machine.wiring)
         if sim.profile is not None:
             sim.profile.sent.append(self.packets_sent)

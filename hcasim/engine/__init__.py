@@ -4,7 +4,7 @@ from simpy.events import Event, Process, Timeout
 
 from hcasim.engine.arbiter import Arbiter
 from hcasim.engine.cache import SetAssociativeCache
-from hcasim.engine.clock import Action, Call, Simulator
+from hcasim.engine.clock import Action, Call, Simulator, Watcher
 from hcasim.engine.collecting import seldom_collected
 from hcasim.engine.credits import CreditPool
 from hcasim.engine.forward import FastForward
@@ -35,6 +35,7 @@ __all__ = [
     "Simulator",
     "Timeout",
     "Waits",
+    "Watcher",
     "bounded_mean",
     "find_period",
     "mean_error",

@@ -79,6 +79,52 @@ class Forward(Protocol):
         """Note that there will be no more beats of ``leader``."""
 
 
+class Watcher(Protocol):
+    """What is told the work of each block, with its begin, and how full pools are.
+
+    Such as are not compiled cannot be made of what is: so this is no class to begin with.
+    """
+
+    def built(self, what: object) -> None:
+        """Note a machine that has been built, before anything happens in it."""
+
+    def event(
+        self,
+        time_ps: int,
+        block: str,
+        event: str,
+        operation: int,
+        details: object,
+        since_ps: int | None,
+    ) -> None:
+        """Note an event of a probe, as listeners do; and when the work began, if that is known."""
+
+    def work(self, block: str, what: str, start_ps: int, end_ps: int, details: object) -> None:
+        """Note work of which no probe tells.
+
+        Args:
+            block: that does it.
+            what: it is.
+            start_ps: when it begins; it may be past or to come.
+            end_ps: when it ends.
+            details: what it is done to.
+        """
+
+    def level(self, block: str, time_ps: int, value: int) -> None:
+        """Note how much a pool, a queue or a cache holds from a time on; times do not go back."""
+
+    def over(self, block: str, operation: int, details: object) -> None:
+        """Note that the adapter which was asked for an operation has done with it.
+
+        Args:
+            details: the request.
+        """
+
+
+def _watched(time_ps: int, block: str, event: str, operation: int, details: str) -> None:
+    """Stand for one who watches among those who listen, so that blocks tell what happens."""
+
+
 class Simulator:
     """Simulated time in integer picoseconds: processes for software, callbacks for hardware.
 
@@ -91,6 +137,7 @@ class Simulator:
     Attributes:
         now: the time in ps.
         listeners: told what the probes of the blocks see; none, unless somebody listens.
+        watchers: told the work of the blocks with its begin; see `watch`.
         operations: numbers for work requests, from 1.
         environment: SimPy's view of this clock.
         queue: the actions to come, a heap of (time in ps, serial number, action).
@@ -105,10 +152,21 @@ class Simulator:
         self.forward: Forward | None = None
         self.profile: Profile | None = None
         self.listeners: list[Callable[[int, str, str, int, str], None]] = []
+        self.watchers: list[Watcher] = []
         self.operations = count(1)
         self.queue: list[_Entry] = []
         self._serial = 0
         self.environment = _Clockwork(self)
+
+    def watch(self, watcher: Watcher) -> None:
+        """Have one told what happens, with more than listeners are told."""
+        self.watchers.append(watcher)
+        self.listeners.append(_watched)
+
+    def unwatch(self, watcher: Watcher) -> None:
+        """Tell one no more, between two events."""
+        self.watchers.remove(watcher)
+        self.listeners.remove(_watched)
 
     def schedule(self, time_ps: int, action: Action) -> None:
         """Have ``action`` done at the absolute time ``time_ps``.

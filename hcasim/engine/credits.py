@@ -5,9 +5,29 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from hcasim.engine.clock import Action, Call, Simulator
+
+_BURST: Final = 100_000
+"""Of changes that follow each other within so many ps, the first and the last are told."""
+
+
+class _Shown:
+    """What those who watch a pool have been told, and what they have not.
+
+    Attributes:
+        told: credits free, as they know.
+        told_at: since when, in ps.
+        value: credits free now.
+        time_ps: since when.
+    """
+
+    __slots__ = ("time_ps", "told", "told_at", "value")
+
+    def __init__(self) -> None:
+        self.told = self.value = -1
+        self.told_at = self.time_ps = -_BURST
 
 
 class CreditPool(Action):
@@ -37,6 +57,8 @@ class CreditPool(Action):
         self._waiting_since = 0
         self._alarm_at: int | None = None
         self._serving = False
+        self._watchers = sim.watchers
+        self._shown: _Shown | None = None
 
     @property
     def available(self) -> int:
@@ -97,7 +119,32 @@ class CreditPool(Action):
             if count > self._available:
                 return False
         self._available -= count
+        if self._watchers:
+            self._tell()
         return True
+
+    def _tell(self) -> None:
+        """Tell who watches how many are free; first as they have come back since."""
+        now = self.sim.now
+        if self._times and self._times[0] <= now:
+            self.catch_up()
+        self._show(now, self._available)
+
+    def _show(self, time_ps: int, value: int) -> None:
+        shown = self._shown
+        if shown is None:
+            shown = self._shown = _Shown()
+        if time_ps - shown.told_at >= _BURST:
+            if shown.value != shown.told:
+                for watcher in self._watchers:
+                    watcher.level(self.name, shown.time_ps, shown.value)
+            if value != shown.value:
+                for watcher in self._watchers:
+                    watcher.level(self.name, time_ps, value)
+            shown.told = value
+            shown.told_at = time_ps
+        shown.value = value
+        shown.time_ps = time_ps
 
     def release(self, count: int) -> None:
         """Give ``count`` credits back now.
@@ -134,6 +181,8 @@ class CreditPool(Action):
         counts = self._counts
         count = 0
         while times and times[0] <= now:
+            if self._watchers:
+                self._show(times[0], self._available + count + counts[0])
             del times[0]
             count += counts.pop(0)
         self._give_back(count)
@@ -176,6 +225,8 @@ class CreditPool(Action):
             if self._ahead:
                 self._ahead -= 1
             self._available -= count
+            if self._watchers:
+                self._tell()
             if not waiting:
                 self._waited_ps += self.sim.now - self._waiting_since
             action.act()

@@ -32,7 +32,7 @@ class FastForward:
     count reaches its end, a look-up turns out otherwise, or a call of something else is due.
 
     Args:
-        sim: the clock; nothing is left out while somebody listens to its probes.
+        sim: the clock; nothing is left out while somebody listens to its probes or watches.
 
     Attributes:
         skipped_ps: time that was left out so far, in ps.
@@ -59,7 +59,7 @@ class FastForward:
             left: beats that it has before it.
         """
         sim = self._sim
-        if sim.listeners:
+        if sim.listeners or sim.watchers:
             return
         if leader is self._leader:
             self._others.clear()

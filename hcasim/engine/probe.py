@@ -6,7 +6,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 
-from hcasim.engine.clock import Simulator
+from hcasim.engine.clock import Simulator, Watcher
 
 Listener = Callable[[int, str, str, int, str], None]
 """Called with time in ps, block, event, operation and details.
@@ -23,18 +23,24 @@ class Probe:
 
     Attributes:
         block: name of the block.
-        listeners: those of the simulator.
+        listeners: those of the simulator, and those who watch it.
     """
 
-    __slots__ = ("_sim", "block", "listeners")
+    __slots__ = ("_sim", "_watchers", "block", "listeners")
 
     def __init__(self, sim: Simulator, block: str) -> None:
         self._sim = sim
         self.block = block
         self.listeners: list[Listener] = sim.listeners
+        self._watchers: list[Watcher] = sim.watchers
 
     def event(
-        self, event: str, operation: int, details: object = "", at_ps: int | None = None
+        self,
+        event: str,
+        operation: int,
+        details: object = "",
+        at_ps: int | None = None,
+        since_ps: int | None = None,
     ) -> None:
         """Tell an event.
 
@@ -43,10 +49,30 @@ class Probe:
             operation: number of the operation that depends on it, or 0.
             details: what it was done to.
             at_ps: when it ends, if it has been worked out before; now by default.
+            since_ps: when it began, if that is known here: those who watch are told.
         """
         time_ps = self._sim.now if at_ps is None else at_ps
-        for listener in self.listeners:
-            listener(time_ps, self.block, event, operation, str(details))
+        for watcher in self._watchers:
+            watcher.event(time_ps, self.block, event, operation, details, since_ps)
+        if len(self.listeners) > len(self._watchers):
+            text = str(details)
+            for listener in self.listeners:
+                listener(time_ps, self.block, event, operation, text)
+
+    def work(self, what: str, since_ps: int, details: object = "") -> None:
+        """Tell those who watch of work that has ended now, on which no operation depends alone."""
+        for watcher in self._watchers:
+            watcher.work(self.block, what, since_ps, self._sim.now, details)
+
+    def over(self, operation: int, details: object) -> None:
+        """Tell that an operation is over for the adapter that was asked for it by a request."""
+        for watcher in self._watchers:
+            watcher.over(self.block, operation, details)
+
+    def level(self, what: str, value: int) -> None:
+        """Tell how much of something the block holds from now on."""
+        for watcher in self._watchers:
+            watcher.level(f"{self.block} {what}", self._sim.now, value)
 
 
 class EventLog:

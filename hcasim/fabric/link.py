@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from typing import Final
 
 from hcasim.catalog import Link
 from hcasim.engine import Action, CreditPool, Rate, Simulator
 from hcasim.fabric.medium import medium
 from hcasim.fabric.packet import Holder, Packet
+
+PACKET: Final = "packet"
+"""What those who watch are told that a link does."""
 
 
 class Receiver:
@@ -91,6 +95,9 @@ class Transmitter(Action):
         self.flow_control_packets = 0
         self.receiver: Receiver | None = None
         self.credits: CreditPool | None = None
+        self._watchers = sim.watchers
+        # As those who watch know.
+        self._queued = 0
 
     def attach(self, receiver: Receiver, buffer_bytes: int) -> None:
         """Connect the far end, which has a receive buffer of ``buffer_bytes``."""
@@ -196,6 +203,8 @@ class Transmitter(Action):
         self.packets += 1
         self.payload_bytes += packet.payload
         self.wire_bytes += size + self._around
+        if self._watchers:
+            self._tell(packet, start, end)
         packet.holder.free(packet, end)
         receiver = self.receiver
         assert receiver is not None
@@ -209,6 +218,17 @@ class Transmitter(Action):
             if self._wake_at is None or at < self._wake_at:
                 self._wake_at = at
                 self.sim.schedule(at, self)
+
+    def _tell(self, packet: Packet, start: int, end: int) -> None:
+        """Tell who watches of a packet, and how many wait behind it."""
+        queued = 0
+        for queue in self._queues:
+            queued += len(queue)
+        for watcher in self._watchers:
+            watcher.work(self.name, PACKET, start, end - self._gap, packet)
+            if queued != self._queued:
+                watcher.level(f"{self.name} queue", self.sim.now, queued)
+        self._queued = queued
 
     @property
     def propagation_ps(self) -> int:

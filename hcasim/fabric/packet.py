@@ -160,6 +160,7 @@ class Packet:
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
         gathered: whether its data is in the adapter that sends it.
         ready_at: when its first byte may go over the link it waits for, in ps.
+        staged_ps: when its data began to be gathered, if somebody listens.
         holder: what holds its room until then.
     """
 
@@ -179,6 +180,7 @@ class Packet:
         "qpn",
         "ready_at",
         "size",
+        "staged_ps",
     )
 
     holder: Holder
@@ -213,6 +215,7 @@ class Packet:
         self.operation = operation
         self.size = size_of(opcode, payload, header)
         self.gathered = False
+        self.staged_ps = 0
 
     def ends(self) -> dict[str, int]:
         """After which number they begin anew."""

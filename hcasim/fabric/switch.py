@@ -38,7 +38,7 @@ class SwitchInput(Receiver):
         probe = switch.probe
         if probe.listeners:
             probe.event("link", packet.operation, packet, head_at)
-            probe.event("switch", packet.operation, packet, start)
+            probe.event("switch", packet.operation, packet, start, start - switch.latency_ps)
         buffer = self.buffer
         assert buffer is not None
         output.send(self._port, packet, start, buffer)

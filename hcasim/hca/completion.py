@@ -38,6 +38,8 @@ class CompletionEngine:
         unacknowledged = qp.requester.unacknowledged
         while unacknowledged and unacknowledged[0].responded:
             wqe = unacknowledged.popleft()
+            if self._probe.listeners:
+                self._probe.over(wqe.operation, wqe)
             if wqe.fault is not None:
                 if qp.requester.current is wqe:
                     qp.requester.current = None
@@ -56,6 +58,8 @@ class CompletionEngine:
         """Put ``qp`` into the error state; all that is queued completes with a flush error."""
         qp.state = State.ERR
         for wqe in qp.requester.drain():
+            if self._probe.listeners:
+                self._probe.over(wqe.operation, wqe)
             self._send(qp, wqe, Status.WR_FLUSH_ERR)
         for received in qp.responder.receive_queue.drain():
             self.receive(qp, received, Status.WR_FLUSH_ERR, 0)
@@ -93,7 +97,9 @@ class CompletionEngine:
 
     def _write(self, cq: CompletionQueue, completion: Completion) -> None:
         if self._probe.listeners:
-            self._probe.event("completion engine", completion.operation, completion)
+            now = completion.written_ps = self.sim.now
+            since = now - self._latency - self._service
+            self._probe.event("completion engine", completion.operation, completion, None, since)
         cq.unwritten.append(completion)
         if len(cq.unwritten) == 1:
             self._write_next(cq)
@@ -122,5 +128,6 @@ class CompletionEngine:
         """The write of an entry has landed."""
         if self._probe.listeners:
             details = f"{completion} to cq {cq.number}"
-            self._probe.event("CQE write", completion.operation, details)
+            since = completion.written_ps or self.sim.now
+            self._probe.event("CQE write", completion.operation, details, None, since)
         cq.push(completion, self.sim.now)

@@ -34,6 +34,7 @@ class Completion:
         posted: which request of its queue has completed, counted from 1.
         operation: number of the operation whose duration it ends, or 0.
         timestamp_ps: when the entry became visible.
+        written_ps: when it began to be written, if somebody listens.
         data: region, address and length of a message that is in the entry, from where the
             application's library copies it.
     """
@@ -48,6 +49,7 @@ class Completion:
         "status",
         "timestamp_ps",
         "wr_id",
+        "written_ps",
     )
 
     def __init__(
@@ -67,7 +69,7 @@ class Completion:
         self.is_receive = is_receive
         self.posted = posted
         self.operation = operation
-        self.timestamp_ps = 0
+        self.timestamp_ps = self.written_ps = 0
         self.data: tuple[Region, int, int] | None = None
 
     def __str__(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hcasim.catalog import Cache
-from hcasim.engine import SetAssociativeCache, Simulator
+from hcasim.engine import Probe, SetAssociativeCache, Simulator
 from hcasim.hca.icm import Table
 
 
@@ -45,6 +45,7 @@ class ContextCache:
         self._waiting: dict[int, list[tuple[int, Callable[..., None], tuple[Any, ...]]]] = {}
         self._blocked_ps = 0
         self._blocked_since = 0
+        self._probe = Probe(sim, f"{table.owner}.{name}")
 
     @property
     def blocked_ps(self) -> int:
@@ -81,6 +82,8 @@ class ContextCache:
         waiting = self._waiting.get(line)
         if waiting is None:
             self.misses += 1
+            if self._probe.listeners:
+                self._probe.level("misses", self.misses)
             if not self._waiting:
                 self._blocked_since = self.sim.now
             self._waiting[line] = [(self.sim.now, action, args)]
@@ -108,6 +111,9 @@ class ContextCache:
             self._free += 1
         now = self.sim.now
         waiting = self._waiting.pop(line)
+        if self._probe.listeners:
+            self._probe.work("miss", waiting[0][0], f"line {line}")
+            self._probe.level("lines", len(self._cache))
         if not self._waiting:
             self._blocked_ps += now - self._blocked_since
         for since, action, args in waiting:

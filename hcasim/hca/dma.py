@@ -97,12 +97,15 @@ class ReadStream(Action):
 class Landing(Action):
     """The data of a packet on its way into a region that somebody watches."""
 
-    __slots__ = ("_address", "_packet", "_probe", "_region")
+    __slots__ = ("_address", "_packet", "_probe", "_region", "_since")
 
     block: ClassVar[str] = "DmaEngine"
 
-    def __init__(self, probe: Probe, packet: Packet, region: Region, address: int) -> None:
+    def __init__(
+        self, probe: Probe, packet: Packet, region: Region, address: int, now: int
+    ) -> None:
         self._probe = probe
+        self._since = now
         self._packet = packet
         self._region = region
         self._address = address
@@ -111,7 +114,7 @@ class Landing(Action):
         """It can be read."""
         packet = self._packet
         if self._probe.listeners:
-            self._probe.event("data write", packet.operation, packet)
+            self._probe.event("data write", packet.operation, packet, None, self._since)
         self._region.written(self._address, packet.payload)
 
 
@@ -255,7 +258,8 @@ class DmaEngine:
         packet = arrival.packet
         self.scattered += packet.payload
         watched = region.listeners or self._probe.listeners
-        landing = Landing(self._probe, packet, region, address) if watched else None
+        now = self._sim.now
+        landing = Landing(self._probe, packet, region, address, now) if watched else None
         storage = self._local if region.on_adapter else self._host
         storage.start_write(address, packet.payload, arrival, landing)
         then(arrival)

@@ -106,7 +106,8 @@ class StagingBuffer(Holder):
     def complete(self, packet: Packet) -> None:
         """Note that a packet's data is here, and send on what has become first in line."""
         if self._probe.listeners:
-            self._probe.event("gather data", packet.operation, packet)
+            since = packet.staged_ps or self.sim.now
+            self._probe.event("gather data", packet.operation, packet, None, since)
         if self._rest:
             # The pipeline goes on while its line rests.
             self.sim.call_after(self._latency, self._ready, packet)
@@ -132,7 +133,8 @@ class StagingBuffer(Holder):
             packet = packets.pop(0)
             ready_at = self.sim.now if self._rest else self.sim.now + self._latency
             if self._probe.listeners:
-                self._probe.event("send pipeline", packet.operation, packet, ready_at)
+                since = ready_at - self._latency
+                self._probe.event("send pipeline", packet.operation, packet, ready_at, since)
             self._egress.way_out(packet).send(self._source, packet, ready_at, self)
 
     def free(self, packet: Packet, at_ps: int) -> None:

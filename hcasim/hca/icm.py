@@ -37,6 +37,7 @@ class Icm:
         local: the adapter's own memory.
 
     Attributes:
+        owner: name of the adapter.
         latency: of the path, in ps.
         overlaps: whether fetches need not queue for the bus behind data.
         cache: lines of all tables on the chip, if there is such a cache.
@@ -46,6 +47,7 @@ class Icm:
         self, sim: Simulator, name: str, adapter: Adapter, host: Storage, local: LocalMemory
     ) -> None:
         self.sim = sim
+        self.owner = name
         self.name = f"{name}.icm"
         self.latency = adapter.icm.latency
         self._outstanding = self._free = adapter.icm.outstanding
@@ -144,6 +146,11 @@ class Table:
         self._fetch = storage.fetch if icm.overlaps else storage.read
         self.line = line
         self.read_ps = 0
+
+    @property
+    def owner(self) -> str:
+        """Name of the adapter."""
+        return self._icm.owner
 
     def fetch(self, line: int, cache: Waiting) -> None:
         """Fetch a line for a cache."""

@@ -232,7 +232,8 @@ class Port(EndPort):
         self.packets_received += 1
         self.payload_received += packet.payload
         if self._probe.listeners:
-            self._probe.event("receive pipeline", packet.operation, packet)
+            since = max(arrival.tail_at, self.sim.now - self._latency - self._service)
+            self._probe.event("receive pipeline", packet.operation, packet, None, since)
         arrival.line.add(arrival)
 
     def busy_ps(self) -> dict[str, int]:

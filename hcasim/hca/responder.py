@@ -260,7 +260,8 @@ class Responder:
     def _execute(self, answer: Read | Atomic) -> None:
         if self._probe.listeners:
             event = "read responder" if isinstance(answer, Read) else "atomic responder"
-            self._probe.event(event, answer.request.operation, answer.qp)
+            since = max(answer.accepted_ps, self.sim.now - self._latency)
+            self._probe.event(event, answer.request.operation, answer.qp, None, since)
         if isinstance(answer, Read):
             self._respond(answer)
         else:
@@ -308,6 +309,8 @@ class Responder:
         )
         responses = self._egresses[qp.port].responses
         responses.stage(packet)
+        if self._probe.listeners:
+            packet.staged_ps = self.sim.now
         if header.length > LONG * segment:
             self._beats.sent(read, read.sent, read.packets, segment)
         if read.region is None:

@@ -37,18 +37,19 @@ class _Room(Action):
 class _Turn(Action):
     """The turn of a queue pair at a processing unit."""
 
-    __slots__ = ("_engine", "_port", "_qp")
+    __slots__ = ("_engine", "_port", "_qp", "_since")
 
     block: ClassVar[str] = "SendEngine"
 
-    def __init__(self, engine: SendEngine, port: int, qp: QueuePair) -> None:
+    def __init__(self, engine: SendEngine, port: int, qp: QueuePair, since_ps: int) -> None:
         self._engine = engine
+        self._since = since_ps
         self._port = port
         self._qp = qp
 
     def act(self) -> None:
         """Its time is over."""
-        self._engine.execute(self._port, self._qp)
+        self._engine.execute(self._port, self._qp, self._since)
 
 
 class SendEngine:
@@ -108,7 +109,8 @@ class SendEngine:
         mine = qp.requester
         for wqe in wqes:
             if self._probe.listeners:
-                self._probe.event("doorbell", wqe.operation, qp)
+                since = self.sim.now - self.adapter.doorbell.latency
+                self._probe.event("doorbell", wqe.operation, qp, None, since)
             wqe.segment = self._wire.payload(qp.mtu, wqe.opcode)
             if wqe.carried and not mine.send_queue:
                 mine.fetched.append(wqe)
@@ -169,9 +171,9 @@ class SendEngine:
         size = (last.slot - first.slot) * ring.stride + last.size
         mine.fetching = count
         self.fetches += 1
-        self._dma.fetch_entry(ring, first.slot, size, self._fetched, qp, first, count)
+        self._dma.fetch_entry(ring, first.slot, size, self._fetched, qp, first, count, self.sim.now)
 
-    def _fetched(self, qp: QueuePair, first: SendWqe, count: int) -> None:
+    def _fetched(self, qp: QueuePair, first: SendWqe, count: int, since_ps: int) -> None:
         self.wqes_fetched += count
         mine = qp.requester
         if mine.fetching and mine.send_queue[0] is first:
@@ -179,7 +181,8 @@ class SendEngine:
                 wqe = mine.send_queue.popleft()
                 mine.fetched.append(wqe)
                 if self._probe.listeners:
-                    self._probe.event("WQE fetch", wqe.operation, f"{wqe.opcode.name} {qp}")
+                    details = f"{wqe.opcode.name} {qp}"
+                    self._probe.event("WQE fetch", wqe.operation, details, None, since_ps)
             mine.fetching = 0
         elif mine.fetching:
             # What this read brings has been taken back, and another is on its way.
@@ -289,9 +292,10 @@ class SendEngine:
                 service += self._services.get(wqe.opcode, 0)
         if self._units > 1:
             qp.requester.busy_ps += service
-        self.sim.schedule(self.server.reserve(service), _Turn(self, port, qp))
+        end = self.server.reserve(service)
+        self.sim.schedule(end, _Turn(self, port, qp, end - service))
 
-    def execute(self, port: int, qp: QueuePair) -> None:
+    def execute(self, port: int, qp: QueuePair, since_ps: int) -> None:
         """Send the packet of a queue pair for which a processing unit is done."""
         wqe = qp.requester.current
         if wqe is not None and wqe.opcode is Opcode.REGISTER and qp.state is State.RTS:
@@ -304,7 +308,7 @@ class SendEngine:
             self._leave(qp)
         else:
             self._busy[port] -= 1
-            self._send_packet(port, qp, wqe)
+            self._send_packet(port, qp, wqe, since_ps)
         self._pump(port)
 
     def _registered(self, qp: QueuePair, wqe: SendWqe) -> None:
@@ -340,13 +344,14 @@ class SendEngine:
             self.flight.add(qp, wqe)
         return True
 
-    def _send_packet(self, port: int, qp: QueuePair, wqe: SendWqe) -> None:
+    def _send_packet(self, port: int, qp: QueuePair, wqe: SendWqe, since_ps: int) -> None:
         offset = wqe.sent * wqe.segment
         packet = self._next_packet(qp, wqe, offset)
         staging = self._egresses[port].requests
         staging.stage(packet)
         if self._probe.listeners:
-            self._probe.event("send engine", packet.operation, packet)
+            self._probe.event("send engine", packet.operation, packet, None, since_ps)
+            packet.staged_ps = self.sim.now
         scheduler = self.schedulers[port]
         if packet.last:
             qp.requester.current = None

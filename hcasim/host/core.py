@@ -16,6 +16,7 @@ class Core:
 
     Attributes:
         busy_ps: time spent in calls so far, in ps; spinning in a poll loop is not counted.
+        begun_ps: when it began its last piece of work, in ps.
     """
 
     def __init__(
@@ -24,6 +25,7 @@ class Core:
         self.sim = sim
         self.name = name
         self.busy_ps = 0
+        self.begun_ps = 0
         self.socket = number * description.sockets // description.cpus
         self._memory = memory
         self._to = memory.paths(self.socket, away=True)
@@ -34,6 +36,7 @@ class Core:
     def work(self, duration_ps: int) -> Timeout:
         """An event to yield: ``duration_ps`` of computing."""
         self.busy_ps += duration_ps
+        self.begun_ps = self.sim.now
         return self.sim.timeout(duration_ps)
 
     @property
@@ -54,6 +57,7 @@ class Core:
         copy takes longer if memory is busy or slower. Both ends are in the cache from the start of
         the copy on, as far as they fit.
         """
+        self.begun_ps = self.sim.now
         if size < 1:
             return self.sim.timeout(0)
         near = self._memory.caches[self.socket]

@@ -20,13 +20,14 @@ class Channel(SerialServer):
         latency: of what comes behind it on a path, in ps.
     """
 
-    __slots__ = ("_times", "latency", "rate")
+    __slots__ = ("_times", "_watchers", "latency", "rate")
 
     def __init__(self, sim: Simulator, name: str, bandwidth: int) -> None:
         super().__init__(sim, name)
         self.latency = 0
         self.rate = Rate.from_bandwidth(bandwidth)
         self._times: dict[int, int] = {}
+        self._watchers = sim.watchers
 
     @property
     def channels(self) -> tuple[Channel, ...]:
@@ -43,6 +44,9 @@ class Channel(SerialServer):
             start = self.free_at
         self.free_at = end = start + duration
         self.busy_ps += duration
+        if self._watchers:
+            for watcher in self._watchers:
+                watcher.work(self.name, "transfer", start, end, size)
         return end
 
 

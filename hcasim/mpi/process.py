@@ -139,7 +139,7 @@ class Process:
             self.waited_ps += self.sim.now - begin
             self.waiting = None
             if self.probe.listeners:
-                self.probe.event("wait", 0, waiting)
+                self.probe.event("wait", 0, waiting, None, begin)
         yield from self._turn()
 
     def progress_until(self, end_ps: int) -> Steps:

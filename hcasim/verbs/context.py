@@ -7,6 +7,31 @@ from hcasim.engine import Probe, Simulator
 from hcasim.fabric.packet import Opcode
 from hcasim.hca import QPType
 from hcasim.hca.wqe import entry_layout
+from hcasim.host.core import Core
+
+
+class CoreProbe(Probe):
+    """Tells what a process does: each piece since its processor has begun it."""
+
+    __slots__ = ("_core", "_told_ps")
+
+    def __init__(self, sim: Simulator, core: Core) -> None:
+        super().__init__(sim, core.name)
+        self._core = core
+        self._told_ps = 0
+
+    def event(
+        self,
+        event: str,
+        operation: int,
+        details: object = "",
+        at_ps: int | None = None,
+        since_ps: int | None = None,
+    ) -> None:
+        """Tell an event, with when it began unless that is told."""
+        since = max(self._core.begun_ps, self._told_ps) if since_ps is None else since_ps
+        self._told_ps = self._core.sim.now
+        super().event(event, operation, details, at_ps, since)
 
 
 class Context:
@@ -25,7 +50,7 @@ class Context:
         self.node = node
         self.adapter = node.adapter
         self.core = node.cores[core]
-        self.probe = Probe(sim, self.core.name)
+        self.probe: Probe = CoreProbe(sim, self.core)
         self.stack = node.group.stack
 
     @property

@@ -1,6 +1,6 @@
 """Host memory that connections take: tables of the adapter, queues, and what software adds.
 
-An adapter in the firmware mode memfree has its tables (InfiniHost context memory, ICM) in host
+An adapter in the firmware mode memfree has its tables (interconnect context memory, ICM) in host
 memory. The driver fills a table on demand, one chunk at a time, and at once as far as the firmware
 reserves entries. Sources: Linux mthca_main.c, mthca_memfree.c, mthca_mr.c and mthca_eq.c;
 rdma-core providers/mthca/{verbs,qp,memfree}.c.

@@ -20,6 +20,7 @@ class Memory:
         self.sim = sim
         self.fetched: list[tuple[int, int]] = []
         self.written: list[int] = []
+        self.owner = "hca"
         self.under_way = self.most = self.read_ps = 0
 
     def fetch(self, line: int, into: ContextCache) -> None:
