@@ -7,10 +7,15 @@ From a program or a notebook, after `import hcasim as hc`:
     hc.app(program, ...)         run a program of MPI on a machine
     hc.run(scenario, ...)        replay a published figure
     hc.reproduce(papers)         replay papers and compare them with what they state
+    hc.sweep(workload, ...)      measure over any settings, as one table
+    hc.compare(a, b, ...)        set two machines or results side by side
+    hc.why(a, b, workload)       ask which parameters explain their difference
+    hc.sensitivity(subject)      ask on which parameters a benchmark or a figure rests
     hc.load_trace(file)          read what a real adapter was measured to do
     hc.calibration(file)         read the values that `hcasim calibrate` has fitted
     hc.list_ids(kind)            the adapters, hosts, testbeds ... that there are
     hc.list_scenarios(paper)     the published figures that there are
+    hc.timeline(workload, ...)   write what each block does in a benchmark, and when
     hc.schema(name)              the JSON Schema of a kind of files, or of a command's JSON
     hc.CatalogError              what these raise, with all that is wrong with a request
 
@@ -30,6 +35,11 @@ if TYPE_CHECKING:
     from hcasim.runs.application import app
     from hcasim.runs.benchmark import bench
     from hcasim.schemas import schema
+    from hcasim.study.comparison.comparing import compare
+    from hcasim.study.comparison.why import why
+    from hcasim.study.sensitivity.study import sensitivity
+    from hcasim.study.sweep.sweep import sweep
+    from hcasim.study.timeline import timeline
     from hcasim.traces import read_trace as load_trace
 
 __version__ = "0.1.0"
@@ -38,6 +48,7 @@ __all__ = [
     "app",
     "bench",
     "calibration",
+    "compare",
     "list_ids",
     "list_scenarios",
     "load_trace",
@@ -45,12 +56,17 @@ __all__ = [
     "reproduce",
     "run",
     "schema",
+    "sensitivity",
+    "sweep",
+    "timeline",
+    "why",
 ]
 
 _ROOMS = {
     "CatalogError": "catalog:CatalogError",
     "app": "runs.application:app",
     "bench": "runs.benchmark:bench",
+    "compare": "study.comparison.comparing:compare",
     "calibration": "calibrate.file.reading:read_calibration",
     "list_ids": "catalog:list_ids",
     "list_scenarios": "papers.loader:list_scenarios",
@@ -59,6 +75,10 @@ _ROOMS = {
     "reproduce": "papers.report:reproduce",
     "run": "papers.replay:replay",
     "schema": "schemas:schema",
+    "timeline": "study.timeline:timeline",
+    "sensitivity": "study.sensitivity.study:sensitivity",
+    "sweep": "study.sweep.sweep:sweep",
+    "why": "study.comparison.why:why",
 }
 """Where each is, because the command line may not import all of them to say what it can do."""
 

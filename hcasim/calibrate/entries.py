@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from hcasim.catalog import (
     CatalogError,
@@ -120,12 +121,18 @@ def leaf_at(path: str) -> Leaf | str:
     name, inner = _divided(rest, kind)
     if not is_known(name, kind):
         return unknown_id(kind, name)
-    leaves = {path: leaf for model in CLASSES[kind] for path, leaf in leaf_paths(model).items()}
-    if kind == "testbeds":
-        leaves = {name: leaf for name, leaf in leaves.items() if name.startswith("link.")}
+    leaves = _leaves(kind)
     if inner not in leaves:
         return f"unknown parameter{nearest(inner, leaves)}"
     return leaves[inner]
+
+
+@cache
+def _leaves(kind: str) -> Mapping[str, Leaf]:
+    leaves = {path: leaf for model in CLASSES[kind] for path, leaf in leaf_paths(model).items()}
+    if kind == "testbeds":
+        return {name: leaf for name, leaf in leaves.items() if name.startswith("link.")}
+    return leaves
 
 
 def part_of(path: str) -> str:

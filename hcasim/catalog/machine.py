@@ -121,6 +121,11 @@ class Machine(_Frozen):
         return self.groups[0].stack
 
     @property
+    def parts(self) -> tuple[str, str, str, str]:
+        """The ids of the testbed, and of adapter, host and software of the first group."""
+        return (self.id, self.adapter.id, self.host.id, self.stack.id)
+
+    @property
     def link(self) -> Link:
         """The links of the first group."""
         return self.groups[0].link
@@ -129,6 +134,11 @@ class Machine(_Frozen):
     def switch(self) -> Switch | None:
         """The first model of a switch, or None if two hosts are connected back to back."""
         return next(iter(self.switches.values()), None)
+
+    @property
+    def switch_id(self) -> str | bool:
+        """The id of its first model of a switch; False if two hosts are connected back to back."""
+        return self.switch.id if self.switch is not None else False
 
     def place(self, node: int) -> tuple[NodeGroup, int]:
         """The group of a node, counted from 0, and the LID of the first port of its adapter."""

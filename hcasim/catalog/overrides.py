@@ -137,8 +137,6 @@ def take_section(part: Part, name: str, other: Loaded, words: str) -> None:
 def _unknown(path: str, leaves: Iterable[str], parts: Mapping[str, Part]) -> str:
     """Say why a path cannot be set and which ones can."""
     prefix, _, inner = path.partition(".")
-    if path == "mtu":
-        return "found no such parameter; the MTU is chosen with --mtu"
     if path == "link.kind":
         return (
             "found no such parameter; links are as the testbed has them: those of pair-roce are "

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from hcasim.catalog.fields import Leaf, leaf_paths
-from hcasim.catalog.provenance import UNSAID, Parameter, Value
+from hcasim.catalog.provenance import SET, UNSAID, Parameter, Value
 
 _WANTED = re.compile(r"; allowed (\w+): ")
 """What in a fault says which of several values is to be another."""
@@ -74,7 +74,7 @@ class Part:
         """Change one value, whose full path is given, for the sake of a setting."""
         if setting not in self.set_paths:
             self.set_paths.append(setting)
-        self._change(path, value, leaf, "--set")
+        self._change(path, value, leaf, SET)
 
     def lower(self, path: str, value: Value, why: str) -> None:
         """Change the value at a path inside of it, and say why beside what its own source says."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar, get_args
 
+from hcasim.ground.units import TIME
+
 Evidence = Literal["spec", "datasheet", "driver", "fitted", "chosen", "assumed"]
 """spec: a published specification. datasheet: the maker's or the machine's own description, or
 what the device reports of itself. driver: the source of a driver for it. fitted: determined from
@@ -18,6 +20,8 @@ T_co = TypeVar("T_co", bound=Value, covariant=True)
 T = TypeVar("T", bound=Value)
 
 UNSAID = "not said; the default of such descriptions"
+SET = "--set"
+CHOSEN = "chosen for this run"
 """The source of a value that a description leaves out."""
 
 
@@ -46,6 +50,20 @@ class Parameter(Generic[T_co]):
     interval: tuple[int, int] | None = None
     claims: tuple[str, ...] = ()
     inherited_from: str = ""
+
+    @property
+    def ends(self) -> tuple[str, str] | None:
+        """The interval in words."""
+        if self.interval is None:
+            return None
+        low, high = map(TIME.format if self.unit == TIME.base else str, self.interval)
+        return low, high
+
+    @property
+    def origin(self) -> str:
+        """The source, and whose file names it."""
+        base = self.inherited_from
+        return f"from {base}: {self.source}" if base else self.source
 
     def changed(self, value: T, text: str, source: str) -> Parameter[T]:
         """Return it with another value, which is assumed."""

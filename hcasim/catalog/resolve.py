@@ -22,7 +22,7 @@ from hcasim.catalog.network import BackToBack, Network, OneSwitch
 from hcasim.catalog.overrides import PREFIXES, as_texts, override
 from hcasim.catalog.part import BUS, BUS_KIND, PROTOCOL_KIND, Part, kind_of
 from hcasim.catalog.protocol import LINK_OF
-from hcasim.catalog.provenance import Parameter, Value
+from hcasim.catalog.provenance import CHOSEN, Parameter, Value
 from hcasim.catalog.slots import train
 from hcasim.catalog.testbed import Testbed
 from hcasim.ground.arguments import ID, flag_fault, name_fault, refuse, settings_fault
@@ -105,6 +105,11 @@ def resolve(
         faults += dict.fromkeys(fault for fault in chosen if fault)
     done = {BUS, BUS_KIND, PROTOCOL_KIND}
     done.update(*(part.bus_paths + part.protocol_paths for part in adapters))
+    if "mtu" in settings:
+        if mtu is not None:
+            faults.append("--set mtu: contradicts --mtu; leave one out")
+        mtu = settings["mtu"]
+        done.add("mtu")
     rest = [path for path in settings if path not in done]
     found: dict[str, str | None] = dict.fromkeys(rest)
     # What is said of all comes before what is said of one group.
@@ -208,7 +213,7 @@ def _choose_firmware(part: Part, mode: str) -> str | None:
     if path not in part.parameters:
         return f"firmware_mode: found {mode!r}, but {part.values['id']} has no modes"
     part.values["firmware_mode"] = mode
-    part.parameters[path] = part.parameters[path].changed(mode, mode, "chosen for this run")
+    part.parameters[path] = part.parameters[path].changed(mode, mode, CHOSEN)
     return None
 
 
@@ -223,4 +228,4 @@ def _chosen_mtu(
     if fault is not None:
         return size, f"mtu: {fault}"
     assert isinstance(mtu, int)
-    return size.changed(mtu, MTUS[kinds[0]].format(mtu), "chosen for this run"), None
+    return size.changed(mtu, MTUS[kinds[0]].format(mtu), CHOSEN), None

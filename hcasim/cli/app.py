@@ -36,6 +36,16 @@ COMMANDS = {
         "Run a program of MPI: a file, a kernel such as is.B, a trace, or machine learning.",
     ),
     "bench": ("bench", "Run a benchmark, such as write_lat, and print what it measures."),
+    "sweep": ("sweep", "Measure over any settings, each with each, and print one table."),
+    "compare": (
+        "compare",
+        "Compare two machines or results: what differs, and what that does.",
+    ),
+    "why": ("why", "Say which parameters explain how two testbeds differ in a benchmark."),
+    "sensitivity": (
+        "sensitivity",
+        "Ask on which parameters a benchmark, or a published figure such as liu2004/fig09, rests.",
+    ),
     "import": ("importing", "Read what perftest, OSU, IMB, NetPIPE or hcasim's probes measured."),
     "calibrate": (
         "calibrate",
@@ -121,6 +131,9 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
     prepare_process()
     words = sys.argv[1:] if args is None else list(args)
     code = _run(words, prog_name)
+    if processes := sys.modules.get("hcasim.runs.processes"):
+        # The interpreter would wait for those that are still starting.
+        processes.end_kept()
     try:
         sys.stderr.flush()
     except OSError:
@@ -185,6 +198,9 @@ def _unexpected(error: Exception, debug: bool) -> int:
 
         for line in "".join(traceback.format_exception(error)).splitlines():
             note(line)
+    if type(error).__name__ == "WorkerDied":
+        note(f"Error: {error}")
+        return NO_ROOM
     if _is_of(error, _is_of_memory):
         note("Error: memory ran out; allowed: smaller or fewer points, or fewer at once (-j 1)")
         return NO_ROOM
@@ -224,7 +240,8 @@ def _is_of(error: BaseException | None, is_it: Callable[[BaseException], bool]) 
 
 def _is_of_memory(error: BaseException) -> bool:
     # A library that finds no room is an import that fails; a worker that does may be ended.
-    if isinstance(error, MemoryError) or type(error).__name__ == "BrokenProcessPool":
+    names = {one.__name__ for one in type(error).__mro__}
+    if names & {"MemoryError", "BrokenProcessPool"}:
         return True
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True

@@ -26,6 +26,7 @@ from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.profiles import print_profile
 from hcasim.cli.returned import print_returned
 from hcasim.cli.tables import print_table
+from hcasim.cli.tracing import Tracing, trace_options
 
 if TYPE_CHECKING:
     from hcasim.runs.application import Application
@@ -84,6 +85,7 @@ _ENDINGS = (".json", ".csv")
     type=click.Path(path_type=Path),
     help="Write what the processes do as a schedule of GOAL, .goal, to be run elsewhere.",
 )
+@trace_options
 @profile_option
 @timing_option
 def command(
@@ -112,17 +114,22 @@ def command(
     """
     from hcasim.runs.application import app
 
-    faults = switch_faults(given)
+    tracing = Tracing.take(given)
+    faults = [*switch_faults(given), *tracing.faults()]
     overrides = read_settings(settings, faults)
     algorithms = _algorithms(given.pop("algorithms"), faults)
     switch = switch_choice(given)
     del given["no_switch"], given["switch"]
     outputs = [Output("--output", output, _ENDINGS), plot_output(plot)]
-    outputs.append(Output("--goal", goal, (".goal",)))
+    outputs += [Output("--goal", goal, (".goal",)), *tracing.outputs()]
     faults += output_faults(outputs)
     if faults:
         raise Faults(dict.fromkeys(faults))
-    with progress_bar("Simulating") as progress, contextlib.redirect_stdout(sys.stderr):
+    with (
+        progress_bar("Simulating") as progress,
+        tracing.listening(f"{program} on {given['testbed']}") as listen,
+        contextlib.redirect_stdout(sys.stderr),
+    ):
         found = app(
             program,
             given.pop("testbed"),
@@ -133,6 +140,7 @@ def command(
             switch=switch,
             progress=progress,
             record=goal is not None,
+            listen=listen if tracing.wanted else None,
             **given,
         )
     found = found if timing else replace(found, wall_seconds=None)

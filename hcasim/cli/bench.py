@@ -25,14 +25,15 @@ from hcasim.cli.formats import FORMATS, format_faults, print_benchmark, untold
 from hcasim.cli.machines import machine_options, switch_choice, switch_faults
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import note, progress_bar
-from hcasim.cli.outputs import Output, output_faults
+from hcasim.cli.outputs import output_faults
 from hcasim.cli.saving import lost_bands, save, saving_output
+from hcasim.cli.tracing import Tracing, trace_options
+from hcasim.cli.uncertain import drawn_points, read_samples, uncertainty_option
 from hcasim.ground.errors import one_of
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import OPTIONS
 
 if TYPE_CHECKING:
-    from hcasim.runs.benchmark import Benchmark
     from hcasim.runs.point import Point
 
 Decorated = Callable[..., Any]
@@ -159,19 +160,8 @@ def _metavar(option: Option) -> str | None:
 )
 @settings_option
 @calibration_option
-@click.option(
-    "--uncertainty",
-    is_flag=False,
-    flag_value="",
-    metavar="[N]",
-    help="Also the 5 and 95 % quantiles over N samples of the calibration (50 without a number).",
-)
-@click.option(
-    "--trace",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write each event of one point, a line each.",
-)
+@uncertainty_option
+@trace_options
 @click.option(
     "-o",
     "--output",
@@ -199,7 +189,6 @@ def _metavar(option: Option) -> str | None:
 def command(
     form: str,
     as_json: bool,
-    trace: Path | None,
     output: Path | None,
     plot: Path | None,
     profile: bool,
@@ -224,7 +213,8 @@ def command(
     from hcasim.runs.benchmark import run_benchmark
     from hcasim.runs.effort import long_wait
 
-    known, faults = read_known(calibration, uncertainty, given)
+    tracing = Tracing.take(given)
+    known, faults = read_known(calibration, given)
     faults += switch_faults(given)
     base, samples = calibrated(known, uncertainty, given, faults)
     prepared, more = _prepare(given, base)
@@ -234,6 +224,9 @@ def command(
         points, more = _prepare(given, one)
         drawn.append(points)
         faults += blamed(more, known, given)
+    count = read_samples(uncertainty, faults) if known is None else None
+    if count and not faults:
+        drawn = drawn_points(prepared, count, lambda settings: _prepare(given, settings))
     if any(fault.startswith("invalidate: ") for fault in faults):
         faults.append(_INVALIDATE)
     if as_json and form not in ("text", "json"):
@@ -241,10 +234,11 @@ def command(
     form = "json" if as_json else form
     faults += format_faults(form, given["workload"], given["explain"], profile)
     faults += untold(form, prepared)
-    if trace is not None and len(prepared) > 1:
-        faults.append(_one_point_only(prepared))
+    faults += tracing.faults()
+    if len(prepared) > 1:
+        faults += _one_point_only(tracing.wanted, prepared)
     outputs = [
-        Output("--trace", trace),
+        *tracing.outputs(),
         saving_output(output, given["workload"]),
         plot_output(plot),
     ]
@@ -252,8 +246,9 @@ def command(
     faults += output_faults(outputs, read)
     if output is not None and output.name.isdigit():
         faults += _counterparts(["-o"])
-    if trace is not None and uncertainty is not None:
-        faults.append("--uncertainty: found with --trace, which records one run; leave one out")
+    if tracing.wanted and uncertainty is not None:
+        first = tracing.wanted[0]
+        faults.append(f"--uncertainty: found with {first}, which records one run; leave one out")
     if faults:
         raise Faults(dict.fromkeys(faults))
     for text in lost_bands(form, output, plot) if drawn else ():
@@ -261,8 +256,10 @@ def command(
     wait = long_wait([*prepared, *(point for one in drawn for point in one)], jobs)
     if wait:
         note(wait)
-    if trace is not None:
-        result = _run_traced(prepared[0], trace, profile)
+    if tracing.wanted:
+        point = prepared[0]
+        with tracing.listening(f"{point.workload} on {point.machine.id}") as listen:
+            result = run_benchmark(prepared, listen=listen, profile=profile)
     else:
         with progress_bar("Simulating") as progress:
             result = run_benchmark(prepared, jobs=jobs, progress=progress, profile=profile)
@@ -284,24 +281,9 @@ def command(
         print_benchmark(result, form)
 
 
-def _one_point_only(prepared: list[Point]) -> str:
+def _one_point_only(options: Iterable[str], prepared: list[Point]) -> list[str]:
     what = "size" if len({job.options.size for job in prepared}) == len(prepared) else "point"
-    return f"--trace: records one {what}, found {len(prepared)}"
-
-
-def _run_traced(job: Point, file: Path, profile: bool) -> Benchmark:
-    """Run one point and write a line for each event of its blocks."""
-    from hcasim.engine import EventStream
-    from hcasim.ground.writing import written_atomically
-    from hcasim.runs.benchmark import run_benchmark
-
-    with written_atomically(file) as out:
-        out.write(b"time_ps\tblock\tevent\toperation\tdetails\n")
-        events = EventStream(lambda line: out.write(line.encode()))
-        result = run_benchmark([job], listen=events.follow, profile=profile)
-        events.finish()
-    note(f"Wrote {events.written} events to {file}")
-    return result
+    return [f"{option}: records one {what}, found {len(prepared)}" for option in options]
 
 
 def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], list[str]]:

@@ -16,13 +16,10 @@ _PARTS = ("adapter", "stack", "host")
 """What may be chosen instead of the testbed's."""
 
 
-def read_known(
-    file: Path | None, uncertainty: str | None, given: dict[str, Any]
-) -> tuple[Calibration | None, list[str]]:
+def read_known(file: Path | None, given: dict[str, Any]) -> tuple[Calibration | None, list[str]]:
     """Return the calibration that a file holds, and every fault of it."""
     if file is None:
-        missing = "--uncertainty: found without --calibration, which says what is uncertain"
-        return None, [] if uncertainty is None else [missing]
+        return None, []
     from hcasim.calibrate.file.reading import read_calibration
     from hcasim.catalog import CatalogError, resolve
 

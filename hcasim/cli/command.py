@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,9 @@ from hcasim.cli.naming import Setting
 from hcasim.cli.output import print_line
 from hcasim.cli.surroundings import warnings_as_notes
 from hcasim.cli.tables import WIDE
+
+WORDS = "hcasim.words"
+"""What `click.Context.meta` has of a command: the words that it was given."""
 
 
 class Faults(click.ClickException):
@@ -71,6 +74,7 @@ class Command(click.Command):
         """Refuse what was left empty, such as --adapter "$NAME" without a name."""
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
+        ctx.meta[WORDS] = [*args]
         given, _, order = self.make_parser(ctx).parse_args([*args])
         faults = []
         for one in dict.fromkeys(order):
@@ -93,13 +97,30 @@ class Command(click.Command):
             raise Faults(error.faults) from None
 
 
-jobs_option = click.option(
-    "-j",
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Processes to use (default: all processors).",
-)
+def jobs_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say where it simulates."""
+    command = click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        expose_value=False,
+        callback=_use_scheduler,
+        help="Use the workers of a Dask scheduler: tcp://HOST:PORT, or the file it has written.",
+    )(command)
+    return click.option(
+        "-j",
+        "--jobs",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Processes to use (default: all processors).",
+    )(command)
+
+
+def _use_scheduler(ctx: click.Context, param: click.Parameter, address: str | None) -> None:
+    if address is not None and not ctx.resilient_parsing:
+        from hcasim.runs.pool import on_scheduler
+
+        ctx.with_resource(on_scheduler(address))
+
 
 no_cache_option = click.option(
     "--no-cache",

@@ -29,10 +29,14 @@ def plot_output(file: Path | None) -> Output:
 
 def write_figure(results: Drawable, *files: Path) -> None:
     """Draw results and write them to files; a name's ending says the format, or it is PNG."""
+    write_drawn(results.plot(), *files)
+
+
+def write_drawn(figure: Figure, *files: Path) -> None:
+    """Write a figure to files; a name's ending says the format, or it is PNG."""
     from hcasim.ground.writing import write_atomically
     from hcasim.runs.drawing import FORMATS, render
 
-    figure = results.plot()
     for file in files:
         ending = file.suffix.lower().removeprefix(".")
         write_atomically(file, render(figure, ending if ending in FORMATS else FORMATS[0]))

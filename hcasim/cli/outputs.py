@@ -29,7 +29,8 @@ class Output:
 
         if self.file is None:
             return
-        fits = not self.endings or self.file.suffix.lower() in self.endings
+        name = self.file.name.lower()
+        fits = not self.endings or (name not in self.endings and name.endswith((*self.endings,)))
         if not fits and not is_device(self.file):
             found = f"{self.option}: found {str(self.file)!r}"
             yield f"{found}; allowed endings: {one_of(self.endings)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,10 @@ from hcasim.cli.command import (
 from hcasim.cli.figures import in_folder, write_figure
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
 from hcasim.cli.output import note, print_json, print_line, progress_bar, to_json
-from hcasim.cli.outputs import prepare_folder
+from hcasim.cli.outputs import output_faults, prepare_folder
+from hcasim.cli.pages import report_option, report_output, told, write_page
 from hcasim.cli.profiles import print_profile
-from hcasim.cli.tables import plain_table, print_table
+from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
     from hcasim.papers.report import Report
@@ -52,6 +54,7 @@ _RIGHT = ("published", "simulated", "error")
     type=click.Path(path_type=Path),
     help="Write figures, reproduce.json and the table into this folder.",
 )
+@report_option
 @no_cache_option
 @profile_of_all_option
 @timing_option
@@ -64,6 +67,7 @@ def command(
     adapter: str | None,
     as_json: bool,
     output: Path | None,
+    page: Path | None,
     no_cache: bool,
     profile: bool,
     timing: bool,
@@ -79,6 +83,8 @@ def command(
     from hcasim.papers.loader import list_papers, load_scenarios
     from hcasim.papers.report import COLUMNS, reproduce
 
+    if faults := list(output_faults([report_output(page)])):
+        raise Faults(faults)
     if output is not None:
         asked = load_scenarios(names or list_papers())
         files = [in_folder(output, one, ending) for one in asked for ending in _FIGURES]
@@ -106,11 +112,19 @@ def command(
     if output is not None:
         _write(report, output)
         note(f"Wrote {len(report.replays)} figures, reproduce.json and reproduce.txt into {output}")
+    if page is not None:
+        from hcasim.study.report.reproduction import document
+
+        instead = [("--testbed", testbed), ("--adapter", adapter)]
+        chosen = [word for one in instead if one[1] is not None for word in one]
+        made = None if report.wall_seconds is None else datetime.now(UTC)
+        write_page(document(report, told(["reproduce", *names, *map(str, chosen)]), made), page)
     if not report.ok:
         ctx.exit(1)
 
 
 def _write(report: Report, folder: Path) -> None:
+    from hcasim.ground.aligned import plain_table
     from hcasim.ground.printable import printable
     from hcasim.ground.writing import write_atomically
     from hcasim.papers.report import COLUMNS

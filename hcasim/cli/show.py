@@ -174,30 +174,37 @@ def _show_model(
             if not any(path.startswith(start) for path in calibration.entries):
                 note(f"{file}: nothing of {identifier} was fitted")
             parameters = tuple(calibration.mark(one, start + one.path) for one in parameters)
-    rows = [_parameter(one, _PREFIXES.get(kind, "")) for one in parameters]
+    prefix = _PREFIXES.get(kind, "")
+    shown = {prefix + one.path: one for one in parameters}
     if word is not None:
-        rows = [row for row in rows if word.lower() in "\n".join(_cells(row)).lower()]
-        if not rows:
+        shown = {
+            path: one
+            for path, one in shown.items()
+            if word.lower() in "\n".join(_cells(path, one)).lower()
+        }
+        if not shown:
             raise Faults([f"--grep: found no {word!r} in {identifier}"])
     if as_json:
         several = {"groups": groups} if groups else {}
+        rows = [_parameter(path, one) for path, one in shown.items()]
         _print_json(kind, id=identifier, title=title, **several, **extra, parameters=rows)
         return
     parts = ", ".join(f"{name} {part}" for name, part in {**groups, **extra}.items())
     print_table(
         f"{identifier}: {title}" + (f" ({parts})" if parts else ""),
         ("path", "value", "evidence", "source"),
-        map(_cells, rows),
+        (_cells(path, one) for path, one in shown.items()),
     )
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    return row["path"], _value(row), row["evidence"], _source(row)
+def _cells(path: str, parameter: Parameter[Value]) -> tuple[str, ...]:
+    ends = "" if parameter.ends is None else f" ({' to '.join(parameter.ends)})"
+    return path, parameter.text + ends, parameter.evidence, parameter.origin
 
 
-def _parameter(parameter: Parameter[Value], prefix: str) -> dict[str, Any]:
+def _parameter(path: str, parameter: Parameter[Value]) -> dict[str, Any]:
     return {
-        "path": prefix + parameter.path,
+        "path": path,
         "value": parameter.value,
         "text": parameter.text,
         "unit": parameter.unit,
@@ -207,21 +214,6 @@ def _parameter(parameter: Parameter[Value], prefix: str) -> dict[str, Any]:
         "claims": list(parameter.claims),
         "inherited_from": parameter.inherited_from or None,
     }
-
-
-def _source(row: dict[str, Any]) -> str:
-    base = row["inherited_from"]
-    return f"from {base}: {row['source']}" if base else str(row["source"])
-
-
-def _value(row: dict[str, Any]) -> str:
-    from hcasim.ground.units import TIME
-
-    if row["interval"] is None:
-        return str(row["text"])
-    low, high = row["interval"]
-    ends = (TIME.format(low), TIME.format(high)) if row["unit"] == TIME.base else (low, high)
-    return f"{row['text']} ({ends[0]} to {ends[1]})"
 
 
 def _show_scenario(identifier: str, as_json: bool) -> None:

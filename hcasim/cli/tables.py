@@ -45,6 +45,7 @@ def print_table(
         right: names of the columns that are aligned to the right.
         aside: columns that are the first to go to a further table.
     """
+    from hcasim.ground.aligned import plain_table
     from hcasim.ground.printable import printable
 
     columns, right, aside = ([printable(one) for one in names] for names in (columns, right, aside))
@@ -55,24 +56,6 @@ def print_table(
         _print_drawn(printable(title), columns, shown, right, aside)
     else:
         click.echo(plain_table(title, columns, rows, right), nl=False)
-
-
-def plain_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
-) -> str:
-    """Return a table as aligned text; the parameters are those of `print_table`."""
-    from hcasim.ground.printable import printable
-
-    lines = [list(columns), *([printable(cell) for cell in row] for row in rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    text = [printable(title)] if title else []
-    for line in lines:
-        cells = (
-            cell.rjust(width) if name in right else cell.ljust(width)
-            for cell, width, name in zip(line, widths, columns, strict=True)
-        )
-        text.append("  ".join(cells).rstrip())
-    return "\n".join(text) + "\n"
 
 
 def _print_drawn(

@@ -219,7 +219,8 @@ def _line(
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
     settings = {**series.overrides, **overrides}
-    bed, mtu, mode = scenario.testbed_of(name), scenario.options.mtu, series.firmware_mode
+    bed, mode = scenario.testbed_of(name), series.firmware_mode
+    mtu = None if "mtu" in settings else scenario.options.mtu
     key = (bed, series.adapter, tuple(settings.items()), mtu, mode, series.stack, workload.mpi)
     if key not in machines:
         machines[key] = resolve(

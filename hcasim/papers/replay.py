@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from hcasim.catalog import Machine
 from hcasim.ground.arguments import flag_fault, name_fault, refuse, settings_fault
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import result
@@ -18,7 +19,7 @@ from hcasim.papers.plan import Line, Plan, plan, plan_all
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve, measured_with, side_by_side, table
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, run_points
+from hcasim.runs.pool import Progress, on_scheduler, run_points
 from hcasim.runs.profile import profile_of
 from hcasim.runs.store import usual_store
 from hcasim.workloads.cost import Cost
@@ -41,6 +42,7 @@ class Replay:
         overrides: what-if settings, if any; then the curves are no replay of the paper.
         wall_seconds: time that the simulation took, or None to leave that out.
         costs: what simulating each of its points cost; empty unless it was asked for.
+        machines: on which each series was simulated, by its name.
     """
 
     scenario: Scenario
@@ -48,6 +50,7 @@ class Replay:
     overrides: Mapping[str, str]
     wall_seconds: float | None
     costs: Mapping[Point, Cost] = field(default_factory=dict)
+    machines: Mapping[str, Machine] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return brief(self, self.scenario.id, series=len(self.curves))
@@ -111,6 +114,7 @@ def replay(
     adapter: str | PathLike[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
     jobs: int | None = None,
+    scheduler: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     cache: bool = True,
     profile: bool = False,
@@ -128,6 +132,7 @@ def replay(
         overrides: what-if settings by path, such as {"adapter.bus.lanes": 1}; they must suit
             the adapter of each chosen series.
         jobs: processes to use; all processors without it.
+        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
         progress: is told how many points are done.
         cache: take what earlier runs have simulated with this code, and keep what is new.
         profile: also measure what simulating costs; then all is simulated, and nothing kept.
@@ -150,7 +155,8 @@ def replay(
         scenario = load_scenario(fspath(scenario))
     scenario = scenario.moved(testbed, adapter)
     chosen = plan(scenario, series=series, sizes=sizes, x=x, overrides=overrides)
-    return run_plans([chosen], jobs, progress, cache, profile)[0]
+    with on_scheduler(scheduler):
+        return run_plans([chosen], jobs, progress, cache, profile)[0]
 
 
 def replay_all(
@@ -198,16 +204,18 @@ def run_plans(
     return [
         Replay(
             one.scenario,
-            {line.name: _measured(line, points) for line in one.lines},
+            {line.name: measured(line, points) for line in one.lines},
             one.overrides,
             elapsed,
             {job: cost for job in one.jobs if (cost := points[job].cost) is not None},
+            {line.name: line.jobs[0].machine for line in one.lines},
         )
         for one in plans
     ]
 
 
-def _measured(line: Line, points: Mapping[Point, Result]) -> Curve:
+def measured(line: Line, points: Mapping[Point, Result]) -> Curve:
+    """Return the curve of a line from the results of its points."""
     settings, own = measured_with(line.jobs)
     if line.series.chipset_flag is not None:
         settings["chipset_flag"] = line.series.chipset_flag

@@ -14,7 +14,6 @@ from hcasim.catalog import CatalogError
 from hcasim.ground.arguments import flag_fault, name_fault, refuse
 from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
-from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.document import ReproduceDocument
 from hcasim.papers.loader import list_papers, load_context, load_scenarios, references
 from hcasim.papers.plan import plan_papers
@@ -24,7 +23,7 @@ from hcasim.papers.scenario import Scenario
 from hcasim.papers.verdict import Verdict, from_context, judge
 from hcasim.runs.curve import Curve, frame
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress
+from hcasim.runs.pool import Progress, on_scheduler
 from hcasim.runs.profile import profile_of
 from hcasim.workloads.cost import Cost
 
@@ -170,6 +169,7 @@ def reproduce(
     testbed: str | PathLike[str] | None = None,
     adapter: str | PathLike[str] | None = None,
     jobs: int | None = None,
+    scheduler: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     cache: bool = True,
     profile: bool = False,
@@ -186,6 +186,7 @@ def reproduce(
         testbed: id or file of another one than the authors had, for all series.
         adapter: id or file of one that all series have instead of their own.
         jobs: processes to use; all processors without it.
+        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
         progress: is told how many points are done.
         cache: take what earlier runs have simulated with this code, and keep what is new.
         profile: also measure what simulating costs; then all is simulated, and nothing kept.
@@ -226,7 +227,8 @@ def reproduce(
     standing = standings(every)
     needed = {name for one in asked for name in _needed(one)}
     read = [one.only(needed) for one in every]
-    replays = run_plans([one for one in read if one.lines], jobs, progress, cache, profile)
+    with on_scheduler(scheduler):
+        replays = run_plans([one for one in read if one.lines], jobs, progress, cache, profile)
     curves: dict[str, Curve] = {}
     for one in replays:
         curves |= {one.scenario.qualified(name): found for name, found in one.curves.items()}
@@ -251,9 +253,8 @@ def _needed(scenario: Scenario) -> Iterator[str]:
 
 
 def _row(verdict: Verdict) -> tuple[str, ...]:
-    error = "" if verdict.error is None else f"{100 * verdict.error:+.1f} %"
-    stated = (verdict.id, verdict.scenario, verdict.system, verdict.statement, _published(verdict))
-    return (*stated, _simulated(verdict), error, verdict.role, verdict.status)
+    stated = (verdict.id, verdict.scenario, verdict.system, verdict.statement)
+    return (*stated, *verdict.texts, verdict.role, verdict.status)
 
 
 def _explanations(verdicts: Iterable[Verdict]) -> Iterator[str]:
@@ -272,24 +273,3 @@ def _explanations(verdicts: Iterable[Verdict]) -> Iterator[str]:
         yield f"{verdict.id}: {'; '.join(parts)}"
         for end in filter(None, ends):
             told.setdefault(end, verdict.id)
-
-
-def _published(verdict: Verdict) -> str:
-    if isinstance(verdict.published, str):
-        return verdict.published
-    if isinstance(verdict.published, tuple):
-        low, high = verdict.published
-        return f"{low:g} to {high:g} {verdict.unit}"
-    sign = {"=": "", "~": "~ "}.get(verdict.relation, f"{verdict.relation} ")
-    return f"{sign}{verdict.published:g} {verdict.unit}"
-
-
-def _simulated(verdict: Verdict) -> str:
-    if verdict.simulated is None:
-        return ""
-    value = verdict.simulated
-    if verdict.kind == "ordering":
-        return f"{value:.3f} x"
-    units = QUANTITIES[verdict.quantity].units
-    digits = {"x": 3, "%": 1}.get(verdict.unit, units.get(verdict.unit, (1, 0))[1])
-    return f"{value:.{digits}f} {verdict.unit}"

@@ -50,6 +50,32 @@ class Verdict(Statement):
     status: Status = "context"
     note: str
 
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        """What was published, what was simulated and the error, in words; "" for what is not."""
+        error = "" if self.error is None else f"{100 * self.error:+.1f} %"
+        return self._published_text, self._simulated_text, error
+
+    @property
+    def _published_text(self) -> str:
+        if isinstance(self.published, str):
+            return self.published
+        if isinstance(self.published, tuple):
+            low, high = self.published
+            return f"{low:g} to {high:g} {self.unit}"
+        sign = {"=": "", "~": "~ "}.get(self.relation, f"{self.relation} ")
+        return f"{sign}{self.published:g} {self.unit}"
+
+    @property
+    def _simulated_text(self) -> str:
+        if self.simulated is None:
+            return ""
+        if self.kind == "ordering":
+            return f"{self.simulated:.3f} x"
+        units = QUANTITIES[self.quantity].units
+        digits = {"x": 3, "%": 1}.get(self.unit, units.get(self.unit, (1, 0))[1])
+        return f"{self.simulated:.{digits}f} {self.unit}"
+
 
 @dataclass(frozen=True)
 class _Finding:

@@ -14,6 +14,7 @@ SCHEMAS = (
     "bench",
     "calibrate",
     "calibration",
+    "compare",
     "context",
     "host",
     "import",
@@ -21,11 +22,14 @@ SCHEMAS = (
     "reproduce",
     "run",
     "scenario",
+    "sensitivity",
     "show",
     "stack",
     "switch",
+    "sweep",
     "testbed",
     "trace",
+    "why",
 )
 """Their names; of a trace it is that of a line."""
 
@@ -36,8 +40,8 @@ def schema(name: str) -> dict[str, Any]:
     Parameters:
         name: of a description "adapter", "host", "stack", "switch" or "testbed"; "scenario",
             "context" (the statements of a paper that nothing replays), "calibration", "trace" (of
-            one line); or of the JSON that a command prints "app", "bench", "calibrate", "import",
-            "list", "reproduce", "run" or "show".
+            one line); or of the JSON that a command prints "app", "bench", "calibrate", "compare",
+            "import", "list", "reproduce", "run", "sensitivity", "show", "sweep" or "why".
 
     Raises:
         CatalogError: an unknown name.

@@ -16,6 +16,9 @@ from hcasim.papers.scenario import Scenario
 from hcasim.runs.application_document import AppDocument
 from hcasim.runs.document import BenchmarkDocument
 from hcasim.schemas.documents import ImportDocument, ListDocument, ShowDocument
+from hcasim.study.comparison.document import CompareDocument, WhyDocument
+from hcasim.study.sensitivity.document import SensitivityDocument
+from hcasim.study.sweep.document import SweepDocument
 from hcasim.traces.header import Header
 from hcasim.traces.schema import RECORDS, End, Failure, Point
 
@@ -33,14 +36,18 @@ _FORMS: dict[str, Any] = {
     "bench": BenchmarkDocument,
     "calibrate": CalibrateDocument,
     "calibration": Fit,
+    "compare": CompareDocument,
     "context": ContextFile,
     "import": ImportDocument,
     "list": ListDocument,
     "reproduce": ReproduceDocument,
     "run": RunDocument,
     "scenario": Scenario,
+    "sensitivity": SensitivityDocument,
     "show": ShowDocument,
+    "sweep": SweepDocument,
     "trace": _LINE,
+    "why": WhyDocument,
 }
 
 

@@ -33,6 +33,23 @@ def chosen_samples(calibration: Calibration, wanted: int) -> list[int]:
     return list(range(wanted))
 
 
+def band(values: Sequence[float], base: float) -> tuple[float, float]:
+    """Return the quantiles of 5 and 95 % over samples, widened to what no sample was drawn for.
+
+    Between them lie 90 % of all further samples on average (R. J. Hyndman and Y. Fan, Sample
+    Quantiles in Statistical Packages, 1996, definition 6); fewer than 19 samples are all between
+    them, and do not suffice.
+
+    Parameters:
+        values: what the samples give.
+        base: what the values as they are give, which is allowed, too, even at the end of what is.
+    """
+    import numpy as np
+
+    low, high = np.quantile(values, (0.05, 0.95), method="weibull").tolist()
+    return min(low, base), max(high, base)
+
+
 def with_bands(
     result: Benchmark,
     samples: Sequence[Sequence[Point]],
@@ -40,30 +57,20 @@ def with_bands(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Benchmark:
-    """Return a benchmark whose rows also hold the quantiles of 5 and 95 % over samples.
-
-    Between them lie 90 % of all further samples on average (R. J. Hyndman and Y. Fan, Sample
-    Quantiles in Statistical Packages, 1996, definition 6); fewer than 19 samples are all between
-    them, and do not suffice. Bands are widened to what the fit itself gives.
+    """Return a benchmark whose rows also hold the `band` of each number over samples.
 
     Parameters:
-        result: with the fitted values.
+        result: with the values as they are.
         samples: of each sample the points of the benchmark, in its order.
         jobs: processes to use; all processors without it.
         progress: is told how many points are done.
     """
-    import numpy as np
-
     found = run_points((job for one in samples for job in one), workers=jobs, progress=progress)
     rows: list[Mapping[str, Any]] = []
     for number, row in enumerate(result.curve.rows):
-        bands = {}
+        bands: dict[str, float] = {}
         for field in result.fields:
             values = [found[one[number]].row[field] for one in samples]
-            for name, part in zip(band_fields(field), (0.05, 0.95), strict=True):
-                # What was fitted is allowed, too, even where it is at the end of what is.
-                widest = min if part < 0.5 else max
-                end = np.quantile(values, part, method="weibull")
-                bands[name] = widest(float(end), row[field])
+            bands |= zip(band_fields(field), band(values, row[field]), strict=True)
         rows.append({**row, **bands})
     return replace(result, curve=replace(result.curve, rows=tuple(rows)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,6 +18,7 @@ from hcasim.calibrate.traces.observations import FLOOR, Base, Observations, gath
 from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, resolve
 from hcasim.ground.errors import display
 from hcasim.ground.printable import printable
+from hcasim.ground.shell import command_line
 from hcasim.runs.options import find_workload
 from hcasim.traces import Point, Trace, read_trace
 from hcasim.traces.source import few
@@ -87,20 +86,7 @@ class Request:
         words += ["--loss", self.loss, "--floor", f"{100 * self.floor:g}"]
         words += ["--intervals", self.intervals, "--seed", str(self.seed)]
         words += ["--allow-mismatch"] if self.allow_mismatch else []
-        return " ".join(_quoted(word) for word in [*words, "-o", "FILE"])
-
-
-def _quoted(word: str) -> str:
-    """Quote a word for the shell, on one line whatever it holds."""
-    if word.isprintable():
-        return shlex.quote(word)
-    # What bash and its like take for a newline.
-    text = word.replace("\\", "\\\\").replace("'", "\\'")
-    told = "".join(
-        one if one.isprintable() else "".join(f"\\x{byte:02x}" for byte in os.fsencode(one))
-        for one in text
-    )
-    return f"$'{told}'"
+        return command_line([*words, "-o", "FILE"])
 
 
 @dataclass(frozen=True)
@@ -144,14 +130,14 @@ def prepare_fit(request: Request) -> Prepared:
         traces[unique(printable(file.name), traces)] = trace
     faults += _word_faults(request)
     base = fit = None
-    mpi = any(_is_mpi(one) for trace in traces.values() for one in trace.points)
+    mpi = any(is_mpi(one) for trace in traces.values() for one in trace.points)
     try:
-        base = _base(request, mpi)
+        base = find_base(request, mpi)
     except CatalogError as error:
         faults += error.faults
         with suppress(CatalogError):
             # What else is wrong does not depend on it.
-            base = _base(replace(request, mtu=None), mpi)
+            base = find_base(replace(request, mtu=None), mpi)
     if base is not None:
         try:
             fit = free_fit(base.machine, request.free, request.settings)
@@ -191,12 +177,22 @@ def _outside(machine: Machine, fit: Fit) -> Iterable[str]:
             yield f"{known.path}: found {known.text}, outside the bounds; sets out from {start}"
 
 
-def _is_mpi(point: Point) -> bool:
+def is_mpi(point: Point) -> bool:
+    """Whether a point of a trace was measured with MPI."""
     workload = find_workload(point.workload)
     return workload is not None and workload.mpi
 
 
-def _base(request: Request, mpi: bool) -> Base:
+def find_base(request: Request, mpi: bool) -> Base:
+    """Return the description that a fit starts from.
+
+    Parameters:
+        request: says which.
+        mpi: whether MPI programs were measured.
+
+    Raises:
+        CatalogError: every fault of the request.
+    """
     parts = {
         "testbeds": request.testbed,
         "adapters": request.adapter,

@@ -34,7 +34,7 @@ class IcmCache(Section):
 
 
 class Icm(Section):
-    """The path to the tables behind the caches (InfiniHost context memory)."""
+    """The path to the tables behind the caches (interconnect context memory)."""
 
     outstanding: Annotated[int, Field(ge=1, le=1024)] = Field(
         description="fetches of all caches that may be in flight at once"

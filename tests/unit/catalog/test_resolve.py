@@ -143,7 +143,7 @@ def test_a_setting_may_reach_the_other_kind_of_bus_with_its_adapter() -> None:
         ("adapter.bus.mmrbc", "512", "no parameter of this bus, which is of kind pcie; allowed:"),
         ("bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
         ("adaptr.bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
-        ("mtu", "2048", "found no such parameter; the MTU is chosen with --mtu"),
+        ("mtus", "2048", "unknown parameter; allowed: paths that start with adapter., host."),
         ("nodes", "2", "unknown parameter; allowed: paths that start with adapter., host."),
         ("", "2", "unknown parameter; allowed: paths that start with adapter., host."),
     ],

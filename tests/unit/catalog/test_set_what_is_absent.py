@@ -56,9 +56,12 @@ def test_a_section_that_settings_make_has_the_defaults_of_one_in_a_file() -> Non
 def test_one_line_names_the_leaves_that_a_section_lacks() -> None:
     size, banks, *rest = CACHE
     assert faults({size: "1 KiB", banks: "2", "mtu": "x"})[::-1] == [
+        (
+            "mtu: found 'x', which is not a number with a unit; "
+            "a size is allowed with the unit B, KiB, MiB or GiB"
+        ),
         f"--set {size}: there is no adapter.icm.cache here; allowed: together with "
         + ", ".join(rest),
-        "--set mtu: found no such parameter; the MTU is chosen with --mtu",
     ]
 
 

@@ -56,6 +56,21 @@ def test_files_are_written(hcasim_: Any, program: Path, tmp_path: Path) -> None:
         assert file.stat().st_size > 100
 
 
+def test_what_happens_when_and_what_is_on_the_wire_are_written(
+    hcasim_: Any, program: Path, tmp_path: Path
+) -> None:
+    shown, wire, lines = tmp_path / "run.json", tmp_path / "wire.pcap", tmp_path / "lines.tsv"
+    words = ("app", str(program), *MACHINE, "-n", "2", "--no-timing", "--json")
+    found = hcasim_(*words, "--trace", str(shown), "--pcap", str(wire))
+    assert found.output == hcasim_(*words).output
+    names = {one["name"] for one in json.loads(shown.read_text())["traceEvents"]}
+    assert {"compute", "call send", "post_send", "packet", "poll memory"} <= names
+    packets = json.loads(found.output)["counters"]["port_xmit_packets"]
+    assert f"Wrote {packets} packets to {wire}" in found.messages
+    hcasim_(*words, "--trace", str(lines))
+    assert lines.read_text().startswith("time_ps\tblock\tevent\toperation\tdetails\n")
+
+
 def test_kernels_need_a_rate_of_computing(hcasim_: Any) -> None:
     rate = ("--set", "host.computing.nas_cg=200 Mop/s")
     found = json.loads(hcasim_("app", "cg.S", *MACHINE, "-n", "2", *rate, "--json").output)

@@ -64,7 +64,12 @@ def test_json_has_the_fields_of_the_design(hcasim_: Hcasim, words: tuple[str, ..
     assert data.pop("wall_seconds") >= 0
     assert data.pop("hcasim") == __version__
     options = data.pop("options")
-    assert [options[name] for name in ("mtu", "switch", "size", "window")] == [1024, True, 8, 64]
+    assert [options[name] for name in ("mtu", "switch", "size", "window")] == [
+        1024,
+        "infiniscale",
+        8,
+        64,
+    ]
     assert data == {
         "schema": "hcasim-bench",
         "version": 1,
@@ -356,6 +361,21 @@ def test_a_trace_has_a_line_per_event(hcasim_: Hcasim, tmp_path: Path) -> None:
     )
 
 
+def test_a_timeline_and_packets_are_written_beside_the_result(
+    hcasim_: Hcasim, tmp_path: Path
+) -> None:
+    shown, wire = tmp_path / "run.json", tmp_path / "wire.pcap.gz"
+    words = ("--size", "8", "--trace", str(shown), "--pcap", str(wire), "--pcap-link", "1")
+    found = hcasim_("bench", "write_lat", *LIU, *words)
+    plain = hcasim_("bench", "write_lat", *LIU, "--size", "8")
+    assert found.output == plain.output
+    packets, records = sorted(found.messages.splitlines())
+    assert re.fullmatch(rf"Wrote [1-9]\d* packets to {wire}", packets) is not None
+    assert re.fullmatch(rf"Wrote [1-9]\d* records to {shown}", records) is not None
+    names = {one["name"] for one in json.loads(shown.read_text())["traceEvents"]}
+    assert {"post_send", "doorbell", "packet", "poll memory"} <= names
+
+
 @invented
 def test_the_machine_is_the_one_asked_for(hcasim_: Hcasim) -> None:
     words = ("--adapter", "mt23108", "--mtu", "2K", "--no-switch", "--json")
@@ -363,11 +383,12 @@ def test_the_machine_is_the_one_asked_for(hcasim_: Hcasim) -> None:
     assert data["adapter"] == "mt23108"
 
 
+@pytest.mark.parametrize("option", [("--trace", "events"), ("--trace", "run.json.gz")], ids=str)
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"]
 )
 def test_a_signal_ends_a_simulation_inside_and_leaves_no_part_of_a_trace(
-    hcasim_: Hcasim, tmp_path: Path, number: int, code: int
+    hcasim_: Hcasim, tmp_path: Path, number: int, code: int, option: tuple[str, str]
 ) -> None:
     """A message of 2 GiB takes minutes; its trace is under way when the signal comes."""
     # A shell may have started the tests in the background, and then SIGINT is ignored.
@@ -392,7 +413,7 @@ def test_a_signal_ends_a_simulation_inside_and_leaves_no_part_of_a_trace(
     sender.start()
     began = time.monotonic()
     try:
-        words = ("--size", "2G", "--trace", str(tmp_path / "events"))
+        words = ("--size", "2G", option[0], str(tmp_path / option[1]))
         found = hcasim_("bench", "window_bw", *LIU, *words)
     finally:
         for one, handler in before.items():

@@ -90,6 +90,15 @@ def test_perftest_has_one_client(hcasim_: Hcasim) -> None:
         (("--trace", "/nowhere/file"), "there is no folder /nowhere"),
         (("--size", "4,8", "--trace", "events"), "--trace: records one size, found 2"),
         (("--qps", "4,8", "--trace", "events"), "--trace: records one point, found 2"),
+        (("--size", "4,8", "--pcap", "x.pcap"), "--pcap: records one size, found 2"),
+        (("--pcap", "x.cap"), "--pcap: found 'x.cap'; allowed endings: .pcap"),
+        (("--pcap-link", "0"), "--pcap-link: says more of --pcap FILE, which is missing"),
+        (("--pcap", "x.pcap", "--pcap-link", "0:0"), "--pcap-link: found '0:0'; allowed: "),
+        (("--pcap", "x.pcap", "--pcap-snaplen", "8"), "--pcap-snaplen: found '8'; allowed: 16"),
+        (("--trace", "x.txt", "--trace-node", "0"), "--trace-node: chooses a part of a timeline"),
+        (("--trace", "x.json", "--trace-time", "1..2us"), "--trace-time: found '1' with no unit"),
+        (("--trace", "x.json", "--trace-time", "9us"), "allowed: BEGIN..END, such as 10us..50us"),
+        (("--trace", "x.json", "--trace-node", "0,-1"), "--trace-node: found '-1'; allowed: "),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_is_allowed(

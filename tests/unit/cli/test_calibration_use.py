@@ -276,7 +276,8 @@ def test_bands_hold_the_fit_and_widen_with_its_intervals(hcasim_: Hcasim, words:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--uncertainty",), "--uncertainty: found without --calibration"),
+        (("--uncertainty", "1"), "--uncertainty: found 1; allowed: 2 to 10000"),
+        (("--uncertainty", "many"), "--uncertainty: found 'many'; allowed: 2 to 10000"),
         (("--calibration", "no.toml"), "no.toml: no such file"),
         (("--calibration", "cal.toml", "--uncertainty", "many"), "found 'many'"),
         (("--calibration", "cal.toml", "--uncertainty", "201"), "allowed: 2 to 200"),
@@ -288,6 +289,22 @@ def test_a_band_of_nothing_is_refused(
     assert hcasim_(*words, *FREE[:2], "--intervals", "linear", "-o", "cal.toml").code == 0
     faults = refused(hcasim_, "bench", "write_lat", "--testbed", "liu2004", *more)
     assert any(message in fault for fault in faults)
+
+
+def test_bench_has_bands_without_a_calibration(hcasim_: Hcasim) -> None:
+    words = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8", "-j", "1")
+    found = hcasim_(*words, "--uncertainty", "2", "--json")
+    (row,) = json.loads(found.output)["rows"]
+    assert row["latency_p5_us"] <= row["latency_us"] <= row["latency_p95_us"]
+    assert row["latency_p5_us"] < row["latency_p95_us"]
+    assert "Bands: 5 to 95 % over 2 samples of 80 values" in found.messages
+
+
+def test_sweep_says_what_its_bands_are_made_of(hcasim_: Hcasim) -> None:
+    words = ("sweep", "write_lat", "--testbed", "liu2004", "--size", "8", "-j", "1")
+    found = hcasim_(*words, "--uncertainty", "2")
+    assert "latency_p95_us" in found.output
+    assert "Bands: 5 to 95 % over 2 samples of 80 values" in found.messages
 
 
 def test_bench_writes_a_trace_that_calibrate_reads(hcasim_: Hcasim, tmp_path: Path) -> None:

@@ -25,6 +25,13 @@ USUAL = {
     "reproduce": ["liu2004/fig05", "-j", "1", "--no-cache"],
     "app": ["program.py", "--testbed", "liu2004", "-n", "2"],
     "bench": ["write_lat", "--testbed", "liu2004", "-j", "1"],
+    "sweep": ["write_lat", "--testbed", "liu2004", "-j", "1", "--no-cache"],
+    "compare": ["liu2004", "sur2005", "write_lat", "-j", "1", "--no-cache"],
+    "why": ["liu2004", "liu2004", "write_lat", "-j", "1", "--no-cache"],
+    "sensitivity": [
+        *("bw_rd", "--testbed", "pcie-bench-haswell", "--size", "64"),
+        *("--only", "host.memory.read_latency", "-j", "1", "--no-cache"),
+    ],
     "import": ["trace.jsonl"],
     "calibrate": ["trace.jsonl", "--testbed", "liu2004", "--budget", "3", "-j", "1"],
     "new": ["adapter", "mine", "--based-on", "mt25208"],

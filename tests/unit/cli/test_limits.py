@@ -73,7 +73,7 @@ def test_a_command_with_too_little_address_space_says_so_and_writes_nothing(
 
 @pytest.mark.parametrize("files", [5, 8, 12])
 def test_a_command_that_may_open_too_few_files_says_so(process: Hcasim, files: int) -> None:
-    words = ("run", "liu2004/fig03", "--no-cache", "-j", "2")
+    words = ("run", "liu2004/fig09", "--no-cache", "-j", "2")
     done = process(*words, **limit(resource.RLIMIT_NOFILE, files))
     assert (done.code, done.output) == (71, "")
     (line,) = done.messages.splitlines()

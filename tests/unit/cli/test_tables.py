@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.cli.tables import plain_table, print_table
+from hcasim.cli.tables import print_table
 
 Draw = Callable[..., list[str]]
 STATEMENT = "latency of small messages with the completion queue polled by the receiver"
@@ -26,17 +26,6 @@ def draw(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         return [line.rstrip() for line in text.splitlines()]
 
     return lines
-
-
-def test_plain_columns_are_aligned_and_lines_have_no_trailing_blanks() -> None:
-    rows = [("a", "1.5"), ("longer", "10.25")]
-    assert plain_table("Title", ("name", "value"), rows, right=("value",)) == (
-        "Title\nname    value\na         1.5\nlonger  10.25\n"
-    )
-
-
-def test_a_table_without_rows_still_has_its_head() -> None:
-    assert plain_table("", ("name", "value"), []) == "name  value\n"
 
 
 def test_a_drawn_table_has_its_title_above_it(draw: Draw) -> None:

@@ -26,6 +26,7 @@ OPTIONAL = {
     "calibrate-traces": "made traces curves held_out",
     "calibration": "title notes claims",
     "calibration-traces": "title notes settings",
+    "compare": "",
     "context": "",
     "host": "io_bridge notes pcix_bridge references",
     "import": "",
@@ -33,17 +34,20 @@ OPTIONAL = {
     "reproduce": "wall_seconds",
     "run": "wall_seconds",
     "scenario": "claims",
+    "sensitivity": "",
     "show-model": "",
     "show-scenario": "",
     "show-testbed": "adapter host stack switch",
     "show-groups": "groups switch",
     "show-workload": "",
     "stack": "driver notes references",
+    "sweep": "",
     "switch": "notes port references",
     "testbed": "notes paper references",
     "trace-end": "",
     "trace-header": "device pci port notes",
     "trace-point": "options",
+    "why": "",
 }
 """The keys that each instance may do without."""
 
@@ -78,6 +82,9 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (run,) = printed("run", "rashti2007/fig4", "-j", "1")
     program = folder / "program.py"
     program.write_text("def main(comm):\n    yield from comm.barrier()\n")
+    bus = ("bw_rd", "--testbed", "pcie-bench-haswell", "--size", "64", "-j", "1")
+    pair = ("liu2004", "liu2004", "--b", "adapter.send.latency=1 us")
+    read = ("--size", "8", "-j", "1")
     found = {
         "app": printed("app", str(program), "--testbed", "liu2004", "-n", "2"),
         "bench": printed(*one, "--size", "8"),
@@ -85,15 +92,19 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "calibrate": printed("calibrate", "rashti2007", "-j", "1"),
         "calibrate-traces": traces,
         "calibration-traces": tomllib.loads(fit.read_text()),
+        "compare": printed("compare", *pair, "write_lat", *read),
+        "why": printed("why", *pair, "write_lat", *read),
         "import": printed("import", lat),
         "list": printed("list"),
         "reproduce": printed("reproduce", "rashti2007/fig4", "-j", "1"),
         "run": run,
+        "sensitivity": printed("sensitivity", *bus, "--only", "host.memory.read_latency"),
         "show-model": printed("show", "mt25208"),
         "show-scenario": printed("show", "liu2004/fig03"),
         "show-testbed": printed("show", "liu2004"),
         "show-groups": printed("show", "fat-tree-64"),
         "show-workload": printed("show", "write_lat"),
+        "sweep": printed("sweep", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "1"),
         "trace-header": header,
         "trace-point": point,
         "trace-end": end,

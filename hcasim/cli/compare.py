@@ -1,0 +1,150 @@
+"""`hcasim compare`: two machines or results side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hcasim.cli.command import Command, Faults
+from hcasim.cli.figures import plot_output, write_figure
+from hcasim.cli.output import note, print_json, print_line, print_lines, progress_bar, to_csv
+from hcasim.cli.outputs import output_faults
+from hcasim.cli.sides import read_sides, side_options
+from hcasim.cli.tables import print_table
+from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
+
+if TYPE_CHECKING:
+    from hcasim.study.comparison.comparison import Comparison
+
+
+@click.command("compare", cls=Command)
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.argument("workload", required=False)
+@side_options
+@uncertainty_option
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also draw both curves: .png, .svg, .pdf.",
+)
+@click.option("--sources", is_flag=True, help="Also where each value that differs comes from.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the curves as CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    a: str,
+    b: str,
+    workload: str | None,
+    uncertainty: str | None,
+    plot: Path | None,
+    sources: bool,
+    as_csv: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Compare two machines or results: what differs, and what that does.
+
+    A and B are testbeds by id or file, or .json files that bench, run or sweep has written: of a
+    file with several series FILE#NAME, of several machines FILE#COLUMN=VALUE. With a WORKLOAD, or a
+    result on one side, both are measured. The usual options are those of both sides, --a and --b
+    those of one.
+    """
+    from hcasim.study.comparison.comparing import compare
+    from hcasim.study.comparison.files import is_result
+
+    faults: list[str] = []
+    asked = read_sides(given, faults)
+    measured = workload is not None or is_result(a) or is_result(b)
+    if as_csv and as_json:
+        faults.append("--csv: contradicts --json; choose one")
+    for option, there in (("--csv", as_csv), ("--json", as_json)):
+        if there and sources:
+            faults.append(
+                f"--sources: found with {option}; allowed: with the tables; --json has them"
+            )
+    for option, there in (("--csv", as_csv), ("--plot", plot is not None)):
+        if there and not measured:
+            faults.append(f"{option}: found without a workload; allowed: with one, or with results")
+    samples = read_samples(uncertainty, faults)
+    faults += output_faults([plot_output(plot)])
+    if faults:
+        raise Faults(faults)
+    with progress_bar("Simulating") as progress:
+        found = compare(a, b, workload, uncertainty=samples, progress=progress, **asked)
+    if as_json:
+        print_json(found.to_dict())
+    elif as_csv:
+        print_lines(to_csv([*found.rows()]))
+    else:
+        _print(found, sources)
+    if samples:
+        tell_bands(samples, len(found.drawn))
+    if plot is not None:
+        write_figure(found, plot)
+        note(f"Wrote {plot}")
+
+
+def _print(found: Comparison, sources: bool) -> None:
+    from hcasim.ground.quantities import title
+    from hcasim.study.sensitivity.result import number
+    from hcasim.workloads.options import AXES
+
+    differing = [(name.replace("_", " "), a, b) for name, (a, b) in found.parts.items()]
+    differing += [(one.path, *one.texts) for one in found.differences]
+    if differing:
+        count = len(found.differences)
+        head = "1 parameter differs" if count == 1 else f"{count} parameters differ"
+        print_table(head, ("What", "A", "B"), differing)
+        if sources and count:
+            click.echo()
+            told = ("What", "Side", "Value", "Evidence", "Source")
+            print_table("Where the values come from", told, _sources(found))
+    else:
+        print_line("The descriptions of both machines are the same.")
+    for name in found.fields:
+        banded = any(one.is_beyond(name) is not None for one in found.pairs)
+        lines = []
+        for one in found.pairs:
+            at = [AXES[axis].label(one.at[axis]) if axis in one.at else "" for axis in found.axes]
+            ratio = one.ratio(name)
+            cells = [_measured(side, name) for side in (one.a, one.b)]
+            cells.append("" if ratio is None else number(ratio) + _range(one.bands.get(name)))
+            beyond = [_SAID[one.is_beyond(name)]] if banded else []
+            lines.append((*at, *cells, *beyond))
+        columns = (*(AXES[axis].title for axis in found.axes), "A", "B", "B/A")
+        columns += ("Beyond bands",) if banded else ()
+        click.echo()
+        print_table(f"{found.a.workload}: {title(name)}", columns, lines, right=columns)
+
+
+_SAID = {None: "", True: "yes", False: "no"}
+
+
+def _measured(side: Mapping[str, float], name: str) -> str:
+    """Return what a side has measured, with its band."""
+    from hcasim.ground.quantities import band_fields, written
+
+    if name not in side:
+        return ""
+    ends = [written(side[end], name) for end in band_fields(name) if end in side]
+    return written(side[name], name) + (f" ({' to '.join(ends)})" if ends else "")
+
+
+def _range(ends: tuple[float, float] | None) -> str:
+    from hcasim.study.sensitivity.result import number
+
+    return f" ({number(ends[0])} to {number(ends[1])})" if ends else ""
+
+
+def _sources(found: Comparison) -> list[tuple[str, ...]]:
+    """Return where each value that differs comes from, a line for each side that has it."""
+    return [
+        (difference.path, side, one.text, one.evidence, one.origin)
+        for difference in found.differences
+        for side, one in (("A", difference.a), ("B", difference.b))
+        if one is not None
+    ]

@@ -1,0 +1,266 @@
+"""`hcasim sensitivity`: on which parameters a result rests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hcasim.cli.bench import benchmark_options
+from hcasim.cli.calibrated import blamed, calibrated, read_known
+from hcasim.cli.command import (
+    Command,
+    Faults,
+    calibration_option,
+    jobs_option,
+    no_cache_option,
+    read_settings,
+    settings_option,
+)
+from hcasim.cli.figures import plot_output, write_figure
+from hcasim.cli.machines import machine_options, switch_choice, switch_faults
+from hcasim.cli.output import (
+    note,
+    print_json,
+    print_line,
+    print_lines,
+    progress_bar,
+    to_csv,
+    to_json,
+)
+from hcasim.cli.outputs import Output, output_faults
+from hcasim.cli.tables import print_table
+from hcasim.workloads.options import OPTIONS
+
+if TYPE_CHECKING:
+    from hcasim.study.sensitivity.result import Sensitivity
+    from hcasim.study.sensitivity.subject import Output as Asked
+    from hcasim.study.sensitivity.tornado import Effect
+
+_ENDINGS = (".json", ".csv")
+
+
+@click.command("sensitivity", cls=Command)
+@click.argument("subject", metavar="WORKLOAD|SCENARIO")
+@machine_options
+@benchmark_options
+@settings_option
+@calibration_option
+@click.option(
+    "--method",
+    metavar="WORD",
+    default="tornado",
+    help="tornado varies one at a time; morris or sobol all that matter at once (needs SALib).",
+)
+@click.option(
+    "--range",
+    "ranges",
+    metavar="PATH=LOW..HIGH",
+    multiple=True,
+    help="Vary a parameter between these ends, also one that is published. Repeatable.",
+)
+@click.option(
+    "--spread",
+    metavar="X",
+    default="1.5",
+    help="Divide and multiply by this what has no interval (default: 1.5).",
+)
+@click.option(
+    "--only",
+    metavar="PATTERN",
+    multiple=True,
+    help="Vary only parameters whose path is like this, such as 'host.*'. Repeatable.",
+)
+@click.option(
+    "--quantity",
+    metavar="FIELD",
+    help="Ask about this of what the workload measures (default: its first).",
+)
+@click.option(
+    "--samples",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Trajectories of morris (default: 16), samples of sobol (default: 64).",
+)
+@click.option(
+    "--sampling-seed",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=1,
+    help="Of the samples (default: 1).",
+)
+@click.option(
+    "--top",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=10,
+    help="Print so many parameters, those that move the result most (default: 10).",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write all of it: .json or .csv.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also draw a tornado chart: .png, .svg, .pdf.",
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a line for each parameter.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@no_cache_option
+@jobs_option
+def command(
+    subject: str,
+    calibration: Path | None,
+    method: str,
+    ranges: tuple[str, ...],
+    spread: str,
+    only: tuple[str, ...],
+    quantity: str | None,
+    samples: int | None,
+    sampling_seed: int,
+    top: int,
+    output: Path | None,
+    plot: Path | None,
+    as_csv: bool,
+    as_json: bool,
+    no_cache: bool,
+    jobs: int | None,
+    **given: Any,
+) -> None:
+    """Ask on which parameters a benchmark, or a published figure such as liu2004/fig09, rests.
+
+    What was fitted is varied over its interval, what was chosen or assumed by --spread; what is
+    published stays unless --range names it. Of a scenario it asks for its claims: how each moves,
+    and what would overturn it; --size then takes values of the figure's x axis, which is quicker.
+    With morris or sobol those parameters enter that move a result by half a percent or more by
+    themselves, 12 at most, or those that --only names.
+    """
+    from hcasim.catalog import CatalogError
+    from hcasim.study.sensitivity.study import sensitivity
+
+    given["workload"] = subject
+    known, faults = read_known(calibration, given)
+    faults += switch_faults(given)
+    base, _ = calibrated(known, None, given, faults)
+    overrides = {**base, **read_settings(given["settings"], faults)}
+    if as_csv and as_json:
+        faults.append("--csv: contradicts --json; choose one")
+    faults += output_faults([Output("-o", output, _ENDINGS), plot_output(plot)])
+    ends = _pairs(ranges, faults)
+    if faults:
+        raise Faults(faults)
+    options = {name: given[name] for name in ("adapter", "host", "stack", "firmware_mode", "mtu")}
+    if given["no_switch"] or given["switch"] is not None:
+        options["switch"] = switch_choice(given)
+    options |= {name: given[name] for name in OPTIONS}
+    try:
+        with progress_bar("Simulating") as progress:
+            found = sensitivity(
+                subject,
+                given["testbed"],
+                method=method,
+                ranges=ends,
+                spread=_number(spread),
+                only=only,
+                quantity=quantity,
+                samples=samples,
+                sampling_seed=sampling_seed,
+                calibration=known,
+                jobs=jobs,
+                progress=progress,
+                cached=not no_cache,
+                overrides=overrides or None,
+                **{name: value for name, value in options.items() if value is not None},
+            )
+    except CatalogError as error:
+        raise Faults(blamed(error.faults, known, given)) from None
+    if as_json:
+        print_json(found.to_dict())
+    elif as_csv:
+        print_lines(to_csv(found.rows()))
+    else:
+        _print(found, top)
+    if output is not None:
+        from hcasim.ground.writing import write_atomically
+
+        csv = output.suffix.lower() == ".csv"
+        write_atomically(output, to_csv(found.rows()) if csv else to_json(found.to_dict()))
+        note(f"Wrote {output}")
+    if plot is not None:
+        write_figure(found, plot)
+        note(f"Wrote {plot}")
+
+
+# Whoever gives no required testbed may have named a scenario, which has one.
+for _option in command.params:
+    if _option.name == "testbed":
+        _option.required = False
+
+
+def _number(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _pairs(ranges: tuple[str, ...], faults: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in ranges:
+        path, equals, ends = (part.strip() for part in one.partition("="))
+        if not (path and equals and ".." in ends):
+            faults.append(f"--range: found {one!r}; allowed: PATH=LOW..HIGH")
+        elif found.setdefault(path, ends) != ends:
+            faults.append(f"--range: found {path} twice, as {found[path]} and {ends}")
+    return found
+
+
+def _print(found: Sensitivity, top: int) -> None:
+    for output in found.base:
+        if moving := [one for one in found.of(output) if _is_seen(one)][:top]:
+            _print_table(found, output, moving)
+            click.echo()
+    for line in found.words():
+        print_line(line)
+    varied = f"Parameters varied: {len(found.factors)}; left as they are: {len(found.fixed)}"
+    print_line(f"{varied}; points: {found.simulated}.")
+
+
+def _is_seen(one: Effect) -> bool:
+    """Whether any of what is printed differs from the base."""
+    from hcasim.study.sensitivity.result import number
+
+    return len({number(reading.value) for reading in (one.low, one.base, one.high)}) > 1
+
+
+def _print_table(found: Sensitivity, output: Asked, moving: list[Effect]) -> None:
+    from hcasim.study.sensitivity.result import number
+
+    indices = {one.factor.path: one.numbers for one in found.indices if one.output == output}
+    names = list(next(iter(indices.values()), {}))
+    head = ("Parameter", "Evidence", "From", "To", "Low", "High", "Elasticity", *map(_title, names))
+    rows = []
+    for one in moving:
+        factor, index = one.factor, indices.get(one.factor.path, {})
+        rows.append(
+            (
+                *(factor.name, factor.evidence, factor.text(factor.low), factor.text(factor.high)),
+                *(number(one.low.value), number(one.high.value)),
+                "" if one.elasticity is None else f"{one.elasticity:.3f}",
+                *(number(index[name]) if name in index else "" for name in names),
+            )
+        )
+    said = f": {output.statement}" if output.statement else ""
+    base = number(found.base[output].value, output.unit)
+    print_table(f"{output.name}{said}, {base}", head, rows, right=head[2:])
+
+
+def _title(name: str) -> str:
+    words = name.replace("_confidence", " ±").replace("_", " ")
+    return words[:1].upper() + words[1:]

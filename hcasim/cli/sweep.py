@@ -1,0 +1,223 @@
+"""`hcasim sweep`: a benchmark over any settings, as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hcasim.cli.bench import benchmark_options
+from hcasim.cli.command import (
+    WORDS,
+    Command,
+    Faults,
+    jobs_option,
+    no_cache_option,
+    read_settings,
+    settings_option,
+)
+from hcasim.cli.figures import plot_output, write_drawn
+from hcasim.cli.machines import machine_options, switch_faults
+from hcasim.cli.output import note, print_json, print_lines, progress_bar, to_csv, to_json
+from hcasim.cli.outputs import Output, output_faults
+from hcasim.cli.pages import report_option, report_output, told, write_page
+from hcasim.cli.tables import print_table
+from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
+
+if TYPE_CHECKING:
+    from hcasim.study.sweep.table import Sweep
+
+_ENDINGS = (".csv", ".jsonl", ".parquet", ".json")
+
+
+@click.command("sweep", cls=Command)
+@click.argument("workload", metavar="WORKLOAD|FILE.toml")
+@machine_options
+@benchmark_options
+@settings_option
+@click.option("--ranks", metavar="N,N..M", help="Processes of a program of MPI.")
+@click.option("--ppn", metavar="N,N..M", help="Most of them on a node (default: 1).")
+@click.option(
+    "--over",
+    metavar="NAME=VALUES",
+    multiple=True,
+    help="Any other setting over several values, such as loopback=on,off. Repeatable.",
+)
+@click.option(
+    "--zip",
+    "zipped",
+    metavar="NAME,NAME",
+    multiple=True,
+    help="Take the values of these in step, instead of each with each. Repeatable.",
+)
+@click.option(
+    "--let",
+    metavar="NAME=EXPRESSION",
+    multiple=True,
+    help="A setting that follows from others, such as 'window=64*qps'. Repeatable.",
+)
+@click.option(
+    "--where", metavar="EXPRESSION", help="Only combinations like this, such as 'qps <= window'."
+)
+@uncertainty_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the table: .csv, .jsonl, .parquet or .json.",
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw: .png, .svg, .pdf.")
+@report_option
+@click.option("--x", metavar="COLUMN", help="What lines of --plot run over.")
+@click.option("--y", metavar="COLUMN", help="What --plot shows of what was measured.")
+@click.option("--series", metavar="COLUMN", help="What has a line for each value.")
+@click.option("--columns", metavar="COLUMN", help="What has a column of panels for each value.")
+@click.option("--rows", metavar="COLUMN", help="What has a row of panels for each value.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@no_cache_option
+@jobs_option
+def command(
+    workload: str,
+    settings: tuple[str, ...],
+    over: tuple[str, ...],
+    zipped: tuple[str, ...],
+    let: tuple[str, ...],
+    where: str | None,
+    uncertainty: str | None,
+    output: Path | None,
+    plot: Path | None,
+    page: Path | None,
+    as_csv: bool,
+    as_json: bool,
+    no_cache: bool,
+    jobs: int | None,
+    **given: Any,
+) -> None:
+    """Measure over any settings, each with each, and print one table.
+
+    Any option of bench may have several values between commas, and so may --testbed, --adapter
+    and the like, the workload itself and --set: also as a range, 4..64 by doubling, 0..10+2 by
+    steps, 1..1000*10 by factors, 100 ns..500 ns/5 in equal parts; of a parameter x0.5,x1,x2 are
+    times what the description says. A file of TOML may hold all that; options replace what it
+    says. Finished points are kept: a sweep that was stopped goes on where it was.
+
+    In place of a workload there may be what app runs: a kernel such as is.A, a trace, a file of
+    Python; --over map_by, arguments and rate are then its options beside --ranks and --ppn.
+    """
+    from hcasim.study.sweep.file import ENDING, read_study
+    from hcasim.study.sweep.sweep import sweep
+
+    faults = switch_faults(given)
+    facets = {name: given.pop(name) for name in ("x", "y", "series", "columns", "rows")}
+    if plot is None and page is None:
+        drawn = "says how to draw; allowed: with --plot or --report"
+        faults += [f"--{name}: {drawn}" for name in facets if facets[name]]
+    overrides = read_settings(settings, faults)
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if chosen.pop("no_switch", False):
+        chosen["switch"] = False
+    more = _pairs("--over", over, faults)
+    faults += [f"--over: found {name} also as --{name}" for name in more if name in chosen]
+    lets = _pairs("--let", let, faults)
+    groups = [[part.strip() for part in one.split(",")] for one in zipped]
+    if as_csv and as_json:
+        faults.append("--csv: contradicts --json; choose one")
+    read: list[tuple[str, Path]] = []
+    study: dict[str, Any] = {}
+    if workload.endswith(ENDING):
+        from hcasim.catalog import CatalogError
+
+        read.append(("the study", Path(workload)))
+        try:
+            study = read_study(Path(workload))
+        except CatalogError as error:
+            faults += error.faults
+    else:
+        chosen["workload"] = workload
+    if not faults and "testbed" not in {**study, **chosen, **more}:
+        faults.append("--testbed: found none; allowed: one or more, by id or file")
+    samples = read_samples(uncertainty, faults)
+    outputs = [Output("--output", output, _ENDINGS), plot_output(plot), report_output(page)]
+    faults += output_faults(outputs, read)
+    if faults:
+        raise Faults(dict.fromkeys(faults))
+    merged = {**study, **chosen, **{name: one for name, one in more.items() if "." not in name}}
+    paths = {name: one for name, one in more.items() if "." in name}
+    with progress_bar("Simulating") as progress:
+        found = sweep(
+            merged.pop("workload", ""),
+            merged.pop("testbed", ()),
+            overrides={**merged.pop("overrides", {}), **overrides, **paths} or None,
+            zipped=[*merged.pop("zipped", ()), *groups],
+            let={**merged.pop("let", {}), **lets},
+            where=where if where is not None else merged.pop("where", None),
+            uncertainty=samples,
+            jobs=jobs,
+            progress=progress,
+            cached=not no_cache,
+            **{name: one for name, one in merged.items() if name != "where"},
+        )
+    try:
+        if output is not None:
+            _save(found, output)
+        if plot is not None:
+            write_drawn(found.plot(**facets), plot)
+            note(f"Wrote {plot}")
+        if page is not None:
+            from hcasim.study.report.sweeping import document
+            from hcasim.study.sweep.drawing import Facets
+
+            words = click.get_current_context().meta[WORDS]
+            shown = document(found, Facets(**facets), told(["sweep", *words]), datetime.now(UTC))
+            write_page(shown, page)
+    finally:
+        # What took long to simulate is shown even if a disk is full.
+        if as_json:
+            print_json(found.to_dict())
+        elif as_csv:
+            print_lines(to_csv(found.rows))
+        else:
+            head, *lines = found.lines()
+            title = f"{len(lines)} point{'s' * (len(lines) != 1)}"
+            print_table(title, head, lines, right=head)
+    if samples:
+        tell_bands(samples, len(found.drawn))
+    if found.refused:
+        note(f"{found.refused} of {len(found.rows)} points were refused; column error says why")
+
+
+# A file may name the testbed.
+for _option in command.params:
+    if _option.name == "testbed":
+        _option.required = False
+
+
+def _pairs(option: str, given: Iterable[str], faults: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in given:
+        name, equals, value = (part.strip() for part in one.partition("="))
+        if not (name and equals and value):
+            faults.append(f"{option}: found {one!r}; allowed: NAME=...")
+        elif found.setdefault(name, value) != value:
+            faults.append(f"{option}: found {name} twice, as {found[name]} and {value}")
+    return found
+
+
+def _save(found: Sweep, file: Path) -> None:
+    from hcasim.ground.writing import write_atomically
+
+    ending = file.suffix.lower()
+    if ending == ".csv":
+        write_atomically(file, to_csv(found.rows))
+    elif ending == ".jsonl":
+        write_atomically(file, found.to_jsonl())
+    elif ending == ".parquet":
+        write_atomically(file, found.to_parquet())
+    else:
+        write_atomically(file, to_json(found.to_dict()))
+    note(f"Wrote {file}")

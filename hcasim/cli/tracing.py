@@ -1,0 +1,194 @@
+"""`--trace` and `--pcap`: what the blocks of a run do, and the packets of a link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hcasim.cli.output import note
+from hcasim.cli.outputs import Output
+
+if TYPE_CHECKING:
+    from hcasim.engine import Simulator
+    from hcasim.study.capture import Tap
+    from hcasim.study.timeline import Choice
+
+Decorated = Callable[..., Any]
+Listen = Callable[["Simulator"], None]
+
+
+def trace_options(command: Decorated) -> Decorated:
+    """Give a command the options of what is recorded of a run."""
+    for option in (
+        click.option(
+            "--pcap-snaplen",
+            metavar="BYTES",
+            help="Of each packet (default: all); Wireshark calls data malformed that is cut.",
+        ),
+        click.option(
+            "--pcap-link",
+            metavar="NODE[:PORT]",
+            help="Whose link --pcap is of (default: 0:1).",
+        ),
+        click.option(
+            "--pcap",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Also write the packets of a link as Wireshark reads them: .pcap, .pcap.gz.",
+        ),
+        click.option(
+            "--trace-node",
+            metavar="N,N",
+            help="Only these nodes in a timeline (default: all, and the switches).",
+        ),
+        click.option(
+            "--trace-time",
+            metavar="BEGIN..END",
+            help="Only this part in a timeline, such as 10us..50us.",
+        ),
+        click.option(
+            "--trace",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Also write what each block does: .json or .json.gz as a timeline that Perfetto "
+            "opens, others as a line for each event; one point only.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Tracing:
+    """What is to be recorded of a run.
+
+    Parameters:
+        trace: file of a timeline or of lines.
+        trace_time: part of a timeline.
+        trace_node: nodes of it.
+        pcap: file of packets.
+        pcap_link: node and port whose they are.
+        pcap_snaplen: bytes of each.
+    """
+
+    trace: Path | None
+    trace_time: str | None
+    trace_node: str | None
+    pcap: Path | None
+    pcap_link: str | None
+    pcap_snaplen: str | None
+
+    @classmethod
+    def take(cls, given: dict[str, Any]) -> Tracing:
+        """Take its options out of those of a command."""
+        return cls(**{one.name: given.pop(one.name) for one in fields(cls)})
+
+    @property
+    def wanted(self) -> list[str]:
+        """Options that ask for a file."""
+        files = {"--trace": self.trace, "--pcap": self.pcap}
+        return [option for option, file in files.items() if file is not None]
+
+    def outputs(self) -> list[Output]:
+        """Its files."""
+        from hcasim.study.capture import ENDINGS
+
+        return [Output("--trace", self.trace), Output("--pcap", self.pcap, ENDINGS)]
+
+    def faults(self) -> list[str]:
+        """Say what is wrong with its options."""
+        from hcasim.study.timeline import ENDINGS, is_timeline
+
+        faults: list[str] = []
+        self._choice(faults)
+        self._tap(faults)
+        for option, value in (
+            ("--pcap-link", self.pcap_link),
+            ("--pcap-snaplen", self.pcap_snaplen),
+        ):
+            if value is not None and self.pcap is None:
+                faults.append(f"{option}: says more of --pcap FILE, which is missing")
+        parts = ("--trace-time", self.trace_time), ("--trace-node", self.trace_node)
+        for option, value in parts:
+            if value is not None and (self.trace is None or not is_timeline(self.trace)):
+                faults.append(f"{option}: chooses a part of a timeline, --trace FILE{ENDINGS[0]}")
+        return faults
+
+    def _choice(self, faults: list[str]) -> Choice:
+        from hcasim.study.timeline import read_choice
+
+        names = "--trace-time", "--trace-node"
+        return read_choice(self.trace_time, self.trace_node, None, faults, names)
+
+    def _tap(self, faults: list[str]) -> Tap:
+        from hcasim.study.capture import read_tap
+
+        return read_tap(self.pcap_link, self.pcap_snaplen, faults)
+
+    @contextmanager
+    def listening(self, run: str) -> Iterator[Listen]:
+        """Record what runs inside.
+
+        Parameters:
+            run: what that is, in words.
+
+        Yields:
+            What is to be given the simulator before anything happens.
+        """
+        listens: list[Listen] = []
+        with self._traced(run, listens), self._captured(listens):
+
+            def listen(sim: Simulator) -> None:
+                for one in listens:
+                    one(sim)
+
+            yield listen
+
+    @contextmanager
+    def _captured(self, listens: list[Listen]) -> Iterator[None]:
+        if self.pcap is None:
+            yield
+            return
+        from hcasim.study.capture import captured
+
+        with captured(self.pcap, self._tap([])) as capture:
+            listens.append(capture.follow)
+            yield
+        note(f"Wrote {capture.packets} packets to {self.pcap}")
+
+    @contextmanager
+    def _traced(self, run: str, listens: list[Listen]) -> Iterator[None]:
+        from hcasim.study.timeline import is_timeline
+
+        if self.trace is None:
+            yield
+        elif is_timeline(self.trace):
+            from hcasim.study.timeline import recorded
+
+            with recorded(self.trace, self._choice([]), run) as timeline:
+                listens.append(timeline.follow)
+                yield
+            note(f"Wrote {timeline.records} records to {self.trace}")
+        else:
+            with _lines(self.trace) as listen:
+                listens.append(listen)
+                yield
+
+
+@contextmanager
+def _lines(file: Path) -> Iterator[Listen]:
+    """Write a line for each event of the blocks."""
+    from hcasim.engine import EventStream
+    from hcasim.ground.writing import written_atomically
+
+    with written_atomically(file) as out:
+        out.write(b"time_ps\tblock\tevent\toperation\tdetails\n")
+        events = EventStream(lambda line: out.write(line.encode()))
+        yield events.follow
+        events.finish()
+    note(f"Wrote {events.written} events to {file}")

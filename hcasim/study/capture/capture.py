@@ -1,0 +1,213 @@
+"""The packets of a link, in the order in which their last byte passes a port."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from hcasim.catalog import IwarpProtocol, Rocev2Protocol
+from hcasim.cluster import Cluster
+from hcasim.fabric.link import PACKET
+from hcasim.fabric.packet import Deth, Packet
+from hcasim.ground.errors import CatalogError
+from hcasim.ground.writing import written_through
+from hcasim.hca.queue_pair import QPType, QueuePair
+from hcasim.study.capture.ethernet import Rocev2Frames
+from hcasim.study.capture.frames import Frames, Way
+from hcasim.study.capture.infiniband import InfinibandFrames
+from hcasim.study.capture.iwarp import IwarpFrames
+from hcasim.study.capture.pcap import PcapFile
+from hcasim.study.onlooker import Onlooker
+
+ENDINGS: Final = (".pcap", ".pcap.gz")
+_LEAST: Final = 16
+
+
+@dataclass(frozen=True)
+class Tap:
+    """Where a link is listened to.
+
+    Parameters:
+        node: its number.
+        port: of its adapter, from 1.
+        snap: bytes of each packet that are kept at most; None keeps all.
+    """
+
+    node: int = 0
+    port: int = 1
+    snap: int | None = None
+
+
+def read_tap(link: str | None, snap: str | None, faults: list[str]) -> Tap:
+    """Read where a link is to be listened to.
+
+    Parameters:
+        link: a node such as "3", or with a port such as "3:2".
+        snap: bytes, or "all".
+        faults: what is wrong is added, by the options of the command line.
+    """
+    found = Tap()
+    node, port, kept = found.node, found.port, found.snap
+    if link is not None:
+        first, colon, last = link.partition(":")
+        numbers = [_number(first), _number(last) if colon else port]
+        if numbers[0] is None or not numbers[1]:
+            allowed = "allowed: the number of a node from 0, or NODE:PORT with ports from 1"
+            faults.append(f"--pcap-link: found {link!r}; {allowed}")
+        else:
+            node, port = numbers[0], numbers[1]
+    if snap is not None:
+        kept = _number(snap)
+        if snap == "all":
+            kept = None
+        elif kept is None or kept < _LEAST:
+            faults.append(
+                f"--pcap-snaplen: found {snap!r}; allowed: {_LEAST} bytes or more, or all"
+            )
+    return Tap(node, port, kept)
+
+
+def _number(text: str) -> int | None:
+    fits = text.isascii() and text.isdigit() and len(text) < 10
+    return int(text) if fits else None
+
+
+class Capture(Onlooker):
+    """Writes the packets of a link as they come; only those on their way are kept.
+
+    Parameters:
+        write: takes pieces of the file.
+
+    Attributes:
+        packets: so far.
+    """
+
+    def __init__(self, write: Callable[[bytes], object], tap: Tap) -> None:
+        super().__init__()
+        self.packets = 0
+        self._write = write
+        self._tap = tap
+        self._file: PcapFile | None = None
+        self._frames: Frames = InfinibandFrames(tap.snap)
+        self._port = f"node{tap.node}.hca.port{tap.port}"
+        self._lids: dict[str, int] = {}
+        self._services: dict[tuple[int, int], QPType] = {}
+        self._peers: dict[tuple[int, int], tuple[int, int]] = {}
+        self._senders: dict[Packet, int] = {}
+        self._inside: set[Packet] = set()
+        self._coming: list[tuple[int, int, Packet, int]] = []
+        self._told = count()
+
+    def built(self, what: object) -> None:
+        """Learn who has which ports, and what is spoken.
+
+        Raises:
+            CatalogError: there is no such port, or its packets cannot be written.
+        """
+        if not isinstance(what, Cluster):
+            return
+        tap, machine = self._tap, what.machine
+        for node in what.nodes:
+            _, lid = machine.place(node.index)
+            for number in range(1, len(node.adapter.ports) + 1):
+                self._lids[f"{node.name}.hca.port{number}"] = lid + number - 1
+        if self._port not in self._lids:
+            known = [name.replace(".hca.port", ":").removeprefix("node") for name in self._lids]
+            ends = f"{known[0]} to {known[-1]}" if len(known) > 1 else known[0]
+            raise CatalogError([f"--pcap-link: found {tap.node}:{tap.port}; allowed: {ends}"])
+        protocol = machine.place(tap.node)[0].hca.protocol
+        if isinstance(protocol, IwarpProtocol):
+            if protocol.markers:
+                raise CatalogError(["--pcap: MPA with markers (protocol.markers) is not written"])
+            self._frames = IwarpFrames(tap.snap, protocol.timestamps)
+        elif isinstance(protocol, Rocev2Protocol):
+            self._frames = Rocev2Frames(tap.snap)
+        self._file = PcapFile(self._write, self._frames.link_type, tap.snap)
+
+    def finish(self) -> None:
+        """Write what is still on its way: the run is over."""
+        if self._file is None:
+            self._file = PcapFile(self._write, self._frames.link_type, self._tap.snap)
+        while self._coming:
+            self._write_first(self._file)
+
+    # What it is told.
+
+    def event(
+        self,
+        time_ps: int,
+        block: str,
+        event: str,
+        operation: int,
+        details: object,
+        since_ps: int | None,
+    ) -> None:
+        """Learn of connections, and take a packet that arrives."""
+        if isinstance(details, QueuePair):
+            if event == "post_send":
+                self._connect(block.partition(".")[0], details)
+        elif event == "link" and block == self._port and isinstance(details, Packet):
+            if details in self._inside:
+                self._inside.remove(details)
+            else:
+                self._take(time_ps, details, self._senders.pop(details, 0))
+
+    def work(self, block: str, what: str, start_ps: int, end_ps: int, details: object) -> None:
+        """Take a packet that leaves, and remember who has sent one that will arrive."""
+        if what != PACKET or not isinstance(details, Packet):
+            return
+        port, _, way = block.rpartition(".")
+        if port == self._port and way == "link":
+            self._take(end_ps, details, self._lids[port])
+        elif port == self._port:
+            self._inside.add(details)
+        elif isinstance(details.header, Deth) and details.lid == self._lids[self._port]:
+            self._senders.setdefault(details, self._lids.get(port, 0))
+
+    def _connect(self, node: str, qp: QueuePair) -> None:
+        if qp.kind is QPType.UD:
+            return
+        mine = self._lids[f"{node}.hca.port{qp.port + 1}"], qp.qpn
+        yours = qp.remote_lid, qp.remote_qpn
+        self._peers[yours], self._peers[mine] = mine, yours
+        self._services[yours] = self._services[mine] = qp.kind
+
+    def _take(self, time_ps: int, packet: Packet, sender: int) -> None:
+        heappush(self._coming, (time_ps, next(self._told), packet, sender))
+        now, file = self.sim.now, self._file
+        while file is not None and self._coming and self._coming[0][0] <= now:
+            self._write_first(file)
+
+    def _write_first(self, file: PcapFile) -> None:
+        time_ps, _, packet, sender = heappop(self._coming)
+        goal = packet.lid, packet.qpn
+        if isinstance(packet.header, Deth):
+            way = Way(sender, packet.header.source_qpn, *goal, QPType.UD)
+        else:
+            source = self._peers.get(goal, (sender, 0))
+            way = Way(*source, *goal, self._services.get(goal, QPType.RC))
+        for kept, size in self._frames.of(packet, way):
+            file.add(time_ps, kept, size)
+        self.packets += 1
+
+
+@contextmanager
+def captured(file: Path, tap: Tap) -> Iterator[Capture]:
+    """Write the packets of a link while something runs; if it does not end, nothing is left.
+
+    Parameters:
+        file: .pcap, or .pcap.gz, which is compressed.
+        tap: where the link is listened to.
+
+    Yields:
+        What is to follow the simulator of the run.
+    """
+    with written_through(file) as write:
+        capture = Capture(write, tap)
+        yield capture
+        capture.finish()

@@ -1,0 +1,114 @@
+"""InfiniBand's transport headers, byte for byte.
+
+Source: InfiniBand Architecture Specification volume 1, chapter 9: BTH 9.2, extended headers 9.3,
+opcodes table 38, syndromes 9.7.5, ICRC 7.8.1.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+from zlib import crc32
+
+from hcasim.fabric.packet import Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
+from hcasim.hca.queue_pair import QPType
+
+_BTH: Final = struct.Struct(">BBHII")
+_RETH: Final = struct.Struct(">QII")
+_ATOMIC: Final = struct.Struct(">QIQQ")
+_DETH: Final = struct.Struct(">II")
+
+_SERVICE: Final = {QPType.RC: 0x00, QPType.UC: 0x20, QPType.UD: 0x60}
+# First, middle, last, only.
+_PARTS: Final = {
+    Opcode.SEND: (0x00, 0x01, 0x02, 0x04),
+    Opcode.RDMA_WRITE: (0x06, 0x07, 0x08, 0x0A),
+    Opcode.RDMA_READ_RESPONSE: (0x0D, 0x0E, 0x0F, 0x10),
+}
+_WHOLE: Final = {
+    Opcode.RDMA_READ_REQUEST: 0x0C,
+    Opcode.ACKNOWLEDGE: 0x11,
+    Opcode.NAK: 0x11,
+    Opcode.ATOMIC_ACKNOWLEDGE: 0x12,
+    Opcode.COMPARE_SWAP: 0x13,
+    Opcode.FETCH_ADD: 0x14,
+}
+_NAK: Final = 0x60
+_SYNDROMES: Final = {
+    # Without end-to-end credits.
+    Syndrome.ACK: 0x1F,
+    Syndrome.INVALID_REQUEST: _NAK | 1,
+    Syndrome.REMOTE_ACCESS_ERROR: _NAK | 2,
+    Syndrome.REMOTE_OPERATIONAL_ERROR: _NAK | 3,
+}
+_RNR: Final = 0x20
+_TICK: Final = 10_000_000
+"""The shortest pause that a receiver may ask for, in ps."""
+_PARTITION: Final = 0xFFFF
+QUEUE_PAIRS: Final = 0x400
+"""What is added to the numbers of queue pairs, because 0 and 1 are those of the management."""
+_ASKS: Final = 1 << 31
+
+
+def opcode(packet: Packet, service: QPType) -> int:
+    """What a packet is, with the service of its queue pair."""
+    parts = _PARTS.get(packet.opcode)
+    if parts is None:
+        return _SERVICE[service] | _WHOLE[packet.opcode]
+    if packet.first:
+        return _SERVICE[service] | parts[3 if packet.last else 0]
+    return _SERVICE[service] | parts[2 if packet.last else 1]
+
+
+def headers(packet: Packet, service: QPType) -> bytes:
+    """The base transport header and the extended one."""
+    found = _BTH.pack(
+        opcode(packet, service),
+        -packet.payload % 4 << 4,
+        _PARTITION,
+        packet.qpn + QUEUE_PAIRS,
+        packet.psn | (_ASKS if packet.ack_request else 0),
+    )
+    header = packet.header
+    if isinstance(header, Reth):
+        found += _RETH.pack(header.address, header.rkey, header.length)
+    elif isinstance(header, AtomicEth):
+        found += _ATOMIC.pack(header.address, header.rkey, header.swap_add, header.compare)
+    elif isinstance(header, Deth):
+        found += _DETH.pack(0, header.source_qpn + QUEUE_PAIRS)
+    elif isinstance(header, Aeth):
+        found += struct.pack(">I", _syndrome(header) << 24 | header.msn % (1 << 24))
+        if packet.opcode is Opcode.ATOMIC_ACKNOWLEDGE:
+            found += struct.pack(">Q", header.original)
+    return found
+
+
+def _syndrome(header: Aeth) -> int:
+    if header.syndrome is Syndrome.RNR_NAK:
+        return _RNR | pause(header.rnr_timer_ps)
+    return _SYNDROMES[header.syndrome]
+
+
+def pause(duration_ps: int) -> int:
+    """The code of the shortest pause that is not shorter (table 45); 0 is the longest."""
+    for code in range(1, 32):
+        lasts = _TICK if code == 1 else _TICK * (2 + code % 2) << code // 2 >> 1
+        if lasts >= duration_ps:
+            return code
+    return 0
+
+
+def data(packet: Packet) -> bytes:
+    """What a packet carries behind its headers, all zero, and its padding."""
+    carried = 0 if packet.opcode is Opcode.ATOMIC_ACKNOWLEDGE else packet.payload
+    return bytes(carried + -packet.payload % 4)
+
+
+def invariant_crc(masked: bytes) -> bytes:
+    """The ICRC of a packet whose fields that may change on the way are all ones."""
+    return struct.pack("<I", crc32(masked))
+
+
+def masked_bth(packet: bytes, start: int) -> bytes:
+    """A packet whose reserved byte in the BTH at a place is all ones."""
+    return packet[: start + 4] + b"\xff" + packet[start + 5 :]

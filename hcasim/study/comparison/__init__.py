@@ -1,0 +1,1 @@
+"""Two machines or results side by side, and which parameters explain their difference."""

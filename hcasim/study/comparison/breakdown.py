@@ -1,0 +1,193 @@
+"""Where the time goes on two machines, stage by stage, and which block limits each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from hcasim.study.comparison.document import BothBlocks, BothSides, BothStages
+from hcasim.workloads.explain import TELLING
+
+MEAN = "mean of all, less this one"
+"""What a number that is a mean has more than the message whose stages are told."""
+_WORTH = 0.1
+"""Share of the time from which on a block is worth a line."""
+_MAIN = 0.05
+"""Share of all differences from which on that of a stage is worth a word."""
+_PS = 1e6
+"""In a microsecond."""
+
+Spent = tuple[str, float]
+"""A stage and what it takes, in microseconds."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a message on both machines.
+
+    Parameters:
+        name: of the stage, as `--explain` calls it.
+        a: what it takes on the first machine in microseconds; None where there is none.
+        b: the same of the second.
+    """
+
+    name: str
+    a: float | None
+    b: float | None
+
+    @property
+    def difference(self) -> float:
+        """What it takes longer on the second machine, in microseconds."""
+        return _sum([self.b or 0.0, -(self.a or 0.0)])
+
+
+@dataclass(frozen=True)
+class Block:
+    """How much of the time a block of both machines is busy, or a pool is waited for.
+
+    Parameters:
+        name: of the block.
+        a: share on the first machine; None where there is none.
+        b: the same of the second.
+        waited: whether it is waiting for the block that is told.
+    """
+
+    name: str
+    a: float | None
+    b: float | None
+    waited: bool
+
+    @property
+    def both(self) -> tuple[float | None, float | None]:
+        """Both shares."""
+        return self.a, self.b
+
+    @property
+    def most(self) -> float:
+        """The larger of both shares."""
+        return max(self.a or 0.0, self.b or 0.0)
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """What `--explain` says of a point, of two machines.
+
+    Parameters:
+        stages: of a message, one after the other; empty where the workload has no single message.
+        blocks: the one that does most first.
+        binds: which limits each machine; empty where none is known.
+    """
+
+    stages: tuple[Stage, ...]
+    blocks: tuple[Block, ...]
+    binds: tuple[str, str]
+
+    @property
+    def totals(self) -> Stage:
+        """The sum of the stages: exact, as each is a whole number of picoseconds."""
+        return Stage(
+            "total", *(_sum(getattr(one, side) or 0.0 for one in self.stages) for side in "ab")
+        )
+
+    @property
+    def telling(self) -> tuple[Block, ...]:
+        """The blocks worth telling; none beside a message's stages if none is in use for long."""
+        binding = [one.most for one in self.blocks if one.name in self.binds]
+        if self.stages and max(binding, default=0.0) < TELLING:
+            return ()
+        return tuple(one for one in self.blocks if one.most >= _WORTH or one.name in self.binds)
+
+    def words(self) -> str:
+        """Say in a sentence what stages the difference is in, or else what limits each machine."""
+        if self.stages:
+            least = _MAIN * sum(abs(one.difference) for one in self.stages)
+            main = [one for one in self.stages if abs(one.difference) >= max(least, 1 / _PS)]
+            main.sort(key=lambda one: -abs(one.difference))
+            told = ", ".join(f"{one.name} {one.difference:+.3f} us" for one in main)
+            return f"Stages that differ: {told}." if told else ""
+        a, b = self.binds
+        if not (a and b):
+            return ""
+        return f"{a} limits both." if a == b else f"{a} limits A, {b} limits B."
+
+    def document(self) -> BothSides:
+        """Return it in the form of the schema `why`."""
+        return BothSides(
+            stages=tuple(
+                BothStages(stage=one.name, a=one.a, b=one.b, difference=one.difference)
+                for one in self.stages
+            ),
+            blocks=tuple(BothBlocks(**vars(one)) for one in self.blocks),
+            binds=self.binds,
+        )
+
+
+def side_by_side(
+    a: Mapping[str, Any], b: Mapping[str, Any], ends: tuple[float, float] | None
+) -> Breakdown:
+    """Put the explanations of two machines side by side.
+
+    Parameters:
+        a: what explaining the point has given on the first machine.
+        b: the same of the second.
+        ends: both latencies in microseconds, to which the stages have to add up; None of another
+            quantity.
+    """
+    ways = [_stages(one) for one in (a, b)]
+    if ends is not None and all(ways):
+        for way, end in zip(ways, ends, strict=True):
+            # What follows the time that is measured, as deregistering, is no part of it.
+            ended = [
+                _sum(us for _, us in way[: place + 1]) == _sum([end]) for place in range(len(way))
+            ]
+            if True in ended:
+                del way[ended.index(True) + 1 :]
+            if rest := _sum([end, *(-us for _, us in way)]):
+                way.append((MEAN, rest))
+    blocks = []
+    for key in ("busy", "waited"):
+        both = [{r["name"]: r[key] for r in one.get("resources", ()) if key in r} for one in (a, b)]
+        blocks += [
+            Block(name, both[0].get(name), both[1].get(name), waited=key == "waited")
+            for name in dict.fromkeys([*both[0], *both[1]])
+        ]
+    blocks.sort(key=lambda one: -one.most)
+    return Breakdown(
+        tuple(_aligned(*ways)), tuple(blocks), (a.get("binds", ""), b.get("binds", ""))
+    )
+
+
+def _stages(found: Mapping[str, Any]) -> list[Spent]:
+    """Return the stages of a message; of MPI those of one name together, as there may be many."""
+    if "stages" in found:
+        return [(one["stage"], one["us"]) for one in found["stages"]]
+    spent: dict[str, list[float]] = {}
+    for step in (*found.get("steps", ()), *found.get("path", ())):
+        within = step.get("stages", ())
+        for stage in within:
+            spent.setdefault(f"{step['step']}: {stage['stage']}", []).append(stage["us"])
+        rest = _sum([step["us"], *(-stage["us"] for stage in within)])
+        if rest:
+            name = f"{step['step']} on the way" if "to" in step else step["step"]
+            spent.setdefault(name, []).append(rest)
+    return [(name, _sum(every)) for name, every in spent.items()]
+
+
+def _aligned(a: list[Spent], b: list[Spent]) -> Iterator[Stage]:
+    """Yield the stages of both in their order; those of the same name beside each other."""
+    ours_named, theirs_named = ([name for name, _ in way] for way in (a, b))
+    matched = SequenceMatcher(None, ours_named, theirs_named, autojunk=False)
+    for how, i, i_end, j, j_end in matched.get_opcodes():
+        if how == "equal":
+            for (name, ours), (_, theirs) in zip(a[i:i_end], b[j:j_end], strict=True):
+                yield Stage(name, ours, theirs)
+        else:
+            yield from (Stage(name, us, None) for name, us in a[i:i_end])
+            yield from (Stage(name, None, us) for name, us in b[j:j_end])
+
+
+def _sum(every: Iterable[float]) -> float:
+    """Return a sum of microseconds to the picosecond, as the simulator has them."""
+    return round(sum(round(us * _PS) for us in every)) / _PS

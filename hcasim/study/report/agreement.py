@@ -1,0 +1,164 @@
+"""Tables of what was published beside what was simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from hcasim.pages import Cell, Column, Table
+from hcasim.papers.claim import Claim
+from hcasim.papers.report import Report
+from hcasim.papers.verdict import Verdict
+
+_NUMBER_OF = {"published": 0, "simulated": 1, "error": 2}
+
+
+def paper_of(verdict: Verdict) -> str:
+    """Return the paper that a statement is from."""
+    return verdict.scenario.partition("/")[0]
+
+
+def claim_place(name: str) -> str:
+    """Return the name of the row of a claim, to which others lead."""
+    return f"claim-{name}"
+
+
+def figure_place(scenario: str) -> str:
+    """Return the name of the section of a scenario."""
+    return f"figure-{scenario.replace('/', '-')}"
+
+
+def claims(report: Report) -> Table:
+    """Return the table of all claims that were judged."""
+    columns: tuple[str | Column, ...] = (
+        "claim",
+        Column("paper", chosen=True),
+        "figure",
+        "system",
+        Column("statement", prose=True),
+        *(Column(one, right=True) for one in _NUMBER_OF),
+        Column("role", chosen=True),
+        Column("status", chosen=True),
+    )
+    judged = [one for one in report.verdicts if one.status != "context"]
+    return Table(report.title, columns, [list(_claim(one)) for one in judged], filtered=True)
+
+
+def _claim(verdict: Verdict) -> Iterator[str | Cell]:
+    missed = verdict.status in ("fail", "deviation")
+    below = verdict.section if missed else "; ".join(filter(None, (verdict.section, verdict.note)))
+    paper, _, figure = verdict.scenario.partition("/")
+    yield Cell(verdict.id, place=claim_place(verdict.id))
+    yield paper
+    yield Cell(figure, link=figure_place(verdict.scenario))
+    yield verdict.system
+    yield Cell(verdict.statement, below=below)
+    yield from _numbers(verdict)
+    yield verdict.role
+    link = _missed_place(verdict.id) if missed else ""
+    yield Cell(verdict.status, mark=verdict.status, link=link)
+
+
+def _numbers(verdict: Verdict) -> Iterator[Cell]:
+    """Yield what was published, what was simulated, and by how much they differ."""
+    published, simulated, error = verdict.texts
+    stated = verdict.published[0] if isinstance(verdict.published, tuple) else verdict.published
+    share = None
+    if verdict.error is not None and verdict.tolerance:
+        share = verdict.error / verdict.tolerance
+    yield Cell(published, stated if isinstance(stated, float) else None)
+    yield Cell(simulated, verdict.simulated)
+    yield Cell(error, verdict.error, share=share)
+
+
+def _missed_place(name: str) -> str:
+    return f"missed-{name}"
+
+
+def deviations(report: Report) -> Table:
+    """Return the table of the claims that are missed, with what explains them."""
+    every = (claim for one in report.replays for claim in one.scenario.claims)
+    known = {claim.id: claim for claim in every}
+    told: dict[str, str] = {}
+    rows = []
+    for one in report.deviations:
+        name = Cell(one.id, place=_missed_place(one.id), link=claim_place(one.id))
+        rows.append([name, *_numbers(one), *_explained(one, known.get(one.id), told)])
+    columns: tuple[str | Column, ...] = (
+        "claim",
+        *(Column(one, right=True) for one in _NUMBER_OF),
+        Column("what is missed", prose=True),
+        Column("mechanism", prose=True),
+    )
+    return Table("Claims that are missed, and why", columns, rows)
+
+
+def _explained(
+    verdict: Verdict, claim: Claim | None, told: dict[str, str]
+) -> tuple[str, str | Cell]:
+    """Return what is missed and its mechanism; what was told of a claim is not told again."""
+    if verdict.status == "fail" or claim is None or claim.deviation is None:
+        return verdict.note or verdict.statement, Cell("no deviation is documented", mark="fail")
+    mechanism = claim.deviation.mechanism
+    first = told.setdefault(mechanism, verdict.id)
+    again = Cell(f"as {first}", link=_missed_place(first))
+    return claim.deviation.reason, mechanism if first == verdict.id else again
+
+
+def context(report: Report) -> Table:
+    """Return the table of the statements that nothing replays."""
+    columns: tuple[str | Column, ...] = (
+        "statement",
+        "paper",
+        "system",
+        "published",
+    )
+    prose = (Column("what is stated", prose=True), Column("why it is not replayed", prose=True))
+    rows = [
+        (one.id, paper_of(one), one.system, one.texts[0], one.statement, one.note)
+        for one in report.verdicts
+        if one.status == "context"
+    ]
+    return Table("Statements of context", (*columns, *prose), rows, filtered=True)
+
+
+def by_paper(reports: Mapping[str, Report]) -> Table:
+    """Return the table of how well each paper is met.
+
+    Parameters:
+        reports: on each paper alone.
+    """
+    counted = ("pass", "deviation", "fail", "context")
+    rows = [
+        [
+            name,
+            *(_count(one.summary[status]) for status in counted),
+            *(_error(one.median_error(role)) for role in ("fitted", "predicted")),
+        ]
+        for name, one in reports.items()
+    ]
+    titles = (*counted, "median error, fitted", "median error, predicted")
+    columns: tuple[str | Column, ...] = ("paper", *(Column(one, right=True) for one in titles))
+    return Table("Statements by paper", columns, rows)
+
+
+def by_role(report: Report) -> Table:
+    """Return the table of how many claims were fitted, derived and predicted."""
+    roles = report.roles
+    counted = ("claims", "readings", "numbers", "orders", "limits")
+    columns: tuple[str | Column, ...] = (
+        "role",
+        *(Column(one, right=True) for one in (*counted, "median error")),
+    )
+    rows = [
+        [role, *(_count(count[one]) for one in counted), _error(report.median_error(role))]
+        for role, count in roles.items()
+    ]
+    return Table("Claims by their role", columns, rows)
+
+
+def _count(number: int) -> Cell:
+    return Cell(str(number), number)
+
+
+def _error(error: float | None) -> str | Cell:
+    return "" if error is None else Cell(f"{100 * error:.1f} %", error)

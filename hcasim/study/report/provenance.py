@@ -1,0 +1,201 @@
+"""Where the values of the machines come from, told once for each part that they share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from hcasim.catalog import Machine, Parameter, Value
+from hcasim.catalog.provenance import EVIDENCE
+from hcasim.pages import Block, Cell, Column, Content, Counts, Table, Text
+from hcasim.papers.replay import Replay
+
+Parameters = tuple[Parameter[Value], ...]
+_KINDS = ("adapter", "host", "stack", "switch", "network")
+_FEW = 3
+"""Ids that are named; of more only how many."""
+
+
+@dataclass
+class _Part:
+    """Values that belong together: of an adapter, a host, software, a switch or a testbed.
+
+    Parameters:
+        name: of it; of several with other values, with a number.
+        parameters: its values.
+    """
+
+    name: str
+    parameters: Parameters
+
+    @property
+    def kind(self) -> str:
+        """What it is."""
+        return self.name.partition(" ")[0]
+
+    @property
+    def place(self) -> str:
+        """The name of its first row, to which others lead."""
+        return f"part-{self.name.replace(' ', '-')}"
+
+
+@dataclass
+class _Use:
+    """A machine, and what ran on it.
+
+    Parameters:
+        machine: with which settings.
+        parts: what it is made of.
+        scenarios: ids of what ran on it.
+    """
+
+    machine: Machine
+    parts: list[_Part]
+    scenarios: list[str] = field(default_factory=list)
+
+
+class Provenance:
+    """The machines of replays and their parts.
+
+    Parameters:
+        replays: what ran on them.
+    """
+
+    def __init__(self, replays: Iterable[Replay]) -> None:
+        self._parts: dict[tuple[str, Parameters], _Part] = {}
+        self._uses: dict[tuple[str, str], _Use] = {}
+        for replay in replays:
+            for machine in replay.machines.values():
+                self._add(machine, replay.scenario.id)
+
+    def _add(self, machine: Machine, scenario: str) -> None:
+        key = (machine.id, machine.digest)
+        if key not in self._uses:
+            found: dict[str, list[Parameter[Value]]] = {}
+            for one in machine.parameters:
+                found.setdefault(_owner(machine, one.path), []).append(one)
+            parts = [self._part(name, tuple(own)) for name, own in found.items()]
+            self._uses[key] = _Use(machine, parts)
+        if scenario not in self._uses[key].scenarios:
+            self._uses[key].scenarios.append(scenario)
+
+    def _part(self, name: str, parameters: Parameters) -> _Part:
+        if (name, parameters) not in self._parts:
+            alike = sum(one == name for one, _ in self._parts)
+            shown = f"{name} ({alike + 1})" if alike else name
+            self._parts[name, parameters] = _Part(shown, parameters)
+        return self._parts[name, parameters]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the machines, what they are made of, and all their values."""
+        every = [one for part in self._parts.values() for one in part.parameters]
+        counts: Counter[str] = Counter(one.evidence for one in every)
+        yield Text(
+            f"The {len(self._uses)} machines that were simulated are made of "
+            f"{len(self._parts)} parts with {len(every)} values. spec, datasheet and driver name "
+            "a public document; fitted was determined from measurements, chosen is assumed with "
+            "published numbers in view, and assumed is plausible without a public source. Of parts "
+            "with a number, another of the same name has other values."
+        )
+        yield Counts([(kind, counts[kind], "") for kind in EVIDENCE])
+        yield self._machines()
+        yield self._values()
+
+    def _machines(self) -> Table:
+        rows = []
+        for use in self._uses.values():
+            settings = [f"{path} = {text}" for path, text in use.machine.overrides.items()]
+            kinds = {kind: [one for one in use.parts if one.kind == kind] for kind in _KINDS}
+            rows.append(
+                [
+                    Cell(use.machine.id, below=use.machine.title),
+                    *map(_lead, kinds.values()),
+                    "; ".join(settings),
+                    Cell(str(len(use.scenarios)), len(use.scenarios), below=_few(use.scenarios)),
+                ]
+            )
+        prose = (Column("settings of the authors", prose=True), Column("figures", right=True))
+        return Table("Machines", ("testbed", *_KINDS, *prose), rows)
+
+    def _values(self) -> Table:
+        rows: list[tuple[Content, ...]] = []
+        for part in self._parts.values():
+            for number, one in enumerate(part.parameters):
+                name = Cell(one.path, place="" if number else part.place)
+                value = replace(_value(one), below=_interval(one))
+                rows.append((name, part.name, value, one.evidence, one.origin))
+        columns: tuple[str | Column, ...] = (
+            "parameter",
+            Column("part", chosen=True),
+            Column("value", right=True),
+            Column("evidence", chosen=True),
+            Column("source", prose=True),
+        )
+        return Table("All values", columns, rows, filtered=True)
+
+    def determined(self) -> Iterator[Block]:
+        """Yield the values that were fitted or chosen, with what determined them."""
+        rows: list[tuple[Content, ...]] = [
+            (
+                one.path,
+                part.name,
+                one.evidence,
+                _value(one),
+                _interval(one),
+                ", ".join(one.claims),
+                one.origin,
+            )
+            for part in self._parts.values()
+            for one in part.parameters
+            if one.evidence in ("fitted", "chosen")
+        ]
+        columns: tuple[str | Column, ...] = (
+            "parameter",
+            Column("part", chosen=True),
+            Column("evidence", chosen=True),
+            Column("value", right=True),
+            "interval",
+            "determined by",
+            Column("source", prose=True),
+        )
+        if rows:
+            yield Table("Values that were fitted or chosen", columns, rows, filtered=True)
+        else:
+            yield Text("No value of these machines was fitted or chosen.")
+
+
+def _owner(machine: Machine, path: str) -> str:
+    """Return the part of a machine that a value is of, such as "adapter mt25208"."""
+    first, _, rest = path.partition(".")
+    groups, group, kind = {one.name: one for one in machine.groups}, machine.groups[0], first
+    inner = rest.partition(".")[0]
+    if inner in _KINDS and first in groups:
+        group, kind = groups[first], inner
+    if kind == "switch" or inner == "switch":
+        model = machine.switches.get(first, machine.switch)
+        return f"switch {model.id}" if model is not None else f"network {machine.id}"
+    if kind in ("adapter", "host", "stack"):
+        return f"{kind} {getattr(group, kind).id}"
+    return f"network {machine.id}"
+
+
+def _lead(parts: list[_Part]) -> str | Cell:
+    """Return the names of parts of one kind, which lead to their values."""
+    names = ", ".join(dict.fromkeys(one.name.partition(" ")[2] for one in parts))
+    return Cell(names, link=parts[0].place) if parts else ""
+
+
+def _value(parameter: Parameter[Value]) -> Cell:
+    value = parameter.value
+    order = value if isinstance(value, int) and not isinstance(value, bool) else None
+    return Cell(parameter.text, order)
+
+
+def _interval(parameter: Parameter[Value]) -> str:
+    return "" if parameter.ends is None else " to ".join(parameter.ends)
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _FEW
+    return ", ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,304 @@
+"""Parameters that a study varies, and from where to where."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from hcasim.calibrate.entries import leaf_at, prefixes, renamed
+from hcasim.calibrate.file.calibration import Calibration
+from hcasim.catalog import CatalogError, Fit, Machine, Parameter, Value, list_ids
+from hcasim.catalog.fields import Leaf
+from hcasim.catalog.fits import load_fit
+from hcasim.catalog.link import MTUS
+from hcasim.catalog.provenance import UNSAID, Evidence
+from hcasim.ground.errors import nearest
+from hcasim.ground.units import SIZE, UnitError
+
+Origin = Literal["interval", "spread", "range"]
+VARIED = ("fitted", "chosen", "assumed")
+"""Kinds of evidence of values that nobody has published; the others stay as they are."""
+SPREAD = 1.5
+"""By what a value without an interval is divided and multiplied, unless the user says otherwise."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A parameter with the ends between which it is varied, in base units.
+
+    Parameters:
+        path: of a fit, such as "adapters.mt25208.send.latency".
+        name: the path that `show` prints, if it means one parameter only; else `path`.
+        low: the lower end; the base value if there is nothing below.
+        base: the value of the machine.
+        high: the upper end; the base value if there is nothing above.
+        leaf: its type and unit.
+        evidence: where the base value comes from.
+        origin: of the ends: the interval of a fit, the usual spread, or a range that was given.
+        paths: all that it sets: its own and those tied to it.
+    """
+
+    path: str
+    name: str
+    low: int
+    base: int
+    high: int
+    leaf: Leaf
+    evidence: Evidence
+    origin: Origin
+    paths: tuple[str, ...] = ()
+
+    @property
+    def continuous(self) -> bool:
+        """Whether any value between the ends makes sense, as of times and rates."""
+        return self.leaf.unit not in (None, SIZE)
+
+    def text(self, value: int) -> str:
+        """Write a value with its unit."""
+        return self.leaf.format(value)
+
+    def at(self, share: float) -> int:
+        """Return the value at a share of the way from the lower to the upper end.
+
+        What is no quantity that may be anything, such as entries of a cache, is at one of three
+        values, of which the machine is known to allow each.
+        """
+        if not self.continuous:
+            levels = sorted({self.low, self.base, self.high})
+            return levels[min(int(share * len(levels)), len(levels) - 1)]
+        step = self.leaf.step or 1
+        return step * round((self.low + share * (self.high - self.low)) / step)
+
+
+@dataclass
+class Found:
+    """What of machines may be varied, and what not.
+
+    Attributes:
+        factors: by path.
+        fixed: what stays as it is although nobody has published it, with the reason.
+    """
+
+    factors: dict[str, Factor] = field(default_factory=dict)
+    fixed: dict[str, str] = field(default_factory=dict)
+
+
+def settings_of(
+    machine: Machine, values: Mapping[str, int], factors: Mapping[str, Factor]
+) -> dict[str, str]:
+    """Return the what-if settings that give a machine values, as far as it has the parameters."""
+    starts = _starts(machine)
+    return {
+        name: factors[path].text(value)
+        for path, value in values.items()
+        for own in factors[path].paths
+        for name in renamed(own, starts) or renamed(own, [(_own(machine), "")])
+    }
+
+
+def find_factors(
+    machines: Sequence[Machine],
+    *,
+    ranges: Mapping[str, str],
+    only: Sequence[str],
+    spread: float,
+    calibration: Calibration | None = None,
+) -> Found:
+    """Return the parameters of machines that a study varies.
+
+    Parameters:
+        machines: of the study.
+        ranges: by path, such as "100 ns..300 ns"; they may be of any parameter that is a number.
+        only: patterns of the paths to vary; all without them.
+        spread: by what values without an interval are divided and multiplied.
+        calibration: whose intervals come before those of the catalogue.
+
+    Raises:
+        CatalogError: ranges and patterns that fit nothing, and ranges that are none.
+    """
+    known = _known(machines, calibration)
+    ties = _ties(calibration)
+    found, faults = Found(), []
+    names = _names(known)
+    leaves = {path: _leaf(path, machines) for path in known}
+    given: dict[str, tuple[int, int]] = {}
+    for word, text in ranges.items():
+        paths = [path for path in known if word in (path, known[path].path)]
+        faults += _range_faults(word, text, paths, known, leaves)
+        given |= {path: _read_range(leaves[path], text) for path in paths} if not faults else {}
+    for pattern in only:
+        if not any(_matches(pattern, path, known) for path in known):
+            close = nearest(pattern, [*names, *known])
+            faults.append(f"only: found {pattern!r}, which no parameter matches{close}")
+    if faults:
+        raise CatalogError(faults)
+    for path, parameter in known.items():
+        if only and not any(_matches(one, path, known) for one in only):
+            continue
+        if path not in given and (parameter.evidence not in VARIED or ties.get(path) in known):
+            continue
+        leaf = leaves[path]
+        if path not in given and parameter.source == UNSAID:
+            found.fixed[path] = parameter.source
+            continue
+        if isinstance(leaf, str):
+            found.fixed[path] = leaf
+            continue
+        name = parameter.path if names.count(parameter.path) == 1 else path
+        tied = tuple(one for one, leader in ties.items() if leader == path and one not in given)
+        factor = _factor(path, name, parameter, leaf, given.get(path), spread)
+        if isinstance(factor, str):
+            found.fixed[path] = factor
+        else:
+            found.factors[path] = replace(factor, paths=(path, *tied))
+    return found
+
+
+def _known(
+    machines: Iterable[Machine], calibration: Calibration | None
+) -> dict[str, Parameter[Value]]:
+    known: dict[str, Parameter[Value]] = {}
+    for machine in machines:
+        back = [(setting, start) for start, setting in _starts(machine)]
+        for parameter in machine.parameters:
+            path = next(iter(renamed(parameter.path, back)), _own(machine) + parameter.path)
+            marked = calibration.mark(parameter, path) if calibration else parameter
+            known.setdefault(path, marked)
+    return known
+
+
+def _starts(machine: Machine) -> list[tuple[str, str]]:
+    """Return what begins the paths of a description, and of a machine's settings for it.
+
+    What several groups of nodes have alike is one description, and varies in all of them.
+    """
+    first, *others = machine.groups
+    found = prefixes(machine.id, first.adapter.id, first.stack.id, host=first.host.id)
+    for one in others:
+        parts = {"adapter": one.adapter.id, "host": one.host.id, "stack": one.stack.id}
+        found += [(f"{kind}s.{name}.", f"{one.name}.{kind}.") for kind, name in parts.items()]
+        found.append((f"testbeds.{machine.id}.link.", f"{one.name}.link."))
+    return found
+
+
+def _own(machine: Machine) -> str:
+    """Return what begins the paths of what only this testbed says."""
+    return f"testbeds.{machine.id}."
+
+
+def _leaf(path: str, machines: Iterable[Machine]) -> Leaf | str:
+    """Return the leaf of a number, or say why it is none to vary."""
+    leaf = leaf_at(path)
+    for machine in machines:
+        inner = path.removeprefix(_own(machine))
+        if isinstance(leaf, str) and inner != path:
+            leaf = _leaf_of_testbed(machine, inner)
+    return leaf if isinstance(leaf, str) or leaf.base is int else "is no number"
+
+
+def _leaf_of_testbed(machine: Machine, path: str) -> Leaf | str:
+    if path == "mtu":
+        paths = MTUS["infiniband"]
+        return paths if machine.mtu in paths.choices else MTUS["ethernet"]
+    if path.startswith("trunk."):
+        return leaf_at(f"testbeds.{machine.id}.link.{path.removeprefix('trunk.')}")
+    return "says how many there are and how they are connected"
+
+
+def _names(known: Mapping[str, Parameter[Value]]) -> list[str]:
+    return [one.path for one in known.values()]
+
+
+def _ties(calibration: Calibration | None) -> dict[str, str]:
+    """Return what follows another parameter in a fit, by path."""
+    fits: list[Fit] = [load_fit(name) for name in list_ids("calibrations")]
+    every = [*fits, *([calibration] if calibration else [])]
+    return {path: one.tied_to for fit in every for path, one in fit.entries.items() if one.tied_to}
+
+
+def _matches(pattern: str, path: str, known: Mapping[str, Parameter[Value]]) -> bool:
+    return fnmatchcase(path, pattern) or fnmatchcase(known[path].path, pattern)
+
+
+def _factor(
+    path: str,
+    name: str,
+    parameter: Parameter[Value],
+    leaf: Leaf,
+    given: tuple[int, int] | None,
+    spread: float,
+) -> Factor | str:
+    """Return a parameter with its ends, or why it has none."""
+    base = parameter.value
+    assert isinstance(base, int)
+    origin: Origin = "spread"
+    if given is not None:
+        (low, high), origin = given, "range"
+    elif parameter.interval is not None:
+        (low, high), origin = parameter.interval, "interval"
+    elif base == 0:
+        return "is 0, which has no spread"
+    else:
+        low, high = _spread(base, spread, leaf)
+    if low == high == base:
+        return "has no other value within its spread"
+    return Factor(path, name, low, base, high, leaf, parameter.evidence, origin)
+
+
+def _spread(base: int, spread: float, leaf: Leaf) -> tuple[int, int]:
+    if leaf.choices:
+        others = sorted(one for one in leaf.choices if isinstance(one, int))
+        near = [one for one in others if base / spread**2 <= one <= base * spread**2]
+        return min(near, default=base), max(near, default=base)
+    step = leaf.step or 1
+    if leaf.unit not in (None, SIZE):
+        ends = [_rounded(base / spread), _rounded(base * spread)]
+    elif base & (base - 1) == 0 and base > 2:
+        # What is a power of two mostly has to be one.
+        times = 2 ** max(1, round(math.log2(spread)))
+        ends = [base // times, base * times]
+    else:
+        ends = [max(1, math.floor(base / spread)), math.ceil(base * spread)]
+    low, high = (step * round(one / step) for one in ends)
+    low = max(low, leaf.low if leaf.low is not None else low)
+    high = min(high, leaf.high if leaf.high is not None else high)
+    return min(low, base), max(high, base)
+
+
+def _rounded(value: float) -> int:
+    """Return a value with three digits."""
+    return int(float(f"{value:.3g}"))
+
+
+def _read_range(leaf: Leaf | str, text: str) -> tuple[int, int]:
+    assert isinstance(leaf, Leaf)
+    low, _, high = text.partition("..")
+    return int(leaf.read_argument(low.strip())), int(leaf.read_argument(high.strip()))
+
+
+def _range_faults(
+    word: str,
+    text: str,
+    paths: Sequence[str],
+    known: Mapping[str, Parameter[Value]],
+    leaves: Mapping[str, Leaf | str],
+) -> list[str]:
+    where = f"range: {word}"
+    if not paths:
+        close = nearest(word, [*_names(known), *known])
+        return [f"{where}: no parameter of the study; allowed: those that show prints{close}"]
+    for path in paths:
+        leaf, base = leaves[path], known[path].value
+        if isinstance(leaf, str) or not isinstance(base, int):
+            return [f"{where}: is no number"]
+        try:
+            low, high = _read_range(leaf, text)
+        except UnitError as error:
+            return [f"{where}: {error}; a range is LOW..HIGH"]
+        if not low <= base < high and not low < base <= high:
+            held = f"two ends around its value, {known[path].text}"
+            return [f"{where}: found {text!r}; allowed: {held}"]
+    return []

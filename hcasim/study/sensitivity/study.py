@@ -1,0 +1,185 @@
+"""Asking on which parameters a benchmark, or a published figure, rests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
+from typing import Any
+
+from hcasim.calibrate.file.calibration import Calibration
+from hcasim.catalog import CatalogError
+from hcasim.ground.arguments import count_fault, flag_fault, name_fault, refuse, settings_fault
+from hcasim.ground.errors import nearest, one_of
+from hcasim.papers.loader import load_scenario
+from hcasim.runs.options import find_workload, unknown_workload
+from hcasim.runs.pool import Progress, on_scheduler
+from hcasim.runs.store import usual_store
+from hcasim.study.sensitivity.factor import SPREAD, find_factors
+from hcasim.study.sensitivity.result import MATTERS, Sensitivity
+from hcasim.study.sensitivity.sampling import USUAL, Index, Spread, sampled
+from hcasim.study.sensitivity.subject import BenchmarkSubject, ScenarioSubject, Subject
+from hcasim.study.sensitivity.tornado import Effect, Evaluator, tornado, usable
+
+METHODS = ("tornado", *USUAL)
+MOST = 12
+"""Parameters that are varied all at once, unless the user names them."""
+MOST_MACHINES = 100_000
+"""Machines of a study, each a value for every parameter that is varied."""
+_MOVED = ("testbed", "adapter")
+_OF_SCENARIOS = (*_MOVED, "overrides", "size")
+
+
+def sensitivity(
+    subject: str | PathLike[str],
+    testbed: str | PathLike[str] | None = None,
+    *,
+    method: str = "tornado",
+    ranges: Mapping[str, str] | None = None,
+    spread: float = SPREAD,
+    only: str | Iterable[str] = (),
+    quantity: str | None = None,
+    samples: int | None = None,
+    sampling_seed: int = 1,
+    calibration: Calibration | None = None,
+    jobs: int | None = None,
+    scheduler: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+    cached: bool = True,
+    **options: Any,
+) -> Sensitivity:
+    """Ask on which parameters a result rests, as in `sensitivity("liu2004/fig09", size="1M")`.
+
+    What was fitted is varied over its interval; what was chosen or assumed is divided and
+    multiplied by `spread`, powers of two to the next ones. What somebody has published stays.
+
+    Parameters:
+        subject: a workload, or a scenario, of whose claims it asks then.
+        testbed: id or file; of a scenario another one than the authors had.
+        method: "tornado" varies one parameter at a time; "morris" and "sobol" vary those that
+            matter in it all at once.
+        ranges: by path, such as {"adapter.bus.lanes": "4..16"}, also of published values.
+        spread: of values without an interval; more than 1.
+        only: patterns of the paths to vary, such as "host.*"; all without them.
+        quantity: which of what a workload measures, such as "rate_Mps"; its first without it.
+        samples: trajectories of Morris (16 without it), or samples of Sobol before they are
+            combined (64), of which a power of two is best.
+        sampling_seed: of the draws.
+        calibration: whose values and intervals a benchmark has, from `hcasim.calibration`.
+        jobs: processes to use; all processors without it.
+        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
+        progress: is told how many points are done.
+        cached: take what earlier runs have simulated with this code, and keep what is new.
+        options: of a workload those of `hcasim.bench`; of a scenario `adapter`, `overrides` and
+            `size`, the values of its x axis.
+
+    Raises:
+        CatalogError: every fault of the request.
+    """
+    patterns = [only] if isinstance(only, str) else list(only)
+    refuse(
+        name_fault("subject", subject, "a workload, or a scenario"),
+        "" if testbed is None else name_fault("testbed", testbed),
+        "" if method in METHODS else _unknown(method),
+        "" if _above_one(spread) else f"spread: found {spread!r}; allowed: a number above 1",
+        settings_fault(options.get("overrides")),
+        count_fault("samples", samples),
+        "" if samples is None or method != "tornado" else _SAMPLES,
+        flag_fault("cached", cached),
+    )
+    asked = _subject(fspath(subject), testbed, quantity, calibration, options)
+    found = find_factors(
+        asked.machines,
+        ranges=ranges or {},
+        only=patterns,
+        spread=spread,
+        calibration=calibration,
+    )
+    store = usual_store() if cached else None
+    evaluate = Evaluator(asked, found.factors, jobs=jobs, progress=progress, store=store)
+    factors = usable(found, evaluate)
+    if not factors:
+        raise CatalogError(["only: nothing is left to vary; allowed: a range by path, or others"])
+    indices: list[Index] = []
+    spreads: list[Spread] = []
+    drawn = 0
+    with on_scheduler(scheduler):
+        base, effects = tornado(asked, factors, evaluate)
+        if method != "tornado":
+            entering = factors if patterns else _mattering(effects)
+            if entering:
+                draws = samples or USUAL[method]
+                _refuse_too_many(method, draws, len(entering))
+                found_all = sampled(method, asked, entering, evaluate, draws, sampling_seed)
+                indices, spreads, drawn = found_all
+    return Sensitivity(
+        title=asked.title,
+        method=method,  # type: ignore[arg-type]
+        base=dict(zip(asked.outputs, base, strict=True)),
+        effects=tuple(effects),
+        indices=tuple(indices),
+        spreads=tuple(spreads),
+        samples=drawn,
+        fixed=found.fixed,
+        simulated=evaluate.simulated,
+    )
+
+
+def _refuse_too_many(method: str, samples: int, factors: int) -> None:
+    """Refuse what would take longer to draw than anybody waits to simulate it."""
+    each = factors + (1 if method == "morris" else 2)
+    if samples * each > MOST_MACHINES:
+        allowed = f"1 to {MOST_MACHINES // each}, as each needs {each} machines"
+        raise CatalogError([f"samples: found {samples}; allowed: {allowed}"])
+
+
+_SAMPLES = "samples: found with the method tornado, which draws none; allowed: with morris or sobol"
+
+
+def _unknown(method: object) -> str:
+    return f"method: found {method!r}; allowed: {one_of(METHODS)}{nearest(method, METHODS)}"
+
+
+def _above_one(spread: object) -> bool:
+    return isinstance(spread, int | float) and 1 < spread < float("inf")
+
+
+def _subject(
+    name: str,
+    testbed: str | PathLike[str] | None,
+    quantity: str | None,
+    calibration: Calibration | None,
+    options: Mapping[str, Any],
+) -> Subject:
+    if "/" not in name and not name.endswith(".toml"):
+        faults = [] if find_workload(name) else [f"{unknown_workload(name)}, or a scenario"]
+        if testbed is None:
+            faults.append("testbed: missing; allowed: an id, or the path of a file")
+        if faults:
+            raise CatalogError(faults)
+        return BenchmarkSubject(name, quantity, {**options, "testbed": testbed})
+    beside = [one for one, value in options.items() if value is not None]
+    faults = [
+        f"{one}: found with a scenario, which says it; allowed: {one_of(_OF_SCENARIOS)}"
+        for one in beside
+        if one not in _OF_SCENARIOS
+    ]
+    if quantity is not None:
+        faults.append("quantity: found with a scenario, which has its own; leave it out")
+    if calibration is not None:
+        faults.append("calibration: found with a scenario; allowed: with a workload")
+    if faults:
+        raise CatalogError(faults)
+    scenario = load_scenario(name).moved(testbed, options.get("adapter"))
+    return ScenarioSubject(scenario, options.get("size"), options.get("overrides"))
+
+
+def _mattering(effects: Iterable[Effect]) -> dict[str, Any]:
+    """Return the factors that move any output, those that move one most first."""
+    moved: dict[str, tuple[float, Any]] = {}
+    for one in effects:
+        share = one.swing / abs(one.base.value) if one.base.value else one.swing
+        known = moved.get(one.factor.path, (0.0, None))[0]
+        if share >= MATTERS:
+            moved[one.factor.path] = (max(share, known), one.factor)
+    order = sorted(moved, key=lambda path: -moved[path][0])[:MOST]
+    return {path: moved[path][1] for path in order}

@@ -1,0 +1,236 @@
+"""What a study asks about: numbers of a benchmark, or claims and curves of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hcasim.catalog import CatalogError, Machine
+from hcasim.ground.errors import one_of
+from hcasim.ground.quantities import QUANTITIES, title
+from hcasim.papers.claim import Claim
+from hcasim.papers.loader import load_scenario, references
+from hcasim.papers.plan import Line, Machines, plan
+from hcasim.papers.replay import measured
+from hcasim.papers.roles import Standing
+from hcasim.papers.scenario import Scenario
+from hcasim.papers.verdict import judge
+from hcasim.runs.benchmark import prepare
+from hcasim.runs.options import find_workload
+from hcasim.runs.point import Point
+from hcasim.workloads.options import AXES, varying
+
+if TYPE_CHECKING:
+    from hcasim.workloads import Result
+
+Settings = Callable[[Machine], Mapping[str, str]]
+"""What-if settings of a machine."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """A number that a study asks about.
+
+    Parameters:
+        name: a claim, or what is measured where.
+        unit: of the number; empty of a ratio.
+        statement: what a claim states.
+    """
+
+    name: str
+    unit: str
+    statement: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one machine gives for an output.
+
+    Parameters:
+        value: the number.
+        holds: whether it meets the claim; None where nothing is claimed.
+    """
+
+    value: float
+    holds: bool | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is to be simulated of one machine, and how it is read.
+
+    Parameters:
+        points: to simulate.
+        read: returns a reading for each output.
+    """
+
+    points: Sequence[Point]
+    read: Callable[[Mapping[Point, Result]], list[Reading]]
+
+
+class Subject(Protocol):
+    """What a study asks about.
+
+    Attributes:
+        title: in words.
+        outputs: the numbers.
+        machines: on which they are measured.
+    """
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def outputs(self) -> tuple[Output, ...]: ...
+
+    @property
+    def machines(self) -> tuple[Machine, ...]: ...
+
+    def case(self, settings: Settings) -> Case:
+        """Return what to simulate with what-if settings.
+
+        Raises:
+            CatalogError: a machine cannot be so.
+        """
+
+
+class BenchmarkSubject:
+    """A benchmark: one number for each of its points.
+
+    Parameters:
+        workload: its name.
+        quantity: a field of its rows; its first without it.
+        given: arguments of `hcasim.bench`.
+
+    Raises:
+        CatalogError: every fault of the request.
+    """
+
+    def __init__(self, workload: str, quantity: str | None, given: Mapping[str, Any]) -> None:
+        self._given = {**given, "workload": workload}
+        points = prepare(**self._given)
+        found = find_workload(workload)
+        assert found is not None
+        if quantity is not None and quantity not in found.fields:
+            allowed = one_of(list(found.fields))
+            raise CatalogError([f"quantity: found {quantity!r}; allowed: {allowed}"])
+        self._field = quantity or found.fields[0]
+        self.machines = (points[0].machine,)
+        self.title = f"{found.name} on {points[0].machine.id}, {points[0].machine.adapter.id}"
+        axes = varying([vars(one.options) for one in points])
+        self.outputs = tuple(
+            Output(self._named(one, [axis.name for axis in axes]), unit_of(self._field))
+            for one in points
+        )
+
+    def _named(self, point: Point, axes: Sequence[str]) -> str:
+        shown = [AXES[name] for name in axes] or [AXES["size"]]
+        where = ", ".join(
+            f"{one.title} {one.label(getattr(point.options, one.name))}" for one in shown
+        )
+        return f"{self._field} at {where}"
+
+    def case(self, settings: Settings) -> Case:
+        """Return the points with what-if settings, which come before those of the user."""
+        overrides = {**(self._given.get("overrides") or {}), **settings(self.machines[0])}
+        points = prepare(**{**self._given, "overrides": overrides})
+        return Case(points, lambda found: [Reading(found[one].row[self._field]) for one in points])
+
+
+class ScenarioSubject:
+    """A scenario: its claims, or each point of its curves if it has none.
+
+    Parameters:
+        scenario: which.
+        x: values of its x axis instead of all.
+        overrides: what-if settings.
+
+    Raises:
+        CatalogError: every fault of the request.
+    """
+
+    def __init__(
+        self, scenario: Scenario, x: Any = None, overrides: Mapping[str, Any] | None = None
+    ) -> None:
+        self._own, self._x, self._overrides = scenario, x, dict(overrides or {})
+        self._machines: Machines = {}
+        wanted = {scenario.qualified(name): None for name in scenario.series}
+        self._claims = [one for one in scenario.claims if self._is_read(one)]
+        if self._claims:
+            read = (name for claim in self._claims for name, *_ in references(claim))
+            wanted = dict.fromkeys(map(scenario.qualified, read))
+        others = {name.partition(":")[0] for name in wanted} - {scenario.id}
+        self._scenarios = {one: load_scenario(one) for one in sorted(others)} | {
+            scenario.id: scenario
+        }
+        self._lines = {name: self._line(name, self._overrides) for name in wanted}
+        self.machines = tuple(one.jobs[0].machine for one in self._lines.values())
+        self.title = f"{scenario.id}: {scenario.title}"
+        self.outputs = tuple(self._outputs())
+
+    def _is_read(self, claim: Claim) -> bool:
+        """Whether the chosen values of x hold those at which a claim reads a curve."""
+        if self._x is None:
+            return True
+        chosen = self._own.options.axis.read(self._x)
+        return all(at is None or at in chosen for _, _, at in references(claim))
+
+    def _line(self, name: str, overrides: Mapping[str, Any]) -> Line:
+        identifier, _, series = name.partition(":")
+        scenario = self._scenarios[identifier]
+        x = self._x if scenario is self._own else None
+        return plan(
+            scenario, series=series, x=x, overrides=overrides, machines=self._machines
+        ).lines[0]
+
+    def _outputs(self) -> list[Output]:
+        if self._claims:
+            return [_claimed(one) for one in self._claims]
+        axis = self._own.options.axis
+        return [
+            Output(f"{line.series.label} at {axis.title} {axis.label(x)}", unit_of(line.field))
+            for line in self._lines.values()
+            for x in line.x
+        ]
+
+    def case(self, settings: Settings) -> Case:
+        """Return the points of each series with the settings of its machine."""
+        lines = {
+            name: self._line(name, {**self._overrides, **settings(one.jobs[0].machine)})
+            for name, one in self._lines.items()
+        }
+        points = [job for line in lines.values() for job in line.jobs]
+        return Case(points, lambda found: self._read(lines, found))
+
+    def _read(self, lines: Mapping[str, Line], found: Mapping[Point, Result]) -> list[Reading]:
+        curves = {name: measured(line, found) for name, line in lines.items()}
+        if not self._claims:
+            return [
+                Reading(row[line.field])
+                for name, line in lines.items()
+                for row in curves[name].rows
+            ]
+        readings = []
+        for claim in self._claims:
+            try:
+                verdict = judge(claim, self._own, curves, Standing("predicted", claim.id))
+            except ValueError as error:
+                hint = "allowed: values of the figure that both have, or none"
+                raise CatalogError([f"size: {error} of those given; {hint}"]) from None
+            assert verdict.simulated is not None
+            readings.append(Reading(verdict.simulated, verdict.status == "pass"))
+        return readings
+
+
+def _claimed(claim: Claim) -> Output:
+    unit = {"ordering": "", "ratio": ""}.get(claim.kind, claim.unit)
+    return Output(claim.id, unit, claim.statement)
+
+
+def unit_of(field: str) -> str:
+    """Return the unit of a key of a row."""
+    known = {one.field: one.unit for one in QUANTITIES.values()}
+    return known.get(
+        field, title(field).rpartition("(")[2].rstrip(")") if "(" in title(field) else ""
+    )

@@ -1,0 +1,1 @@
+"""Sweeps: what a benchmark or a program measures over any settings, as one table."""

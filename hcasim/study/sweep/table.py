@@ -1,0 +1,214 @@
+"""The table of a sweep: a row for each point, a column for each setting and result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from hcasim.catalog import Machine
+from hcasim.ground.html import html_table
+from hcasim.ground.plain import brief
+from hcasim.ground.quantities import measured, title, written
+from hcasim.ground.units import DELAY, FREQUENCY, LENGTH, OPERATIONS, RATE, SIZE, TIME
+from hcasim.runs.curve import PARTS, frame, measured_with
+from hcasim.study.sweep.plan import Planned, unit_of
+from hcasim.study.sweep.trial import ERROR
+from hcasim.workloads.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+_COLUMNS = {
+    TIME.base: ("ns", 10**3),
+    SIZE.base: ("B", 1),
+    FREQUENCY.base: ("MHz", 10**6),
+    RATE.base: ("MBps", 10**6),
+    OPERATIONS.base: ("Mops", 10**6),
+    LENGTH.base: ("m", 10**3),
+    DELAY.base: ("ns_per_m", 10**3),
+}
+"""By the unit in which a value is kept: the last word of its column, and how many make one."""
+_SHOWN = 200
+"""Rows that a notebook shows."""
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep:
+    """What a sweep has measured.
+
+    Parameters:
+        axes: columns of what varies.
+        rows: a mapping for each point: what varies, all other settings, what was measured, and
+            `error` where the simulator has refused a point. The last word of a column says its
+            unit; a path of --set has it, too, as in `host.memory.read_latency_ns`.
+        machines: one of those that are put together from the same parts.
+        drawn: paths of what was drawn at random for bands; empty without bands.
+    """
+
+    axes: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    machines: tuple[Machine, ...] = field(default=(), compare=False)
+    drawn: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return brief(self, points=len(self.rows), axes=self.axes, fields=self.fields)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """All keys of rows, as they first appear."""
+        return tuple(dict.fromkeys(key for row in self.rows for key in row))
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """Columns of what was measured."""
+        settings = {name for name in self.columns if "." in name}
+        return tuple(name for name in measured(self.columns) if name not in settings)
+
+    @property
+    def refused(self) -> int:
+        """How many points the simulator has refused."""
+        return sum(1 for row in self.rows if ERROR in row)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON, in the form of the schema `sweep`."""
+        from hcasim.study.sweep.document import SweepDocument
+
+        return SweepDocument(
+            **SweepDocument.head(),
+            axes=self.axes,
+            fields=self.fields,
+            rows=tuple(dict(row) for row in self.rows),
+            drawn=self.drawn,
+        ).to_dict()
+
+    def to_jsonl(self) -> str:
+        """Return it as JSON Lines, one for each point."""
+        return "".join(f"{json.dumps(row, ensure_ascii=True)}\n" for row in self.rows)
+
+    def to_parquet(self) -> bytes:
+        """Return it as a file of Parquet; needs pandas and pyarrow."""
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise ImportError(
+                "Parquet needs pyarrow; install it with: pip install 'hcasim[tables]'"
+            ) from error
+        buffer = BytesIO()
+        self.to_pandas().to_parquet(buffer, index=False)
+        return buffer.getvalue()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return it as a table; needs pandas."""
+        return frame(self.rows)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return what was measured over what varies; needs xarray and pandas.
+
+        Combinations that were not measured are NaN.
+
+        Raises:
+            ValueError: points that nothing tells apart, or nothing varies.
+        """
+        try:
+            import xarray as xr
+        except ImportError as error:
+            raise ImportError(
+                "to_xarray() needs xarray; install it with: pip install 'hcasim[tables]'"
+            ) from error
+        if not self.axes:
+            raise ValueError("nothing varies; to_pandas() has the only row")
+        table = self.to_pandas().set_index(list(self.axes))
+        return xr.Dataset.from_dataframe(table[list(self.fields)])
+
+    def plot(
+        self,
+        x: str | None = None,
+        y: str | None = None,
+        series: str | None = None,
+        columns: str | None = None,
+        rows: str | None = None,
+    ) -> Figure:
+        """Draw it; what is not said is chosen by what varies.
+
+        Parameters:
+            x: column that lines run over; the size of messages, or numbers with most values.
+            y: column of what was measured; the first without it.
+            series: column with a line for each value.
+            columns: column with a column of panels for each value.
+            rows: column with a row of panels for each value.
+
+        Raises:
+            CatalogError: a column that is none, or nothing to draw.
+        """
+        from hcasim.study.sweep.drawing import Facets, draw
+
+        return draw(self.rows, self.axes, self.fields, Facets(x, y, series, columns, rows))
+
+    def _repr_html_(self) -> str:
+        names = (*self.axes, *self.fields)
+        lines = ([_cell(row.get(name), name) for name in names] for row in self.rows[:_SHOWN])
+        more = f", the first {_SHOWN}" if len(self.rows) > _SHOWN else ""
+        return html_table([title(name) for name in names], lines, f"{len(self.rows)} points{more}")
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """What varies and what was measured, in words, a line for each point."""
+        names = (*self.axes, *self.fields, *([ERROR] if self.refused else []))
+        return [names, *(tuple(_cell(row.get(n), n) for n in names) for row in self.rows)]
+
+
+def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequence[Result]) -> Sweep:
+    """Return the table of points and their results.
+
+    Parameters:
+        axes: settings that vary, by name or path.
+        planned: the points, in the order of the rows.
+        results: of each of them.
+    """
+    rows = []
+    units: dict[str, str] = {}
+    for one, result in zip(planned, results, strict=True):
+        point = one.point
+        same, _ = measured_with([point])
+        paths = {}
+        known = {parameter.path: parameter for parameter in point.machine.parameters}
+        for path, text in point.machine.overrides.items():
+            parameter = known.get(path)
+            units.setdefault(path, parameter.unit if parameter else "")
+            name = _column(path, units[path])
+            paths[name] = _number(text if parameter is None else parameter.value, units[path])
+        row = dict(result.row)
+        every = {**{name: same[name] for name in PARTS[3:]}, **same, **paths}
+        first = {
+            key: every[key] for axis in axes if (key := _column(axis, units.get(axis, ""))) in every
+        }
+        rows.append({**first, **every, **row})
+    # Some benchmarks measure many sizes by themselves.
+    ladder = len({id(one.made) for one in planned}) < len(planned)
+    every_axis = [*axes, "size"] if ladder else axes
+    named = dict.fromkeys(_column(axis, units.get(axis, "")) for axis in every_axis)
+    machines = {one.point.machine.parts: one.point.machine for one in planned[::-1]}
+    return Sweep(tuple(named), tuple(rows), tuple(machines.values())[::-1])
+
+
+def _column(name: str, base: str) -> str:
+    return f"{name}_{_COLUMNS[base][0]}" if unit_of(base) else name
+
+
+def _number(value: Any, base: str) -> Any:
+    if unit_of(base) and isinstance(value, int):
+        exact = Fraction(value, _COLUMNS[base][1])
+        return int(exact) if exact.denominator == 1 else float(exact)
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
+def _cell(value: Any, name: str) -> str:
+    if value is None:
+        return ""
+    return written(value, name) if isinstance(value, float) else str(value)

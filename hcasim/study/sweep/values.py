@@ -1,0 +1,187 @@
+"""The values that a setting takes one after the other, as they are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike
+from typing import Any
+
+from hcasim.catalog import Machine
+from hcasim.ground.faults import shown
+from hcasim.ground.plain import plain
+from hcasim.ground.units import UNITS
+from hcasim.workloads.option import Option
+
+MOST = 100_000
+"""Values of a setting, and points of a sweep."""
+
+_NUMBER = r"[+-]?[0-9]+(?:\.[0-9]+)?"
+_SCALES = [dict((*one.factors, *one.shorthand)) for one in UNITS.values()]
+_TIMES = re.compile(rf"[x×]\s*({_NUMBER})")
+_RANGE = re.compile(
+    rf"({_NUMBER})\s*([^\s0-9.+*/-]\S*?)?\s*\.\.\s*({_NUMBER})\s*([^\s0-9.+*/-]\S*?)?"
+    rf"\s*(?:([+*/])\s*({_NUMBER})\s*(\S+)?)?"
+)
+_RANGES = "4..64 by doubling, 0..10+2 by steps, 1..1000*10 by factors or 1..2/5 in equal parts"
+
+
+@dataclass(frozen=True)
+class Times:
+    """So many times what a description says."""
+
+    factor: Fraction
+
+    def __str__(self) -> str:
+        return f"x{float(self.factor):g}"
+
+
+def several(given: Any, option: Option | None, *, again: bool = False) -> list[Any]:
+    """Return the values of a setting, each once, as they come.
+
+    Parameters:
+        given: a value; a list, tuple or array of values; or text of values between commas. A text
+            may hold ranges: "4..64" by doubling, "0..10+2" by steps, "1..1000*10" by factors, and
+            "1..2/5" in equal parts, also with a unit, as "100 ns..500 ns+100 ns"; and for what a
+            description says "x2", twice of it.
+        option: of a benchmark, if it is one, which knows how it is written.
+        again: keep a value as often as it comes.
+
+    Raises:
+        ValueError: a line for each fault.
+    """
+    given = plain(given)
+    single = isinstance(given, str | bytes | PathLike | Machine) or not isinstance(given, Iterable)
+    items = [given] if single else [*given]
+    found: list[Any] = []
+    faults: list[str] = []
+    for item in items:
+        # What stands alone may hold commas of its own, as the arguments of a program.
+        parts = item.split(",") if isinstance(item, str) and len(items) == 1 else [item]
+        for part in parts:
+            try:
+                found += _expanded(plain(part), option)
+            except ValueError as error:
+                faults += str(error).splitlines()
+    if not (found or faults):
+        faults.append("found no value; allowed: one or more")
+    if faults:
+        raise ValueError("\n".join(faults))
+    kept: list[Any] = []
+    seen = set()
+    for value in found:
+        if again or (type(value) is bool, value) not in seen:
+            seen.add((type(value) is bool, value))
+            kept.append(value)
+    return kept
+
+
+def _expanded(item: Any, option: Option | None) -> list[Any]:
+    if isinstance(item, list | tuple | dict):
+        raise ValueError(f"found {shown(item)} in a list; allowed: a value")
+    if not isinstance(item, str):
+        return [_read(item, option)]
+    text = item.strip()
+    if not text:
+        raise ValueError("found '' between commas; allowed: a value")
+    times = _TIMES.fullmatch(text)
+    if times and option is None:
+        return [Times(Fraction(times[1]))]
+    if ".." in text and (option is None or not (option.words or option.is_name)):
+        return _range(text, option)
+    return [_read(text, option)]
+
+
+def _read(item: Any, option: Option | None) -> Any:
+    if option is None:
+        return item
+    if option.is_flag and isinstance(item, str):
+        words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
+        if item.strip().lower() not in words:
+            raise ValueError(f"found {item!r}; allowed: true or false")
+        return words[item.strip().lower()]
+    value = option.read(item)
+    value = value[0] if isinstance(value, tuple) else value
+    if fault := option.fault(value):
+        raise ValueError(fault)
+    return value
+
+
+def _range(text: str, option: Option | None) -> list[Any]:
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"found the range {text!r}; allowed: {_RANGES}")
+    first, low_unit, last, high_unit, how, by, by_unit = match.groups()
+    if option is not None and how is None:
+        if option.title:
+            values = list(option.read(text))
+            faults = dict.fromkeys(filter(None, map(option.fault, values)))
+            if faults:
+                raise ValueError("\n".join(faults))
+            return values
+        return [_read(_whole(one, text), option) for one in _doubling(text, *_ends(text, option))]
+    if option is not None:
+        low, high = _ends(text, option)
+        step = Fraction(_read(f"{by}{by_unit or ''}", option) if how == "+" else Fraction(by))
+        return [_read(_whole(one, text), option) for one in _steps(text, low, high, how, step)]
+    unit = high_unit or low_unit or ""
+    if {low_unit or unit, by_unit or unit} != {unit}:
+        raise ValueError(f"found the range {text!r} with several units; allowed: one")
+    ends = (Fraction(first), Fraction(last))
+    numbers = _steps(text, *ends, how, Fraction(by)) if how else _doubling(text, *ends)
+    return [_written(number, unit) for number in numbers]
+
+
+def _ends(text: str, option: Option) -> tuple[Fraction, Fraction]:
+    first, _, last = text.partition("..")
+    last = re.split(r"[+*/]", last)[0]
+    return Fraction(_read(first.strip(), option)), Fraction(_read(last.strip(), option))
+
+
+def _whole(number: Fraction, text: str) -> int:
+    if number.denominator != 1:
+        raise ValueError(
+            f"found the range {text!r}, which holds {float(number):g}; allowed: whole numbers"
+        )
+    return int(number)
+
+
+def _doubling(text: str, low: Fraction, high: Fraction) -> Iterator[Fraction]:
+    return _steps(text, low, high, "*", Fraction(2), last=True)
+
+
+def _steps(
+    text: str, low: Fraction, high: Fraction, how: str, by: Fraction, *, last: bool = False
+) -> Iterator[Fraction]:
+    """The numbers of a range; by doubling its end is one of them."""
+    if low > high:
+        raise ValueError(f"found the range {text!r}, whose end is below its start")
+    if how == "/":
+        if by.denominator != 1 or not 2 <= by <= MOST:
+            raise ValueError(f"found the range {text!r}; allowed: 2 to {MOST} parts behind /")
+        return (low + (high - low) * n / (by - 1) for n in range(int(by)))
+    if (how == "+" and by <= 0) or (how == "*" and (by <= 1 or low <= 0)):
+        allowed = "a step above 0" if how == "+" else "a start above 0 and a factor above 1"
+        raise ValueError(f"found the range {text!r}; allowed: {allowed}")
+    if how == "+" and (high - low) / by > MOST:
+        raise ValueError(f"found the range {text!r}; allowed: at most {MOST} values")
+    found = []
+    while low <= high:
+        found.append(low)
+        low = low + by if how == "+" else low * by
+    if last and found[-1] != high:
+        found.append(high)
+    return iter(found)
+
+
+def _written(number: Fraction, unit: str) -> Any:
+    if not unit:
+        return int(number) if number.denominator == 1 else float(number)
+    scale = next((scales[unit] for scales in _SCALES if unit in scales), 1)
+    if scale > 1:
+        # Descriptions keep whole base units.
+        number = Fraction(round(number * scale), scale)
+    digits = str(int(number)) if number.denominator == 1 else repr(float(number))
+    return f"{digits} {unit}"

@@ -1,0 +1,176 @@
+"""The tracks of a timeline: which block of which part of a machine they show, and in what order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import count
+from typing import Final
+
+from hcasim.study.timeline.choice import Choice
+from hcasim.study.timeline.chrome import ChromeFile
+
+_OTHERS: Final = 1_000_000
+"""Numbers from which on parts of the machine are no nodes."""
+
+_OWN: Final = {
+    "doorbell": "doorbell",
+    "WQE fetch": "WQE fetch",
+    "gather data": "DMA read",
+    "data write": "DMA write",
+    "send pipeline": "send pipeline",
+    "receive pipeline": "receive pipeline",
+    "completion engine": "completion engine",
+    "CQE write": "CQE write",
+    "read responder": "read responder",
+    "atomic responder": "atomic responder",
+}
+"""Work that has a track of its own, apart from other work of its block."""
+
+_ORDER: Final = [
+    re.compile(one)
+    for one in (
+        r"cpu",
+        r"qp ",
+        r"doorbell",
+        r"WQE",
+        r"sqpc",
+        r"rqpc",
+        r"cqc",
+        r"mpt",
+        r"mtt",
+        r"send engine",
+        r"DMA read",
+        r"send pipeline",
+        r"bus upstream",
+        r"bus downstream",
+        r"bus",
+        r"memory|interconnect",
+        r"port\d+ (link|loopback)",
+        r"receive pipeline",
+        r"\w+ responder",
+        r"DMA write",
+        r"completion",
+        r"CQE",
+    )
+]
+"""The way of a message through the parts of a node, from the top."""
+_NUMBER: Final = re.compile(r"\d+")
+_KIND, _MEMBER, _LANES = 10_000, 100, 100
+"""Numbers that are set aside for tracks of a kind, for each of them, and for its lanes."""
+_FURTHER: Final = 10_000_000
+"""Numbers from which on there are lanes that have no place among those."""
+
+
+def named(block: str) -> tuple[str, str]:
+    """The part of the machine, such as node0, and what a block is called in it."""
+    part, _, rest = block.partition(".")
+    words = rest.removeprefix("hca.").replace("_", " ").replace(".", " ")
+    return part, words or part
+
+
+def place(block: str, what: str) -> tuple[str, str]:
+    """The part of the machine, and the name of the track in it."""
+    part, name = named(block)
+    return part, _OWN.get(what, name)
+
+
+def order(name: str) -> int:
+    """The number of the first lane of a track: Perfetto shows them in the order of these."""
+    kinds = len(_ORDER)
+    kind = next((place for place, one in enumerate(_ORDER, 1) if one.match(name)), kinds + 1)
+    number = _NUMBER.search(name)
+    member = int(number[0]) if number else 0
+    return kind * _KIND + member * _MEMBER if member < _KIND // _MEMBER else _FURTHER
+
+
+class Track:
+    """A track, or several lanes of one, because what overlaps cannot be on the same.
+
+    Parameters:
+        head: makes the begin of the slices of a lane, by its place.
+
+    Attributes:
+        free_at: of each lane, when its last slice ends, in ps.
+        heads: of each lane, what its slices begin with.
+    """
+
+    __slots__ = ("_head", "free_at", "heads")
+
+    def __init__(self, head: Callable[[int], str]) -> None:
+        self._head = head
+        self.free_at: list[int] = []
+        self.heads: list[str] = []
+
+    def lane(self, start_ps: int, end_ps: int) -> str:
+        """Put a slice into the first lane that is free; return what it begins with."""
+        free_at = self.free_at
+        for lane, free in enumerate(free_at):
+            if free <= start_ps:
+                free_at[lane] = end_ps
+                return self.heads[lane]
+        self.heads.append(self._head(len(free_at)))
+        free_at.append(end_ps)
+        return self.heads[-1]
+
+
+class Tracks:
+    """All tracks of a file, each named there when it is first needed.
+
+    Parameters:
+        choice: which parts of the machine are shown.
+    """
+
+    def __init__(self, file: ChromeFile, choice: Choice) -> None:
+        self._file = file
+        self._choice = choice
+        self._parts: dict[str, int] = {}
+        self._tracks: dict[tuple[str, str], Track] = {}
+        self._taken: set[tuple[int, int]] = set()
+        self._further = count()
+
+    def of(self, block: str, what: str) -> Track | None:
+        """The track of some work of a block; None if it is not to be shown."""
+        return self.track(*place(block, what))
+
+    def track(self, part: str, name: str) -> Track | None:
+        """A track of a part of the machine; None if it is not to be shown."""
+        if not self._choice.has_part(part):
+            return None
+        found = self._tracks.get((part, name))
+        if found is None:
+            process, first = self._part(part), order(name)
+            while (process, first) in self._taken:
+                first += _LANES
+            self._taken.add((process, first))
+
+            def head(lane: int) -> str:
+                shown = f"{name} ({lane + 1})" if lane else name
+                number = first + lane
+                if lane >= _LANES or number >= _FURTHER:
+                    number = _FURTHER + next(self._further)
+                return self._file.thread(process, number, shown)
+
+            found = self._tracks[part, name] = Track(head)
+        return found
+
+    def counter(self, block: str) -> str:
+        """What the values of a counter begin with; nothing if it is not to be shown.
+
+        Parameters:
+            block: whose it is, and behind a blank what it counts, if not what is free.
+        """
+        of, _, unit = block.partition(" ")
+        part, name = named(of)
+        if not self._choice.has_part(part):
+            return ""
+        return self._file.counter(self._part(part), name, unit or "free")
+
+    def _part(self, part: str) -> int:
+        found = self._parts.get(part)
+        if found is None:
+            number = part.removeprefix("node")
+            found = int(number) + 1 if number.isdigit() else _OTHERS + len(self._parts)
+            self._parts[part] = found
+            self._file.process(found, part)
+        return found

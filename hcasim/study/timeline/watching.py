@@ -1,0 +1,270 @@
+"""A run as a timeline: a track for each block, and messages that are followed through all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from json.encoder import encode_basestring_ascii as quoted
+from typing import Any, Final
+
+from hcasim.fabric.link import PACKET as LINK
+from hcasim.fabric.packet import Packet
+from hcasim.hca.wqe import SendWqe
+from hcasim.study.onlooker import Onlooker
+from hcasim.study.timeline.choice import Choice
+from hcasim.study.timeline.chrome import ChromeFile
+from hcasim.study.timeline.messages import Message, Messages
+from hcasim.study.timeline.operations import Operation, Operations, Stage
+from hcasim.study.timeline.tracks import Track, Tracks
+
+_PACKETS: Final = 512
+"""Packets whose words are kept, because several blocks tell of each."""
+_POSTED: Final = "post_send"
+_OVER: Final = "over"
+_NOTHING: Final = object()
+"""What stands for the details of work whose begin is not known: it has no slice."""
+_BATCH: Final = 2000
+"""What is told before it is written down."""
+_NEVER: Final = 1 << 62
+_TOGETHER: Final = 1_000_000
+"""Work of one kind that a server does without a pause is one slice, up to so many ps."""
+
+_Told = tuple[str, str, int, int, Any, int] | list[Any]
+"""Block, work, begin and end in ps, details, operation; or block, nothing, time and value."""
+
+
+class Timeline(Onlooker):
+    """Watches a simulator, and writes what it sees as a trace of Chrome's.
+
+    Nothing is kept but what is under way. While it watches, the run leaves nothing out.
+
+    Parameters:
+        write: takes pieces of the file.
+        choice: the part of the run that is shown.
+        run: what is shown, in words.
+    """
+
+    def __init__(
+        self, write: Callable[[bytes], object], choice: Choice | None = None, run: str = ""
+    ) -> None:
+        super().__init__()
+        self._choice = choice or Choice()
+        self._begin = self._choice.begin_ps
+        self._end = _NEVER if self._choice.end_ps is None else self._choice.end_ps
+        self._told: list[_Told] = []
+        self._last: dict[str, list[Any]] = {}
+        self._file = ChromeFile(write, run)
+        self._tracks = Tracks(self._file, self._choice)
+        self._kinds: dict[str, dict[str, Track | None]] = {}
+        self._counters: dict[str, str] = {}
+        self._words: dict[Packet, str] = {}
+        self._operations = Operations()
+        self._messages = Messages()
+        self._in_flight: dict[str, int] = {}
+
+    @property
+    def records(self) -> int:
+        """Records in the file."""
+        return self._file.records
+
+    def finish(self) -> None:
+        """Write what is left: the run is over."""
+        while self._told:
+            self._show_told()
+        for operation in self._operations.rest():
+            self._show(operation)
+        for message in self._messages.rest():
+            self._show_message(message)
+        skipped = getattr(self.sim.forward, "skipped_ps", 0)
+        if skipped:
+            self._file.instant(f"{skipped} ps behind this were not simulated", self._end)
+        self._file.finish()
+
+    # What it is told.
+
+    def event(
+        self,
+        time_ps: int,
+        block: str,
+        event: str,
+        operation: int,
+        details: object,
+        since_ps: int | None,
+    ) -> None:
+        """Note a piece of work that ends with an event."""
+        if since_ps is None:
+            if operation:
+                self._told.append((block, event, time_ps, time_ps, _NOTHING, operation))
+        else:
+            what = details if isinstance(details, Packet) else str(details)
+            self._told.append((block, event, since_ps, time_ps, what, operation))
+            if len(self._told) >= _BATCH:
+                self._show_told()
+
+    def work(self, block: str, what: str, start_ps: int, end_ps: int, details: object) -> None:
+        """Note a piece of work."""
+        if details.__class__ is int:
+            last = self._last.get(block)
+            if (
+                last is not None
+                and last[3] == start_ps
+                and end_ps - last[2] < _TOGETHER
+                and (what == last[1] or not details)
+            ):
+                # One slice for what follows at once.
+                last[3] = end_ps
+                last[4] += details
+                return
+            whole = [block, what, start_ps, end_ps, details, 0]
+            self._last[block] = whole
+            self._told.append(whole)
+        else:
+            self._told.append((block, what, start_ps, end_ps, details, 0))
+        if len(self._told) >= _BATCH:
+            self._show_told()
+
+    def level(self, block: str, time_ps: int, value: int) -> None:
+        """Note how much a pool, a queue or a cache holds."""
+        self._told.append((block, "", time_ps, value, None, 0))
+        if len(self._told) >= _BATCH:
+            self._show_told()
+
+    def over(self, block: str, operation: int, details: object) -> None:
+        """Note that the adapter has done with an operation."""
+        what = f"{details.opcode.name} {details.length} B" if isinstance(details, SendWqe) else ""
+        self._told.append((block, _OVER, self.sim.now, self.sim.now, what, operation))
+        if len(self._told) >= _BATCH:
+            self._show_told()
+
+    # How it is shown.
+
+    def _show_told(self) -> None:
+        """Write what has been told down: many at once, because that is quicker."""
+        operations, kinds = self._operations, self._kinds
+        add, words_of = self._file.add, self._words
+        messages = self._messages
+        begin, end = self._begin, self._end
+        partial = begin > 0 or end < _NEVER
+        told, self._told = self._told, []
+        self._last.clear()
+        for block, what, start, stop, details, operation in told:
+            if partial and (start > end or (stop < begin and what)):
+                continue
+            if not what:
+                self._level(block, start, stop)
+                continue
+            bound = ""
+            if details.__class__ is Packet:
+                words = words_of.get(details)
+                if words is None:
+                    if len(words_of) >= _PACKETS:
+                        words_of.clear()
+                    words = words_of[details] = quoted(str(details))
+                operation = details.operation
+            elif details.__class__ is int:
+                words = f"{details}"
+            else:
+                words = quoted(str(details))
+                if messages.has(block):
+                    marks = operations.marks(operation)
+                    self._show_message(
+                        messages.note(block, what, start, stop, operation, str(details), marks)
+                    )
+            if operation:
+                if what == _OVER:
+                    self._end_of(block, operation, str(details))
+                    continue
+                if what == _POSTED:
+                    operations.begin(operation, block, str(details), start)
+                    self._count(block, start, 1)
+                    bound = f',"bind_id":"{operation:#x}","flow_out":true'
+                elif operation in operations:
+                    bound = f',"bind_id":"{operation:#x}","flow_in":true,"flow_out":true'
+                if what != LINK:
+                    operations.mark(operation, stop, what)
+                if details is _NOTHING:
+                    continue
+            elif start == stop:
+                continue
+            try:
+                track = kinds[block][what]
+            except KeyError:
+                track = self._tracks.of(block, what)
+                kinds.setdefault(block, {})[what] = track
+            if track is None:
+                continue
+            free_at = track.free_at
+            if free_at and free_at[0] <= start:
+                free_at[0] = stop
+                head = track.heads[0]
+            else:
+                head = track.lane(start, stop)
+            at = start // 1000
+            # A number of nanoseconds with an exponent takes half as long as one with a point.
+            if operation:
+                add(
+                    f'{head}{what}","ts":{at}e-3,"dur":{stop // 1000 - at}e-3,"args":{{"start_ps":'
+                    f'{start},"dur_ps":{stop - start},"details":{words},"operation":{operation}}}'
+                    f"{bound}}}"
+                )
+            else:
+                add(
+                    f'{head}{what}","ts":{at}e-3,"dur":{stop // 1000 - at}e-3,"args":{{"start_ps":'
+                    f'{start},"dur_ps":{stop - start},"details":{words}}}}}'
+                )
+        self._file.flush()
+        if self.sim.now > end:
+            self._leave()
+
+    def _level(self, block: str, time_ps: int, value: int) -> None:
+        """Write a value of a counter."""
+        head = self._counters.get(block)
+        if head is None:
+            head = self._counters[block] = self._tracks.counter(block)
+        if head and time_ps >= self._begin:
+            self._file.add(f'{head}{value}}},"ts":{time_ps // 1000}e-3}}')
+
+    def _leave(self) -> None:
+        """Let the run go on as if nobody had watched, unless somebody else does."""
+        if self.sim.watchers == [self] and len(self.sim.listeners) == 1:
+            self.sim.unwatch(self)
+
+    def _count(self, block: str, time_ps: int, by: int) -> None:
+        """Count an operation of a node as under way, or as over."""
+        part = block.partition(".")[0]
+        self._in_flight[part] = count = self._in_flight.get(part, 0) + by
+        # Told while others are shown, and shown with the next.
+        self._told.append((f"{part}.requests in_flight", "", time_ps, count, None, 0))
+
+    def _end_of(self, block: str, operation: int, what: str) -> None:
+        """Show an operation of which nobody will tell any more."""
+        if operation in self._operations:
+            self._count(block, self.sim.now, -1)
+            late = self._operations.end(operation, what)
+            if late is not None:
+                self._show(late)
+
+    def _show(self, operation: Operation) -> None:
+        """Show the critical path of an operation on the track of its queue pair."""
+        what = operation.what or "request"
+        self._show_path(
+            operation.block, operation.queue, what, operation.stages(), operation.number
+        )
+
+    def _show_message(self, message: Message | None) -> None:
+        """Show the critical path of a message of MPI beside its sender."""
+        if message is not None:
+            core = message.block.partition(".")[2]
+            self._show_path(message.block, f"{core} messages", message.what, message.steps, 0)
+
+    def _show_path(
+        self, block: str, name: str, what: str, steps: list[Stage], operation: int
+    ) -> None:
+        """Show what follows each other without a gap, and the whole."""
+        track = self._tracks.track(block.partition(".")[0], name)
+        if track is None or not steps:
+            return
+        begin, end = steps[0][0], steps[-1][1]
+        head = track.lane(begin, end)
+        self._file.slice(head, quoted(what)[1:-1], begin, end, operation)
+        for start, stop, step in steps:
+            self._file.slice(head, quoted(step)[1:-1], start, stop, operation)

@@ -1,0 +1,96 @@
+"""`hcasim compare` and `hcasim why` print what sets two machines apart."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Hcasim = Callable[..., Any]
+PAIR = ("liu2004", "liu2004", "write_lat", "--size", "8,1K", "-j", "1")
+SLOWER = ("--b", "adapter.send.latency=1 us")
+
+
+def test_tables_show_what_differs_and_both_curves(hcasim_: Hcasim, tmp_path: Path) -> None:
+    figure = tmp_path / "both.svg"
+    found = hcasim_("compare", *PAIR, *SLOWER, "--plot", str(figure))
+    assert found.code == 0
+    lines = found.output.splitlines()
+    assert lines[0] == "1 parameter differs"
+    assert lines[2].split()[0] == "adapter.send.latency"
+    assert lines[5].split() == ["Size", "A", "B", "B/A"]
+    assert figure.read_text().startswith("<?xml")
+
+
+def test_sources_say_where_each_value_comes_from(hcasim_: Hcasim) -> None:
+    found = hcasim_("compare", "liu2004", "liu2004", *SLOWER, "--sources")
+    assert found.code == 0
+    _, table = found.output.split("Where the values come from\n")
+    a, b = [line for line in table.splitlines() if line.startswith("adapter.send.latency")]
+    assert a.split()[1] == "A"
+    assert "fitted" in a
+    assert "fit liu2004" in a
+    assert b.split()[1:5] == ["B", "1", "us", "assumed"]
+    assert "Where the values" not in hcasim_("compare", "liu2004", "liu2004", *SLOWER).output
+
+
+def test_bands_stand_behind_each_number(hcasim_: Hcasim) -> None:
+    found = hcasim_("compare", *PAIR, *SLOWER, "--uncertainty", "4")
+    assert found.code == 0
+    assert "Beyond bands" in found.output
+    assert " to " in found.output.splitlines()[-1]
+    assert found.output.splitlines()[-1].endswith(("yes", "no"))
+    assert "Bands: 5 to 95 % over 4 samples" in found.messages
+
+
+def test_equal_machines_are_said_to_be_equal(hcasim_: Hcasim) -> None:
+    assert "are the same." in hcasim_("compare", "liu2004", "liu2004").output
+
+
+def test_a_result_is_compared_with_a_machine(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    bench = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8", "-j", "1")
+    assert hcasim_(*bench, "-o", str(file)).code == 0
+    words = ("compare", str(file), "liu2004", "--size", "8", "--json", "-j", "1")
+    document = json.loads(hcasim_(*words).output)
+    assert document["schema"] == "hcasim-compare"
+    assert document["points"][0]["ratio"]["latency_us"] == 1
+
+
+def test_why_prints_shares_and_words(hcasim_: Hcasim) -> None:
+    found = hcasim_("why", *PAIR, *SLOWER)
+    assert found.code == 0
+    assert found.output.startswith("latency_us at Size 8: ")
+    assert "adapter.send.latency 100 %" in found.output
+    assert "Where the time goes at Size 8\n" in found.output
+    rows = [*csv.DictReader(io.StringIO(hcasim_("why", *PAIR, *SLOWER, "--csv").output))]
+    assert {row["output"] for row in rows} == {"latency_us at Size 8", "latency_us at Size 1K"}
+    document = json.loads(hcasim_("why", *PAIR, *SLOWER, "--json").output)
+    assert document["schema"] == "hcasim-why"
+    stages = document["answers"][0]["breakdown"]["stages"]
+    assert [one["stage"] for one in stages if one["difference"]] == ["send pipeline"]
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("compare", *PAIR, "--a", "x"), "--a: found 'x'; allowed: NAME=VALUE"),
+        (("compare", *PAIR, "--csv", "--json"), "--csv: contradicts --json; choose one"),
+        (("compare", *PAIR, "--sources", "--json"), "--sources: found with --json; allowed: with"),
+        (("compare", *PAIR, "--uncertainty", "1"), "--uncertainty: found 1; allowed: 2 to"),
+        (("compare", *PAIR, "--explain"), "explain: found with compare; allowed: with why"),
+        (("compare", "x.csv", "liu2004"), "x.csv"),
+        (("compare", "liu2004", "sur2005", "--csv"), "--csv: found without a workload"),
+        (("compare", "liu2004", "sur2006"), "sur2006"),
+        (("why", *PAIR, "--a", "qps=1", "--a", "qps=2"), "--a: found qps twice, as 1 and 2"),
+        (("why", *PAIR, *SLOWER, "--group", "swich"), "group: found 'swich', with which nothing"),
+        (("why", "a.json", "liu2004", "write_lat"), "a: found a result; allowed: a testbed"),
+    ],
+)
+def test_what_is_wrong_is_told(hcasim_: Hcasim, words: tuple[str, ...], fault: str) -> None:
+    found = hcasim_(*words)
+    assert found.code == 2
+    assert fault in found.messages

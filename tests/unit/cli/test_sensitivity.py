@@ -1,0 +1,64 @@
+"""`hcasim sensitivity` prints and writes what a study has found."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Hcasim = Callable[..., Any]
+BUS = ("sensitivity", "bw_rd", "--testbed", "pcie-bench-haswell", "--size", "512", "-j", "1")
+FEW = ("--only", "host.root_port.completion", "--only", "host.memory.read_latency")
+
+
+def test_a_table_and_words_name_what_the_result_rests_on(hcasim_: Hcasim) -> None:
+    found = hcasim_(*BUS, *FEW)
+    assert found.code == 0
+    lines = found.output.splitlines()
+    assert lines[0].startswith("bandwidth_MBps at Size 512, ")
+    assert lines[2].split()[0] == "host.root_port.completion"
+    assert "It rests most on host.root_port.completion (" in found.output
+
+
+def test_json_and_csv_are_printed_and_written(hcasim_: Hcasim, tmp_path: Path) -> None:
+    data, table = tmp_path / "s.json", tmp_path / "s.csv"
+    printed = hcasim_(*BUS, *FEW, "--json", "-o", str(data))
+    document = json.loads(printed.output)
+    assert document == json.loads(data.read_text())
+    assert document["schema"] == "hcasim-sensitivity"
+    rows = hcasim_(*BUS, *FEW, "--csv", "-o", str(table)).output
+    assert rows == table.read_text()
+    names = [row["parameter"] for row in csv.DictReader(io.StringIO(rows))]
+    assert set(names) == {one["name"] for one in document["parameters"]}
+    assert len(names) == 2
+
+
+def test_a_chart_is_drawn(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "tornado.svg"
+    assert hcasim_(*BUS, *FEW, "--plot", str(file)).code == 0
+    assert file.read_text().startswith("<?xml")
+
+
+@pytest.mark.slow
+def test_all_at_once_has_indices_with_intervals(hcasim_: Hcasim) -> None:
+    found = hcasim_(*BUS, *FEW, "--method", "sobol", "--samples", "4")
+    assert "Total ±" in found.output
+    assert "samples give" in found.output
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("--range", "a"), "--range: found 'a'; allowed: PATH=LOW..HIGH"),
+        (("--range", "a=1"), "--range: found 'a=1'; allowed: PATH=LOW..HIGH"),
+        (("--csv", "--json"), "--csv: contradicts --json; choose one"),
+        (("--spread", "x"), "spread: found 'x'; allowed: a number above 1"),
+        (("-o", "x.txt"), "-o: found 'x.txt'; allowed endings: .json or .csv"),
+        (("--set", "adapter"), "--set: found 'adapter'; allowed: PATH=VALUE"),
+    ],
+)
+def test_what_cannot_be_is_refused(hcasim_: Hcasim, words: tuple[str, ...], fault: str) -> None:
+    assert fault in hcasim_(*BUS, *words).faults

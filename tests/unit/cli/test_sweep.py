@@ -1,0 +1,98 @@
+"""`hcasim sweep` from the command line."""
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Hcasim
+
+FILE = """
+title = "Lanes"
+workload = "write_lat"
+testbed = "liu2004"
+size = [8, 64]
+zip = [["size", "qps"]]
+qps = "1,2"
+[set]
+adapter.bus.lanes = [4, 8]
+[let]
+warmup = "10 * qps"
+"""
+
+
+def test_a_table_is_printed_and_written(hcasim_: Hcasim, tmp_path: Path) -> None:
+    words = ("sweep", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "1")
+    csv_file = tmp_path / "table.csv"
+    done = hcasim_(*words, "--set", "adapter.bus.lanes=4,8", "-o", str(csv_file))
+    assert done.code == 0
+    assert done.output.splitlines()[1].split() == ["size", "adapter.bus.lanes", "latency_us"]
+    printed = hcasim_(*words, "--set", "adapter.bus.lanes=4,8", "--csv").output
+    assert csv_file.read_text() == printed
+    rows = list(csv.DictReader(StringIO(printed)))
+    found = json.loads(hcasim_(*words, "--set", "adapter.bus.lanes=4,8", "--json").output)
+    assert found["axes"] == ["size", "adapter.bus.lanes"]
+    latencies = [row["latency_us"] for row in found["rows"]]
+    assert [float(row["latency_us"]) for row in rows] == latencies
+    for ending in (".jsonl", ".json", ".parquet"):
+        assert hcasim_(*words, "-o", str(tmp_path / f"table{ending}")).code == 0
+        assert (tmp_path / f"table{ending}").stat().st_size > 100
+    drawn = tmp_path / "table.svg"
+    assert hcasim_(*words, "--plot", str(drawn), "--x", "size").code == 0
+    assert "<svg" in drawn.read_text()
+    assert hcasim_(*words, "--x", "size").code == 2
+
+
+def test_a_file_says_it_all_and_options_replace_what_it_says(
+    hcasim_: Hcasim, tmp_path: Path
+) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(FILE)
+    found = json.loads(hcasim_("sweep", str(file), "-j", "1", "--json").output)
+    seen = [(row["size"], row["qps"], row["adapter.bus.lanes"]) for row in found["rows"]]
+    assert seen == [(8, 1, 4), (8, 1, 8), (64, 2, 4), (64, 2, 8)]
+    assert {row["warmup"] for row in found["rows"]} == {10, 20}
+    other = json.loads(hcasim_("sweep", str(file), "--size", "16,32", "-j", "1", "--json").output)
+    assert {row["size"] for row in other["rows"]} == {16, 32}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("sise = 8", "found the key 'sise'"),
+        ("set = 3", "set: found 3; allowed: a table"),
+        ("zip = ['size']", "zip: found"),
+        ("where = 3", "where: found 3; allowed: text"),
+        ("size = {a = 1}", "size: found a table"),
+        ("workload = 'write_lat'", "--testbed: found none"),
+        ("size = [[1]]\nworkload='write_lat'\ntestbed='liu2004'", "size: found [1] in a list"),
+        ("workload = 3\ntestbed = 'liu2004'", "workload: found 3"),
+        ("[let]\nqps = true", "let.qps"),
+        ("=", "study.toml"),
+    ],
+)
+def test_a_faulty_file_is_refused_in_words(
+    hcasim_: Hcasim, tmp_path: Path, text: str, told: str
+) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(text)
+    assert any(told in fault for fault in hcasim_("sweep", str(file)).faults)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--over", "sise=8"), "'sise'"),
+        (("--over", "size"), "--over: found 'size'"),
+        (("--let", "qps"), "--let: found 'qps'"),
+        (("--size", "8", "--over", "size=9"), "--over: found size also as --size"),
+        (("-o", "x.txt"), "allowed endings"),
+        (("--csv", "--json"), "--csv: contradicts --json"),
+        (("--set", "adapter.bus.lanes=5,4"), "adapter.bus.lanes: found 5; allowed"),
+    ],
+)
+def test_faulty_words_are_refused(hcasim_: Hcasim, words: tuple[str, ...], told: str) -> None:
+    done = hcasim_("sweep", "write_lat", "--testbed", "liu2004", *words)
+    assert any(told in fault for fault in done.faults), done.messages

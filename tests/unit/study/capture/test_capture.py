@@ -1,0 +1,174 @@
+"""Packets of a link, as tshark reads them, are those that the simulator has counted."""
+
+import gzip
+import struct
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcasim.catalog import CatalogError
+from hcasim.runs.benchmark import prepare, run_benchmark
+from hcasim.study.capture import Tap, captured, read_tap
+from hcasim.study.capture.infiniband import _after_zeros, _crc
+from hcasim.study.capture.transport import pause
+from tests.programs import program
+
+WHOLE = Tap()
+WARNING = 0x600000
+"""Of what tshark remarks; less than that are notes."""
+FIELDS = ("frame.len", "infiniband.bth.opcode", "infiniband.bth.psn", "infiniband.bth.destqp")
+
+
+def taken(
+    file: Path, workload: str, testbed: str, tap: Tap = WHOLE, **options: Any
+) -> tuple[int, Counter[str]]:
+    """Packets in a file, and what the adapters have counted."""
+    prepared = prepare(workload, testbed, **options)
+    with captured(file, tap) as capture:
+        found = run_benchmark(prepared, listen=capture.follow)
+    return capture.packets, Counter(found.counters)
+
+
+def read(file: Path, *fields: str, only: str = "") -> list[list[str]]:
+    """The fields of each packet, as tshark finds them."""
+    words = [program("tshark", "tshark"), "-r", str(file), "-T", "fields"]
+    words += [word for field in fields for word in ("-e", field)]
+    words += ["-Y", only] if only else []
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def faults(file: Path) -> list[list[str]]:
+    """What tshark finds wrong."""
+    return read(
+        file, "_ws.col.Info", only=f"_ws.malformed || _ws.short || _ws.expert.severity >= {WARNING}"
+    )
+
+
+@pytest.mark.parametrize("testbed", ["liu2004", "pair-roce"])
+@pytest.mark.parametrize(
+    ("workload", "opcodes"),
+    [
+        ("write_lat", {"6": 1, "7": 8, "8": 1, "17": 1}),
+        ("send_bw", {"0": 1, "1": 8, "2": 1}),
+        ("read_bw", {"12": 1, "13": 1, "14": 8, "15": 1}),
+    ],
+)
+def test_each_packet_is_what_it_was(
+    tmp_path: Path, workload: str, opcodes: dict[str, int], testbed: str
+) -> None:
+    file = tmp_path / "link.pcap"
+    options: dict[str, Any] = {"size": 10_000, "mtu": 1024, "iters": 20, "exact": True}
+    options |= {"warmup": 1} if workload == "write_lat" else {}
+    packets, counters = taken(file, workload, testbed, **options)
+    rows = read(file, *FIELDS)
+    # The link of one of two nodes carries what both of them send.
+    assert len(rows) == packets == counters["port_xmit_packets"]
+    assert faults(file) == []
+    assert {qp for *_, qp in rows} == {"0x000401"}
+    kinds = Counter(opcode for _, opcode, _, _ in rows)
+    messages = kinds[next(iter(opcodes))]
+    assert messages >= 20
+    assert {one: kinds[one] for one in opcodes} == {
+        one: number * messages for one, number in opcodes.items()
+    }
+    around = {"liu2004": 26, "pair-roce": 14 + 20 + 8 + 12 + 4 + 4}[testbed]
+    sizes = {
+        opcode: int(size) - around for size, opcode, _, _ in rows if opcode in ("7", "1", "14")
+    }
+    assert set(sizes.values()) == {1024}
+    if testbed == "liu2004":
+        # In words of 4 bytes, up to the VCRC.
+        lengths = read(file, "frame.len", "infiniband.lrh.pktlen")
+        assert all(int(size) == 4 * int(words) + 2 for size, words in lengths)
+    # The sequence numbers of one direction follow each other.
+    asking = [int(psn) for _, opcode, psn, _ in rows if opcode in ("6", "7", "8", "0", "1", "2")]
+    if workload == "send_bw":
+        assert asking == list(range(len(asking)))
+
+
+def test_segments_of_iwarp_are_followed(tmp_path: Path) -> None:
+    file = tmp_path / "link.pcap"
+    packets, counters = taken(
+        file, "read_bw", "rashti2007", size=10_000, iters=20, exact=True
+    )  # fmt: skip
+    assert packets == counters["port_xmit_packets"]
+    assert faults(file) == []
+    fields = ("frame.len", "iwarp_rdma.opcode", "iwarp_mpa.ulpdulength", "tcp.len")
+    rows = read(file, *fields)
+    # The two frames that open the connection are no packets of the run.
+    assert len(rows) == packets + 2
+    kinds = Counter(opcode for _, opcode, _, _ in rows)
+    assert kinds["0x01"] == 20
+    assert kinds["0x02"] == 20 * 7
+    assert (
+        read(file, "tcp.seq", only="tcp.analysis.lost_segment || tcp.analysis.retransmission") == []
+    )
+    (sent,) = {int(size) for size, opcode, length, _ in rows if length == "1460"} or {1518}
+    assert sent == 1518
+    writes = tmp_path / "writes.pcap"
+    taken(writes, "write_lat", "rashti2007", size=64, iters=20)
+    assert faults(writes) == []
+    assert read(writes, "iwarp_ddp.tagged_offset", only="iwarp_rdma.opcode == 0")
+
+
+def test_datagrams_and_atomics_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "link.pcap"
+    taken(file, "send_lat", "liu2004", size=64, iters=10, connection="UD")
+    assert faults(file) == []
+    assert {opcode for _, opcode, _, _ in read(file, *FIELDS)} == {"100"}
+    assert {lid for (lid,) in read(file, "infiniband.lrh.slid")} == {"1", "3"}
+    taken(file, "atomic_lat", "liu2004", iters=10)
+    assert faults(file) == []
+    assert {opcode for _, opcode, _, _ in read(file, *FIELDS)} == {"20", "18"}
+
+
+def test_times_are_those_of_the_run_and_a_file_is_compressed_by_its_name(tmp_path: Path) -> None:
+    file, packed = tmp_path / "link.pcap", tmp_path / "link.pcap.gz"
+    for one in (file, packed):
+        taken(one, "write_lat", "liu2004", size=1024, iters=10)
+    assert gzip.decompress(packed.read_bytes()) == file.read_bytes()
+    assert struct.unpack_from("<I", file.read_bytes())[0] == 0xA1B23C4D
+    first = [float(time) for (time,) in read(file, "frame.time_epoch")][:3]
+    # A write of 1 KiB leaves after some us; its acknowledgement comes within a few more.
+    assert 1e-6 < first[0] < first[1] < first[0] + 10e-6
+
+
+def test_only_the_head_of_packets_is_kept_if_that_is_wanted(tmp_path: Path) -> None:
+    whole, heads = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    options: dict[str, Any] = {"size": "64K", "iters": 10}
+    taken(whole, "write_lat", "liu2004", **options)
+    taken(heads, "write_lat", "liu2004", Tap(snap=64), **options)
+    assert heads.stat().st_size < whole.stat().st_size / 8
+    assert read(heads, "frame.len") == read(whole, "frame.len")
+
+
+def test_a_link_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="--pcap-link: found 5:1; allowed: 0:1 to 1:2"):
+        taken(tmp_path / "x.pcap", "write_lat", "liu2004", Tap(5), size=8)
+    assert list(tmp_path.iterdir()) == []
+    said: list[str] = []
+    assert read_tap("1:2", "96", said) == Tap(1, 2, 96)
+    assert read_tap(None, "all", said) == Tap()
+    assert said == []
+    read_tap("x", "3", said)
+    assert [fault.partition(";")[0] for fault in said] == [
+        "--pcap-link: found 'x'",
+        "--pcap-snaplen: found '3'",
+    ]
+
+
+def test_the_pause_of_a_receiver_has_the_codes_of_the_table() -> None:
+    """Table 45 of the specification, in us."""
+    table = {10: 1, 20: 2, 30: 3, 40: 4, 60: 5, 80: 6, 120: 7, 640: 12, 960: 13, 491_520: 31}
+    assert {us: pause(us * 10**6) for us in table} == table
+    assert pause(655_360 * 10**6) == 0
+
+
+def test_a_crc_passes_over_zeros_at_once() -> None:
+    for zeros in (0, 1, 7, 1024):
+        for crc in (0xFFFF, 1, 0x8D25):
+            assert _after_zeros(crc, zeros) == _crc(crc, bytes(zeros))

@@ -1,0 +1,98 @@
+"""Bands of both sides of a comparison, and whether what they differ by is beyond them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import hcasim as hc
+from hcasim.catalog import CatalogError
+from hcasim.study.comparison.comparison import Pair
+
+SMALL = {"size": "8,1K", "jobs": 1}
+
+
+def test_bands_of_a_side_are_those_that_a_sweep_gives() -> None:
+    found = hc.compare("liu2004", "liu2004", "write_lat", uncertainty=6, **SMALL)
+    alone = hc.sweep("write_lat", testbed="liu2004", uncertainty=6, **SMALL)
+    names = ("latency_us", "latency_p5_us", "latency_p95_us")
+    assert [[row[name] for name in names] for row in found.a.rows] == [
+        [row[name] for name in names] for row in alone.rows
+    ]
+    assert found.drawn == alone.drawn
+
+
+def test_equal_machines_have_a_ratio_of_one_in_every_sample() -> None:
+    found = hc.compare("liu2004", "liu2004", "write_lat", uncertainty=6, **SMALL)
+    for one in found.pairs:
+        assert one.bands == {"latency_us": (1, 1)}
+        assert one.is_beyond("latency_us") is False
+        assert one.a["latency_p5_us"] < one.a["latency_us"] < one.a["latency_p95_us"]
+
+
+def test_what_both_have_alike_is_no_reason_to_doubt_a_difference() -> None:
+    """Both bands overlap, as both share what is unknown; the ratio is never near 1."""
+    found = hc.compare(
+        "liu2004",
+        "liu2004",
+        "write_lat",
+        with_b={"link.cable_length": "60 m"},
+        uncertainty=8,
+        **SMALL,
+    )
+    one = found.pairs[0]
+    low, high = one.bands["latency_us"]
+    assert 1 < low <= one.ratio("latency_us") <= high
+    assert one.is_beyond("latency_us") is True
+    assert one.a["latency_p95_us"] > one.b["latency_p5_us"]
+    document = found.to_dict()["points"][0]
+    assert document["beyond"] == {"latency_us": True}
+    assert document["bands"] == {"latency_us": [low, high]}
+    row = next(iter(found.rows()))
+    assert (row["latency_p5_us_ratio"], row["latency_us_beyond"]) == (low, True)
+
+
+def test_results_with_bands_are_told_apart_by_them(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.json"
+    swept = hc.sweep(
+        "write_lat", testbed="liu2004", adapter=["mt23108", "mt25208"], uncertainty=6, **SMALL
+    )
+    file.write_text(json.dumps(swept.to_dict()))
+    found = hc.compare(f"{file}#adapter=mt23108", f"{file}#adapter=mt25208")
+    one = found.pairs[0]
+    assert one.bands == {}
+    apart = one.b["latency_p95_us"] < one.a["latency_p5_us"]
+    assert one.is_beyond("latency_us") is apart
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "beyond"),
+    [((1, 2), (3, 4), True), ((3, 4), (1, 2), True), ((1, 3), (2, 4), False)],
+)
+def test_bands_without_common_samples_have_to_lie_apart(
+    a: tuple[int, int], b: tuple[int, int], beyond: bool
+) -> None:
+    sides = [{"latency_us": x, "latency_p5_us": x, "latency_p95_us": y} for x, y in (a, b)]
+    assert Pair({}, *sides).is_beyond("latency_us") is beyond
+    assert Pair({}, sides[0], {"latency_us": 1}).is_beyond("latency_us") is None
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("liu2004", "liu2004", None, 5), "uncertainty: found without two testbeds and a workload"),
+        (("liu2004", "liu2004", "write_lat", 1), "uncertainty: found 1; allowed: 2 to"),
+        (("liu2004", "liu2004", "write_lat", True), "uncertainty: found True"),
+    ],
+)
+def test_bands_of_nothing_are_refused(words: tuple[object, ...], fault: str) -> None:
+    *sides, samples = words
+    with pytest.raises(CatalogError) as found:
+        hc.compare(*sides, uncertainty=samples)
+    assert fault in str(found.value)
+
+
+def test_bands_need_machines_whose_values_can_be_drawn() -> None:
+    machine = hc.machine("liu2004")
+    with pytest.raises(CatalogError, match="found with a machine of Python"):
+        hc.compare(machine, "liu2004", "write_lat", uncertainty=4, **SMALL)

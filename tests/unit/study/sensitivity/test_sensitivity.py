@@ -1,0 +1,350 @@
+"""A study finds what a result rests on, of results whose law is known."""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema
+import pytest
+
+import hcasim as hc
+import hcasim.workloads
+from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.papers.loader import load_scenario
+from hcasim.study.sensitivity.factor import VARIED, Factor, find_factors, settings_of
+from hcasim.study.sensitivity.result import Sensitivity
+from hcasim.study.sensitivity.subject import ScenarioSubject
+from hcasim.workloads import Options, Result
+
+Law = Callable[[Machine, Options], float]
+SEND, READ, WRITE = "adapter.send.latency", "host.memory.read_latency", "host.memory.write_latency"
+SUM = {"only": [SEND, READ, WRITE], "size": 8, "jobs": 1}
+
+
+@pytest.fixture
+def law(monkeypatch: pytest.MonkeyPatch) -> Callable[[Law], None]:
+    """Replace the simulation by a law."""
+    monkeypatch.setenv("HCASIM_CACHE", "")
+
+    def follow(one: Law) -> None:
+        def run(name: str, machine: Machine, options: Options, listen: object = None) -> Result:
+            fields = hcasim.workloads.WORKLOADS[name].fields
+            return Result({"size": options.size, **dict.fromkeys(fields, one(machine, options))})
+
+        monkeypatch.setattr(hcasim.workloads, "run_point", run)
+
+    return follow
+
+
+def total(machine: Machine, options: Options) -> float:
+    """A sum whose parts count differently; the time of a write counts nothing."""
+    return (machine.adapter.send.latency + 2 * machine.host.memory.read_latency) / 1e6
+
+
+def test_a_tornado_has_the_values_at_the_ends_and_the_elasticity(
+    law: Callable[[Law], None],
+) -> None:
+    law(total)
+    found = hc.sensitivity("write_lat", "liu2004", **SUM)
+    assert [one.factor.name for one in found.effects] == [READ, SEND, WRITE]
+    read, send, write = found.effects
+    assert (read.low.value, read.base.value, read.high.value) == pytest.approx((1.39, 1.69, 2.14))
+    # Its fitted interval, and what is tied to it.
+    assert (send.low.value, send.high.value) == pytest.approx((1.661, 1.719))
+    assert read.elasticity == pytest.approx(0.9 / 1.69)
+    assert send.elasticity == pytest.approx(0.79 / 1.69)
+    assert write.swing == 0
+    assert [one.factor.name for one in found.matter(read.output)] == [READ, SEND]
+    (words,) = found.words()
+    assert f"rests most on {READ} (1.39 to 2.14 us for 300 ns to 675 ns) and {SEND}" in words
+    assert "the other 1 alone it stays at 1.69 us." in words
+
+
+def test_sobol_shares_the_variance_of_a_sum_as_it_is(law: Callable[[Law], None]) -> None:
+    law(total)
+    found = hc.sensitivity("write_lat", "liu2004", method="sobol", samples=128, **SUM)
+    # Of an even distribution the variance is a twelfth of the square of its width.
+    parts = {READ: (2 * 0.375) ** 2, SEND: 0.058**2, WRITE: 0.0}
+    assert {one.factor.name for one in found.indices} == set(parts)
+    for one in found.indices:
+        share = parts[one.factor.name] / sum(parts.values())
+        for name in ("first", "total"):
+            value, width = one.values[name]
+            assert value == pytest.approx(share, abs=0.03)
+            assert width is not None
+    (spread,) = found.spreads
+    assert spread.quantiles == pytest.approx((1.43, 1.765, 2.10), abs=0.02)
+    assert found.samples == 128 * 5
+
+
+def test_a_parameter_of_two_values_has_its_share_whatever_the_seed(
+    law: Callable[[Law], None],
+) -> None:
+    completion = "host.root_port.completion"
+    law(lambda machine, options: machine.host.root_port.completion / 64)
+    for seed in range(8):
+        found = hc.sensitivity(
+            *("write_lat", "liu2004"),
+            method="sobol",
+            samples=16,
+            sampling_seed=seed,
+            **{**SUM, "only": [completion, SEND, READ]},
+        )
+        totals = {one.factor.name: one.values["total"][0] for one in found.indices}
+        assert totals[completion] > 0.5
+        assert totals[SEND] == totals[READ] == 0
+
+
+def test_morris_finds_the_change_over_each_range(law: Callable[[Law], None]) -> None:
+    law(total)
+    found = hc.sensitivity("write_lat", "liu2004", method="morris", samples=4, **SUM)
+    sizes = {one.factor.name: one.values["mean_absolute"][0] for one in found.indices}
+    assert sizes == pytest.approx({READ: 0.75, SEND: 0.058, WRITE: 0.0}, abs=1e-5)
+    # A sum has no curvature; times are whole picoseconds.
+    assert all(one.values["deviation"][0] < 1e-5 for one in found.indices)
+
+
+def test_what_does_not_matter_does_not_enter_unless_it_is_named(law: Callable[[Law], None]) -> None:
+    law(total)
+    found = hc.sensitivity("write_lat", "liu2004", method="morris", samples=2, size=8, jobs=1)
+    # Receiving follows sending in the fit.
+    assert {one.factor.name for one in found.indices} == {READ, SEND}
+
+
+def test_draws_are_those_of_the_seed(law: Callable[[Law], None]) -> None:
+    law(total)
+
+    def drawn(seed: int) -> tuple[float, ...]:
+        found = hc.sensitivity(
+            "write_lat", "liu2004", method="sobol", samples=4, sampling_seed=seed, **SUM
+        )
+        return found.spreads[0].quantiles
+
+    assert drawn(3) == drawn(3) != drawn(4)
+
+
+def fig09(ratio: Callable[[Machine], float]) -> Law:
+    def bandwidth(machine: Machine, options: Options) -> float:
+        return 1944.0 * (ratio(machine) if options.mode == "striping" else 1)
+
+    return bandwidth
+
+
+def test_the_value_at_which_a_claim_turns_is_found(law: Callable[[Law], None]) -> None:
+    # Striping carries more as long as the memory has more than 5 GB/s.
+    law(fig09(lambda machine: machine.host.memory.bandwidth / 5e9))
+    found = hc.sensitivity("liu2004/fig09", size="1M", only="host.memory.bandwidth", jobs=1)
+    order = next(one for one in found.effects if one.output.name == "LIU-071")
+    assert (order.base.holds, order.low.holds, order.high.holds) == (True, False, True)
+    assert order.turns is not None
+    assert 4.9e9 < order.turns < 5.0e9
+    words = next(line for line in found.words() if line.startswith("LIU-071"))
+    assert "It holds unless host.memory.bandwidth falls to 4.9" in words
+
+
+def test_a_claim_that_nothing_overturns_is_said_to_hold(law: Callable[[Law], None]) -> None:
+    law(fig09(lambda machine: 1.4))
+    found = hc.sensitivity("liu2004/fig09", size="1M", only="host.memory.*", jobs=1)
+    words = next(line for line in found.words() if line.startswith("LIU-071"))
+    assert words.endswith("It holds whatever single parameter is varied.")
+    assert "rests on nothing that was varied (parameters: 3)" in words
+
+
+def test_a_scenario_without_claims_is_asked_for_its_curves() -> None:
+    scenario = load_scenario("liu2004/fig09").model_copy(update={"claims": ()})
+    subject = ScenarioSubject(scenario, x="64,1M")
+    names = [one.name for one in subject.outputs]
+    assert len(names) == 4 * 2
+    assert names[1] == "PCI-Express, striping at Size 1M"
+    case = subject.case(lambda machine: {})
+    rows = {
+        point: Result({"size": point.options.size, "bandwidth_MBps": float(place)})
+        for place, point in enumerate(case.points)
+    }
+    assert [one.value for one in case.read(rows)] == list(range(8))
+
+
+@pytest.fixture(scope="module")
+def factors() -> dict[str, Factor]:
+    found = find_factors([resolve("liu2004")], ranges={}, only=[], spread=1.5)
+    return {one.name: one for one in found.factors.values()}
+
+
+def test_ranges_follow_from_the_evidence(factors: dict[str, Factor]) -> None:
+    send = factors[SEND]
+    assert (send.origin, send.low, send.high) == ("interval", 761_000, 819_000)
+    assert "adapters.mt25208.receive.latency" in send.paths
+    assert "adapter.receive.latency" not in factors
+    read = factors[READ]
+    assert (read.origin, read.low, read.base, read.high) == ("spread", 300_000, 450_000, 675_000)
+    entries = factors["adapter.sqpc.entries"]
+    assert (entries.low, entries.base, entries.high) == (32, 64, 128)
+    # A number of few allowed values.
+    completion = factors["host.root_port.completion"]
+    assert (completion.low, completion.base, completion.high) == (64, 64, 128)
+
+
+def test_what_is_published_zero_left_out_or_no_number_stays() -> None:
+    found = find_factors([resolve("liu2004")], ranges={}, only=[], spread=1.5)
+    names = {one.name for one in found.factors.values()}
+    assert not names & {"adapter.bus.lanes", "link.width", "adapter.sqpc.policy"}
+    assert "no number" in found.fixed["adapters.mt25208.sqpc.policy"]
+    assert "0" in found.fixed["stacks.vapi.driver.reserved_srqs"]
+    assert found.fixed["adapters.mt25208.send.units"].startswith("not said")
+
+
+def test_a_range_comes_before_all_and_frees_what_is_published() -> None:
+    ranges = {"adapter.bus.lanes": "4..16", READ: "400 ns..500 ns"}
+    found = find_factors([resolve("liu2004")], ranges=ranges, only=[*ranges], spread=1.5)
+    ends = {one.name: (one.origin, one.low, one.high) for one in found.factors.values()}
+    assert ends == {
+        "adapter.bus.lanes": ("range", 4, 16),
+        READ: ("range", 400_000, 500_000),
+    }
+
+
+def test_each_group_of_nodes_varies_and_what_they_have_alike_in_all_of_them() -> None:
+    machine = resolve("fat-tree-64")
+    assert [group.name for group in machine.groups] == ["compute", "storage"]
+    factors = find_factors(
+        [machine], ranges={}, only=["*doorbell.latency", "*link.*", "mtu", "trunk.*"], spread=2
+    ).factors
+
+    def set_by(path: str) -> dict[str, str]:
+        return settings_of(machine, {path: factors[path].low}, factors)
+
+    cable = "testbeds.fat-tree-64.link.cable_length"
+    assert set_by(cable).keys() == {"compute.link.cable_length", "storage.link.cable_length"}
+    assert set_by("adapters.mt23108.doorbell.latency") == {
+        "storage.adapter.doorbell.latency": "50 ns"
+    }
+    assert set_by("testbeds.fat-tree-64.mtu").keys() == {"mtu"}
+    assert set_by("testbeds.fat-tree-64.trunk.width").keys() == {"trunk.width"}
+
+
+@pytest.mark.parametrize(
+    "testbed", ["liu2004", "fat-tree-64", "fat-tree-1024", "cloud-hdr", "nvmf"]
+)
+def test_nothing_that_nobody_has_published_is_left_out_without_a_word(testbed: str) -> None:
+    machine = resolve(testbed)
+    found = find_factors([machine], ranges={}, only=(), spread=1.5)
+    settings = settings_of(
+        machine, {path: one.low for path, one in found.factors.items()}, found.factors
+    )
+    fixed = {path.split(".", 2)[-1] for path in found.fixed}
+    left = [
+        one.path
+        for one in machine.parameters
+        if one.evidence in VARIED
+        and one.path not in settings
+        and not any(one.path.endswith(end) for end in fixed)
+    ]
+    assert left == []
+
+
+def test_parameters_of_two_adapters_have_names_of_their_own() -> None:
+    machines = [resolve("liu2004"), resolve("liu2004", adapter="mt23108")]
+    found = find_factors(machines, ranges={}, only=["*receive_queue.latency"], spread=1.5)
+    assert {one.name for one in found.factors.values()} == {
+        "adapters.mt25208.receive_queue.latency",
+        "adapters.mt23108.receive_queue.latency",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ({"ranges": {"adapter.bus.lanez": "1..2"}}, "did you mean 'adapter.bus.lanes'?"),
+        ({"ranges": {"adapter.sqpc.policy": "a..b"}}, "adapter.sqpc.policy: is no number"),
+        ({"ranges": {READ: "1..2"}}, "a time is allowed with the unit"),
+        ({"ranges": {READ: "1 ns..2 ns"}}, "allowed: two ends around its value, 450 ns"),
+        ({"ranges": {READ: "2 us..1 us"}}, "allowed: two ends around its value, 450 ns"),
+        ({"only": "host.memori.*"}, "only: found 'host.memori.*', which no parameter matches"),
+        ({"only": "adapter.bus.lanes"}, "nothing is left to vary"),
+        ({"spread": 1}, "spread: found 1; allowed: a number above 1"),
+        ({"spread": float("nan")}, "spread: found nan; allowed: a number above 1"),
+        ({"method": "sobel"}, "did you mean 'sobol'?"),
+        ({"samples": 8}, "samples: found with the method tornado"),
+        ({"method": "sobol", "samples": 0}, "samples: found 0"),
+        (
+            {"method": "sobol", "samples": 10**8, "only": READ},
+            "samples: found 100000000; allowed: 1 to 33333, as each needs 3 machines",
+        ),
+        ({"quantity": "rate_Mps"}, "quantity: found 'rate_Mps'; allowed: latency_us"),
+    ],
+)
+def test_what_cannot_be_studied_is_refused(given: dict[str, Any], fault: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        hc.sensitivity("write_lat", "liu2004", size=8, **given)
+    (line,) = caught.value.faults
+    assert fault in line
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "faults"),
+    [
+        (("write_lat",), {}, ["testbed: missing"]),
+        (("write_late", "liu2004"), {}, ["did you mean 'write_lat'?"]),
+        (("liu2004/fig09",), {"qps": 2, "quantity": "x"}, ["qps: found with", "quantity: found"]),
+        (("liu2004/fig99",), {}, ["fig99"]),
+    ],
+)
+def test_what_is_asked_about_is_there(
+    words: tuple[str, ...], given: dict[str, Any], faults: list[str]
+) -> None:
+    with pytest.raises(CatalogError) as caught:
+        hc.sensitivity(*words, **given)
+    assert len(caught.value.faults) == len(faults)
+    assert all(part in line for part, line in zip(faults, caught.value.faults, strict=True))
+
+
+def test_a_machine_that_cannot_have_an_end_is_not_given_it(law: Callable[[Law], None]) -> None:
+    law(total)
+    # A set of a cache with 64 entries has no 512.
+    given = {"size": 8, "only": "adapter.sqpc.ways", "spread": 100.0, "jobs": 1}
+    (ways,) = hc.sensitivity("write_lat", "liu2004", **given).factors.values()
+    assert (ways.low, ways.base, ways.high) == (1, 4, 4)
+
+
+def test_without_salib_the_way_to_get_it_is_said(
+    law: Callable[[Law], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law(total)
+    monkeypatch.setitem(sys.modules, "SALib.analyze", None)
+    with pytest.raises(CatalogError, match=r"pip install 'hcasim\[sensitivity\]'"):
+        hc.sensitivity("write_lat", "liu2004", method="sobol", **SUM)
+
+
+def test_the_result_has_its_schema_a_table_and_a_chart(law: Callable[[Law], None]) -> None:
+    law(total)
+    for method in ("tornado", "morris", "sobol"):
+        more = {} if method == "tornado" else {"samples": 2}
+        found: Sensitivity = hc.sensitivity("write_lat", "liu2004", method=method, **more, **SUM)
+        document = json.loads(json.dumps(found.to_dict()))
+        jsonschema.validate(document, hc.schema("sensitivity"))
+        table = found.to_pandas()
+        assert list(table["parameter"]) == [READ, SEND, WRITE]
+        assert table["swing"].iloc[0] == pytest.approx(0.75)
+        figure = found.plot()
+        labels = [one.get_text() for one in figure.axes[0].get_yticklabels()]
+        assert labels == [SEND, READ]
+        assert READ in found._repr_html_()
+
+
+@pytest.mark.slow
+def test_what_striping_of_two_ports_rests_on() -> None:
+    names = ["host.root_port.completion", "adapter.bus.read_tags", "adapter.mtt.ways"]
+    found = hc.sensitivity("liu2004/fig09", size="1M", only=[*names, "mtu"])
+    order = {one.factor.name: one for one in found.effects if one.output.name == "LIU-071"}
+    completion = order[names[0]]
+    assert completion.high.value > 1.1 * completion.base.value > 1.4
+    assert all(order[name].swing < 0.02 for name in names[1:])
+    # The longer packets are, the more binding makes of its ports.
+    assert order["mtu"].low.value > order["mtu"].base.value > order["mtu"].high.value
+    assert all(one.low.holds and one.high.holds for one in order.values())
+
+
+def test_a_claim_of_which_no_size_is_left_is_refused() -> None:
+    with pytest.raises(CatalogError, match="size: SUR-021: the two series share no size of those"):
+        hc.sensitivity("sur2005/fig3b", size="2K", only="host.memory.read_latency", jobs=1)
