@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.image
+import nbformat
 import numpy as np
 import pytest
 
-from tests.notebooks.running import NOTEBOOKS, checks, read, run
+from tests.notebooks.running import NOTEBOOKS, WIDGET, checks, read, run
 
 
 def shown(notebook: Any, kinds: tuple[str, ...]) -> list[Any]:
@@ -80,3 +81,21 @@ def test_a_notebook_shows_what_it_is_kept_with(path: Path) -> None:
             before, now = pixels(one), pixels(other)
             assert before.shape == now.shape, (path.stem, cell)
             assert np.mean(np.any(before != now, axis=-1)) < 1e-3, (path.stem, cell)
+
+
+def test_a_notebook_without_widgets_answers_in_words() -> None:
+    (path,) = (one for one in NOTEBOOKS if "line-rate" in one.stem)
+    notebook = read(path)
+    asked = next(cell for cell in notebook.cells if cell.id == "widget")
+    hidden = nbformat.v4.new_code_cell("import sys\nsys.modules['ipywidgets'] = None")
+    first = [cell for cell in notebook.cells if cell.id == "start"]
+    notebook.cells = [hidden, *first, asked]
+    # A slow kernel sends what one cell prints in pieces.
+    text = "".join(one.text for one in run(notebook).cells[-1].outputs)
+    assert text.startswith("97.2% of the link")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_widgets_are_not_kept(path: Path) -> None:
+    assert "widgets" not in read(path).metadata
+    assert WIDGET not in path.read_text(encoding="utf-8")
