@@ -24,7 +24,13 @@ PAGE = "calibration/README.md"
 """Its commands build on each other."""
 CARD = "calibration/mycard/README.md"
 """Its commands build on each other and on the files beside it."""
+FIRST_STEPS = "tests/docs/site/pages/tutorial/first-steps.md"
+"""Its commands build on each other."""
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+SITE = tuple(
+    str(file.relative_to(ROOT)) for file in sorted((ROOT / "tests/docs/site/pages").rglob("*.md"))
+)
+"""What the site has beside them."""
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 SETTING = re.compile(r"[A-Z_]+=")
@@ -139,6 +145,28 @@ def test_a_user_comes_from_a_trace_to_a_what_if_question(bin_folder: Path, tmp_p
         "mine.toml",
         "mine.html",
     }
+
+
+def test_a_user_takes_the_first_steps(bin_folder: Path, tmp_path: Path) -> None:
+    found = {}
+    for example in commands((FIRST_STEPS,)):
+        if example.code.startswith("hcasim "):
+            output = run_command(example, bin_folder, tmp_path)
+            example.check(output)
+            found[example.code.strip()] = output
+    # The answer that the page gives.
+    narrow = next(text for command, text in found.items() if "lanes=4" in command)
+    assert 700 < float(narrow.splitlines()[-1].split()[1]) < 1000
+    (fit,) = (text for command, text in found.items() if "calibrate" in command)
+    assert "identified" in fit
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"measured.txt", "measured.jsonl", "mine.toml", "fig03.png"}
+
+
+def test_no_other_page_of_the_site_has_commands_that_no_test_runs() -> None:
+    others = [one for one in SITE if one != FIRST_STEPS]
+    assert len(others) > 15
+    assert [place for place, language, _ in blocks((*others,)) if language == "console"] == []
 
 
 def test_a_user_describes_a_card_fits_it_and_asks(bin_folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,323 @@
+"""The site is made without a complaint, holds what it should, and is a pleasure to read.
+
+It is made once for all of these.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from html import unescape
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import click
+import pytest
+
+import hcasim as hc
+from hcasim.catalog import list_ids, load
+from hcasim.papers.loader import list_papers, load_scenarios
+from hcasim.workloads import WORKLOADS
+from tests.browser import Pages
+from tests.docs.site import catalogue, documents, parameters, program
+from tests.docs.site.markdown import code, plain, prose
+from tests.notebooks.running import read
+
+app = import_module("hcasim.cli.app")
+pytestmark = pytest.mark.slow
+
+LINK = re.compile(r'href="([^"]*)"')
+ANCHOR = re.compile(r'\bid="([^"]*)"')
+LOADED = re.compile(r"<(?:script|img|link|iframe|source)\b[^>]*\b(?:src|href)=\"([^\"]*)\"")
+
+
+DESKTOP = {"width": 1400, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+PAGES = (
+    "index",
+    "tutorial/first-steps",
+    "howto/index",
+    "howto/mpi",
+    "howto/notebooks/04-memfree",
+    "howto/notebooks/08-ports",
+    "reference/commands/bench",
+    "reference/parameters/adapter",
+    "reference/models/adapters/mt25208",
+    "reference/scenarios/liu2004",
+    "reference/python/index",
+    "explanation/index",
+    "explanation/validity",
+    "changelog",
+)
+
+
+@pytest.fixture(scope="module")
+def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site as `make docs` makes it."""
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "tests.docs.site", out]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return out
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, str]:
+    """Its pages by their files."""
+    return {file.resolve(): file.read_text(encoding="utf-8") for file in site.rglob("*.html")}
+
+
+def test_each_entry_point_and_result_is_there(pages: dict[Path, str]) -> None:
+    whole = "".join(pages.values())
+    for name in hc.__all__:
+        assert f'id="hcasim.{name}"' in whole, name
+    for name in ("runs.benchmark.Benchmark.to_pandas", "papers.report.Report.median_error"):
+        assert f'id="hcasim.{name}"' in whole, name
+
+
+def test_no_link_is_broken(pages: dict[Path, str]) -> None:
+    anchors = {file: set(ANCHOR.findall(text)) for file, text in pages.items()}
+    broken = []
+    for file, text in pages.items():
+        for link in LINK.findall(text):
+            place, _, anchor = unquote(link).partition("#")
+            place = place.partition("?")[0]
+            target = (file.parent / place).resolve() if place else file
+            if "://" in link or (target == file and not anchor):
+                continue
+            found = anchor in anchors.get(target, ()) if anchor else target.exists()
+            if not found:
+                broken.append(f"{file.name}: {link}")
+    assert broken == []
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, str]) -> None:
+    found = {link for text in pages.values() for link in LOADED.findall(text)}
+    assert found
+    assert [link for link in found if "//" in link.partition("?")[0]] == []
+    for style in site.rglob("*.css"):
+        assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", style.read_text()), style
+
+
+def text_of(site: Path, name: str) -> str:
+    """The words of a page, without marks."""
+    html = (site / name).read_text(encoding="utf-8")
+    body = html[html.index("<article") : html.index("</article>")]
+    return " ".join(re.sub(r"<[^>]*>", "", body).split())
+
+
+def test_each_command_is_there_with_each_option(site: Path) -> None:
+    group = app.LazyGroup("hcasim")
+    for name in app.COMMANDS:
+        text = text_of(site, f"reference/commands/{name}.html")
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        options = [word for one in command.params for word in one.opts if word.startswith("-")]
+        assert [word for word in options if word not in text] == [], name
+
+
+def test_each_parameter_of_each_model_is_there_with_its_meaning_and_its_source(site: Path) -> None:
+    kinds = dict(zip(catalogue.KINDS, parameters.KINDS, strict=True))
+    for kind, one in kinds.items():
+        described = unspanned((site / f"reference/parameters/{one}.html").read_text("utf-8"))
+        ends = {path.rpartition(".")[2] for path in re.findall(r"<code[^>]*>([^<]*)", described)}
+        for name in list_ids(kind):
+            shown = (site / f"reference/models/{kind}/{name}.html").read_text(encoding="utf-8")
+            for parameter in load(name, kind).parameters:
+                assert f">{parameter.path}<" in shown, (name, parameter.path)
+                # What is before the last word may be a name of the user's own.
+                assert parameter.path.rpartition(".")[2] in ends, (one, parameter.path)
+
+
+def unspanned(html: str) -> str:
+    return re.sub(r"</?span[^>]*>", "", html)
+
+
+def test_each_workload_is_there_with_its_options(site: Path) -> None:
+    listed = text_of(site, "reference/workloads/index.html")
+    every = "".join(file.read_text() for file in (site / "reference/workloads").glob("*.html"))
+    for name, one in WORKLOADS.items():
+        assert f" {name} " in f" {listed} "
+        (section,) = re.findall(
+            rf'<section id="{name.replace("_", "-")}">(.*?)</section>', every, re.DOTALL
+        )
+        shown = set(re.findall(r"<td><p><code[^>]*>--([a-z-]+)<", unspanned(section)))
+        assert shown == {option.replace("_", "-") for option in one.options}, name
+        assert program._method(one)[0].__doc__
+
+
+def test_each_claim_is_there_with_its_role(site: Path) -> None:
+    for paper in list_papers():
+        text = text_of(site, f"reference/scenarios/{paper}.html")
+        for scenario in load_scenarios([paper]):
+            for claim in scenario.claims:
+                assert f" {claim.id} " in text
+                if claim.deviation:
+                    assert " ".join(claim.deviation.reason.split()[:4])[:20] in text.replace(
+                        "&#39;", "'"
+                    )
+
+
+def test_the_counts_of_claims_are_those_of_the_scenarios(site: Path) -> None:
+    text = text_of(site, "explanation/validity.html")
+    for paper in list_papers():
+        claims = [one for scenario in load_scenarios([paper]) for one in scenario.claims]
+        assert re.search(rf" {paper} {len(claims)} ", text), paper
+
+
+def test_each_notebook_is_a_page_with_what_it_shows(site: Path) -> None:
+    guides = (site / "howto/index.html").read_text(encoding="utf-8")
+    assert documents.NOTEBOOKS
+    for file in documents.NOTEBOOKS:
+        name = f"notebooks/{file.stem}.html"
+        assert f'href="{name}"' in guides
+        page = unescape((site / "howto" / name).read_text(encoding="utf-8"))
+        text = " ".join(re.sub(r"<[^>]*>", "", page).split())
+        outputs = [one for cell in read(file).cells for one in cell.get("outputs", [])]
+        drawn = [one for one in outputs if "image/png" in one.get("data", {})]
+        assert len(re.findall(r"<img[^>]*/_images/", page)) == len(drawn) > 0, name
+        printed = [" ".join(one.text.split()) for one in outputs if one.output_type == "stream"]
+        assert [one for one in printed if one not in text] == [], name
+
+
+def test_exit_codes_and_variables_are_all_there(site: Path, root: Path) -> None:
+    text = text_of(site, "reference/environment.html")
+    codes = ("BAD_INPUT", "UNEXPECTED", "NO_ROOM", "INTERRUPTED", "TERMINATED", "BROKEN_PIPE")
+    assert [one for one in codes if f" {getattr(app, one)} " not in text] == []
+    every = "".join(file.read_text() for file in (root / "hcasim").rglob("*.py"))
+    used = set(re.findall(r'"((?:HCASIM|XDG)_[A-Z_]+)"', every))
+    assert used
+    assert [one for one in used if one not in text] == []
+
+
+def test_simulated_values_of_a_reproduction_are_shown_beside_the_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = dict(catalogue.pages())
+    assert "simulated" not in before["reference/scenarios/liu2004"]
+    report = tmp_path / "reproduce.json"
+    report.write_text(
+        json.dumps({"claims": [{"id": "LIU-041", "simulated": 3.799, "error": 0.25}]})
+    )
+    monkeypatch.setenv(catalogue.REPORT, str(report))
+    after = dict(catalogue.pages())
+    (line,) = (one for one in after["reference/scenarios/liu2004"].splitlines() if "LIU-041" in one)
+    assert line.endswith("| 3.799 | +25.0 % |")
+    assert list(catalogue.figures()) == []
+    (tmp_path / "liu2004-fig03.svg").touch()
+    assert list(catalogue.figures()) == [tmp_path / "liu2004-fig03.svg"]
+    assert "](/figures/liu2004-fig03.svg)" in dict(catalogue.pages())["reference/scenarios/liu2004"]
+    assert "| fitted | 1 | 25.0 % | 25.0 % |" in after["included/validity"]
+
+
+def test_each_section_of_the_readme_is_a_page(root: Path) -> None:
+    sections = re.findall(r"^## (.*)$", (root / "README.md").read_text(), re.MULTILINE)
+    titles = Counter(text.partition("\n")[0] for _, text in documents.pages())
+    assert [one for one in sections if one != "More" and not titles[f"# {one}"]] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a|b", r"a\|b"),
+        ("*x* <b> [y](z) `c` $ ~", r"\*x\* \<b\> \[y\](z) \`c\` \$ \~"),
+        ("a\nb", "a b"),
+    ],
+)
+def test_plain_text_stays_plain(text: str, expected: str) -> None:
+    assert plain(text) == expected
+
+
+def test_code_and_paragraphs_of_a_docstring_stay() -> None:
+    assert code("a|b") == r"`a\|b`"
+    assert code("a`b") == "`` a`b ``"
+    assert prose("One ``x_y``\nand `z`.\n\nTwo_three.") == "One `x_y` and `z`.\n\nTwo\\_three."
+
+
+def address(site: Path, name: str) -> Path:
+    return site / f"{name}.html"
+
+
+def overflow(page: Any) -> int:
+    """How many pixels of a text are to the right of the window, where what is wide does not scroll
+    by itself."""
+    text = "document.querySelector('article')"
+    right = f"{text}.getBoundingClientRect().left + {text}.scrollWidth"
+    return max(0, round(page.evaluate(f"{right} - document.documentElement.clientWidth")))
+
+
+def brightness(page: Any, what: str) -> float:
+    """How bright the background or text of a page is, from 0 to 255."""
+    colour = page.evaluate(f"getComputedStyle(document.body).{what}")
+    parts = colour[colour.index("(") + 1 : -1].split(",")[:3]
+    return sum(map(float, parts)) / 3
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("scheme", "viewport"), [("light", DESKTOP), ("dark", PHONE)])
+def test_a_page_fits_and_is_light_or_dark(
+    opened: Pages, site: Path, name: str, scheme: str, viewport: Any
+) -> None:
+    page = opened(address(site, name), color_scheme=scheme, viewport=viewport)
+    assert overflow(page) == 0
+    paper, ink = (brightness(page, what) for what in ("backgroundColor", "color"))
+    assert (paper > 200 > 60 > ink) == (scheme == "light")
+    assert abs(paper - ink) > 150
+
+
+def test_search_finds_a_parameter_without_a_network(opened: Pages, site: Path) -> None:
+    page = opened(address(site, "index"))
+    page.locator("input[name=q]").first.fill("blueflame")
+    page.keyboard.press("Enter")
+    page.get_by_text("Search finished").wait_for()
+    found = page.locator("#search-results li a").all_inner_texts()
+    assert {"Verbs, doorbells and work requests", "connectx5"} <= set(found)
+    page.locator("#search-results li a", has_text="connectx5").first.click()
+    assert page.locator("h1").inner_text().startswith("connectx5")
+    assert "blueflame" in page.content().lower()
+
+
+def test_a_reader_comes_from_the_front_page_to_an_answer(opened: Pages, site: Path) -> None:
+    page = opened(address(site, "index"))
+    page.locator(".sd-card", has_text="Tutorial").click()
+    page.get_by_role("link", name="First steps").first.click()
+    assert "First steps" in page.title()
+    page.get_by_role("link", name="How valid the model is").first.click()
+    page.get_by_role("link", name="liu2004").first.click()
+    assert page.locator("h2").first.inner_text().startswith("fig02")
+    # Models, which navigation leaves out, are reached from where they are used.
+    page.get_by_role("link", name="mt25208").first.click()
+    page.get_by_role("link", name="Adapters", exact=True).last.click()
+    page.get_by_role("link", name="connectx7").wait_for()
+
+
+@pytest.mark.parametrize("name", ["index", "explanation/index"])
+def test_each_block_of_the_diagram_leads_to_its_page(opened: Pages, site: Path, name: str) -> None:
+    page = opened(address(site, name))
+    blocks = page.locator("svg.blocks a")
+    targets = [one.get_attribute("href") for one in blocks.all()]
+    assert len(targets) > 15
+    assert [one for one in targets if not ((site / name).parent / str(one)).exists()] == []
+    blocks.filter(has_text="Translation").click()
+    assert "Contexts and translation" in page.title()
+
+
+def test_a_reader_may_choose_dark_or_light(opened: Pages, site: Path) -> None:
+    page = opened(address(site, "index"), color_scheme="light")
+    seen = {brightness(page, "backgroundColor")}
+    for _ in range(2):
+        page.locator(".theme-toggle:visible").first.click()
+        seen.add(brightness(page, "backgroundColor"))
+    assert min(seen) < 60 < 200 < max(seen)
+
+
+def test_on_a_phone_navigation_opens(opened: Pages, site: Path) -> None:
+    page = opened(address(site, "index"), viewport=PHONE)
+    link = page.locator(".sidebar-tree").get_by_role("link", name="Reference").first
+    page.locator("label[for=__navigation]:visible").first.click()
+    link.click()
+    assert page.locator("h1").inner_text().startswith("Reference")
