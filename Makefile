@@ -27,7 +27,7 @@ help:
 	@echo 'make speed      measure it in both builds, beside a bare event loop, for the table in README.md'
 	@echo 'make fuzz       damage files and options, and see whether anything but a refusal comes of it'
 	@echo 'make schemas    make the JSON Schemas in hcasim/schemas from the classes'
-	@echo 'make docs       make the reference of the Python interface, in $(OUT)/docs'
+	@echo 'make docs       make the site: tutorial, how-to, reference, explanation, in $(OUT)/docs'
 	@echo 'make notebooks  run the notebooks and store them with what they show'
 	@echo 'make clean      remove everything that the above have made'
 
@@ -69,8 +69,9 @@ SECONDS ?= 300
 fuzz: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.fuzz $(SECONDS) $(SEED)
 
+# With the values of a reproduction: make docs HCASIM_REPORT=out/reproduce.json
 docs: $(TEST_VENV)/.ready
-	$(TEST_VENV)/bin/python -m sphinx -q -W tests/docs/reference $(OUT)/docs
+	$(TEST_VENV)/bin/python -m tests.docs.site $(OUT)/docs
 
 notebooks: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.notebooks.running

@@ -2,11 +2,17 @@
 
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.browser import chromium, opened
+
+__all__ = ["chromium", "opened"]
 
 # Figures are drawn without a display.
 os.environ["MPLBACKEND"] = "Agg"
@@ -31,6 +37,17 @@ settings.load_profile("repeatable")
 def root() -> Path:
     """The top of the checkout."""
     return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def no_worker_is_left() -> Iterator[None]:
+    """End the processes of a test, which do not know what the next one replaces."""
+    yield
+    if "hcasim.runs.pool" in sys.modules:
+        from hcasim.runs import pool, processes
+
+        processes.end_kept()
+        pool._alone = 0.0
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

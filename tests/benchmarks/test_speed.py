@@ -17,8 +17,9 @@ from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.mpi import Comm, Job
-from hcasim.runs.benchmark import bench
+from hcasim.runs.benchmark import bench, prepare, run_benchmark
 from hcasim.runs.simulated_trace import to_trace, with_noise
+from hcasim.study.timeline import Choice, recorded
 from hcasim.traces import render
 from tests.benchmarks.cases import CASES, EVENTS, WINDOW, heap_loop, measured, windows
 
@@ -202,3 +203,37 @@ def test_a_fit_of_five_parameters_to_forty_points_beside_the_bare_loop(
         f"hcasim calibrate, 5 parameters and 40 points: {taken:.1f} s on {os.cpu_count()} cores, "
         f"as long as {taken * heap_rate / 1e6:.0f} M events of the bare loop"
     )
+
+
+@pytest.mark.parametrize(
+    ("workload", "options"),
+    [
+        ("write_bw", {"size": "64K", "iters": 50}),
+        ("write_lat", {"size": "64K", "iters": 20, "warmup": 1}),
+        ("write_lat", {"size": "64K", "iters": 20, "warmup": 1, "adapter": "mt23108"}),
+        ("osu_latency", {"size": "8", "iters": 100}),
+    ],
+)
+def test_what_a_timeline_costs(
+    tmp_path: Path, workload: str, options: dict[str, Any], show: Show
+) -> None:
+    """Beside the same run, in which nothing is left out either."""
+    job = prepare(workload, "liu2004", exact=True, **options)
+
+    def plain() -> None:
+        run_benchmark(job, listen=lambda sim: None)
+
+    def shown() -> None:
+        with recorded(tmp_path / "run.json", Choice(), "") as timeline:
+            run_benchmark(job, listen=timeline.follow)
+
+    def best(run: Callable[[], None]) -> float:
+        times = []
+        for _ in range(5):
+            begin = time.process_time()
+            run()
+            times.append(time.process_time() - begin)
+        return min(times)
+
+    without = best(plain)
+    show(f"{workload} {options}: {best(shown) / without:.2f} times as long with a timeline")

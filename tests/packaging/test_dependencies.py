@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-# Needed only by .to_pandas() and for some traces, which say so when they are absent.
-OPTIONAL = {"google", "otf2", "pandas"}
+# Needed only by .to_pandas(), for clusters, samples and some traces, which say so when they are
+# absent; and pytest, by what only pytest loads.
+OPTIONAL = {"distributed", "google", "otf2", "pandas", "pyarrow", "pytest", "SALib", "xarray"}
 # Documented parts of pydantic, which requires them itself.
 WITH_PYDANTIC = {"annotated_types", "pydantic_core"}
-HEAVY = {"matplotlib", "numpy", "pandas", "rich", "scipy", "simpy"}
+HEAVY = {"distributed", "loky", "matplotlib", "numpy", "pandas", "rich", "scipy", "simpy"}
 
 
 def imported_libraries(package: Path) -> set[str]:
@@ -40,3 +41,9 @@ def test_start_up_imports_no_heavy_library(root: Path, module: str) -> None:
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
     )
     assert HEAVY & set(done.stdout.split()) == set()
+
+
+def test_only_the_plugin_of_pytest_imports_it(root: Path) -> None:
+    package = root / "hcasim"
+    rooms = [one for one in package.iterdir() if one.is_dir()]
+    assert [one.name for one in rooms if "pytest" in imported_libraries(one)] == ["pytest"]

@@ -9,7 +9,8 @@ import pytest
 
 from hcasim.traces import Trace, read_trace
 from tests.probes.guest import run_everything
-from tests.probes.machine import Machine, Outcome, Unavailable, give_up
+from tests.probes.machine import Machine, Outcome, Unavailable
+from tests.programs import give_up
 
 NEEDED = "infiniband/verbs.h", "rdma/rdma_cma.h"
 

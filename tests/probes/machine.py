@@ -13,9 +13,6 @@ import subprocess
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
-
-import pytest
 
 PROGRAMS = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -105,19 +102,8 @@ poweroff -f
 """
 
 
-REQUIRED = "HCASIM_PROBES"
-"""The environment variable that is "required" where the tests of the probes have to run."""
-
-
 class Unavailable(Exception):
     """The machine cannot be had here; says why."""
-
-
-def give_up(reason: str) -> NoReturn:
-    """Skip a test, except where it has to run."""
-    if os.environ.get(REQUIRED) == "required":
-        pytest.fail(f"{REQUIRED}=required: {reason}")
-    pytest.skip(reason)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ CACHES = ("sqpc", "rqpc", "cqc", "mpt", "mtt")
 class Memory:
     """A table whose fetches take a fixed time."""
 
+    owner = "hca0"
+
     def __init__(self, sim: Simulator) -> None:
         self.sim = sim
         self.read_ps = 0
