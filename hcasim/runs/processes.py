@@ -86,7 +86,7 @@ class Processes:
         """End what is running, at once."""
         pool, self._pool = self._pool, None
         if pool is not None:
-            pool.executor.shutdown(kill_workers=True)
+            _end(pool)
 
     def leave(self) -> None:
         """Keep the workers for the next points."""
@@ -101,7 +101,16 @@ def end_kept() -> None:
     """End workers that have nothing to do."""
     with _keeping:
         while _kept:
-            _kept.pop().executor.shutdown(kill_workers=True)
+            _end(_kept.pop())
+
+
+def _end(pool: _Pool) -> None:
+    feeder = getattr(pool.executor._call_queue, "_thread", None)
+    pool.executor.shutdown(kill_workers=True)
+    if feeder is not None:
+        # It frees semaphores as it ends. At the end of Python a thread is cut off between freeing
+        # one and telling the tracker, who would warn of it. A full pipe may keep it for ever.
+        feeder.join(1)
 
 
 def _started(workers: int) -> _Pool:

@@ -144,6 +144,7 @@ def test_a_time_limit_ends_a_point_inside_and_tells_what_was_finished(
 SLEEPER = """
 import signal
 import sys
+import threading
 from pathlib import Path
 from hcasim.runs import pool
 from tests.unit.runs.points import doing
@@ -155,7 +156,7 @@ started = lambda done, total: print("started", flush=True) if not done else None
 try:
     pool.run_points(doing(Path(sys.argv[1]), deeds), workers=2, progress=started)
 except KeyboardInterrupt:
-    print("interrupted", flush=True)
+    print("interrupted", *threading.enumerate()[1:], flush=True)
 """
 
 
