@@ -44,21 +44,26 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
         return f"--set {path}: there is no switch between two hosts back to back"
     if prefix in PREFIXES and not any(kind_of(name) == prefix for name in parts):
         return None  # its file is faulty and already reported
-    found: dict[str, list[tuple[Part, str, Leaf]]] = {}
+    found = False
     for name, part in parts.items():
-        for inner, leaf in part.settable.items():
-            for start in dict.fromkeys((name, kind_of(name))):
-                found.setdefault(f"{start}.{inner}", []).append((part, f"{name}.{inner}", leaf))
-            if name == "trunk" and inner not in part.own:
-                found.setdefault(f"link.{inner}", []).append((part, f"{name}.{inner}", leaf))
-    if path not in found:
-        return f"--set {path}: {_unknown(path, found, parts)}"
-    for part, full, leaf in found[path]:
-        try:
-            part.put(full, leaf.read_argument(text), leaf, path)
-        except UnitError as error:
-            return f"--set {path}: {error}"
-    return None
+        for start in _starts(part):
+            inner = path.removeprefix(f"{start}.")
+            if inner == path or (leaf := part.settable.get(inner)) is None:
+                continue
+            if start not in (name, kind_of(name)) and inner in part.own:
+                continue
+            found = True
+            try:
+                part.put(f"{name}.{inner}", leaf.read_argument(text), leaf, path)
+            except UnitError as error:
+                return f"--set {path}: {error}"
+    return None if found else f"--set {path}: {_unknown(path, parts)}"
+
+
+def _starts(part: Part) -> Iterable[str]:
+    """What may begin the paths of a part: its name, its kind, and "link" between switches, too."""
+    more = ("link",) if part.name == "trunk" else ()
+    return dict.fromkeys((part.name, kind_of(part.name), *more))
 
 
 def replace_bus(part: Part, text: str, adapters: Sequence[str]) -> str | None:
@@ -113,12 +118,13 @@ def take_ports(part: Part, settings: Mapping[str, str]) -> None:
 
     What is wrong with one is said when all settings are applied.
     """
-    for inner, leaf in part.settable.items():
-        full = f"{part.name}.{inner}"
-        for path in dict.fromkeys((f"{kind_of(part.name)}.{inner}", full)):
-            if inner.startswith("port.") and path in settings:
+    for start in dict.fromkeys((kind_of(part.name), part.name)):
+        for path in [path for path in settings if path.startswith(f"{start}.port.")]:
+            inner = path.removeprefix(f"{start}.")
+            leaf = part.settable.get(inner)
+            if leaf is not None:
                 with suppress(UnitError):
-                    part.put(full, leaf.read_argument(settings[path]), leaf, path)
+                    part.put(f"{part.name}.{inner}", leaf.read_argument(settings[path]), leaf, path)
 
 
 def take_section(part: Part, name: str, other: Loaded, words: str) -> None:
@@ -134,8 +140,15 @@ def take_section(part: Part, name: str, other: Loaded, words: str) -> None:
             part.parameters[path] = replace(parameter, path=path, source=source)
 
 
-def _unknown(path: str, leaves: Iterable[str], parts: Mapping[str, Part]) -> str:
+def _unknown(path: str, parts: Mapping[str, Part]) -> str:
     """Say why a path cannot be set and which ones can."""
+    leaves = {
+        f"{start}.{inner}": None
+        for part in parts.values()
+        for inner in part.settable
+        for start in _starts(part)
+        if start != "link" or part.name != "trunk" or inner not in part.own
+    }
     prefix, _, inner = path.partition(".")
     if path == "link.kind":
         return (
