@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from hcasim.catalog.cabling import carried_kind, link_of_port
 from hcasim.catalog.fields import keys_of
 from hcasim.catalog.folders import list_ids
 from hcasim.catalog.link import PortLink
-from hcasim.catalog.loader import Loaded, load
+from hcasim.catalog.loader import Loaded, load, renamed
 from hcasim.catalog.network import BackToBack, Explicit, Network, OneSwitch
 from hcasim.catalog.overrides import choose_protocol, replace_bus, take_ports
 from hcasim.catalog.part import Part, kind_of
@@ -65,7 +64,6 @@ def gather(
     testbed, starts = bed.model, starts_of(groups)
     assert isinstance(testbed, Testbed)
     measured = [one for group in groups.values() for one in group.adapters]
-    known = list_ids("adapters")
     wanted = {
         f"{starts[name]}adapter": group.adapter if adapter is None else adapter
         for name, group in groups.items()
@@ -90,7 +88,8 @@ def gather(
         except CatalogError as error:
             faults += [fault for fault in error.faults if fault not in faults]
         else:
-            made = _part(name, type(loaded.model), loaded.values, loaded.parameters)
+            below = loaded.below(name)
+            made = Part(name, type(loaded.model), _copied(loaded.values), below)
             if kind_of(name) == "adapter":
                 kind = carried_kind(testbed.link, switches)
                 faults += choose_protocol(made, settings, kind)
@@ -115,7 +114,8 @@ def gather(
             faults += _cable(bed, part, name, group.ports)
         buses = [path for path in settings if path in part.bus_paths]
         for path in buses:
-            fault = replace_bus(part, settings[path], [*dict.fromkeys((*measured, *known))])
+            known = [*dict.fromkeys((*measured, *list_ids("adapters")))]
+            fault = replace_bus(part, settings[path], known)
             if fault:
                 faults.append(f"--set {path}: {fault}")
         if box is not None:
@@ -175,8 +175,12 @@ def _part(
     values: Mapping[str, Any],
     parameters: Iterable[Parameter[Value]],
 ) -> Part:
-    named = [replace(one, path=f"{name}.{one.path}") for one in parameters]
-    return Part(name, model, copy.deepcopy(dict(values)), {one.path: one for one in named})
+    return Part(name, model, _copied(values), renamed(parameters, name))
+
+
+def _copied(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return nested tables that can be changed; what is in a table stays the same."""
+    return {key: _copied(one) if isinstance(one, Mapping) else one for key, one in values.items()}
 
 
 def _link(

@@ -198,6 +198,7 @@ def leaf_paths(
     depth: int = DEPTH,
     *,
     every: bool = False,
+    at: str | None = None,
 ) -> dict[str, Leaf]:
     """Return the leaves of a description by dotted path.
 
@@ -208,9 +209,12 @@ def leaf_paths(
         depth: how deep sections are looked into, because those of buses and bridges may hold
             each other without end.
         every: with the leaves that the values lack and may have.
+        at: look for the leaf at this path alone.
     """
     leaves: dict[str, Leaf] = {}
     for name, key in keys_of(model).items():
+        if at is not None and at != name and not at.startswith(f"{name}."):
+            continue
         if isinstance(key, Leaf):
             if key.required or values is None or every or name in values:
                 leaves[name] = key
@@ -224,10 +228,13 @@ def leaf_paths(
                     inside = {}
             parts = key.parts(name, inside or {})
             for part, one in {name: None}.items() if inside is None else parts.items():
+                if at is not None and not at.startswith(f"{part}."):
+                    continue
+                below = None if at is None else at.removeprefix(f"{part}.")
                 for kind, child in key.models.items():
                     if one is None or one.get("kind", "") == kind:
-                        for path, leaf in leaf_paths(child, one, depth - 1, every=every).items():
-                            leaves[f"{part}.{path}"] = leaf
+                        found = leaf_paths(child, one, depth - 1, every=every, at=below)
+                        leaves |= {f"{part}.{path}": leaf for path, leaf in found.items()}
     return leaves
 
 

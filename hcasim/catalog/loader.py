@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +49,33 @@ class Loaded:
     model: Description
     values: Mapping[str, Any]
     parameters: tuple[Parameter[Value], ...]
+    _renamed: dict[str, dict[str, Parameter[Value]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def below(self, name: str) -> dict[str, Parameter[Value]]:
+        """Return the parameters by the paths that they have in a part of a machine."""
+        if name not in self._renamed:
+            self._renamed[name] = renamed(self.parameters, name)
+        return self._renamed[name].copy()
+
+
+def renamed(parameters: Iterable[Parameter[Value]], name: str) -> dict[str, Parameter[Value]]:
+    """Return parameters by their paths after a name is put before each."""
+    named = [replace(one, path=f"{name}.{one.path}") for one in parameters]
+    return {one.path: one for one in named}
 
 
 _OF_SCENARIOS = {"workload", "series", "axes", "claims"}
 """Keys that no model has."""
 
-_LOADED: ContextVar[dict[tuple[str, Path], Loaded] | None] = ContextVar("loaded", default=None)
+Known = dict[tuple[str, Path | str], Loaded]
+"""What has been read, by its kind and its file, or its id."""
+_LOADED: ContextVar[Known | None] = ContextVar("loaded", default=None)
 
 
 @contextmanager
-def each_file_once(loaded: dict[tuple[str, Path], Loaded] | None = None) -> Iterator[None]:
+def each_file_once(loaded: Known | None = None) -> Iterator[None]:
     """Read each file once inside the block, however often it is asked for.
 
     Parameters:
@@ -90,6 +107,9 @@ def load(name: str, kind: str | None = None) -> Loaded:
         raise CatalogError(
             [f"kind: found {kind!r}; allowed: {one_of(MODELS)}{nearest(kind, MODELS)}"]
         )
+    known = _LOADED.get()
+    if known is not None and (kind, name) in known:
+        return known[kind, name]
     file = find_file(name, kind)
     try:
         loaded = _load(kind, file, ())
@@ -102,6 +122,8 @@ def load(name: str, kind: str | None = None) -> Loaded:
     else:
         if is_path(name):
             adopt(file, kind)
+        elif known is not None:
+            known[kind, name] = loaded
         return loaded
     fault = f"describes {a_model(found)}; {a_model(kind)} is asked for"
     raise CatalogError([f"{display(file)}: {fault}"])

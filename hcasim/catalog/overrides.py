@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
+from hcasim.catalog.fields import Table, keys_of, leaf_paths
 from hcasim.catalog.loader import CLASSES, Loaded, load
 from hcasim.catalog.part import Part, kind_of
 from hcasim.catalog.protocol import LINK_OF, spoken
@@ -48,7 +48,7 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
     for name, part in parts.items():
         for start in _starts(part):
             inner = path.removeprefix(f"{start}.")
-            if inner == path or (leaf := part.settable.get(inner)) is None:
+            if inner == path or (leaf := part.settable_at(inner)) is None:
                 continue
             if start not in (name, kind_of(name)) and inner in part.own:
                 continue
@@ -121,7 +121,7 @@ def take_ports(part: Part, settings: Mapping[str, str]) -> None:
     for start in dict.fromkeys((kind_of(part.name), part.name)):
         for path in [path for path in settings if path.startswith(f"{start}.port.")]:
             inner = path.removeprefix(f"{start}.")
-            leaf = part.settable.get(inner)
+            leaf = part.settable_at(inner)
             if leaf is not None:
                 with suppress(UnitError):
                     part.put(f"{part.name}.{inner}", leaf.read_argument(settings[path]), leaf, path)

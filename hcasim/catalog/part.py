@@ -54,6 +54,10 @@ class Part:
         """Its leaves, and those that it has not and may have."""
         return leaf_paths(self.model, self.values, every=True)
 
+    def settable_at(self, path: str) -> Leaf | None:
+        """The one of `settable` that is at a path."""
+        return leaf_paths(self.model, self.values, every=True, at=path).get(path)
+
     @property
     def bus_paths(self) -> tuple[str, ...]:
         """The settings that give it, if it is an adapter, the bus of another."""

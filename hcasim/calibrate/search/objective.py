@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from hcasim.calibrate.search.loss import Array
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.search.parameters import FreeParameter
 from hcasim.catalog import Machine, resolve
-from hcasim.catalog.loader import Loaded, each_file_once
+from hcasim.catalog.loader import Known, each_file_once
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, run_points
 from hcasim.runs.store import Store
@@ -97,7 +96,7 @@ class Objective:
         self.run = run
         self.budget = budget
         self.evaluations = 0
-        self._files: dict[tuple[str, Path], Loaded] = {}
+        self._files: Known = {}
         self._machines: dict[tuple[Any, ...], Machine] = {}
         self._leaves = {path: one.leaf for one in parameters for path in one.paths}
         self._prefixes = {

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hcasim.catalog import CatalogError, resolve
+from hcasim.catalog import CatalogError, list_ids, load, resolve
+from hcasim.catalog.part import Part
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,20 @@ def test_of_several_settings_those_are_named_that_a_fault_is_about(
     with pytest.raises(CatalogError) as caught:
         resolve("pair", overrides={**others, **settings}, mpi=True)
     assert caught.value.faults == [fault]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (kind, name)
+        for kind in ("adapters", "hosts", "switches", "stacks", "testbeds")
+        for name in list_ids(kind)
+    ],
+)
+def test_a_setting_is_found_at_its_path_and_nowhere_else(kind: str, name: str) -> None:
+    loaded = load(name, kind)
+    part = Part("part", type(loaded.model), dict(loaded.values), {})
+    for path, leaf in part.settable.items():
+        assert part.settable_at(path) == leaf
+        assert part.settable_at(f"{path}.more") is None
+        assert part.settable_at(path[:-1]) == part.settable.get(path[:-1])
