@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 FIRST = 1.0
 """Seconds that a process simulates alone before it starts workers, which take as long to come."""
+MANY = 256
+"""Points for which workers are started before it is known how long a point takes."""
 
 W = TypeVar("W", bound=Work)
 Progress = Callable[[int, int], None]
@@ -150,6 +152,21 @@ def on_scheduler(address: str | PathLike[str] | None) -> Iterator[None]:
         scheduler.close()
 
 
+def expect_points(count: int, workers: int | None = None) -> None:
+    """Have workers come while points are planned, if there will be many.
+
+    Parameters:
+        count: how many points there will be.
+        workers: as `run_points` will be told.
+    """
+    most = workers or os.cpu_count() or 1
+    if count >= MANY and most > 1 and _SCHEDULER.get() is None:
+        place = Processes(most, most)
+        with _interruption_held_back():
+            place.start()
+        place.leave()
+
+
 _alone = 0.0
 """Seconds for which this process has simulated so far, while there were no workers."""
 
@@ -164,7 +181,7 @@ def _run_by(place: Place, points: Sequence[Work], note: Note, profile: bool, her
     )
     with _interruption_held_back():
         crew.start()
-    began = monotonic()
+    began, done = monotonic(), 0
     try:
         while here and crew.is_alive() and not crew.busy:
             try:
@@ -173,6 +190,10 @@ def _run_by(place: Place, points: Sequence[Work], note: Note, profile: bool, her
             except IndexError:
                 break
             note(point, point.run(profile=profile))
+            done += 1
+            if (monotonic() - began) / done * len(left) > FIRST:
+                # As the shortest come first, the rest takes longer than that.
+                crew.wake()
         _alone += monotonic() - began if here else 0
         crew.wake()
         if not left and not crew.busy:

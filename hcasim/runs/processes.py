@@ -66,11 +66,14 @@ class Processes:
 
     def begin(self) -> None:
         """Have workers, new ones if the last have died, and wait for the first."""
-        pool = self._pool
-        if pool is None or pool.executor._flags.broken:
+        self.start().first.result()
+
+    def start(self) -> _Pool:
+        """Have workers, new ones if the last have died, who will come."""
+        if self._pool is None or self._pool.executor._flags.broken:
             with _often_switched():
-                pool = self._pool = _started(self.workers)
-        pool.first.result()
+                self._pool = _started(self.workers)
+        return self._pool
 
     def submit(self, point: Work, profile: bool) -> Future[Result]:
         """Have a point simulated; if a worker dies this, or the future, raises BrokenExecutor."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.catalog.loader import each_file_once
-from hcasim.ground.arguments import flag_fault, refuse, settings_fault
-from hcasim.runs.pool import Progress, on_scheduler, run_points
+from hcasim.ground.arguments import count_fault, flag_fault, refuse, settings_fault
+from hcasim.runs.pool import Progress, expect_points, on_scheduler, run_points
 from hcasim.runs.store import usual_store
 from hcasim.study.sweep.plan import Planner, read_plan
 from hcasim.study.sweep.samples import Samples
@@ -60,17 +60,23 @@ def sweep(
     Raises:
         CatalogError: every fault of the request.
     """
-    refuse(flag_fault("cached", cached), settings_fault(overrides), samples_fault(uncertainty))
+    refuse(
+        flag_fault("cached", cached),
+        count_fault("jobs", jobs),
+        settings_fault(overrides),
+        samples_fault(uncertainty),
+    )
     given = {"workload": workload, "testbed": testbed, **settings, **(overrides or {})}
     plan = read_plan(given, zipped, let, where)
-    with each_file_once():
-        planner = Planner(plan)
-        planned = planner.points()
-        samples = Samples(planner, planned, uncertainty) if uncertainty else None
-    trials = [Trial(one.point) for one in planned]
-    every = [*trials, *samples.all] if samples else trials
-    store = usual_store() if cached else None
     with on_scheduler(scheduler):
+        expect_points(plan.size * (1 + (uncertainty or 0)), jobs)
+        with each_file_once():
+            planner = Planner(plan)
+            planned = planner.points()
+            samples = Samples(planner, planned, uncertainty) if uncertainty else None
+        trials = [Trial(one.point) for one in planned]
+        every = [*trials, *samples.all] if samples else trials
+        store = usual_store() if cached else None
         found = run_points(every, workers=jobs, progress=progress, store=store)
     table = make_table(plan.axes, planned, [found[trial] for trial in trials])
     return samples.around(table, found) if samples else table
