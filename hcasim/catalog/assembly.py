@@ -88,8 +88,8 @@ def gather(
         except CatalogError as error:
             faults += [fault for fault in error.faults if fault not in faults]
         else:
-            below = loaded.below(name)
-            made = Part(name, type(loaded.model), _copied(loaded.values), below)
+            values, below = dict(loaded.values), loaded.below(name)
+            made = Part(name, type(loaded.model), values, below, loaded=loaded)
             if kind_of(name) == "adapter":
                 kind = carried_kind(testbed.link, switches)
                 faults += choose_protocol(made, settings, kind)
@@ -175,12 +175,7 @@ def _part(
     values: Mapping[str, Any],
     parameters: Iterable[Parameter[Value]],
 ) -> Part:
-    return Part(name, model, _copied(values), renamed(parameters, name))
-
-
-def _copied(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested tables that can be changed; what is in a table stays the same."""
-    return {key: _copied(one) if isinstance(one, Mapping) else one for key, one in values.items()}
+    return Part(name, model, dict(values), renamed(parameters, name))
 
 
 def _link(

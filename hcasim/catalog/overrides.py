@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -129,7 +128,7 @@ def take_ports(part: Part, settings: Mapping[str, str]) -> None:
 
 def take_section(part: Part, name: str, other: Loaded, words: str) -> None:
     """Put a section of another description in the place of this one's; its sources say so."""
-    part.values[name] = copy.deepcopy(other.values[name])
+    part.values[name] = other.values[name]
     inside = f"{part.name}.{name}."
     for path in [path for path in part.parameters if path.startswith(inside)]:
         del part.parameters[path]

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from hcasim.catalog.fields import Leaf, leaf_paths
+from hcasim.catalog.loader import Loaded
 from hcasim.catalog.provenance import SET, UNSAID, Parameter, Value
 
 _WANTED = re.compile(r"; allowed (\w+): ")
@@ -30,11 +31,12 @@ class Part:
     Parameters:
         name: where its paths begin.
         model: its class.
-        values: nested tables of values in base units, which settings change.
+        values: nested tables of values in base units, of which settings change copies.
         parameters: the same with provenance, by full path.
         own: what differs by its file from what it follows.
         set_paths: settings that have changed it.
         begun: sections that it had not, each with the setting that has begun it.
+        loaded: what its file says, if it has one.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Part:
     own: set[str] = field(default_factory=set)
     set_paths: list[str] = field(default_factory=list)
     begun: dict[str, str] = field(default_factory=dict)
+    loaded: Loaded | None = None
 
     @property
     def leaves(self) -> dict[str, Leaf]:
@@ -93,10 +96,21 @@ class Part:
             place += section + "."
             if section not in table and not place.startswith((*self.begun,)):
                 self.begun[place] = self.set_paths[-1]
-            table = table.setdefault(section, {})
-            table = table.get(section, table)
+            table = _own(table, section)
+            if section in table:
+                table = _own(table, section)
         table[last] = value
         self.parameters[path] = leaf.assumed(path, value, source)
+
+    def build(self) -> BaseModel:
+        """Return what it describes.
+
+        Raises:
+            ValidationError: there is no such thing.
+        """
+        if self.loaded is not None and self.values == self.loaded.values:
+            return self.loaded.model
+        return self.model.model_validate(self.values)
 
     def blame(self, fault: str) -> str:
         """Put before a fault the settings that it may be about, and behind it what to set, too."""
@@ -155,5 +169,12 @@ class Part:
         table = self.values
         *outer, last, _ = place.split(".")
         for section in outer:
-            table = table[section]
+            table = _own(table, section)
         del table[last]
+
+
+def _own(table: dict[str, Any], section: str) -> dict[str, Any]:
+    """Return a section of a table, put in the place of one that others may have, too."""
+    table[section] = {**table.get(section, {})}
+    found: dict[str, Any] = table[section]
+    return found

@@ -140,7 +140,7 @@ def resolve(
     built: dict[str, Any] = {}
     for name, part in parts.items():
         try:
-            built[name] = part.model.model_validate(part.values)
+            built[name] = part.build()
         except ValidationError as error:
             faults += map(part.blame, told(error, [part.model], part.values, f"{name}."))
     if faults:

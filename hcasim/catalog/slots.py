@@ -47,9 +47,7 @@ def train(adapter: Part, host: Part, settings: Mapping[str, str]) -> None:
         host: changed in place: no completion is longer than the payloads of the link.
         settings: what-if settings by path.
     """
-    slot, path, bus = host.values.get("slot"), "bus", adapter.values["bus"]
-    while bus.get("bridge"):
-        path, bus = f"{path}.bridge.bus", bus["bridge"]["bus"]
+    slot, (path, bus) = host.values.get("slot"), _last_bus(adapter)
     if slot is None or bus["kind"] != "pcie":
         return
     for key in ("generation", "lanes", "max_payload"):
@@ -57,10 +55,18 @@ def train(adapter: Part, host: Part, settings: Mapping[str, str]) -> None:
             _lower(
                 adapter, f"{path}.{key}", slot[key], f"the slot of {host.values['id']}", settings
             )
-    port, payload = host.values.get("root_port"), bus["max_payload"]
+    port, payload = host.values.get("root_port"), _last_bus(adapter)[1]["max_payload"]
     if port is not None and port["completion"] > payload:
         words = f"the payload of {adapter.values['id']} there"
         _lower(host, "root_port.completion", payload, words, settings)
+
+
+def _last_bus(adapter: Part) -> tuple[str, Mapping[str, Any]]:
+    """Return the bus that the slot has, and its path."""
+    path, bus = "bus", adapter.values["bus"]
+    while bus.get("bridge"):
+        path, bus = f"{path}.bridge.bus", bus["bridge"]["bus"]
+    return path, bus
 
 
 def _lower(part: Part, path: str, value: Value, why: str, settings: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.catalog.loader import each_file_once
+from hcasim.engine import seldom_collected
 from hcasim.ground.arguments import count_fault, flag_fault, refuse, settings_fault
 from hcasim.runs.pool import Progress, expect_points, on_scheduler, run_points
 from hcasim.runs.store import usual_store
@@ -70,7 +71,7 @@ def sweep(
     plan = read_plan(given, zipped, let, where)
     with on_scheduler(scheduler):
         expect_points(plan.size * (1 + (uncertainty or 0)), jobs)
-        with each_file_once():
+        with each_file_once(), seldom_collected():
             planner = Planner(plan)
             planned = planner.points()
             samples = Samples(planner, planned, uncertainty) if uncertainty else None

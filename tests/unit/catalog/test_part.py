@@ -3,6 +3,7 @@
 import pytest
 
 from hcasim.catalog import CatalogError, list_ids, load, resolve
+from hcasim.catalog.loader import each_file_once
 from hcasim.catalog.part import Part
 
 
@@ -64,3 +65,20 @@ def test_a_setting_is_found_at_its_path_and_nowhere_else(kind: str, name: str) -
         assert part.settable_at(path) == leaf
         assert part.settable_at(f"{path}.more") is None
         assert part.settable_at(path[:-1]) == part.settable.get(path[:-1])
+    assert part.build() == loaded.model
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"adapter.bus.lanes": 1},
+        {"adapter.bus": "pcix"},
+        {"adapter.protocol.kind": "infiniband", "adapter.doorbell.latency": "1 ns", "host.root_port.completion": "64 B"},
+        {"switch.port.width": 8, "link.cable_length": "1 m", "mtu": 512},
+    ],
+)
+def test_a_setting_changes_one_machine_and_not_the_next(settings: dict[str, object]) -> None:
+    with each_file_once():
+        before = resolve("liu2004")
+        changed = resolve("liu2004", overrides=settings)
+        assert resolve("liu2004").digest == before.digest != changed.digest
