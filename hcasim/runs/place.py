@@ -6,7 +6,10 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Future
+from contextlib import suppress
+from itertools import chain
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hcasim.runs.point import Work
@@ -16,10 +19,14 @@ if TYPE_CHECKING:
 
 TRIES = 3
 """How often a point is tried whose worker dies; the last time all others are done."""
+TASK = 0.2
+"""Seconds of work that a worker is given at once, if points are shorter: each task costs some."""
 BEAT = 0.2
 """Seconds after which a wait looks whether it is to end."""
 
 Note = Callable[[Any, "Result"], None]
+Task = Sequence[Work]
+"""Points that a worker simulates one after the other."""
 
 
 class WorkerDied(Exception):
@@ -35,7 +42,8 @@ class Place(Protocol):
     """Workers that simulate points.
 
     Attributes:
-        workers: how many points are simulated at a time; None if the place decides that.
+        workers: how many tasks are done at a time; None if the place decides that, and is given
+            each point alone.
         ready: it takes no time until the workers are there.
     """
 
@@ -48,17 +56,22 @@ class Place(Protocol):
     def begin(self) -> None:
         """Have workers, new ones if the last have died, and wait for the first."""
 
-    def submit(self, point: Work, profile: bool) -> Future[Result]:
-        """Have a point simulated; if a worker dies this, or the future, raises BrokenExecutor."""
+    def submit(self, task: Task, profile: bool) -> Future[list[Result]]:
+        """Have points simulated; if a worker dies this, or the future, raises BrokenExecutor."""
 
-    def explain(self, error: Exception, point: Work) -> Exception:
-        """Return what to raise of what a point ended with."""
+    def explain(self, error: Exception, task: Task) -> Exception:
+        """Return what to raise of what a task ended with."""
 
     def end(self) -> None:
         """End what is running, at once."""
 
     def leave(self) -> None:
         """Let go of the workers, who have nothing left to do."""
+
+
+def simulate(task: Task, profile: bool) -> list[Result]:
+    """Return the results of points; what a worker does."""
+    return [point.run(profile=profile) for point in task]
 
 
 class Crew(threading.Thread):
@@ -118,8 +131,8 @@ class Crew(threading.Thread):
         workers = self._place.workers
         while lost := self._bring(self._left, None if workers is None else 2 * workers):
             # The others were waiting for a worker.
-            tries.update(lost[:workers])
-            for point in lost:
+            tries.update(chain.from_iterable(lost[:workers]))
+            for point in chain.from_iterable(lost):
                 (suspected if tries[point] >= TRIES - 1 else self._left).appendleft(point)
         # Workers may die of any of these: nothing else is to suffer.
         deadly = [point for point in suspected if self._bring(deque([point]), 1)]
@@ -128,24 +141,26 @@ class Crew(threading.Thread):
         if not self._stopped.is_set():
             self._place.leave()
 
-    def _bring(self, left: deque[Work], most: int | None) -> Sequence[Work]:
-        """Have points simulated, so many at a time; return those that were lost with a worker."""
-        running: dict[Future[Result], Work] = {}
-        done: SimpleQueue[Future[Result]] = SimpleQueue()
+    def _bring(self, left: deque[Work], most: int | None) -> Sequence[Task]:
+        """Have points simulated, so many tasks at a time; return those lost with a worker."""
+        running: dict[Future[list[Result]], Task] = {}
+        done: SimpleQueue[Future[list[Result]]] = SimpleQueue()
         if left and not self._stopped.is_set():
             self._place.begin()
         self.busy = True
+        began, finished = monotonic(), 0
         while not self._stopped.is_set():
             while most is None or len(running) < most:
-                try:
-                    point = left.popleft()
-                except IndexError:
+                share = 0 if most is None else len(left) // most
+                pace = finished / max(1, most // 2) / (monotonic() - began) if most else 0
+                task = _taken(left, max(1, min(int(TASK * pace), share)))
+                if not task:
                     break
                 try:
-                    future = self._place.submit(point, self._profile)
+                    future = self._place.submit(task, self._profile)
                 except BrokenExecutor:
-                    return [*running.values(), point]
-                running[future] = point
+                    return [*running.values(), task]
+                running[future] = task
                 future.add_done_callback(done.put)
             if not running:
                 break
@@ -154,7 +169,7 @@ class Crew(threading.Thread):
             except Empty:
                 continue
             try:
-                result = future.result()
+                results = future.result()
             except BrokenExecutor:
                 return self._saved(running)
             except Exception as error:
@@ -162,15 +177,29 @@ class Crew(threading.Thread):
                 if told is error:
                     raise
                 raise told from error
-            self._note(running.pop(future), result)
+            self._note_all(running.pop(future), results)
+            finished += len(results)
         return []
 
-    def _saved(self, running: dict[Future[Result], Work]) -> Sequence[Work]:
+    def _note_all(self, task: Task, results: Sequence[Result]) -> None:
+        for point, result in zip(task, results, strict=True):
+            self._note(point, result)
+
+    def _saved(self, running: dict[Future[list[Result]], Task]) -> Sequence[Task]:
         """Note what was finished before a worker died; return the rest."""
         lost = []
-        for future, point in running.items():
+        for future, task in running.items():
             try:
-                self._note(point, future.result())
+                self._note_all(task, future.result())
             except BrokenExecutor:
-                lost.append(point)
+                lost.append(task)
         return lost
+
+
+def _taken(left: deque[Work], count: int) -> Task:
+    """Take so many points, or what there is, while others take some from the end."""
+    task: list[Work] = []
+    with suppress(IndexError):
+        while len(task) < count:
+            task.append(left.popleft())
+    return task

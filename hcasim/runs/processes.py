@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hcasim.ground.room import look_for_room
-from hcasim.runs.point import Work
+from hcasim.runs.place import Task, simulate
 
 if TYPE_CHECKING:
     from hcasim.workloads import Result
@@ -75,14 +75,15 @@ class Processes:
                 self._pool = _started(self.workers)
         return self._pool
 
-    def submit(self, point: Work, profile: bool) -> Future[Result]:
-        """Have a point simulated; if a worker dies this, or the future, raises BrokenExecutor."""
+    def submit(self, task: Task, profile: bool) -> Future[list[Result]]:
+        """Have points simulated; if a worker dies this, or the future, raises BrokenExecutor."""
         assert self._pool is not None
-        future: Future[Result] = self._pool.executor.submit(point.bare().run, None, profile)
+        bare = [point.bare() for point in task]
+        future: Future[list[Result]] = self._pool.executor.submit(simulate, bare, profile)
         return future
 
-    def explain(self, error: Exception, point: Work) -> Exception:
-        """Return what to raise of what a point ended with."""
+    def explain(self, error: Exception, task: Task) -> Exception:
+        """Return what to raise of what a task ended with."""
         return error
 
     def end(self) -> None:

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.reading import NoSuchFile, read_file
-from hcasim.runs.place import WorkerDied
-from hcasim.runs.point import Work
+from hcasim.runs.place import Task, WorkerDied, simulate
 from hcasim.runs.store import code_digest
 
 if TYPE_CHECKING:
@@ -64,19 +63,19 @@ class Scheduler:
         if faults:
             raise CatalogError(faults)
 
-    def submit(self, point: Work, profile: bool) -> Future[Result]:
-        """Have a point simulated; Dask tries it again on other workers if one dies."""
+    def submit(self, task: Task, profile: bool) -> Future[list[Result]]:
+        """Have points simulated; Dask tries it again on other workers if one dies."""
         # Dask takes its time over what it sees inside of.
-        packed = pickle.dumps(point.bare())
-        future: Future[Result] = self._pool.submit(_simulate, packed, profile, code_digest())
+        packed = pickle.dumps([point.bare() for point in task])
+        future: Future[list[Result]] = self._pool.submit(_simulate, packed, profile, code_digest())
         return future
 
-    def explain(self, error: Exception, point: Work) -> Exception:
-        """Return what to raise of what a point ended with."""
+    def explain(self, error: Exception, task: Task) -> Exception:
+        """Return what to raise of what a task ended with."""
         if isinstance(error, CancelledError):
             return CatalogError([f"scheduler {self.address}: the connection was lost"])
         if type(error).__name__ == "KilledWorker":
-            return WorkerDied([point])
+            return WorkerDied(task)
         return error
 
     def end(self) -> None:
@@ -147,12 +146,11 @@ def _other_code(worker: str, digest: str) -> str:
     return f"scheduler: {worker} runs other code, {digest[:8]}; allowed: {ours}"
 
 
-def _simulate(packed: bytes, profile: bool, digest: str) -> Result:
+def _simulate(packed: bytes, profile: bool, digest: str) -> list[Result]:
     if digest != code_digest():
         # It has come later than the others.
         ours = f"that of the command, {digest[:8]}"
         raise CatalogError([f"scheduler: a worker runs other code; allowed: {ours}"])
     # Threads of a worker would only take turns.
     with _ALONE:
-        point: Work = pickle.loads(packed)
-        return point.run(profile=profile)
+        return simulate(pickle.loads(packed), profile)

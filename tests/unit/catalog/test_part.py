@@ -73,7 +73,11 @@ def test_a_setting_is_found_at_its_path_and_nowhere_else(kind: str, name: str) -
     [
         {"adapter.bus.lanes": 1},
         {"adapter.bus": "pcix"},
-        {"adapter.protocol.kind": "infiniband", "adapter.doorbell.latency": "1 ns", "host.root_port.completion": "64 B"},
+        {
+            "adapter.protocol.kind": "infiniband",
+            "adapter.doorbell.latency": "1 ns",
+            "host.root_port.completion": "64 B",
+        },
         {"switch.port.width": 8, "link.cable_length": "1 m", "mtu": 512},
     ],
 )
