@@ -20,9 +20,11 @@ T_co = TypeVar("T_co", bound=Value, covariant=True)
 T = TypeVar("T", bound=Value)
 
 UNSAID = "not said; the default of such descriptions"
-SET = "--set"
-CHOSEN = "chosen for this run"
 """The source of a value that a description leaves out."""
+SET = "--set"
+"""The source of a value that a what-if setting gives."""
+CHOSEN = "chosen for this run"
+"""The source of a value that an option gives."""
 
 
 @dataclass(frozen=True)

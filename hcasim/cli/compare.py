@@ -82,7 +82,7 @@ def command(
     else:
         _print(found, sources)
     if samples:
-        tell_bands(samples, len(found.drawn))
+        tell_bands(found.samples, samples, len(found.drawn))
     if plot is not None:
         write_figure(found, plot)
         note(f"Wrote {plot}")

@@ -186,7 +186,7 @@ def command(
             title = f"{len(lines)} point{'s' * (len(lines) != 1)}"
             print_table(title, head, lines, right=head)
     if samples:
-        tell_bands(samples, len(found.drawn))
+        tell_bands(found.samples, samples, len(found.drawn))
     if found.refused:
         note(f"{found.refused} of {len(found.rows)} points were refused; column error says why")
 

@@ -1,4 +1,4 @@
-"""What `bench` and `sweep` take and say of bands."""
+"""What `bench`, `sweep` and `compare` take and say of bands."""
 
 from __future__ import annotations
 
@@ -41,29 +41,42 @@ def drawn_points(
     count: int,
     prepare: Callable[[dict[str, str]], tuple[list[Point], list[str]]],
 ) -> list[list[Point]]:
-    """Return the points of a benchmark on samples of its machine; those of no machine are left out.
+    """Return the points of a benchmark on samples of its machine, and say what bands they make.
 
     Parameters:
         prepared: the points.
         count: how many samples.
         prepare: returns them with what-if settings, or the faults of these.
+
+    Raises:
+        CatalogError: too few samples can be machines.
     """
     from hcasim.catalog import CatalogError
     from hcasim.catalog.loader import each_file_once
     from hcasim.study.uncertainty.draws import draw
 
-    def build(settings: Mapping[str, str]) -> None:
-        if faults := prepare(dict(settings))[1]:
+    def build(settings: Mapping[str, str]) -> list[Point]:
+        points, faults = prepare(dict(settings))
+        if faults:
             raise CatalogError(faults)
+        return points
 
-    machine = prepared[0].machine
+    machines = [(prepared[0].machine, build)]
     with each_file_once():
-        draws = draw([(machine, build)], count)
-        tried = [prepare(settings) for settings in draws.settings(machine)]
-    tell_bands(count, len(draws.factors))
-    return [points for points, faults in tried if not faults]
+        draws = draw(machines, count)
+        drawn = [points for (points,) in draws.built(machines)]
+    tell_bands(len(drawn), count, len(draws.factors))
+    return drawn
 
 
-def tell_bands(samples: int, values: int) -> None:
-    """Say what bands are made of."""
-    note(f"Bands: 5 to 95 % over {samples} samples of {values} values that nobody has published")
+def tell_bands(samples: int, asked: int, values: int) -> None:
+    """Say what bands are made of.
+
+    Parameters:
+        samples: how many took part.
+        asked: how many were drawn.
+        values: how many were drawn at random in each.
+    """
+    of = "" if samples == asked else f" ({asked} were drawn, and the others can be no machine)"
+    over = f"{samples} samples{of} of {values} values that nobody has published"
+    note(f"Bands: 5 to 95 % over {over}")

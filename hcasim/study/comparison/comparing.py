@@ -181,4 +181,4 @@ def _banded(plain: Comparison, sampled: Sampled, run: Run) -> Comparison:
             if base is not None and len(ratios) > 1:
                 bands[-1][name] = band(ratios, base)
     a, b = sides
-    return Comparison(a, b, bands=tuple(bands), drawn=sampled.drawn)
+    return Comparison(a, b, bands=tuple(bands), drawn=sampled.drawn, samples=len(rows[0]))

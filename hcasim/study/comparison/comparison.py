@@ -78,12 +78,14 @@ class Comparison:
         b: the second side.
         bands: point by point of the first side, those of the ratios; empty without samples of both.
         drawn: paths of what was drawn at random for bands.
+        samples: how many machines bands are made of, of each side.
     """
 
     a: Side
     b: Side
     bands: tuple[Mapping[str, tuple[float, float]], ...] = ()
     drawn: tuple[str, ...] = ()
+    samples: int = 0
 
     def __repr__(self) -> str:
         return brief(self, self.a.machine.id, self.b.machine.id, differences=len(self.differences))
@@ -161,6 +163,7 @@ class Comparison:
             differences=tuple(one.document() for one in self.differences),
             points=tuple(one.document(self.fields) for one in self.pairs),
             drawn=self.drawn,
+            samples=self.samples,
         ).to_dict()
 
     def to_pandas(self) -> pd.DataFrame:

@@ -61,6 +61,7 @@ class CompareDocument(Head):
     differences: tuple[ComparedParameter, ...]
     points: tuple[ComparedPoint, ...]
     drawn: tuple[str, ...] = Field(description="paths of what was drawn at random for bands")
+    samples: int = Field(description="how many machines of each side bands are made of")
 
 
 class ExplainedShare(Form):

@@ -25,7 +25,7 @@ class Sampled:
 
 
 def sample(sides: Sequence[Request], workload: str, count: int) -> Sampled:
-    """Draw samples of the machines of sides; those that are no machine on one are left out of all.
+    """Draw samples of the machines of sides.
 
     Parameters:
         sides: what to sample.
@@ -33,7 +33,8 @@ def sample(sides: Sequence[Request], workload: str, count: int) -> Sampled:
         count: samples.
 
     Raises:
-        CatalogError: a machine of Python, whose values cannot be drawn.
+        CatalogError: a machine of Python, whose values cannot be drawn, or too few samples can be
+            machines.
     """
     faults = [
         "uncertainty: found with a machine of Python, whose values cannot be drawn; "
@@ -43,22 +44,10 @@ def sample(sides: Sequence[Request], workload: str, count: int) -> Sampled:
     ]
     if faults:
         raise CatalogError(faults[:1])
-    machines = [one.points(workload)[0].machine for one in sides]
-    draws = draw(
-        [(machine, _building(one, workload)) for machine, one in zip(machines, sides, strict=True)],
-        count,
-    )
-    every = []
-    for settings in zip(*(draws.settings(machine) for machine in machines), strict=True):
-        try:
-            every.append(
-                [one.under(own).points(workload) for one, own in zip(sides, settings, strict=True)]
-            )
-        except CatalogError:
-            continue
-    by_side = tuple(tuple(one[place] for one in every) for place in range(len(sides)))
-    return Sampled(tuple(draws.factors), by_side)
+    machines = [(one.points(workload)[0].machine, _building(one, workload)) for one in sides]
+    draws = draw(machines, count)
+    return Sampled(tuple(draws.factors), tuple(zip(*draws.built(machines), strict=True)))
 
 
-def _building(side: Request, workload: str) -> Callable[[Mapping[str, str]], object]:
+def _building(side: Request, workload: str) -> Callable[[Mapping[str, str]], Sequence[Point]]:
     return lambda settings: side.under(settings).points(workload)

@@ -56,7 +56,7 @@ def document(
     )
 
 
-BANDS = "5 to 95 % of samples in which {} values that nobody has published were drawn"
+BANDS = "5 to 95 % of {} samples in which {} values that nobody has published were drawn"
 
 
 def _summary(found: Sweep, command: str, made: datetime | None) -> Iterator[Block]:
@@ -66,7 +66,7 @@ def _summary(found: Sweep, command: str, made: datetime | None) -> Iterator[Bloc
     yield Counts(counts)
     facts = [("hcasim", __version__)]
     if found.drawn:
-        facts.append(("bands", BANDS.format(len(found.drawn))))
+        facts.append(("bands", BANDS.format(found.samples, len(found.drawn))))
     if made is not None:
         facts.append(("made", f"{made:%Y-%m-%d %H:%M %Z}".strip()))
     yield Facts(facts)

@@ -19,3 +19,4 @@ class SweepDocument(Head, Form):
     drawn: tuple[str, ...] = Field(
         description="paths of what was drawn at random for bands; empty without bands"
     )
+    samples: int = Field(description="how many machines the bands of a point are made of")

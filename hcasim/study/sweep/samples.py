@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hcasim.catalog import CatalogError, Machine
+from hcasim.runs.launch import Launch
+from hcasim.runs.point import Point
 from hcasim.study.sweep.plan import Planned, Planner
 from hcasim.study.sweep.table import Sweep
 from hcasim.study.sweep.trial import Trial
@@ -30,10 +32,10 @@ class Samples:
         count: samples of each machine.
 
     Attributes:
-        trials: of each point those of its samples; a sample that no machine can be is left out.
+        trials: of each point those of its samples.
 
     Raises:
-        CatalogError: a machine whose values cannot be drawn.
+        CatalogError: a machine whose values cannot be drawn, or too few samples can be machines.
     """
 
     planner: Planner
@@ -55,19 +57,16 @@ class Samples:
         self.draws = draw(
             [(one.point.machine, self._building(one)) for one in first.values()], self.count
         )
-        self.trials = []
-        for group in groups.values():
-            own: list[list[Trial]] = [[] for _ in group]
-            for settings in self.draws.settings(group[0].point.machine):
-                try:
-                    again = self.planner.again(group[0], settings)
-                except CatalogError:
-                    continue
-                for trials, point in zip(own, again, strict=True):
-                    trials.append(Trial(point))
-            self.trials += own
+        built = self.draws.built(
+            [(group[0].point.machine, self._building(group[0])) for group in groups.values()]
+        )
+        self.trials = [
+            [Trial(point) for point in samples]
+            for every in zip(*built, strict=True)
+            for samples in zip(*every, strict=True)
+        ]
 
-    def _building(self, one: Planned) -> Callable[[Mapping[str, str]], object]:
+    def _building(self, one: Planned) -> Callable[[Mapping[str, str]], list[Point | Launch]]:
         return lambda settings: self.planner.again(one, settings)
 
     @property
@@ -81,4 +80,5 @@ class Samples:
             banded(row, [found[trial].row for trial in trials])
             for row, trials in zip(table.rows, self.trials, strict=True)
         ]
-        return replace(table, rows=tuple(rows), drawn=tuple(self.draws.factors))
+        samples = len(self.trials[0])
+        return replace(table, rows=tuple(rows), drawn=tuple(self.draws.factors), samples=samples)

@@ -50,12 +50,14 @@ class Sweep:
             unit; a path of --set has it, too, as in `host.memory.read_latency_ns`.
         machines: one of those that are put together from the same parts.
         drawn: paths of what was drawn at random for bands; empty without bands.
+        samples: how many machines the bands of a point are made of.
     """
 
     axes: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
     machines: tuple[Machine, ...] = field(default=(), compare=False)
     drawn: tuple[str, ...] = ()
+    samples: int = 0
 
     def __repr__(self) -> str:
         return brief(self, points=len(self.rows), axes=self.axes, fields=self.fields)
@@ -86,6 +88,7 @@ class Sweep:
             fields=self.fields,
             rows=tuple(dict(row) for row in self.rows),
             drawn=self.drawn,
+            samples=self.samples,
         ).to_dict()
 
     def to_jsonl(self) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.provenance import CHOSEN, SET
@@ -15,6 +17,7 @@ USUAL = 50
 MOST = 10_000
 SEED = 1
 
+T = TypeVar("T")
 Build = Callable[[Mapping[str, str]], object]
 """Puts a machine together with what-if settings; raises CatalogError if there can be none."""
 
@@ -34,6 +37,27 @@ class Draws:
     def settings(self, machine: Machine) -> list[dict[str, str]]:
         """Return the what-if settings that make a machine each sample."""
         return [settings_of(machine, one, self.factors) for one in self.samples]
+
+    def built(
+        self, machines: Sequence[tuple[Machine, Callable[[Mapping[str, str]], T]]]
+    ) -> list[tuple[T, ...]]:
+        """Return of each sample what is built of it for each machine.
+
+        A sample that one of the machines cannot be is left out.
+
+        Raises:
+            CatalogError: fewer than two samples are left.
+        """
+        found: list[tuple[T, ...]] = []
+        for every in zip(*(self.settings(machine) for machine, _ in machines), strict=True):
+            with suppress(CatalogError):
+                built = [build(one) for (_, build), one in zip(machines, every, strict=True)]
+                found.append(tuple(built))
+        if len(found) < 2:
+            most = len(self.samples)
+            few = f"found {most}, of which {len(found)} can be machines"
+            raise CatalogError([f"uncertainty: {few}; allowed: more samples"])
+        return found
 
 
 def samples_fault(found: object) -> str:

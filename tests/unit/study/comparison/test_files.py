@@ -109,7 +109,7 @@ def test_a_part_of_a_file_of_bench_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("row", [{}, {"testbed": 5, "workload": "write_lat"}, {"testbed": "x"}])
 def test_a_sweep_without_a_machine_is_refused(tmp_path: Path, row: dict[str, object]) -> None:
     file = tmp_path / "sweep.json"
-    table = {"axes": [], "fields": [], "rows": [row], "drawn": []}
+    table = {"axes": [], "fields": [], "rows": [row], "drawn": [], "samples": 0}
     file.write_text(json.dumps({"schema": "hcasim-sweep", "version": 1, "hcasim": "0", **table}))
     with pytest.raises(CatalogError, match="found no column"):
         read_result(file)

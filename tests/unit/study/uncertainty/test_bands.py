@@ -47,6 +47,36 @@ def test_an_end_that_the_machine_cannot_have_is_left_out() -> None:
     assert draw([(machine, impatient)], 2).factors[path].high == 2
 
 
+def test_a_sample_that_one_machine_cannot_be_is_left_out_of_all() -> None:
+    machine = hc.machine("liu2004", adapter="mt23108")
+    draws = draw([(machine, build)], 6)
+    path = "adapter.bus.outstanding_splits"
+    patient = [one for one in draws.settings(machine) if int(one[path]) > 1]
+
+    def impatient(settings: Any) -> str:
+        if int(settings[path]) > 1:
+            raise CatalogError(["no"])
+        return str(settings[path])
+
+    assert 0 < len(patient) < 5
+    built = draws.built([(machine, dict), (machine, impatient)])
+    assert len(built) == 6 - len(patient)
+    assert all(settings[path] == splits == "1" for settings, splits in built)
+
+
+def test_bands_of_fewer_than_two_machines_are_refused() -> None:
+    machine = hc.machine("liu2004", adapter="mt23108")
+    draws = draw([(machine, build)], 3)
+
+    def refused(settings: Any) -> None:
+        raise CatalogError(["no"])
+
+    with pytest.raises(CatalogError) as caught:
+        draws.built([(machine, refused)])
+    fault = "uncertainty: found 3, of which 0 can be machines; allowed: more samples"
+    assert caught.value.faults == [fault]
+
+
 def test_bands_lie_beside_their_number_around_it() -> None:
     row = {"size": 8, "latency_us": 5.0, "error_percent": 0.1}
     samples = [{"latency_us": 4.0}, {"latency_us": 4.5}, {"error": "refused"}]
@@ -77,6 +107,7 @@ def test_a_sweep_has_bands_that_are_wide_where_much_is_unknown() -> None:
         widths.append(row["bandwidth_p95_MBps"] / row["bandwidth_p5_MBps"])
     # Nobody says what the MTU was, or how many split transactions the adapter on PCI-X may have.
     assert 1.05 < widths[0] < 1.2 < 1.5 < widths[1]
+    assert found.samples == found.to_dict()["samples"] == 8
     assert {"testbeds.liu2004.mtu", "adapters.mt23108.bus.outstanding_splits"} < {*found.drawn}
     given = hc.sweep("write_bw", "liu2004", size=65536, mtu=1024, uncertainty=8, jobs=1)
     (row,) = given.rows
@@ -86,6 +117,7 @@ def test_a_sweep_has_bands_that_are_wide_where_much_is_unknown() -> None:
     assert len(panel.collections) == 0  # one size has no line
     without = hc.sweep("write_bw", "liu2004", adapter="mt25208", size=65536, jobs=1)
     assert without.drawn == ()
+    assert without.samples == 0
     assert "bandwidth_p5_MBps" not in without.columns
 
 
