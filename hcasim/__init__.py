@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from hcasim.papers.loader import list_scenarios
     from hcasim.papers.replay import replay as run
     from hcasim.papers.report import reproduce
-    from hcasim.runs.application import app
     from hcasim.runs.benchmark import bench
+    from hcasim.runs.program import app
     from hcasim.schemas import schema
     from hcasim.study.comparison.comparing import compare
     from hcasim.study.comparison.why import why
@@ -64,7 +64,7 @@ __all__ = [
 
 _ROOMS = {
     "CatalogError": "catalog:CatalogError",
-    "app": "runs.application:app",
+    "app": "runs.program:app",
     "bench": "runs.benchmark:bench",
     "compare": "study.comparison.comparing:compare",
     "calibration": "calibrate.file.reading:read_calibration",

@@ -140,6 +140,16 @@ class Machine(_Frozen):
         """The id of its first model of a switch; False if two hosts are connected back to back."""
         return self.switch.id if self.switch is not None else False
 
+    @property
+    def choices(self) -> dict[str, int | str | bool]:
+        """MTU, switch, host and software, as results name them."""
+        parts = {"host": self.host.id, "stack": self.stack.id}
+        return {"mtu": self.mtu, "switch": self.switch_id, **parts}
+
+    def bare(self) -> Machine:
+        """Return it without where values come from, which is most of what it holds."""
+        return self.model_copy(update={"parameters": ()})
+
     def place(self, node: int) -> tuple[NodeGroup, int]:
         """The group of a node, counted from 0, and the LID of the first port of its adapter."""
         first, lid = 0, 1

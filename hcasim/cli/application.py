@@ -112,7 +112,7 @@ def command(
     (traces.otf2) or a file of an execution trace of Chakra (NAME.0.et); -n is its number of
     processes.
     """
-    from hcasim.runs.application import app
+    from hcasim.runs.program import app
 
     tracing = Tracing.take(given)
     faults = [*switch_faults(given), *tracing.faults()]

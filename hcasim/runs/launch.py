@@ -7,7 +7,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,7 +17,7 @@ from hcasim.apps.programs import find_program, is_program
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import one_of
 from hcasim.mpi import DeadlockError, MPIError
-from hcasim.runs.application import app, launch_faults, read_rate
+from hcasim.runs.program import app, launch_faults, read_rate
 from hcasim.workloads.result import Result
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class Launch:
         arguments: of the program, as a shell divides them.
         rate: operations a second of a trace that counts them.
         exact: leave out nothing that repeats itself.
+        digest: of all files that the program may be read from; empty if it is no file.
+        place: where its file is, for a worker in another folder.
     """
 
     workload: str
@@ -50,6 +52,8 @@ class Launch:
     arguments: str = ""
     rate: str | None = None
     exact: bool = False
+    digest: str = ""
+    place: str = field(default="", compare=False)
 
     @property
     def weight(self) -> int:
@@ -60,7 +64,7 @@ class Launch:
     def key(self) -> str:
         """What tells it from all others, in any process."""
         said = json.dumps([getattr(self, name) for name in (*LAUNCH, "exact")])
-        return f"app {self.workload} {_digest(self.workload)} {self.machine.digest} {said}"
+        return f"app {self.workload} {self.digest} {self.machine.digest} {said}"
 
     @property
     def title(self) -> str:
@@ -68,17 +72,14 @@ class Launch:
         return f"{self.workload} with {self.ranks} ranks"
 
     def bare(self) -> Launch:
-        """Return it without where values come from, which is most of what a machine holds."""
-        return replace(self, machine=self.machine.model_copy(update={"parameters": ()}))
+        """Return it with no more than its result follows from."""
+        return replace(self, machine=self.machine.bare())
 
     @property
     def settings(self) -> dict[str, Any]:
         """How it is started, and how the machine is used."""
-        machine = self.machine
-        parts = {"host": machine.host.id, "stack": machine.stack.id}
         own = {name: one for name in LAUNCH if (one := getattr(self, name)) not in (None, "")}
-        used = {"mtu": machine.mtu, "switch": machine.switch_id, **parts}
-        return {**used, **own, "exact": self.exact}
+        return {**self.machine.choices, **own, "exact": self.exact}
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
         """Simulate it in this process; times are means over processes.
@@ -88,7 +89,7 @@ class Launch:
         """
         try:
             found = app(
-                self.workload,
+                self.place or self.workload,
                 self.machine,
                 self.ranks,
                 ppn=self.ppn,
@@ -110,19 +111,42 @@ class Launch:
         return Result(row, dict(found.counters), cost=found.cost)
 
 
-def read_launch(program: object, machine: Machine, given: Mapping[str, Any]) -> Launch:
-    """Return a program as it was asked for.
+class Launches:
+    """Reads what is asked of programs, each of which is looked at once."""
 
-    Parameters:
-        program: its name or file.
-        machine: what it runs on.
-        given: settings by name, as values or as text.
+    def __init__(self) -> None:
+        self._digests: dict[str, str] = {}
+        self._faults: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
 
-    Raises:
-        CatalogError: every fault of the request.
-    """
-    assert is_program(program)
-    name, own = fspath(program), dict(given)
+    def read(self, program: object, machine: Machine, given: Mapping[str, Any]) -> Launch:
+        """Return a program as it was asked for.
+
+        Parameters:
+            program: its name or file.
+            machine: what it runs on.
+            given: settings by name, as values or as text.
+
+        Raises:
+            CatalogError: every fault of the request.
+        """
+        assert is_program(program)
+        name = fspath(program)
+        found = _asked(name, machine, given)
+        faults = launch_faults(machine, found.ranks, found.ppn, found.map_by)
+        about = (name, found.arguments, found.rate)
+        if about not in self._faults:
+            self._faults[about] = _program_faults(*about)
+        faults += self._faults[about]
+        if faults:
+            raise CatalogError(faults)
+        if name not in self._digests:
+            self._digests[name] = _digest(name)
+        digest = self._digests[name]
+        return replace(found, digest=digest, place=str(Path(name).absolute()) if digest else "")
+
+
+def _asked(name: str, machine: Machine, given: Mapping[str, Any]) -> Launch:
+    own = dict(given)
     allowed = (*LAUNCH, "exact")
     faults = [
         f"{one}: {name} has no such option; it has {one_of(allowed)}"
@@ -139,19 +163,20 @@ def read_launch(program: object, machine: Machine, given: Mapping[str, Any]) -> 
     for one in ("arguments", "rate"):
         if own.get(one) is not None:
             own[one] = str(own[one])
-    found = Launch(name, machine, **own)
-    faults = launch_faults(machine, found.ranks, found.ppn, found.map_by)
+    return Launch(name, machine, **own)
+
+
+def _program_faults(name: str, arguments: str, rate: str | None) -> tuple[str, ...]:
+    """Say why there is no such program, or it cannot be given what it is to be given."""
     try:
-        words = shlex.split(found.arguments)
+        words = shlex.split(arguments)
     except ValueError as error:
-        raise CatalogError([f"arguments: found {found.arguments!r}: {error}"]) from None
+        return (f"arguments: found {arguments!r}: {error}",)
     try:
-        find_program(name, words, read_rate(found.rate))
+        find_program(name, words, read_rate(rate))
     except CatalogError as error:
-        faults += error.faults
-    if faults:
-        raise CatalogError(faults)
-    return found
+        return tuple(error.faults)
+    return ()
 
 
 def _whole(name: str, given: object, faults: list[str]) -> int:

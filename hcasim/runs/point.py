@@ -78,8 +78,8 @@ class Point:
         return f"{self.workload} with size {self.options.size}"
 
     def bare(self) -> Point:
-        """Return it without where values come from, which is most of what a machine holds."""
-        return replace(self, machine=self.machine.model_copy(update={"parameters": ()}))
+        """Return it with no more than its result follows from."""
+        return replace(self, machine=self.machine.bare())
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -94,9 +94,7 @@ class Point:
         chosen = {n: one for n, one in vars(self.options).items() if n in understood}
         if "cq_mod" in chosen:
             chosen["cq_mod"] = moderation(self.options)
-        machine = self.machine
-        parts = {"host": machine.host.id, "stack": machine.stack.id}
-        return {"mtu": machine.mtu, "switch": machine.switch_id, **parts, **chosen}
+        return {**self.machine.choices, **chosen}
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
         """Simulate it in this process.

@@ -14,7 +14,7 @@ from hcasim.catalog.provenance import Parameter, Value
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import UNITS, Unit, UnitError
 from hcasim.runs.benchmark import prepare
-from hcasim.runs.launch import LAUNCH, Launch, read_launch
+from hcasim.runs.launch import LAUNCH, Launch, Launches
 from hcasim.runs.machine import find_machine
 from hcasim.runs.options import find_workload, unknown_workload
 from hcasim.runs.point import Point
@@ -191,6 +191,7 @@ class Planner:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._machines: dict[Any, Machine] = {}
+        self._launches = Launches()
         self._parameters: dict[Any, dict[str, Parameter[Value]]] = {}
 
     def points(self) -> list[Planned]:
@@ -265,7 +266,7 @@ class Planner:
                 prepare(str(workload), testbed, overrides=overrides, **choices, **options)
             raise
         if find_workload(workload) is None:
-            return [Planned(made, read_launch(workload, machine, options))]
+            return [Planned(made, self._launches.read(workload, machine, options))]
         prepared = prepare(str(workload), machine, **options)
         return [Planned(made, point) for point in prepared]
 

@@ -7,6 +7,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
+from hcasim.runs.launch import Launches
 
 PROGRAM = """
 def main(comm, size="1024"):
@@ -72,6 +73,28 @@ def test_what_is_kept_is_of_this_file_and_what_lies_beside_it(
     assert (run(), kept()) == (pytest.approx(first + 20), 2)
     (tmp_path / "other.py").write_text("")
     assert (run(), kept()) == (pytest.approx(first + 20), 3)
+
+
+def test_a_file_is_found_by_a_worker_in_another_folder(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    launch = Launches().read(file.name, hc.machine("liu2004", mpi=True), {"ranks": 2})
+    assert launch.title == "mine.py with 2 ranks"
+    monkeypatch.chdir("/")
+    assert launch.run().row["run_us"] > 10
+
+
+def test_the_files_of_a_program_are_read_once_for_a_sweep(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    plain = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda self: read.append(self) or plain(self))
+    launches, machine = Launches(), hc.machine("liu2004", mpi=True)
+    for ranks in (2, 3, 4):
+        assert launches.read(file, machine, {"ranks": ranks}).key.startswith("app ")
+    assert read.count(file) == 1
 
 
 def test_a_run_that_goes_wrong_is_refused_while_the_others_go_on(file: Path) -> None:
