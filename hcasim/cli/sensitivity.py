@@ -34,7 +34,7 @@ from hcasim.cli.tables import print_table
 from hcasim.workloads.options import OPTIONS
 
 if TYPE_CHECKING:
-    from hcasim.study.sensitivity.result import Sensitivity
+    from hcasim.study.sensitivity.result import Method, Sensitivity
     from hcasim.study.sensitivity.subject import Output as Asked
     from hcasim.study.sensitivity.tornado import Effect
 
@@ -117,7 +117,7 @@ _ENDINGS = (".json", ".csv")
 def command(
     subject: str,
     calibration: Path | None,
-    method: str,
+    method: Method,
     ranges: tuple[str, ...],
     spread: str,
     only: tuple[str, ...],

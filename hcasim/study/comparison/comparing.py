@@ -78,7 +78,7 @@ def compare(
             if is_result(given):
                 if workload is not None or own:
                     faults.append(f"{label}: found a result beside settings; allowed: {ALLOWED}")
-                asked.append(read_result(given))  # type: ignore[arg-type]
+                asked.append(read_result(given))
             else:
                 asked.append(requested(given, settings, own, label))
         except CatalogError as error:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import display, nearest, one_of
@@ -35,7 +35,7 @@ _WHICH = "#"
 _TABLES = (".csv", ".jsonl", ".parquet")
 
 
-def is_result(given: object) -> bool:
+def is_result(given: object) -> TypeGuard[str | PathLike[str] | Benchmark]:
     """Whether a side is a result, not a machine to simulate."""
     if isinstance(given, Benchmark):
         return True

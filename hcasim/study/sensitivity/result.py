@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+Method = Literal["tornado", "morris", "sobol"]
+"""How parameters are varied."""
 MATTERS = 0.005
 """Share of an output from which on its movement is worth a word."""
 NAMED = 3
@@ -47,7 +49,7 @@ class Sensitivity:
     """
 
     title: str
-    method: Literal["tornado", "morris", "sobol"]
+    method: Method
     base: Mapping[Output, Reading]
     effects: tuple[Effect, ...]
     indices: tuple[Index, ...]

@@ -15,7 +15,7 @@ from hcasim.runs.options import find_workload, unknown_workload
 from hcasim.runs.pool import Progress, on_scheduler
 from hcasim.runs.store import usual_store
 from hcasim.study.sensitivity.factor import SPREAD, find_factors
-from hcasim.study.sensitivity.result import MATTERS, Sensitivity
+from hcasim.study.sensitivity.result import MATTERS, Method, Sensitivity
 from hcasim.study.sensitivity.sampling import USUAL, Index, Spread, sampled
 from hcasim.study.sensitivity.subject import BenchmarkSubject, ScenarioSubject, Subject
 from hcasim.study.sensitivity.tornado import Effect, Evaluator, tornado, usable
@@ -33,7 +33,7 @@ def sensitivity(
     subject: str | PathLike[str],
     testbed: str | PathLike[str] | None = None,
     *,
-    method: str = "tornado",
+    method: Method = "tornado",
     ranges: Mapping[str, str] | None = None,
     spread: float = SPREAD,
     only: str | Iterable[str] = (),
@@ -113,7 +113,7 @@ def sensitivity(
                 indices, spreads, drawn = found_all
     return Sensitivity(
         title=asked.title,
-        method=method,  # type: ignore[arg-type]
+        method=method,
         base=dict(zip(asked.outputs, base, strict=True)),
         effects=tuple(effects),
         indices=tuple(indices),

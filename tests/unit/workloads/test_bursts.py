@@ -1,10 +1,12 @@
 """Completions that were held back come all at once: that is not how fast data move."""
 
+from collections.abc import Sequence
+
 import pytest
 
 import hcasim
 from hcasim.bus import pcix
-from hcasim.engine import Arbiter
+from hcasim.engine import Arbiter, Simulator
 
 PCIX = 8 * 133.333
 """MB/s of a bus of 64 bit."""
@@ -37,7 +39,14 @@ def test_even_completions_of_what_moved_before_are_not_the_pace(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Impatient(Arbiter):
-        def __init__(self, sim, name, groups, names, passes) -> None:  # type: ignore[no-untyped-def]
+        def __init__(
+            self,
+            sim: Simulator,
+            name: str,
+            groups: Sequence[int],
+            names: Sequence[str],
+            passes: int,
+        ) -> None:
             super().__init__(sim, name, groups, names)
 
     monkeypatch.setattr(pcix, "Arbiter", Impatient)
