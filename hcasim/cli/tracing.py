@@ -12,6 +12,7 @@ import click
 
 from hcasim.cli.output import note
 from hcasim.cli.outputs import Output
+from hcasim.ground.units import format_time
 
 if TYPE_CHECKING:
     from hcasim.engine import Simulator
@@ -113,6 +114,10 @@ class Tracing:
         ):
             if value is not None and self.pcap is None:
                 faults.append(f"{option}: says more of --pcap FILE, which is missing")
+        if self.trace is not None and not is_timeline(self.trace):
+            name, allowed = self.trace.name, f"{' or '.join(ENDINGS)} for a timeline"
+            if f"{ENDINGS[0]}." in name.lower():
+                faults.append(f"--trace: found {name!r}; allowed: {allowed}, others for lines")
         parts = ("--trace-time", self.trace_time), ("--trace-node", self.trace_node)
         for option, value in parts:
             if value is not None and (self.trace is None or not is_timeline(self.trace)):
@@ -170,10 +175,14 @@ class Tracing:
         elif is_timeline(self.trace):
             from hcasim.study.timeline import recorded
 
-            with recorded(self.trace, self._choice([]), run) as timeline:
+            choice = self._choice([])
+            with recorded(self.trace, choice, run) as timeline:
                 listens.append(timeline.follow)
                 yield
             note(f"Wrote {timeline.records} records to {self.trace}")
+            if timeline.sim.now < choice.begin_ps:
+                end = format_time(timeline.sim.now)
+                note(f"The timeline is empty: the run ended at {end}, before --trace-time begins")
         else:
             with _lines(self.trace) as listen:
                 listens.append(listen)

@@ -383,6 +383,17 @@ def test_the_machine_is_the_one_asked_for(hcasim_: Hcasim) -> None:
     assert data["adapter"] == "mt23108"
 
 
+def test_a_timeline_of_what_comes_after_the_run_is_said_to_be_empty(
+    hcasim_: Hcasim, tmp_path: Path
+) -> None:
+    words = ("--size", "8", "--trace", str(tmp_path / "run.json"), "--trace-time")
+    assert (
+        "The timeline is empty" not in hcasim_("bench", "write_lat", *LIU, *words, "1us..").messages
+    )
+    found = hcasim_("bench", "write_lat", *LIU, *words, "1s..2s")
+    assert re.search(r"is empty: the run ended at [\d.]+ us, before --trace-time", found.messages)
+
+
 @pytest.mark.parametrize("option", [("--trace", "events"), ("--trace", "run.json.gz")], ids=str)
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"]

@@ -98,6 +98,7 @@ def test_perftest_has_one_client(hcasim_: Hcasim) -> None:
         (("--trace", "x.txt", "--trace-node", "0"), "--trace-node: chooses a part of a timeline"),
         (("--trace", "x.json", "--trace-time", "1..2us"), "--trace-time: found '1' with no unit"),
         (("--trace", "x.json", "--trace-time", "9us"), "allowed: BEGIN..END, such as 10us..50us"),
+        (("--trace", "x.json.bz2"), "--trace: found 'x.json.bz2'; allowed: .json or .json.gz"),
         (("--trace", "x.json", "--trace-node", "0,-1"), "--trace-node: found '-1'; allowed: "),
     ],
 )
