@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 
@@ -28,9 +29,13 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
     Of several that are equally close it is the first.
     """
-    names = list(known)
+    return _nearest(str(name).lower(), tuple(known))
+
+
+# A sweep may ask the same thousands of times.
+@lru_cache(maxsize=64)
+def _nearest(wanted: str, names: tuple[str, ...]) -> str:
     folded = {candidate.lower(): candidate for candidate in reversed(names)}
-    wanted = str(name).lower()
     matches = difflib.get_close_matches(wanted, folded, n=5, cutoff=0.5)
     if not matches:
         return ""
