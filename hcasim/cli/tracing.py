@@ -12,7 +12,6 @@ import click
 
 from hcasim.cli.output import note
 from hcasim.cli.outputs import Output
-from hcasim.ground.units import format_time
 
 if TYPE_CHECKING:
     from hcasim.engine import Simulator
@@ -181,6 +180,8 @@ class Tracing:
                 yield
             note(f"Wrote {timeline.records} records to {self.trace}")
             if timeline.sim.now < choice.begin_ps:
+                from hcasim.ground.units import format_time
+
                 end = format_time(timeline.sim.now)
                 note(f"The timeline is empty: the run ended at {end}, before --trace-time begins")
         else:
