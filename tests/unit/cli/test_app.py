@@ -20,7 +20,7 @@ Hcasim = Callable[..., Any]
 HEAVY = {"matplotlib", "numpy", "pandas", "pydantic", "rich", "scipy", "simpy"}
 
 
-@pytest.mark.parametrize("words", [(), ("bench",), ("reproduce",)], ids=["hcasim", "bench", "rep"])
+@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)], ids="".join)
 def test_help_imports_nothing_heavy(root: Path, words: tuple[str, ...]) -> None:
     code = (
         "import atexit, sys; from hcasim.cli import main;"
