@@ -6,6 +6,8 @@ import contextlib
 import hashlib
 import json
 import os
+import re
+import stat
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -14,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.writing import write_atomically
+from hcasim.ground.paths import leads_to
+from hcasim.ground.writing import is_device, write_atomically
 
 if TYPE_CHECKING:
     from hcasim.runs.point import Work
@@ -25,6 +28,9 @@ FOLDER = "HCASIM_CACHE"
 """The variable of the environment that names another folder; if it is empty nothing is kept."""
 MOST = 64 << 20
 """Bytes from which on what was not used for longest is removed, down to half of it."""
+LARGEST = 8 << 20
+"""Bytes of an entry."""
+_NAME = re.compile("[0-9a-f]{64}")
 SIMULATOR = (
     *("workloads", "apps", "mpi", "verbs"),
     *("cluster", "hca", "bus", "fabric", "host", "engine"),
@@ -37,7 +43,8 @@ class Store:
     """Results of points, by the code that simulated them, the machine and the options.
 
     Results come back to the last digit. An entry that was damaged and a folder that cannot be
-    used count for nothing.
+    used count for nothing. Only regular files with names of 64 hexadecimal digits are entries:
+    whatever else is in the folder is neither read, nor written, nor removed.
 
     Parameters:
         folder: where they are; it is made when it is needed.
@@ -57,13 +64,10 @@ class Store:
         for point in points:
             key = self._key(point)
             try:
-                file = self.folder / key
-                kept = file.read_text(encoding="utf-8")
-                total, _, body = kept.partition("\n")
+                total, _, body = _read(self.folder / key).partition("\n")
                 if total == _sum(key, body):
                     found[point] = Result(**json.loads(body))
-                    os.utime(file)
-            except (OSError, ValueError, TypeError):
+            except (OSError, ValueError, TypeError, RecursionError):
                 continue
         return found
 
@@ -78,7 +82,9 @@ class Store:
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 tidy(self.folder)
             key = self._key(point)
-            write_atomically(self.folder / key, f"{_sum(key, body)}\n{body}", durable=False)
+            file = self.folder / key
+            if not leads_to(file, Path.is_symlink) and not is_device(file):
+                write_atomically(file, f"{_sum(key, body)}\n{body}", durable=False)
         except (OSError, TypeError, CatalogError):
             return
 
@@ -122,16 +128,18 @@ def code_digest() -> str:
 
 
 def tidy(folder: Path, most: int = MOST) -> None:
-    """Remove the files of a folder that were not used for longest, if they are too many.
+    """Remove the entries of a folder that were not used for longest, if they are too many.
 
     Parameters:
-        folder: of files only.
+        folder: of entries; nothing else in it is touched.
         most: bytes that they may take; if they take more, half of it is left.
     """
     files = []
     with os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
+                if not (_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)):
+                    continue
                 status = entry.stat(follow_symlinks=False)
                 files.append((status.st_mtime, -(-status.st_size // _BLOCK) * _BLOCK, entry.path))
     total = sum(size for _, size, _ in files)
@@ -143,6 +151,22 @@ def tidy(folder: Path, most: int = MOST) -> None:
         with contextlib.suppress(OSError):
             Path(path).unlink()
             total -= size
+
+
+def _read(file: Path) -> str:
+    """Return the text of an entry, which counts as used.
+
+    Raises:
+        OSError: there is none.
+        ValueError: it is none, but a pipe, too large, or no text.
+    """
+    handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as stream:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            raise ValueError
+        os.utime(handle)
+        return stream.read(LARGEST).decode()
 
 
 def _sum(key: str, body: str) -> str:

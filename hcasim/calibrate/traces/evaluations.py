@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
@@ -15,6 +16,7 @@ from hcasim import __version__
 from hcasim.calibrate.search.objective import Run
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import shown
+from hcasim.ground.paths import leads_to
 from hcasim.ground.reading import MEASURED, NoSuchFile, read_file
 from hcasim.runs.point import Point
 from hcasim.runs.pool import OutOfTime
@@ -22,12 +24,15 @@ from hcasim.runs.store import code_digest
 
 BATCH = 64
 """Points that are simulated between two writes: what an interruption may lose."""
+_SCHEMA = "hcasim-evaluations"
+_KEY = re.compile("[0-9a-f]{64}")
 
 
 class EvaluationCache:
     """Rows of points by what was simulated.
 
     A line that was cut off counts for nothing, and a file that other code has made, which is said.
+    A file that is something else, and a link, are neither read nor written nor removed.
 
     Parameters:
         file: JSON Lines; it is made when the first points are known.
@@ -45,6 +50,8 @@ class EvaluationCache:
         self._rows: dict[str, dict[str, Any]] = {}
         self._usable = False
         lines: list[str] = []
+        if leads_to(file, Path.is_symlink):
+            raise CatalogError([f"{file}: found a link; allowed: a file, named with --resume"])
         with suppress(NoSuchFile):
             lines = read_file(file, MEASURED).decode(errors="replace").split("\n")
         self.note = ""
@@ -52,7 +59,7 @@ class EvaluationCache:
             self._usable = True
             for number, line in enumerate(lines[1:], start=2):
                 self._take(f"{file}:{number}", line)
-        elif lines and '"hcasim-evaluations"' not in lines[0]:
+        elif lines and not _is_own(lines[0]):
             raise CatalogError(
                 [f"{file}: is not a file of evaluations; name another with --resume"]
             )
@@ -63,9 +70,10 @@ class EvaluationCache:
     def _take(self, where: str, line: str) -> None:
         try:
             key, row, total = json.loads(line)
+            altered = _line(key, row) != line
         except (ValueError, TypeError, RecursionError):
             return
-        if _line(key, row) != line:
+        if altered or not isinstance(row, dict) or not _KEY.fullmatch(str(key)):
             fault = f"found {shown(total)}, which is not the check sum of this line"
             raise CatalogError([f"{where}: {fault}: it was altered; remove the line or the file"])
         self._rows[key] = row
@@ -111,7 +119,17 @@ class EvaluationCache:
 
 def _first_line() -> str:
     made = {"hcasim": __version__, "code": code_digest()}
-    return json.dumps({"schema": "hcasim-evaluations", **made})
+    return json.dumps({"schema": _SCHEMA, **made})
+
+
+def _is_own(line: str) -> bool:
+    """Whether a line is the first one of such a file, of whatever code."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    allowed = ["schema", "hcasim", "code"]
+    return isinstance(found, dict) and [*found] == allowed and found["schema"] == _SCHEMA
 
 
 def _line(key: object, row: object) -> str:

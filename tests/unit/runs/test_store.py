@@ -121,13 +121,56 @@ def test_a_folder_that_cannot_be_made_is_no_fault(tmp_path: Path) -> None:
 
 def test_what_was_not_used_for_longest_is_removed_first(tmp_path: Path) -> None:
     for number in range(10):
-        file = tmp_path / str(number)
+        file = tmp_path / (64 * str(number))
         file.write_bytes(b"x" * 5000)
         os.utime(file, (number, number))
     tidy(tmp_path, most=10 * 8192)
     assert len(list(tmp_path.iterdir())) == 10
     tidy(tmp_path, most=9 * 8192)
-    assert {file.name for file in tmp_path.iterdir()} == {"6", "7", "8", "9"}
+    assert {file.name[0] for file in tmp_path.iterdir()} == {"6", "7", "8", "9"}
+
+
+def test_nothing_but_entries_is_removed_from_the_folder(tmp_path: Path) -> None:
+    mine, folder = tmp_path / "thesis.tex", tmp_path / "points"
+    (folder / (64 * "a")).mkdir(parents=True)
+    for file in (mine, folder / "thesis.tex", folder / (63 * "a"), folder / (64 * "A")):
+        file.write_bytes(b"x" * 5000)
+    (folder / (64 * "b")).symlink_to(mine)
+    os.mkfifo(folder / (64 * "c"))
+    before = sorted(folder.iterdir())
+    tidy(folder, most=0)
+    assert sorted(folder.iterdir()) == before
+    assert mine.exists()
+
+
+def test_what_is_no_regular_file_of_a_moderate_size_is_neither_read_nor_written(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a link, which leads elsewhere, nor a pipe, which nobody writes to."""
+    store.keep(POINT, RESULT)
+    (file,) = store.folder.iterdir()
+    kept = file.read_text()
+    other = store.folder.parent / "other"
+    file.rename(other)
+    for put in (lambda: file.symlink_to(other), lambda: os.mkfifo(file), file.mkdir):
+        put()
+        assert store.find([POINT]) == {}
+        store.keep(POINT, replace(RESULT, counters={}))
+        assert not file.is_file() or file.is_symlink()
+        assert other.read_text() == kept
+        file.rmdir() if file.is_dir() else file.unlink()
+    file.write_text(kept)
+    assert store.find([POINT]) == {POINT: RESULT}
+    monkeypatch.setattr(store_module, "LARGEST", len(kept) - 1)
+    assert store.find([POINT]) == {}
+
+
+def test_an_entry_that_is_too_deep_counts_for_nothing(store: Store) -> None:
+    store.keep(POINT, RESULT)
+    (file,) = store.folder.iterdir()
+    body = 100_000 * "[" + 100_000 * "]"
+    file.write_text(f"{store_module._sum(file.name, body)}\n{body}")
+    assert store.find([POINT]) == {}
 
 
 def test_a_store_is_bounded_and_reading_counts_as_use(

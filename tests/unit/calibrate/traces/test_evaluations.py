@@ -1,5 +1,7 @@
 """What was simulated is kept in a file and not simulated again."""
 
+import contextlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -121,3 +123,25 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match="is not a file of evaluations"):
         EvaluationCache(file)
     assert file.read_text() == "It was a dark night.\n"
+
+
+def test_what_is_no_file_of_evaluations_is_left_alone(tmp_path: Path) -> None:
+    """Whether it only quotes the name, or is a link to one, or to anything else."""
+    quoting, own, link = tmp_path / "notes", tmp_path / "kept", tmp_path / "link"
+    quoting.write_text(json.dumps({"schema": "notes", "of": "hcasim-evaluations"}) + "\n")
+    EvaluationCache(own).over(Counting())([Point("write_lat", resolve("liu2004"), Options())])
+    link.symlink_to(own)
+    for file, fault in ((quoting, "is not a file of evaluations"), (link, "found a link")):
+        before = file.read_text()
+        with pytest.raises(CatalogError, match=fault):
+            EvaluationCache(file)
+        assert file.read_text() == before
+
+
+def test_a_line_that_is_too_deep_counts_for_nothing(tmp_path: Path) -> None:
+    """Also one that can just be read, but not be written again."""
+    known = EvaluationCache(tmp_path / "kept")
+    for depth in range(900, 1100):
+        with contextlib.suppress(CatalogError):
+            known._take("kept:2", f'["{64 * "a"}", {depth * "["}{depth * "]"}, ""]')
+    assert known._rows == {}
