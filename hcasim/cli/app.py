@@ -58,9 +58,16 @@ BAD_INPUT = 2
 NOT_WRITTEN = 2
 UNEXPECTED = 70
 NO_ROOM = 71
+HUNG_UP = 129
 INTERRUPTED = 130
 TERMINATED = 143
 BROKEN_PIPE = 141
+_ENDED = {
+    signal.SIGHUP: (HUNG_UP, "Hung up."),
+    signal.SIGINT: (INTERRUPTED, "Interrupted."),
+    signal.SIGTERM: (TERMINATED, "Terminated."),
+}
+"""Signals that end a command, with its exit code and what it says."""
 _DISK_FULL = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
     # What is open for reading only, and a pipe that does not wait for its reader.
@@ -122,7 +129,7 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
 
     The exit code is 0, 1 if a claim is missed, 2 after bad input or on a full disk, 70 after an
     error that nobody expected, 71 if memory or open files ran out, 130 after Ctrl-C, 143 after
-    SIGTERM, or 141 if the reader of the output left early.
+    SIGTERM, 129 after SIGHUP, or 141 if the reader of the output left early.
 
     Parameters:
         args: the words after the program's name; those of this process without it.
@@ -151,15 +158,7 @@ def _run(words: list[str], prog_name: str) -> int:
         _show(error)
         return BAD_INPUT
     except (click.Abort, KeyboardInterrupt) as error:
-        # Handlers go before the interpreter does; this stays.
-        for one in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(one, signal.SIG_IGN)
-        # Click makes an abort of it.
-        if isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated):
-            note("Terminated.")
-            return TERMINATED
-        note("Interrupted.")
-        return INTERRUPTED
+        return _ended(error)
     except BrokenPipeError:
         abandon(sys.stdout)
         return BROKEN_PIPE
@@ -175,9 +174,25 @@ def _run(words: list[str], prog_name: str) -> int:
         note(f"Error: {name}: found {found!r}; allowed: bash_source, zsh_source or fish_source")
         return BAD_INPUT
     except Exception as error:  # noqa: BLE001
+        # A terminal that has gone takes nothing any more.
+        if _is_of(error, lambda one: isinstance(one, KeyboardInterrupt)):
+            return _ended(error)
         # Left to the interpreter, it would look like a missed claim.
         return _unexpected(error, "--debug" in words)
     return code if isinstance(code, int) else 0
+
+
+def _ended(error: BaseException) -> int:
+    """Say which signal has ended the command, and return its exit code."""
+    # Handlers go before the interpreter does; this stays.
+    for number in _ENDED:
+        signal.signal(number, signal.SIG_IGN)
+    by = signal.SIGINT
+    for one in _chain(error):
+        by = one.by if isinstance(one, _Ended) else by
+    code, said = _ENDED[by]
+    note(said)
+    return code
 
 
 def _show(error: click.ClickException) -> None:
@@ -231,11 +246,13 @@ def _has_folder() -> bool:
 
 def _is_of(error: BaseException | None, is_it: Callable[[BaseException], bool]) -> bool:
     """Whether what went wrong, or what it came from, is something."""
+    return any(map(is_it, _chain(error)))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
-        if is_it(error):
-            return True
+        yield error
         error = error.__cause__ or error.__context__
-    return False
 
 
 def _is_of_memory(error: BaseException) -> bool:
@@ -257,26 +274,33 @@ def _is_of_files(error: BaseException) -> bool:
 _NO_SPACE = re.compile("cannot allocate memory|failed to map segment", re.IGNORECASE)
 
 
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends all that Ctrl-C ends: workers, and files that are half written."""
+class _Ended(KeyboardInterrupt):
+    """A signal that ends workers and removes files that are half written, as Ctrl-C does.
+
+    Parameters:
+        by: the signal.
+    """
+
+    def __init__(self, by: signal.Signals) -> None:
+        super().__init__()
+        self.by = by
 
 
 @contextlib.contextmanager
 def _one_interruption() -> Iterator[None]:
-    """Raise an exception at the first Ctrl-C or SIGTERM, and let no other disturb the end."""
-    raised = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: _Terminated}
+    """Raise an exception at the first signal that ends a command; no other disturbs the end."""
 
     def end(number: int, frame: object) -> None:
         # At once: the next may come before anybody has caught the first. One that has come already
         # would be complained of if it were to be ignored.
         for one in ours:
             signal.signal(one, _nothing)
-        raise raised[signal.Signals(number)]
+        raise _Ended(signal.Signals(number))
 
     # Whoever had it ignored, or answers it himself, goes before.
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-    before = {number: signal.getsignal(number) for number in usual}
-    ours = [number for number in usual if before[number] is usual[number]]
+    before = {number: signal.getsignal(number) for number in _ENDED}
+    usual = dict.fromkeys(_ENDED, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
+    ours = [number for number in _ENDED if before[number] is usual[number]]
     try:
         for number in ours:
             signal.signal(number, end)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import gzip
 import os
+import re
+import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -16,6 +20,11 @@ from hcasim.ground.paths import leads_to
 
 _QUICK: Final = 3
 """Level of compression that takes less time than what is compressed."""
+STALE: Final = 10
+"""Seconds after which a temporary file that no process has locked is one that was left."""
+_TEMPORARY: Final = re.compile(r"\.hcasim-[a-z0-9_]{8}\.tmp")
+_cleared: set[Path] = set()
+"""Folders in which this process has looked for temporary files that were left."""
 
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
@@ -135,8 +144,35 @@ def _folder_of(path: Path) -> Path:
 
 def _temporary(folder: Path) -> tuple[int, Path]:
     # Not named after the file, whose name may be as long as names can be.
+    _remove_left(folder)
     handle, name = tempfile.mkstemp(prefix=".hcasim-", suffix=".tmp", dir=folder)
+    with contextlib.suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return handle, Path(name)
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove temporary files of processes that were killed, whose locks have ended with them."""
+    if folder in _cleared:
+        return
+    _cleared.add(folder)
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    _remove_if_left(entry.path)
+
+
+def _remove_if_left(name: str) -> None:
+    handle = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(handle)
+        old = time.time() - status.st_mtime > STALE
+        if old and stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            Path(name).unlink()
+    finally:
+        os.close(handle)
 
 
 def _try_in(folder: Path) -> None:

@@ -214,11 +214,12 @@ def _run_by(place: Place, points: Sequence[Work], note: Note, profile: bool, her
 
 @contextlib.contextmanager
 def _interruption_held_back() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait until the end of the block.
+    """Let Ctrl-C, SIGTERM and SIGHUP wait until the end of the block.
 
     Threads and processes that are started inside never see them: this thread alone answers.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    ending = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ending)
     try:
         yield
     finally:

@@ -148,9 +148,9 @@ def _often_switched() -> Iterator[None]:
 
 
 def _start_worker() -> None:
-    """Let a worker end at once on SIGTERM, and with the process that started it."""
+    """Let a worker end at once on SIGTERM and SIGHUP, and with the process that started it."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGHUP})
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     # Before the first point comes.
     import hcasim.workloads.registry  # noqa: F401

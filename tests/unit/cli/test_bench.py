@@ -394,18 +394,24 @@ def test_a_timeline_of_what_comes_after_the_run_is_said_to_be_empty(
     assert re.search(r"is empty: the run ended at [\d.]+ us, before --trace-time", found.messages)
 
 
-@pytest.mark.parametrize("option", [("--trace", "events"), ("--trace", "run.json.gz")], ids=str)
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"]
+    ("number", "code", "file"),
+    [
+        (signal.SIGINT, 130, "events"),
+        (signal.SIGTERM, 143, "run.json.gz"),
+        (signal.SIGHUP, 129, "events"),
+    ],
+    ids=["Ctrl-C", "SIGTERM", "SIGHUP"],
 )
 def test_a_signal_ends_a_simulation_inside_and_leaves_no_part_of_a_trace(
-    hcasim_: Hcasim, tmp_path: Path, number: int, code: int, option: tuple[str, str]
+    hcasim_: Hcasim, tmp_path: Path, number: int, code: int, file: str
 ) -> None:
     """A message of 2 GiB takes minutes; its trace is under way when the signal comes."""
     # A shell may have started the tests in the background, and then SIGINT is ignored.
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for one in before:
+        usual = signal.default_int_handler if one == signal.SIGINT else signal.SIG_DFL
+        signal.signal(one, usual)
     beginnings: list[int] = []
 
     def sizes() -> list[int]:
@@ -424,7 +430,7 @@ def test_a_signal_ends_a_simulation_inside_and_leaves_no_part_of_a_trace(
     sender.start()
     began = time.monotonic()
     try:
-        words = ("--size", "2G", option[0], str(tmp_path / option[1]))
+        words = ("--size", "2G", "--trace", str(tmp_path / file))
         found = hcasim_("bench", "window_bw", *LIU, *words)
     finally:
         for one, handler in before.items():
