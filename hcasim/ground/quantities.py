@@ -52,6 +52,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "communication": Quantity("communication_s", "s", min, {"s": (1.0, 3)}),
     "throughput": Quantity("throughput_Mbps", "2^20 bit/s", max, {}),
     "overlap": Quantity("overlap_percent", "%", max, {"%": (1.0, 0)}),
+    "overhead": Quantity("overhead_percent", "%", min, {"%": (1.0, 0)}),
     "fairness": Quantity("fairness", "", max, {"": (1.0, 3)}),
 }
 """By name; a time is that of a call or of a whole operation."""

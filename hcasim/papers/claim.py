@@ -19,7 +19,15 @@ from hcasim.workloads.options import OPTIONS
 Relation = Literal["=", "~", "<", "<=", ">", ">="]
 Kind = Literal["value", "ratio", "percent", "difference", "ordering", "threshold"]
 Quantity = Literal[
-    "latency", "bandwidth", "rate", "memory", "time", "overlap", "run", "communication"
+    "latency",
+    "bandwidth",
+    "rate",
+    "memory",
+    "time",
+    "overlap",
+    "overhead",
+    "run",
+    "communication",
 ]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -31,6 +39,7 @@ TOLERANCES = {
     "memory": 0.25,
     "time": 0.05,
     "overlap": 0.03,
+    "overhead": 0.05,
     "run": 0.05,
     "communication": 0.05,
 }

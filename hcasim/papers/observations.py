@@ -60,6 +60,10 @@ def _stated(claim: Claim) -> tuple[object, ...]:
 
 def _observation(scenario: Scenario, claim: Claim) -> Observation:
     measure = claim.measure[0]
+    where = f"{display(scenario_path(scenario.id))}: {claim.id}"
+    if claim.quantity == "overhead":
+        fault = "found quantity 'overhead'; allowed if fitted: what one benchmark measures"
+        raise CatalogError([f"{where}: {fault}"])
     if (
         claim.kind != "value"
         or len(claim.measure) > 1
@@ -67,7 +71,7 @@ def _observation(scenario: Scenario, claim: Claim) -> Observation:
         or isinstance(claim.published, tuple)
     ):
         fault = f"found kind {claim.kind!r}; allowed if fitted: one number of one measure"
-        raise CatalogError([f"{display(scenario_path(scenario.id))}: {claim.id}: {fault}"])
+        raise CatalogError([f"{where}: {fault}"])
     return Observation(
         id=claim.id,
         setups=tuple(

@@ -35,6 +35,8 @@ class Line:
         axis: what varies along it.
         field: what is plotted.
         jobs: its points, in the order of the axis.
+        over: for each of them the point of the benchmark that the series is an overhead over, if
+            it is one.
     """
 
     name: str
@@ -42,6 +44,12 @@ class Line:
     axis: str
     field: str
     jobs: tuple[Point, ...]
+    over: tuple[Point, ...] = ()
+
+    @property
+    def needed(self) -> tuple[Point, ...]:
+        """All points that are simulated for it."""
+        return self.jobs + self.over
 
     @property
     def x(self) -> tuple[int, ...]:
@@ -66,7 +74,7 @@ class Plan:
     @property
     def jobs(self) -> list[Point]:
         """All points."""
-        return [job for line in self.lines for job in line.jobs]
+        return [job for line in self.lines for job in line.needed]
 
     def only(self, names: Container[str]) -> Plan:
         """Return it with some of its series, which are named as "liu2004/fig06:pcie"."""
@@ -164,7 +172,14 @@ def _not_measured(scenario: Scenario) -> Iterator[str]:
         if workload is None:
             continue
         where = "axes.field" if series.result is None else f"series.{name}.result"
-        wanted = {where: series.result or plotted} | {
+        result = series.result or plotted
+        over = None if series.over is None else find_workload(series.over)
+        if over is not None and result not in derivable(over.fields):
+            yield (
+                f"{scenario.id}: series.{name}.over: needs {result}; "
+                f"{over.name} measures {one_of(over.fields)}"
+            )
+        wanted = {where: result} | {
             f"claims[{number}].quantity": QUANTITIES[claim.quantity].field
             for number, claim in enumerate(scenario.claims, start=1)
             if name in (one for one, *_ in references(claim))
@@ -214,7 +229,22 @@ def _line(
     machines: Machines,
 ) -> Line:
     series = scenario.series[name]
-    wanted = scenario.workload_of(name)
+    jobs = _jobs(scenario, name, scenario.workload_of(name), swept, overrides, machines)
+    over = series.over
+    beside = () if over is None else _jobs(scenario, name, over, swept, overrides, machines)
+    return Line(name, series, scenario.options.axis.name, scenario.axes.field, jobs, beside)
+
+
+def _jobs(
+    scenario: Scenario,
+    name: str,
+    wanted: str,
+    swept: Mapping[str, tuple[int, ...]],
+    overrides: Mapping[str, str],
+    machines: Machines,
+) -> tuple[Point, ...]:
+    """Return the points of a benchmark as a series measures them."""
+    series = scenario.series[name]
     workload = find_workload(wanted)
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
@@ -234,9 +264,10 @@ def _line(
         )
     machine = machines[key]
     chosen = {**scenario.options.chosen, **swept, **series.chosen}
+    if wanted == series.over:
+        chosen = {name: one for name, one in chosen.items() if name in workload.options}
     given = as_many_as_there_are(workload, machine, chosen)
     faults = find_faults(workload, machine, given)
     if faults:
         raise CatalogError([f"{scenario.id}: series.{name}: {fault}" for fault in faults])
-    jobs = (Point(workload.name, machine, options) for options in each_point(workload, given))
-    return Line(name, series, scenario.options.axis.name, scenario.axes.field, tuple(jobs))
+    return tuple(Point(workload.name, machine, one) for one in each_point(workload, given))

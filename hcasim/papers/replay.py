@@ -220,9 +220,13 @@ def measured(line: Line, points: Mapping[Point, Result]) -> Curve:
     if line.series.chipset_flag is not None:
         settings["chipset_flag"] = line.series.chipset_flag
     rows = []
-    for job in line.jobs:
+    field = line.series.result or line.field
+    for number, job in enumerate(line.jobs):
         row = job.row(points[job], [line.axis])
-        rows.append({**row, line.field: result(row, line.series.result or line.field)})
+        value = result(row, field)
+        if line.over:
+            value = 100 * (value / result(points[line.over[number]].row, field) - 1)
+        rows.append({**row, line.field: value})
     return Curve(
         line.name,
         line.series.label,

@@ -130,6 +130,9 @@ class Series(Settings):
         workload: name of the benchmark, if it is another than that of the other series.
         result: what of it is plotted, by its name in a row of results, if it is named otherwise
             than the field of the axes.
+        over: name of another benchmark, which runs on the same machine with those of the options
+            that it has: the series is the overhead over it, by how many percent its result is
+            larger.
         chipset_flag: whether the authors set the bit of the chipset that lets the bursts of its
             PCI-X bridge run on; without it, as the host was delivered.
         adapter: the adapter that was measured.
@@ -143,6 +146,7 @@ class Series(Settings):
     testbed: Text | None = None
     workload: Text | None = None
     result: Text | None = None
+    over: Text | None = None
     chipset_flag: bool | None = None
     adapter: Text
     firmware_mode: FirmwareMode | None = None
@@ -207,6 +211,7 @@ class Axes(Entry):
         "mapped_KiB",
         "time_us",
         "overlap_percent",
+        "overhead_percent",
         "run_s",
         "communication_s",
     ]
@@ -242,6 +247,19 @@ class Scenario(Entry):
     series: Annotated[dict[str, Series], Field(min_length=1)]
     axes: Axes
     claims: Annotated[tuple[Claim, ...], BeforeValidator(as_tuple)] = ()
+
+    @model_validator(mode="after")
+    def _draws_overheads_or_none(self) -> Scenario:
+        drawn = self.axes.field == "overhead_percent"
+        why = "missing; axes.field is" if drawn else "found; allowed if axes.field is"
+        faults = [
+            f"series.{name}.over: {why} overhead_percent"
+            for name, one in self.series.items()
+            if (one.over is not None) != drawn
+        ]
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
 
     def __repr__(self) -> str:
         return brief(self, self.id, series=len(self.series), claims=len(self.claims))

@@ -178,7 +178,7 @@ def _find(
     found = []
     for left, right, where in _read(claim, measure, scenario, curves):
         if claim.kind == "ordering":
-            one = _judge_order(claim, left / (measure.factor * right))
+            one = _judge_order(claim, left, measure.factor * right)
             text = f"{_name(measure)} {one.simulated:.3f}{where}"
         else:
             if claim.kind == "threshold":
@@ -219,6 +219,8 @@ def _read(
         raise ValueError(f"{claim.id}: the two series share no {axis.name}")
     for left, right in pairs:
         where = f" at {axis.label(left[0])}" if measure.select == "all" else ""
+        if measure.against_at is not None:
+            where = f" at {axis.label(left[0])} / {axis.label(right[0])}"
         yield _best(claim, own, left), _best(claim, other, right), where
 
 
@@ -246,13 +248,15 @@ def _judge_number(claim: Claim, left: float, right: float) -> _Finding:
     return _Finding(simulated, abs(error) <= claim.allowed_error, severity, error, text)
 
 
-def _judge_order(claim: Claim, ratio: float) -> _Finding:
+def _judge_order(claim: Claim, left: float, right: float) -> _Finding:
+    # An overhead may be negative, or nothing.
+    ratio, above = (left / right, (left - right) / abs(right)) if right else (nan, nan)
     alike = claim.relation == "~"
-    room = claim.allowed_error - abs(ratio - 1)
+    room = claim.allowed_error - abs(above)
     if not alike:
-        room = 1 - ratio if claim.relation == "<" else ratio - 1
+        room = -above if claim.relation == "<" else above
     passed = room >= 0 if alike else room > 0
-    return _Finding(ratio, passed, inf if isnan(room) else -room, ratio - 1 if alike else None)
+    return _Finding(ratio, passed, inf if isnan(room) else -room, above if alike else None)
 
 
 def _judge_limit(claim: Claim, simulated: float) -> _Finding:

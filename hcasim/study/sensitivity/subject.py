@@ -200,7 +200,7 @@ class ScenarioSubject:
             name: self._line(name, {**self._overrides, **settings(one.jobs[0].machine)})
             for name, one in self._lines.items()
         }
-        points = [job for line in lines.values() for job in line.jobs]
+        points = [job for line in lines.values() for job in line.needed]
         return Case(points, lambda found: self._read(lines, found))
 
     def _read(self, lines: Mapping[str, Line], found: Mapping[Point, Result]) -> list[Reading]:

@@ -142,3 +142,9 @@ def test_only_a_single_number_can_be_fitted(other: str) -> None:
     (fault,) = relist('"LIU-057"', f'"{other}"')
     assert f"{other}: found kind " in fault
     assert fault.endswith("; allowed if fitted: one number of one measure")
+
+
+@pytest.mark.usefixtures("edit")
+def test_an_overhead_of_one_benchmark_over_another_cannot_be_fitted() -> None:
+    (fault,) = relist('"LIU-057"', '"RAS-016"')
+    assert "RAS-016: found quantity 'overhead'; allowed if fitted: " in fault

@@ -73,6 +73,21 @@ def test_what_the_workload_does_not_measure_is_a_fault(edit: Callable[[str, str]
     ]
 
 
+def test_an_overhead_is_over_what_another_workload_measures_too(
+    edit: Callable[[str, str], None],
+) -> None:
+    edit('field = "latency_us"', 'field = "overhead_percent"')
+    more = 'result = "latency_us"\nover = '
+    edit('label = "PCI-X"', f'label = "PCI-X"\n{more}"write_bw"')
+    edit('label = "PCI-Express"', f'label = "PCI-Express"\n{more}"rite_lat"')
+    with pytest.raises(CatalogError) as caught:
+        plan(load_scenario("liu2004/fig03"))
+    first, second = caught.value.faults
+    assert first.startswith("liu2004/fig03: series.pcix.over: needs latency_us; write_bw measures ")
+    assert "'rite_lat'" in second
+    assert second.endswith("did you mean 'write_lat'?")
+
+
 def test_a_series_may_rotate_through_buffers(edit: Callable[[str, str], None]) -> None:
     edit('workload = "write_lat"', 'workload = "netpipe"')
     edit('adapter = "mt25208"', 'adapter = "mt25208"\nbuffers = 3')

@@ -8,7 +8,8 @@ import pytest
 from hcasim.catalog import CatalogError
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import plan
-from hcasim.papers.replay import replay, replay_all
+from hcasim.papers.replay import measured, replay, replay_all
+from hcasim.workloads import Result
 
 pytestmark = pytest.mark.usefixtures("simulated")
 
@@ -115,6 +116,17 @@ def test_a_series_may_be_measured_by_a_benchmark_of_its_own() -> None:
 def test_the_bandwidth_of_a_ping_pong_is_its_bytes_over_its_latency() -> None:
     curve = replay("rashti2007/fig3", jobs=1)["write"]
     assert curve.bandwidth_MBps == pytest.approx(curve.sizes / curve.latency_us)
+
+
+def test_a_series_may_be_the_overhead_over_another_benchmark() -> None:
+    (line,) = plan(load_scenario("rashti2007/fig6"), x=[16384]).lines
+    latencies = {"osu_latency": 3.0, "write_lat": 2.0}
+    found = {
+        one: Result({"size": 16384, "latency_us": latencies[one.workload]}) for one in line.needed
+    }
+    assert measured(line, found).rows == (
+        {"size": 16384, "latency_us": 3.0, "overhead_percent": 50.0},
+    )
 
 
 def test_a_series_may_be_one_result_of_several(simulated: Callable[[], list[Any]]) -> None:

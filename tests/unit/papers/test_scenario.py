@@ -83,6 +83,16 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
         ),
         ('paper = "liu2004"', 'paper = "liu2005"', "paper: found 'liu2005'"),
         ('field = "latency_us"', 'field = "latency"', "axes.field: found 'latency'; allowed: "),
+        (
+            'field = "latency_us"',
+            'field = "overhead_percent"',
+            "series.pcie.over: missing; axes.field is overhead_percent",
+        ),
+        (
+            SERIES,
+            f'over = "write_lat"\n{SERIES}',
+            "series.pcie.over: found; allowed if axes.field is overhead_percent",
+        ),
         ('kind = "value"', 'kind = "valve"', "claims[1].kind: found 'valve'; allowed: "),
         ('kind = "value"', 'kind = "valve"', "did you mean 'value'?"),
         ('series = "pcie"', 'series = "pice"', "claims[1].measure: found no series 'pice'"),

@@ -45,6 +45,7 @@ def curves(**values: Mapping[int, float]) -> dict[str, Curve]:
             name,
             tuple(
                 {"size": size, "qps": 1, "latency_us": one, "bandwidth_MBps": one, "total_KiB": one}
+                | {"overhead_percent": one}
                 for size, one in points.items()
             ),
         )
@@ -131,6 +132,16 @@ def test_a_reduction_says_less() -> None:
     assert (found.status, found.simulated, found.error) == ("pass", 25.0, 0.0)
     assert verdict(claim, one={4: 1.25}, two={4: 1.0}).status == "fail"
     assert verdict(claim, one={4: 0.66}, two={4: 1.0}).status == "fail"
+
+
+def test_overheads_have_an_order_below_zero_too() -> None:
+    at = {"series": "one", "against": "one", "at": 4, "against_at": 8}
+    fields = {"quantity": "overhead", "kind": "ordering", "published": "a", "measure": at}
+    claim = a_claim(**fields, relation="<")
+    ends = ((-3, -2), (-1, 2), (-2, -3), (0, 0))
+    found = [verdict(claim, one={4: left, 8: right}).status for left, right in ends]
+    assert found == ["pass", "pass", "fail", "fail"]
+    assert "one / one 1.500 at 4 / 8" in verdict(claim, one={4: 3, 8: 2}).note
 
 
 def test_an_order_must_hold_at_each_size_that_both_have() -> None:
