@@ -21,10 +21,25 @@ from hcasim.engine import Action, Call, CreditPool, Rate, Simulator
 from hcasim.host.upstream import Transfer, Upstream
 
 
-class _Read(Transfer):
-    """One read request; of several that make up a read only the last has anything to do then."""
+class _Whole:
+    """The requests of one read, which is here when the last completion of any of them is.
 
-    __slots__ = ("address", "bus", "here", "issued", "missing", "short", "size")
+    Attributes:
+        missing: requests that are not complete yet.
+        here_at: when the completions known so far are here, in ps.
+    """
+
+    __slots__ = ("here_at", "missing")
+
+    def __init__(self, requests: int) -> None:
+        self.missing = requests
+        self.here_at = 0
+
+
+class _Read(Transfer):
+    """One read request; `whole` says of several to which read they belong."""
+
+    __slots__ = ("address", "bus", "here", "issued", "missing", "short", "size", "whole")
 
     block: ClassVar[str] = "PcieBus"
 
@@ -33,9 +48,10 @@ class _Read(Transfer):
         bus: PcieBus,
         address: int,
         size: int,
-        here: Action | None,
+        here: Action,
         issued: Action | None,
         short: bool,
+        whole: _Whole | None = None,
     ) -> None:
         self.bus = bus
         self.address = address
@@ -44,6 +60,7 @@ class _Read(Transfer):
         self.here = here
         self.issued = issued
         self.short = short
+        self.whole = whole
 
     def fetched(self, last_at: int, address: int, size: int) -> None:
         """Have the root port send a part of what was asked for."""
@@ -65,17 +82,25 @@ class _Read(Transfer):
         bus.upstream.answer(tlps, 0)
         if self.missing:
             return
-        if self.here is None:
-            bus.tags.release_at(arrival, 1)
-        else:
-            bus.sim.schedule(arrival, self)
+        whole = self.whole
+        if whole is not None:
+            whole.missing -= 1
+            if arrival > whole.here_at:
+                whole.here_at = arrival
+            if whole.missing:
+                bus.tags.release_at(arrival, 1)
+                return
+            if whole.here_at > arrival:
+                # Another request is answered before, from memory that takes longer.
+                bus.tags.release_at(arrival, 1)
+                bus.sim.schedule(whole.here_at, self.here)
+                return
+        bus.sim.schedule(arrival, self)
 
     def act(self) -> None:
         """The last completion is here."""
         self.bus.tags.release(1)
-        here = self.here
-        assert here is not None
-        here.act()
+        self.here.act()
 
 
 class _Write(Transfer):
@@ -182,22 +207,24 @@ class PcieBus(Bus):
         if address % limit + size <= limit:
             self._request(_Read(self, address, size, here, issued, short=size <= self._short_read))
             return
+        # Not even a short end overtakes what it is no use without.
+        whole = _Whole(pieces(address, size, limit))
         last = address + size
         end = address - address % limit + limit
         while end < last:
-            # Not even a short end overtakes: when it is here, the whole read is.
-            self._request(_Read(self, address, end - address, None, None, short=False))
+            self._request(_Read(self, address, end - address, here, None, False, whole))
             address = end
             end += limit
-        self._request(_Read(self, address, last - address, here, issued, short=False))
+        self._request(_Read(self, address, last - address, here, issued, False, whole))
 
     def start_fetch(self, address: int, size: int, here: Action) -> None:
-        last = address + size
-        for start, piece in split(address, size, self.device.max_read_request):
-            final = here if start + piece == last else None
+        limit = self.device.max_read_request
+        requests = pieces(address, size, limit)
+        whole = _Whole(requests) if requests > 1 else None
+        for start, piece in split(address, size, limit):
             self.reads += 1
             self.read_bytes += piece
-            read = _Read(self, start, piece, final, None, short=False)
+            read = _Read(self, start, piece, here, None, False, whole)
             self.tags.acquire_ahead(self._tag_held, read)
 
     def _request(self, read: _Read) -> None:

@@ -27,8 +27,9 @@ PCIX = PcixDevice(
 )
 
 
-def host(**port: int) -> Description:
+def host(cache: dict[str, int] | None = None, **port: int) -> Description:
     """Memory latencies of 400 and 100 ns, 50 ns to a register, 200 ns through the bridge."""
+    caches = {"size": 2**20, "hit_bandwidth": 8 * 10**9, "miss_bandwidth": 2 * 10**9, "ddio": 0}
     given = {
         "completion": 64,
         "short_read": 0,
@@ -41,7 +42,7 @@ def host(**port: int) -> Description:
         title="A host with round numbers",
         cpus=1,
         sockets=1,
-        cache=ProcessorCache(size=2**20, hit_bandwidth=8 * 10**9, miss_bandwidth=2 * 10**9, ddio=0),
+        cache=ProcessorCache(**caches | (cache or {})),
         memory=Memory(read_latency=400_000, write_latency=100_000, bandwidth=10**10),
         chipset=Chipset(mmio_latency=50_000),
         root_port=RootPort(**given),
@@ -53,9 +54,11 @@ def host(**port: int) -> Description:
 def pcie() -> Callable[..., PcieBus]:
     """Make a PCI Express bus, generation 1, 8 lanes, unless told otherwise."""
 
-    def make(port: dict[str, int] | None = None, **device: Any) -> PcieBus:
+    def make(
+        port: dict[str, int] | None = None, cache: dict[str, int] | None = None, **device: Any
+    ) -> PcieBus:
         given = PcieDevice(**(PCIE.model_dump() | device))
-        return connect(Host(Simulator(), host(**port or {}), "host"), given, "bus")
+        return connect(Host(Simulator(), host(cache, **port or {}), "host"), given, "bus")
 
     return make
 
