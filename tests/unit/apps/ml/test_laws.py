@@ -43,15 +43,15 @@ def reduced(
 # Allreduce.
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_a_long_ring_takes_what_its_data_take_on_the_links(ranks: int) -> None:
-    (speed,) = hc.bench("osu_bw", "liu2004", size="1M").curve.bandwidth_MBps
-    least = 2 * (ranks - 1) / ranks * 4 * 2**20 / speed
-    assert least < reduced("liu2004", ranks, "4M", "ring", "steps=1") < 1.05 * least
+def test_a_long_ring_takes_what_its_data_take_on_the_links() -> None:
+    (speed,) = hc.bench("osu_bw", "liu2004", size="1M", jobs=1).curve.bandwidth_MBps
+    for ranks in (2, 3):
+        least = 2 * (ranks - 1) / ranks * 4 * 2**20 / speed
+        assert least < reduced("liu2004", ranks, "4M", "ring", "steps=1") < 1.05 * least
 
 
 def test_a_tree_takes_longer_with_the_logarithm_of_processes_and_a_ring_with_their_number() -> None:
-    numbers = (4, 8, 16, 32)
+    numbers = (4, 8, 16)
     ring, tree = (
         [reduced("fat-tree-64", n, "8", name, "steps=10", "warmup=2") for n in numbers]
         for name in ("ring", "tree")
@@ -63,14 +63,14 @@ def test_a_tree_takes_longer_with_the_logarithm_of_processes_and_a_ring_with_the
 
 
 def test_two_ports_carry_nearly_twice_as_much_where_the_port_is_the_limit() -> None:
-    one = reduced("cib", 4, "4M", "ring", "steps=1", stack__mpi__rails__ports="1")
-    two = reduced("cib", 4, "4M", "ring", "steps=1", stack__mpi__rails__ports="2")
+    one = reduced("cib", 2, "4M", "ring", "steps=1", stack__mpi__rails__ports="1")
+    two = reduced("cib", 2, "4M", "ring", "steps=1", stack__mpi__rails__ports="2")
     assert 1.75 < one / two < 2
 
 
 def test_two_ports_gain_nothing_where_the_bus_is_the_limit() -> None:
     one, two = (
-        reduced("liu2004", 4, "4M", "ring", "steps=1", adapter="mt23108", stack=stack)
+        reduced("liu2004", 2, "4M", "ring", "steps=1", adapter="mt23108", stack=stack)
         for stack in ("mvapich-liu2004", "mvapich-liu2004-two-ports")
     )
     assert one / two == pytest.approx(1, abs=0.01)
@@ -119,9 +119,9 @@ def test_all_gradients_are_added_up() -> None:
 # Experts.
 
 
-@pytest.mark.parametrize(("ranks", "group"), [(2, 2), (8, 8), (8, 4)])
+@pytest.mark.parametrize(("ranks", "group"), [(2, 2), (8, 4)])
 def test_tokens_are_sent_by_formula(ranks: int, group: int) -> None:
-    tokens = 32
+    tokens = 16
     found = app(
         "experts",
         "fat-tree-64",
@@ -163,13 +163,13 @@ def test_drawn_tokens_are_neither_lost_nor_sent_twice_to_an_expert(
 
 def test_skew_makes_experts_uneven_and_the_layer_slower() -> None:
     even, drawn, skewed = (
-        app("experts", "fat-tree-64", 4, "mixtral-8x7b", "tokens=64", "rate=1Tflop/s", *words)
+        app("experts", "fat-tree-64", 4, "mixtral-8x7b", "tokens=32", "rate=1Tflop/s", *words)
         for words in ((), ("seed=1",), ("seed=1", "skew=2"))
     )
     most = [max(one.received_tokens for one in found.returned) for found in (even, drawn, skewed)]
-    assert most[0] == 128
+    assert most[0] == 64
     assert most[0] < most[1] < most[2]
-    assert sum(one.received_tokens for one in skewed.returned) == 4 * 128
+    assert sum(one.received_tokens for one in skewed.returned) == 4 * 64
     assert even.seconds < drawn.seconds < skewed.seconds
 
 
@@ -232,7 +232,8 @@ def test_a_pipeline_takes_as_many_steps_where_messages_take_hardly_time(overlap:
 
 def test_overlap_hides_messages() -> None:
     hidden, shown = (
-        piped("rate=1Tflop/s", f"overlap={word}").returned[0].step_ms for word in ("yes", "no")
+        piped("rate=1Tflop/s", f"overlap={word}", "microbatches=4", "warmup=0").returned[0].step_ms
+        for word in ("yes", "no")
     )
     assert hidden < shown
 
