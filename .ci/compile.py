@@ -1,5 +1,7 @@
 """A step of the wheel's build: with HCASIM_COMPILE=1 it compiles the rooms of the simulator."""
 
+import contextlib
+import hashlib
 import os
 import shlex
 import shutil
@@ -8,6 +10,7 @@ import sys
 import sysconfig
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,13 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOMS = ("engine", "host", "bus", "fabric", "hca", "verbs", "cluster", "mpi")
 """Folders of hcasim/ whose every module is compiled."""
+BELOW = ("traces", "catalog", "pages", "ground")
+"""Folders whose types the compiled modules rely on."""
 COMPILER = ["mypy[mypyc]>=2.4", "setuptools>=65"]
+KEPT = "HCASIM_COMPILED"
+"""The variable of the environment that names a folder where what was compiled is kept."""
+MOST = 4
+"""States of the sources of which that is kept."""
 
 
 class Compile(BuildHookInterface):
@@ -40,9 +49,25 @@ class Compile(BuildHookInterface):
         if (missing := _missing()) is not None:
             self.app.abort(f"HCASIM_COMPILE=1 needs {missing}. Without it, hcasim is pure Python.")
         self._made = tempfile.TemporaryDirectory(prefix="hcasim-compile-")
-        made = Path(self._made.name)
+        modules = Path(self._made.name) / "modules"
+        named = os.environ.get(KEPT)
+        kept = Path(named, _digest(Path(self.root))) if named else None
+        if kept is not None and kept.is_dir():
+            kept.touch()
+            modules = kept
+        else:
+            self._compile(modules.parent)
+            if kept is not None:
+                _keep(modules, kept)
+        for file in modules.rglob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"):
+            build_data["force_include"][str(file)] = str(file.relative_to(modules))
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+
+    def _compile(self, folder: Path) -> None:
+        """Compile in a process of its own, which says more than an exception here would."""
         done = subprocess.run(
-            [sys.executable, Path(__file__).resolve(), made],
+            [sys.executable, Path(__file__).resolve(), folder],
             cwd=self.root,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -50,11 +75,6 @@ class Compile(BuildHookInterface):
         )
         if done.returncode:
             self.app.abort(f"{done.stdout}\nhcasim could not be compiled.")
-        modules = made / "modules"
-        for file in modules.rglob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"):
-            build_data["force_include"][str(file)] = str(file.relative_to(modules))
-        build_data["pure_python"] = False
-        build_data["infer_tag"] = True
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what has been made on the way."""
@@ -64,6 +84,31 @@ class Compile(BuildHookInterface):
 
 def _asked() -> bool:
     return os.environ.get("HCASIM_COMPILE") == "1"
+
+
+def _digest(root: Path) -> str:
+    """A hexadecimal digest of all that compiled modules are made of, and with."""
+    with_what = [version(name) for name in ("mypy", "setuptools", "simpy")]
+    compiler = os.environ.get("CC"), sysconfig.get_config_var("CC")
+    found = hashlib.sha256(repr((sys.version, with_what, compiler)).encode())
+    files = [file for room in (*ROOMS, *BELOW) for file in (root / "hcasim" / room).rglob("*.py")]
+    for file in (root / "hcasim" / "__init__.py", root / ".ci" / "compile.py", *sorted(files)):
+        data = file.read_bytes()
+        found.update(f"{file.relative_to(root)} {len(data)}\n".encode() + data)
+    return found.hexdigest()
+
+
+def _keep(modules: Path, place: Path) -> None:
+    """Keep compiled modules, and remove those that were not used for longest."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent) as beside:
+        # Under its name it is whole.
+        whole = shutil.copytree(modules, Path(beside) / place.name)
+        with contextlib.suppress(OSError):
+            whole.rename(place)
+    states = [one for one in place.parent.iterdir() if len(one.name) == len(place.name)]
+    for old in sorted(states, key=lambda one: one.stat().st_mtime)[:-MOST]:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _missing() -> str | None:

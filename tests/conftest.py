@@ -1,9 +1,7 @@
 """Settings that every test shares."""
 
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,10 +19,11 @@ os.environ["COLUMNS"] = "100"
 os.environ["NO_COLOR"] = "1"
 os.environ.pop("FORCE_COLOR", None)
 
-# What one test simulates of the papers, with the code under test, another need not simulate again;
+# What was once simulated of the papers, with the code under test, need not be simulated again;
 # the user's own cache is left alone.
-if "PYTEST_XDIST_WORKER" not in os.environ:
-    os.environ["HCASIM_CACHE"] = tempfile.mkdtemp(prefix="hcasim-tests-")
+CACHES = Path(os.environ.get("XDG_CACHE_HOME", "")).expanduser()
+CACHES = CACHES if CACHES.is_absolute() else Path.home() / ".cache"
+os.environ["HCASIM_CACHE"] = str(CACHES / "hcasim-tests")
 
 # The same examples on every machine, and no failure because a machine is busy. To look
 # further: pytest --hypothesis-profile=explore
@@ -48,9 +47,3 @@ def no_worker_is_left() -> Iterator[None]:
 
         processes.end_kept()
         pool._alone = 0.0
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the points of this run when all of it ends."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        shutil.rmtree(os.environ["HCASIM_CACHE"], ignore_errors=True)

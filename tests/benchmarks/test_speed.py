@@ -153,7 +153,6 @@ SWEEP = ("bench", "write_lat", "--testbed", "sur2005", "--qps", "1..4096", "--pa
 LADDER = ("bench", "netpipe", "--testbed", "benjegerdes2004")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [("reproduce", "liu2004"), ("reproduce",), SWEEP, LADDER],
@@ -186,7 +185,6 @@ TRUTH = {
 }
 
 
-@pytest.mark.slow
 def test_a_fit_of_five_parameters_to_forty_points_beside_the_bare_loop(
     benchmark: Any, tmp_path: Path, heap_rate: float, show: Show
 ) -> None:

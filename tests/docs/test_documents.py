@@ -88,7 +88,7 @@ def parameters(examples: Iterator[Example]) -> list[object]:
         pytest.param(
             example,
             id=f"{example.place} {example.code.splitlines()[0]}",
-            marks=[pytest.mark.slow] if set(LONG) & set(example.code.split()) else [],
+            marks=[pytest.mark.check] if set(LONG) & set(example.code.split()) else [],
         )
         for example in examples
     ]

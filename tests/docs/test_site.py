@@ -27,7 +27,7 @@ from tests.docs.site.markdown import code, plain, prose
 from tests.notebooks.running import read
 
 app = import_module("hcasim.cli.app")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.check
 
 LINK = re.compile(r'href="([^"]*)"')
 ANCHOR = re.compile(r'\bid="([^"]*)"')

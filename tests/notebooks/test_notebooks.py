@@ -66,9 +66,15 @@ def test_each_check_belongs_to_a_cell(path: Path) -> None:
     assert {*checks(path)} <= {cell.id for cell in read(path).cells}
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        NOTEBOOKS[0],
+        *(pytest.param(path, marks=pytest.mark.check) for path in NOTEBOOKS[1:]),
+    ],
+    ids=lambda path: path.stem,
+)
 def test_a_notebook_shows_what_it_is_kept_with(path: Path) -> None:
     kept, new = read(path), run(read(path), checks(path))
     words = ("stream", "text/plain", "text/html")
@@ -83,6 +89,7 @@ def test_a_notebook_shows_what_it_is_kept_with(path: Path) -> None:
             assert np.mean(np.any(before != now, axis=-1)) < 1e-3, (path.stem, cell)
 
 
+@pytest.mark.check
 def test_a_notebook_without_widgets_answers_in_words() -> None:
     (path,) = (one for one in NOTEBOOKS if "line-rate" in one.stem)
     notebook = read(path)

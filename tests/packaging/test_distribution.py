@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.check
 
 DATA_FOLDERS = ("models", "scenarios", "calibration")
 SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"

@@ -18,7 +18,7 @@ from hcasim.traces import Measured, Trace
 from tests.probes.guest import BY_HAND, EVERY
 from tests.probes.machine import Outcome
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.check
 
 
 def planned(probes: Path, plan: str) -> list[tuple[str, dict[str, object]]]:

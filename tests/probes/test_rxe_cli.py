@@ -16,7 +16,7 @@ from hcasim.calibrate.file.reading import read_calibration
 from hcasim.traces import read_trace
 from tests.probes.machine import Outcome
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.check
 
 LIMIT_S = 300
 """Of each command; a fit takes some 10 s."""

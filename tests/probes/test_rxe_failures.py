@@ -9,7 +9,7 @@ from hcasim.traces import Point, Trace
 from tests.probes.guest import FAULTS, VISITED
 from tests.probes.machine import ADDRESSES, Outcome
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.check
 
 
 def test_a_wrong_key_size_or_queue_pair_is_reported_by_the_name_of_its_error(

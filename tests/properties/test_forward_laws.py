@@ -57,7 +57,6 @@ def test_most_of_a_long_message_is_left_out(workload: str, name: str) -> None:
     assert saved > 2 * 2 * packets
 
 
-@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     name=st.sampled_from(sorted(MACHINES)),
@@ -75,7 +74,6 @@ def test_no_time_and_no_count_differs(
     check(workload, machine(name), options)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("workload", ["osu_latency", "osu_bw", "osu_bibw"])
 @pytest.mark.parametrize("name", sorted(MPI))
 def test_no_time_and_no_count_of_mpi_differs(workload: str, name: str) -> None:

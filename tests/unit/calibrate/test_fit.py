@@ -199,7 +199,7 @@ def test_a_shipped_fit_names_only_fitted_claims(identifier: str) -> None:
         assert entry.interval is not None
 
 
-@pytest.mark.long
+@pytest.mark.check
 @pytest.mark.parametrize("identifier", ["pcie-bench", "pcie-bench-iommu", "rashti2007"])
 def test_a_shipped_fit_comes_again(identifier: str) -> None:
     fit = load_fit(identifier)

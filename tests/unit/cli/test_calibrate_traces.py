@@ -209,7 +209,7 @@ def test_a_machine_that_the_model_does_not_describe_is_said_to_be_one(
 # more than two would in 1 case of 100.
 @pytest.mark.parametrize(
     ("fits", "least"),
-    [(3, 7), pytest.param(12, 32, marks=(pytest.mark.long, pytest.mark.slow))],
+    [(3, 7), pytest.param(12, 32, marks=pytest.mark.check)],
 )
 def test_the_truth_lies_within_the_intervals_of_noisy_traces(
     hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fits: int, least: int

@@ -42,7 +42,6 @@ def test_a_chart_is_drawn(hcasim_: Hcasim, tmp_path: Path) -> None:
     assert file.read_text().startswith("<?xml")
 
 
-@pytest.mark.slow
 def test_all_at_once_has_indices_with_intervals(hcasim_: Hcasim) -> None:
     found = hcasim_(*BUS, *FEW, "--method", "sobol", "--samples", "4")
     assert "Total ±" in found.output

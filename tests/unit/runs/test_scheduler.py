@@ -77,7 +77,6 @@ def test_points_are_simulated_by_all_workers_and_none_here(
     assert seen == list(range(len(FEW) + 1))
 
 
-@pytest.mark.slow
 def test_a_worker_that_dies_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
     points = doing(tmp_path / "log", {4096: "die 1"} | FEW)
     with on_scheduler(cluster.file):
@@ -86,7 +85,6 @@ def test_a_worker_that_dies_loses_nothing(cluster: Cluster, tmp_path: Path) -> N
     assert len(told(tmp_path / "log", 4096)) == 2
 
 
-@pytest.mark.slow
 def test_a_point_of_which_each_worker_dies_is_named(cluster: Cluster, tmp_path: Path) -> None:
     with on_scheduler(cluster.file), pytest.raises(WorkerDied, match="size 4096 died"):
         run_points(doing(tmp_path / "log", {4096: "die 99"}))
@@ -116,7 +114,6 @@ def test_a_worker_with_other_code_that_comes_later_is_refused(tmp_path: Path) ->
         scheduler._simulate(b"", False, "0123456789")
 
 
-@pytest.mark.slow
 def test_a_scheduler_without_workers_is_said_and_waited_for(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +124,6 @@ def test_a_scheduler_without_workers_is_said_and_waited_for(
             assert len(run_points(doing(tmp_path / "log", FEW))) == len(FEW)
 
 
-@pytest.mark.slow
 def test_a_lost_connection_is_said_and_what_was_finished_is_kept(
     tmp_path: Path, root: Path
 ) -> None:

@@ -35,7 +35,7 @@ from tests.unit.calibrate.toys import (
     valley,
 )
 
-LONG = (pytest.mark.long, pytest.mark.slow)
+LONG = pytest.mark.check
 MakeFit = Callable[..., Fit]
 
 
