@@ -16,6 +16,8 @@ from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.plain import plain
 from hcasim.ground.units import UnitError
 
+NOT_MODELLED = frozenset({"pfc", "ecn", "dcqcn", "cnp"})
+"""Words of paths about how Ethernet controls congestion."""
 PREFIXES = ("adapter", "host", "switch", "link", "stack")
 
 
@@ -38,6 +40,9 @@ def as_texts(overrides: Mapping[str, Any] | None) -> dict[str, str]:
 
 def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> str | None:
     """Apply one setting, to every group of nodes unless it names one; return the fault if any."""
+    if NOT_MODELLED.intersection(path.lower().replace("_", ".").split(".")):
+        why = "PFC, ECN and DCQCN are not modelled: links neither drop, pause nor mark"
+        return f"--set {path}: {why}"
     prefix, _, inner = path.partition(".")
     if prefix == "switch" and not switch:
         return f"--set {path}: there is no switch between two hosts back to back"

@@ -21,7 +21,15 @@ from hcasim.cli.command import (
 )
 from hcasim.cli.figures import plot_output, write_figure
 from hcasim.cli.machines import machine_options, switch_choice, switch_faults
-from hcasim.cli.output import note, print_json, print_line, progress_bar, to_csv, to_json
+from hcasim.cli.output import (
+    note,
+    print_json,
+    print_line,
+    print_notes,
+    progress_bar,
+    to_csv,
+    to_json,
+)
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.profiles import print_profile
 from hcasim.cli.returned import print_returned
@@ -238,6 +246,7 @@ def _print(found: Application, timing: bool) -> None:
     print_table("Processes", names, rows, names)
     if found.ranks > _FEW:
         print_line(f"... and {found.ranks - _FEW} more; --json and -o have all")
+    print_notes(found.notes)
     if found.cost is not None:
         print_profile([found.cost], timing=timing)
 

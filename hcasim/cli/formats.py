@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.breakdowns import print_breakdown
-from hcasim.cli.output import print_json, print_lines, to_csv
+from hcasim.cli.output import print_json, print_lines, print_notes, to_csv
 from hcasim.cli.profiles import print_profile
 from hcasim.cli.tables import print_table
 
@@ -143,6 +143,7 @@ def _print_text(result: Benchmark) -> None:
     machine_in_words = f"{result.workload} on {machine.id}, {adapter}{what_if}"
     print_table(machine_in_words, columns, rows, right=columns)
     _print_error(result)
+    print_notes(result.notes)
     for point, breakdown in zip(result.points, result.breakdowns, strict=False):
         click.echo()
         print_breakdown(_named(point), breakdown)

@@ -36,6 +36,12 @@ def print_lines(text: str) -> None:
     click.echo(printable_lines(text), nl=not text.endswith("\n"))
 
 
+def print_notes(notes: Iterable[str]) -> None:
+    """Print below a result what it leaves out."""
+    for text in notes:
+        print_line(text)
+
+
 def abandon(stream: TextIO) -> None:
     """Let what is left for a stream go nowhere, also when the process ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)

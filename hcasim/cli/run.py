@@ -20,7 +20,15 @@ from hcasim.cli.command import (
 )
 from hcasim.cli.figures import in_folder, plot_output, write_figure
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
-from hcasim.cli.output import note, print_json, print_lines, progress_bar, to_csv, to_json
+from hcasim.cli.output import (
+    note,
+    print_json,
+    print_lines,
+    print_notes,
+    progress_bar,
+    to_csv,
+    to_json,
+)
 from hcasim.cli.outputs import output_faults, prepare_folder
 from hcasim.cli.profiles import print_profile
 from hcasim.cli.tables import print_table
@@ -153,6 +161,7 @@ def _print_tables(replays: list[Replay]) -> None:
             ),
             right=(axis.title, *names),
         )
+        print_notes(replay.notes)
 
 
 def _write(replay: Replay, folder: Path) -> None:

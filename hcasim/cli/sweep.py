@@ -21,7 +21,15 @@ from hcasim.cli.command import (
 )
 from hcasim.cli.figures import plot_output, write_drawn
 from hcasim.cli.machines import machine_options, switch_faults
-from hcasim.cli.output import note, print_json, print_lines, progress_bar, to_csv, to_json
+from hcasim.cli.output import (
+    note,
+    print_json,
+    print_lines,
+    print_notes,
+    progress_bar,
+    to_csv,
+    to_json,
+)
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.pages import report_option, report_output, told, write_page
 from hcasim.cli.tables import print_table
@@ -185,6 +193,7 @@ def command(
             head, *lines = found.lines()
             title = f"{len(lines)} point{'s' * (len(lines) != 1)}"
             print_table(title, head, lines, right=head)
+            print_notes(found.notes)
     if samples:
         tell_bands(found.samples, samples, len(found.drawn))
     if found.refused:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hcasim.papers.verdict import Verdict
-from hcasim.runs.document import Form, Head, Profile, Rows, Seconds, Setup
+from hcasim.runs.document import Form, Head, Notes, Profile, Rows, Seconds, Setup
 
 
 class Measured(Setup):
@@ -33,6 +33,7 @@ class RunDocument(Head):
     workload: str = Field(description="of all series that name none")
     overrides: dict[str, str] = Field(description="what-if settings by path")
     series: tuple[MeasuredRows, ...]
+    notes: Notes = ()
     profile: Profile | None = Field(default=None, description="only if it was asked for")
     wall_seconds: Seconds = None
 

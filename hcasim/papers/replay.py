@@ -18,6 +18,7 @@ from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import Line, Plan, plan, plan_all
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve, measured_with, side_by_side, table
+from hcasim.runs.notes import all_notes
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, on_scheduler, run_points
 from hcasim.runs.profile import profile_of
@@ -43,6 +44,7 @@ class Replay:
         wall_seconds: time that the simulation took, or None to leave that out.
         costs: what simulating each of its points cost; empty unless it was asked for.
         machines: on which each series was simulated, by its name.
+        notes: what the results leave out that a reader may expect.
     """
 
     scenario: Scenario
@@ -51,6 +53,7 @@ class Replay:
     wall_seconds: float | None
     costs: Mapping[Point, Cost] = field(default_factory=dict)
     machines: Mapping[str, Machine] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return brief(self, self.scenario.id, series=len(self.curves))
@@ -71,6 +74,7 @@ class Replay:
             workload=self.scenario.workload,
             overrides=self.overrides,
             series=[{**curve.named, "rows": curve.rows} for curve in self.curves.values()],
+            **({"notes": self.notes} if self.notes else {}),
             **({"profile": cost} if cost else {}),
             **({} if took is None else {"wall_seconds": round(took, 3)}),
         ).to_dict()
@@ -209,6 +213,7 @@ def run_plans(
             elapsed,
             {job: cost for job in one.jobs if (cost := points[job].cost) is not None},
             {line.name: line.jobs[0].machine for line in one.lines},
+            all_notes(one.jobs),
         )
         for one in plans
     ]

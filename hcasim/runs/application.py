@@ -14,6 +14,7 @@ from hcasim.apps.run import Outcome
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.plain import brief
+from hcasim.runs.notes import notes_on
 from hcasim.runs.profile import profile_of
 from hcasim.workloads.cost import Cost
 
@@ -99,6 +100,11 @@ class Application:
     def returned(self) -> list[Any]:
         """What the program has returned in each process, by rank."""
         return [one.returned for one in self.outcome.ranks]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the result leaves out that a reader may expect."""
+        return notes_on(self.machine, len({one.node for one in self.outcome.ranks}))
 
     def matrix(self, what: str = "bytes") -> np.ndarray:
         """Return the traffic, by rank of the sender and rank of the receiver.
@@ -195,6 +201,7 @@ class Application:
                 ],
             },
             counters=outcome.counters,
+            **({"notes": self.notes} if self.notes else {}),
             **({"profile": cost} if cost else {}),
             **({} if took is None else {"wall_seconds": round(took, 6)}),
         ).to_dict()

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from hcasim.apps.run import RankUse
-from hcasim.runs.document import Form, Head, Profile, Seconds
+from hcasim.runs.document import Form, Head, Notes, Profile, Seconds
 
 Plain = None | bool | int | float | str | list[Any] | dict[str, Any]
 
@@ -101,6 +101,7 @@ class AppDocument(Head):
     traffic: tuple[Pair, ...] = Field(description="of pairs that have sent anything")
     critical_path: Critical
     counters: dict[str, int] = Field(description="of adapters and buses")
+    notes: Notes = ()
     profile: Profile | None = Field(default=None, description="only if it was asked for")
     wall_seconds: Seconds = None
 

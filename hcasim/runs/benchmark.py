@@ -18,6 +18,7 @@ from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, measured_with, side_by_side
 from hcasim.runs.ladder import add_ladder
 from hcasim.runs.machine import find_machine
+from hcasim.runs.notes import all_notes
 from hcasim.runs.options import (
     as_many_as_there_are,
     changed,
@@ -56,6 +57,7 @@ class Benchmark:
             was asked for.
         wall_seconds: time that the simulation took, or None to leave that out.
         costs: what simulating each point cost; empty unless it was asked for.
+        notes: what the results leave out that a reader may expect.
     """
 
     workload: str
@@ -67,6 +69,7 @@ class Benchmark:
     breakdowns: tuple[Mapping[str, Any], ...]
     wall_seconds: float | None
     costs: tuple[Cost, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         machine = self.machine
@@ -130,6 +133,7 @@ class Benchmark:
             rows=self.curve.rows,
             counters=self.counters,
             breakdown=breakdown,
+            **({"notes": self.notes} if self.notes else {}),
             **({"profile": cost} if cost else {}),
             **({} if took is None else {"wall_seconds": round(took, 6)}),
         ).to_dict()
@@ -343,4 +347,5 @@ def run_benchmark(
         ),
         wall_seconds=perf_counter() - started,
         costs=tuple(cost for job in prepared if (cost := points[job].cost) is not None),
+        notes=all_notes(prepared),
     )

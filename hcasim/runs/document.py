@@ -263,6 +263,12 @@ Rows = Annotated[
 ]
 
 
+Notes = Annotated[
+    tuple[str, ...],
+    Field(description="what the results leave out that a reader may expect; not there if nothing"),
+]
+
+
 class BenchmarkDocument(Setup, Head):
     """What `hcasim bench --format json` prints."""
 
@@ -270,5 +276,6 @@ class BenchmarkDocument(Setup, Head):
     rows: Rows
     counters: dict[str, int] = Field(description="of adapters and buses, summed over the points")
     breakdown: Breakdown
+    notes: Notes = ()
     profile: Profile | None = Field(default=None, description="only if it was asked for")
     wall_seconds: Seconds = None

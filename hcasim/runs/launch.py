@@ -17,6 +17,7 @@ from hcasim.apps.programs import find_program, is_program
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import one_of
 from hcasim.mpi import DeadlockError, MPIError
+from hcasim.runs.notes import notes_on
 from hcasim.runs.program import app, launch_faults, read_rate
 from hcasim.workloads.result import Result
 
@@ -80,6 +81,11 @@ class Launch:
         """How it is started, and how the machine is used."""
         own = {name: one for name in LAUNCH if (one := getattr(self, name)) not in (None, "")}
         return {**self.machine.choices, **own, "exact": self.exact}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its result leaves out that a reader may expect."""
+        return notes_on(self.machine, -(-self.ranks // self.ppn))
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
         """Simulate it in this process; times are means over processes.

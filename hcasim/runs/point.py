@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hcasim.catalog import CatalogError, DmaDevice, Machine
+from hcasim.runs.notes import notes_on
 from hcasim.workloads.cost import Meter
 from hcasim.workloads.options import Options
 
@@ -95,6 +96,17 @@ class Point:
         if "cq_mod" in chosen:
             chosen["cq_mod"] = moderation(self.options)
         return {**self.machine.choices, **chosen}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its result leaves out that a reader may expect."""
+        from hcasim.workloads import WORKLOADS
+
+        workload = WORKLOADS[self.workload]
+        # Completion times of flows are about how they meet, however few there are.
+        least = 0 if workload.flows is None else 3
+        nodes = len({*workload.nodes(self.machine, self.options)})
+        return notes_on(self.machine, max(least, nodes))
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
         """Simulate it in this process.

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hcasim.runs.document import Form, Head, Rows
+from hcasim.runs.document import Form, Head, Notes, Rows
 
 
 class SweepDocument(Head, Form):
@@ -16,6 +16,7 @@ class SweepDocument(Head, Form):
     axes: tuple[str, ...] = Field(description="columns of what varies")
     fields: tuple[str, ...] = Field(description="columns of what was measured")
     rows: Rows
+    notes: Notes = ()
     drawn: tuple[str, ...] = Field(
         description="paths of what was drawn at random for bands; empty without bands"
     )

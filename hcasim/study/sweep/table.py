@@ -16,6 +16,7 @@ from hcasim.ground.plain import brief
 from hcasim.ground.quantities import measured, title, written
 from hcasim.ground.units import DELAY, FREQUENCY, LENGTH, OPERATIONS, RATE, SIZE, TIME
 from hcasim.runs.curve import PARTS, frame, measured_with
+from hcasim.runs.notes import all_notes
 from hcasim.study.sweep.plan import Planned, unit_of
 from hcasim.study.sweep.trial import ERROR
 from hcasim.workloads.result import Result
@@ -51,6 +52,7 @@ class Sweep:
         machines: one of those that are put together from the same parts.
         drawn: paths of what was drawn at random for bands; empty without bands.
         samples: how many machines the bands of a point are made of.
+        notes: what the results leave out that a reader may expect.
     """
 
     axes: tuple[str, ...]
@@ -58,6 +60,7 @@ class Sweep:
     machines: tuple[Machine, ...] = field(default=(), compare=False)
     drawn: tuple[str, ...] = ()
     samples: int = 0
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         return brief(self, points=len(self.rows), axes=self.axes, fields=self.fields)
@@ -86,7 +89,9 @@ class Sweep:
             **SweepDocument.head(),
             axes=self.axes,
             fields=self.fields,
-            rows=tuple(dict(row) for row in self.rows),
+            # An adapter without several firmware modes has none.
+            rows=tuple({k: one for k, one in row.items() if one is not None} for row in self.rows),
+            **({"notes": self.notes} if self.notes else {}),
             drawn=self.drawn,
             samples=self.samples,
         ).to_dict()
@@ -197,7 +202,8 @@ def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequenc
     every_axis = [*axes, "size"] if ladder else axes
     named = dict.fromkeys(_column(axis, units.get(axis, "")) for axis in every_axis)
     machines = {one.point.machine.parts: one.point.machine for one in planned[::-1]}
-    return Sweep(tuple(named), tuple(rows), tuple(machines.values())[::-1])
+    notes = all_notes(one.point for one in planned)
+    return Sweep(tuple(named), tuple(rows), tuple(machines.values())[::-1], notes=notes)
 
 
 def _column(name: str, base: str) -> str:

@@ -446,3 +446,10 @@ def test_a_size_that_takes_minutes_is_said_before(hcasim_: Hcasim) -> None:
     found = hcasim_("bench", "window_bw", *LIU, "--size", "8,2G", "-j", "1")
     assert found.messages == "takes about 21 min, most for size 2G\n"
     assert hcasim_("bench", "window_bw", *LIU, "--size", "8").messages == ""
+
+
+def test_a_result_is_printed_with_what_it_leaves_out(hcasim_: Hcasim) -> None:
+    words = ("bench", "incast", "--testbed", "pair-roce", "--adapter", "connectx5", "--iters", "2")
+    (said,) = json.loads(hcasim_(*words, "--json").output)["notes"]
+    assert "PFC, ECN and DCQCN are not modelled" in said
+    assert hcasim_(*words).output.endswith(f"{said}\n")

@@ -1,0 +1,51 @@
+"""Results on Ethernet where flows meet say that nothing controls congestion there."""
+
+from typing import Any
+
+import pytest
+
+import hcasim as hc
+from hcasim.runs.benchmark import prepare
+from hcasim.runs.notes import NO_CONGESTION_CONTROL
+
+ROCE = {"testbed": "pair-roce", "adapter": "connectx5"}
+
+
+@pytest.mark.parametrize(
+    ("workload", "settings", "noted"),
+    [
+        ("incast", ROCE, True),
+        ("write_lat", ROCE, False),
+        ("hotspot_recv", {"testbed": "rashti2007", "nodes": 3}, True),
+        ("osu_latency", {"testbed": "rashti2007"}, False),
+        ("incast", {"testbed": "fat-tree-64", "nodes": 4}, False),
+    ],
+)
+def test_flows_that_meet_on_ethernet_are_noted(
+    workload: str, settings: dict[str, Any], noted: bool
+) -> None:
+    (point,) = prepare(workload, **settings)
+    assert point.notes == (NO_CONGESTION_CONTROL,) * noted
+
+
+def test_every_result_bears_its_notes() -> None:
+    def program(comm: Any) -> Any:
+        yield from comm.barrier()
+
+    found = [
+        hc.bench("incast", **ROCE, iters=2),
+        hc.sweep("incast", **ROCE, iters=2, cached=False),
+        hc.run("rashti2007/fig9", x=["4K"], cache=False, jobs=1),
+        hc.app(program, "rashti2007", 4),
+    ]
+    assert [one.to_dict()["notes"] for one in found] == [[NO_CONGESTION_CONTROL]] * 4
+    assert "notes" not in hc.bench("write_lat", **ROCE).to_dict()
+
+
+@pytest.mark.parametrize("path", ["link.pfc", "adapter.dcqcn.alpha", "link.ecn_threshold"])
+def test_a_setting_of_congestion_control_says_that_there_is_none(path: str) -> None:
+    with pytest.raises(hc.CatalogError) as refused:
+        prepare("write_lat", **ROCE, overrides={path: "true"})
+    assert refused.value.faults == [
+        f"--set {path}: PFC, ECN and DCQCN are not modelled: links neither drop, pause nor mark"
+    ]
