@@ -29,7 +29,7 @@ help:
 	@echo 'make compiled   build the wheel of this platform with the simulator compiled, in $(DIST)/'
 	@echo 'make test-compiled  run the tests on what that wheel installs, in $(COMPILED)'
 	@echo 'make bench      measure the speed of the simulator'
-	@echo 'make speed      measure it in both builds, beside a bare event loop, for the table in README.md'
+	@echo 'make speed      measure it in both builds, beside a bare event loop, for the table of the site'
 	@echo 'make fuzz       damage files and options, and see whether anything but a refusal comes of it'
 	@echo 'make schemas    make the JSON Schemas in hcasim/schemas from the classes'
 	@echo 'make docs       make the site: tutorial, how-to, reference, explanation, in $(OUT)/docs'

@@ -1,4 +1,4 @@
-"""Measures the cases in each build, and puts the table into README.md: `make speed`.
+"""Measures the cases in each build, and puts the table into the page of the site: `make speed`.
 
 python -m tests.benchmarks.speed [PYTHON OF THE COMPILED BUILD]
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.benchmarks.cases import CASES, Speed
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs/site/pages/explanation/speed.md"
 BEGIN, END = "<!-- make speed -->\n", "<!-- end -->\n"
 BUILDS = ("pure Python", "compiled")
 COLUMNS = ("s", "packets/s", "loop")
@@ -96,10 +96,10 @@ def main(compiled: str = "") -> None:
     made = table(found, f"Python {version}, {processor()}")
     print(made)
     if tuple(found) == BUILDS:
-        README.write_text(put(README.read_text(encoding="utf-8"), made), encoding="utf-8")
-        print(f"Wrote it into {README.name}")
+        PAGE.write_text(put(PAGE.read_text(encoding="utf-8"), made), encoding="utf-8")
+        print(f"Wrote it into {PAGE.name}")
     else:
-        print(f"{README.name} has both builds, and stays as it is: one is missing here")
+        print(f"{PAGE.name} has both builds, and stays as it is: one is missing here")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter
 from html import unescape
 from importlib import import_module
 from pathlib import Path
@@ -213,12 +212,6 @@ def test_simulated_values_of_a_reproduction_are_shown_beside_the_published(
     assert list(catalogue.figures()) == [tmp_path / "liu2004-fig03.svg"]
     assert "](/figures/liu2004-fig03.svg)" in dict(catalogue.pages())["reference/scenarios/liu2004"]
     assert "| fitted | 1 | 25.0 % | 25.0 % |" in after["included/validity"]
-
-
-def test_each_section_of_the_readme_is_a_page(root: Path) -> None:
-    sections = re.findall(r"^## (.*)$", (root / "README.md").read_text(), re.MULTILINE)
-    titles = Counter(text.partition("\n")[0] for _, text in documents.pages())
-    assert [one for one in sections if one != "More" and not titles[f"# {one}"]] == []
 
 
 @pytest.mark.parametrize(

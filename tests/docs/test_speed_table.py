@@ -1,4 +1,4 @@
-"""The table of speeds in the README is what `make speed` writes."""
+"""The table of speeds is what `make speed` writes."""
 
 import re
 
@@ -6,15 +6,15 @@ import pytest
 
 from hcasim.workloads import Options, run_point
 from tests.benchmarks.cases import CASES, Case, Speed, measured
-from tests.benchmarks.speed import BEGIN, BUILDS, COLUMNS, END, README, put, table
+from tests.benchmarks.speed import BEGIN, BUILDS, COLUMNS, END, PAGE, put, table
 
 
 def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_the_readme_has_every_case_in_both_builds() -> None:
-    text = README.read_text(encoding="utf-8")
+def test_the_page_has_every_case_in_both_builds() -> None:
+    text = PAGE.read_text(encoding="utf-8")
     made = text.partition(BEGIN)[2].partition(END)[0]
     head, rule, *rows = (cells(line) for line in made.splitlines() if line.startswith("|"))
     assert head[3:] == [f"{build}: {column}" for build in BUILDS for column in COLUMNS]

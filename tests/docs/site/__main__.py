@@ -1,7 +1,7 @@
 """Makes the site: python -m tests.docs.site FOLDER.
 
-The pages beside this file, those that are made of the README and other documents, and those that
-are made of the code and its data, become one source for Sphinx.
+The pages beside this file, other documents of the repository, and pages that are made of the code
+and its data, become one source for Sphinx.
 """
 
 import shutil

@@ -1,6 +1,6 @@
 """What a node, a queue pair and a switch take while nobody uses them, and that little is made then.
 
-The figures that the README states, with as much again to spare.
+The figures that the page on many nodes states, with as much again to spare.
 """
 
 import gc

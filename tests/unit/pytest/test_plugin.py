@@ -183,8 +183,8 @@ def test_results_are_kept(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     run(test.replace("8,64", "16")).assert_outcomes(failed=1)
 
 
-def test_the_example_of_the_readme_passes(run: Run, printed: Path) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_example_of_the_page_passes(run: Run, printed: Path) -> None:
+    text = (ROOT / "tests/docs/site/pages/howto/pytest.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(import pytest\n.*?)```", text, re.DOTALL)
     assert printed.name in example
     run(example).assert_outcomes(passed=3)

@@ -1,0 +1,93 @@
+"""The README can be read in a minute, and what it shows of the model is true."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hcasim.cli import main
+from hcasim.papers.loader import list_papers, list_scenarios, load_scenario
+from hcasim.papers.plan import plan_papers
+from hcasim.papers.roles import Standing, standings
+from hcasim.papers.scenario import Scenario
+from tests.docs.examples import ROOT
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+(FIGURE,) = re.findall(r"!\[[^\]]*\]\((\S+\.svg)\)", TEXT)
+SCENARIO, COMMAND = re.findall(r"`(hcasim run (\S+) --plot \S+\.svg)` draws this figure", TEXT)[0][
+    ::-1
+]
+ROLES = ("fitted", "derived", "predicted")
+
+
+@pytest.fixture(scope="module")
+def scenarios() -> list[Scenario]:
+    return [load_scenario(name) for name in list_scenarios()]
+
+
+@pytest.fixture(scope="module")
+def standing(scenarios: list[Scenario]) -> dict[str, Standing]:
+    return dict(standings(plan_papers(scenarios)))
+
+
+def rows() -> dict[str, list[int]]:
+    """The table of claims: its counts by their paper."""
+    table = TEXT.partition("| paper |")[2].partition("\n\n")[0].splitlines()[2:]
+    cells = ([cell.strip() for cell in line.strip("|").split("|")] for line in table)
+    return {name.partition(":")[0].strip("`"): list(map(int, counts)) for name, *counts in cells}
+
+
+def test_it_is_short() -> None:
+    assert len(TEXT.splitlines()) <= 220
+
+
+def test_the_counts_of_claims_are_those_of_the_scenarios(
+    scenarios: list[Scenario], standing: dict[str, Standing]
+) -> None:
+    expected: dict[str, list[int]] = {}
+    for paper in list_papers():
+        claims = [claim for one in scenarios if one.paper == paper for claim in one.claims]
+        roles = [standing[one.id].role for one in claims]
+        missed = sum(one.deviation is not None for one in claims)
+        expected[paper] = [len(claims), *map(roles.count, ROLES), missed]
+    expected["all"] = [sum(column) for column in zip(*expected.values(), strict=True)]
+    assert rows() == expected
+
+
+def drawn(svg: str) -> list[float]:
+    """Where the lines and the stars of a figure are."""
+    lines = re.findall(r'<path d="([^"]*)" clip-path', svg)
+    stars = re.findall(r'<use xlink:href="#m[0-9a-f]+" x="(\S+)" y="(\S+)"', svg)
+    words = [word for line in lines for word in re.findall(r"[-\d.]+", line)]
+    return [float(word) for word in (*words, *(word for star in stars for word in star))]
+
+
+def test_the_figure_is_what_its_command_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main([*COMMAND.split()[1:], "-j", "1"])
+    (found,) = tmp_path.iterdir()
+    stored = drawn((ROOT / FIGURE).read_text(encoding="utf-8"))
+    assert len(stored) > 40
+    # Otherwise draw it again: COMMAND, with the name of the stored figure.
+    assert drawn(found.read_text(encoding="utf-8")) == pytest.approx(stored, rel=1e-4), COMMAND
+
+
+def test_half_of_the_stars_are_predictions(standing: dict[str, Standing]) -> None:
+    claims = [one for one in load_scenario(SCENARIO).claims if one.unit == "MiB/s"]
+    roles = [standing[one.id].role for one in claims]
+    assert "Five of the ten" in TEXT
+    assert "predicts the other five" in TEXT
+    assert (roles.count("fitted"), roles.count("predicted")) == (5, 5)
+
+
+def test_each_block_of_the_diagram_is_a_folder_or_a_file() -> None:
+    (diagram,) = re.findall(r"```text\n( host/.*?)```", TEXT, re.DOTALL)
+    names = set(re.findall(r"[a-z_]+/?", diagram))
+    assert len(names) > 25
+    folders = {name for name in names if name.endswith("/")}
+    assert [name for name in folders if not (ROOT / "hcasim" / name).is_dir()] == []
+    files = {file.stem for folder in folders for file in (ROOT / "hcasim" / folder).glob("*.py")}
+    assert names - folders - files == set()
