@@ -50,22 +50,15 @@ def test_of_several_settings_those_are_named_that_a_fault_is_about(
     assert caught.value.faults == [fault]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        (kind, name)
-        for kind in ("adapters", "hosts", "switches", "stacks", "testbeds")
-        for name in list_ids(kind)
-    ],
-)
-def test_a_setting_is_found_at_its_path_and_nowhere_else(kind: str, name: str) -> None:
-    loaded = load(name, kind)
-    part = Part("part", type(loaded.model), dict(loaded.values), {})
-    for path, leaf in part.settable.items():
-        assert part.settable_at(path) == leaf
-        assert part.settable_at(f"{path}.more") is None
-        assert part.settable_at(path[:-1]) == part.settable.get(path[:-1])
-    assert part.build() == loaded.model
+def test_a_setting_is_found_at_its_path_and_nowhere_else() -> None:
+    kinds = ("adapters", "hosts", "switches", "stacks", "testbeds")
+    for loaded in (load(name, kind) for kind in kinds for name in list_ids(kind)):
+        part = Part("part", type(loaded.model), dict(loaded.values), {})
+        for path, leaf in part.settable.items():
+            assert part.settable_at(path) == leaf
+            assert part.settable_at(f"{path}.more") is None
+            assert part.settable_at(path[:-1]) == part.settable.get(path[:-1])
+        assert part.build() == loaded.model
 
 
 @pytest.mark.parametrize(

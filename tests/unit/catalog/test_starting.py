@@ -9,13 +9,16 @@ import pytest
 from hcasim.catalog import MODELS, CatalogError, list_ids, load, resolve
 from hcasim.catalog.starting import starting_file
 
-EVERY = [(kind, name) for kind in MODELS for name in list_ids(kind)]
 
-
-@pytest.mark.parametrize(("kind", "base"), EVERY, ids=[name for _, name in EVERY])
+@pytest.mark.parametrize("kind", MODELS)
 def test_it_is_the_same_as_its_base_as_it_is_and_with_every_line_in_use(
-    kind: str, base: str, tmp_path: Path
+    kind: str, tmp_path: Path
 ) -> None:
+    for base in list_ids(kind):
+        check_start(kind, base, tmp_path)
+
+
+def check_start(kind: str, base: str, tmp_path: Path) -> None:
     text = starting_file(kind, "mine", base, tmp_path)
     assert max(map(len, (line for line in text.splitlines() if line.startswith("##")))) <= 101
     file, known = tmp_path / "mine.toml", load(base, kind)

@@ -65,12 +65,10 @@ def test_the_answer_to_an_atomic_carries_the_word_from_before() -> None:
     assert size == 26 + AETH + ATOMIC_ACK_ETH == 38
 
 
-@pytest.mark.parametrize("opcode", CARRIERS)
-@pytest.mark.parametrize(
-    ("payload", "padded"), [(0, 0), (1, 4), (2, 4), (3, 4), (4, 4), (5, 8), (1023, 1024)]
-)
-def test_payload_is_padded_to_four_bytes(opcode: Opcode, payload: int, padded: int) -> None:
-    assert packet_size(opcode, payload, None) == packet_size(opcode, 0, None) + padded
+def test_payload_is_padded_to_four_bytes() -> None:
+    for payload, padded in [(0, 0), (1, 4), (2, 4), (3, 4), (4, 4), (5, 8), (1023, 1024)]:
+        for opcode in CARRIERS:
+            assert packet_size(opcode, payload, None) == packet_size(opcode, 0, None) + padded
 
 
 def test_a_packet_knows_its_size() -> None:

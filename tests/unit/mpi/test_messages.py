@@ -37,12 +37,8 @@ def content(size: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed).integers(0, 256, size, dtype="uint8")
 
 
-@pytest.mark.parametrize("options", PROTOCOLS, ids=lambda one: " ".join(map("=".join, one.items())))
-@pytest.mark.parametrize("size", [0, 1, 255, 256, EAGER, 6084, 6085, 8193, RENDEZVOUS])
-@pytest.mark.parametrize("place", [(2, 1), (1, 2)], ids=["two nodes", "one node"])
-def test_a_message_arrives_as_it_was_sent(
-    size: int, options: dict[str, str], place: tuple[int, int]
-) -> None:
+def arrives(size: int, place: tuple[int, int], options: dict[str, str]) -> bool:
+    """Whether a message arrives as it was sent."""
     sent = content(size)
 
     def main(comm: Comm) -> Any:
@@ -54,16 +50,27 @@ def test_a_message_arrives_as_it_was_sent(
         assert status == Status(0, 7, size)
         return into[:size]
 
-    _, received = run(main, *place, **options)
-    assert np.array_equal(received, sent)
+    return np.array_equal(run(main, *place, **options)[1], sent)
+
+
+@pytest.mark.parametrize("place", [(2, 1), (1, 2)], ids=["two nodes", "one node"])
+def test_a_message_arrives_as_it_was_sent(place: tuple[int, int]) -> None:
+    sizes = [0, 1, 255, 256, EAGER, 6084, 6085, 8193, RENDEZVOUS]
+    # Every protocol with every third size, every size with every third protocol.
+    pairs = [
+        (size, options)
+        for turn, options in enumerate(PROTOCOLS)
+        for size in (*sizes[turn % 3 :: 3], RENDEZVOUS)
+    ]
+    assert [one for one in pairs if not arrives(one[0], place, one[1])] == []
 
 
 @pytest.mark.parametrize("size", [8, RENDEZVOUS])
 @pytest.mark.parametrize("late", [False, True], ids=["awaited", "unexpected"])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"ring__slots": "2", "ring__credit_return": "0"}, TWO_PORTS, WRITTEN],
-    ids=["one port", "a short ring", "two ports", "written credits"],
+    [{"ring__slots": "2", "ring__credit_return": "0"}, TWO_PORTS, WRITTEN],
+    ids=["a short ring", "two ports", "written credits"],
 )
 def test_messages_of_one_sender_do_not_overtake_each_other(
     size: int, late: bool, options: dict[str, str]
@@ -71,7 +78,7 @@ def test_messages_of_one_sender_do_not_overtake_each_other(
     def main(comm: Comm) -> Any:
         if comm.rank == 0:
             requests = []
-            for number in range(100):
+            for number in range(40):
                 length = size if number % 3 else RENDEZVOUS
                 requests.append((yield from comm.isend(np.full(length, number, "uint8"), 1)))
             yield from comm.waitall(requests)
@@ -80,12 +87,12 @@ def test_messages_of_one_sender_do_not_overtake_each_other(
             yield comm.process.sim.timeout(10**9)
         found = []
         into = np.zeros(RENDEZVOUS, "uint8")
-        for _ in range(100):
+        for _ in range(40):
             yield from comm.recv(into, ANY_SOURCE, ANY_TAG)
             found.append(int(into[0]))
         return found
 
-    assert run(main, **options)[1] == list(range(100))
+    assert run(main, **options)[1] == list(range(40))
 
 
 def test_a_receive_takes_the_message_with_its_tag_and_source() -> None:

@@ -15,8 +15,9 @@ from hcasim.runs.drawing import FORMATS, render
 pytestmark = pytest.mark.usefixtures("simulated")
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("figure", ["fig03", "fig05", "fig11"])
+@pytest.mark.parametrize(
+    ("figure", "form"), [*zip(["fig03", "fig05", "fig11"], FORMATS, strict=True)]
+)
 def test_the_same_figure_is_the_same_file(figure: str, form: str) -> None:
     found = replay(f"liu2004/{figure}", jobs=1)
     assert render(found.plot(), form) == render(found.plot(), form)
@@ -74,12 +75,12 @@ def test_ten_percent_of_a_scatter_can_be_seen() -> None:
     assert axes.get_yscale() == "log"
 
 
-@pytest.mark.parametrize("scenario", list_scenarios())
-def test_each_y_axis_has_a_name_and_the_unit_of_what_is_drawn(scenario: str) -> None:
-    axes = load_scenario(scenario).axes
-    found = re.fullmatch(r".+ (\(.+\))", axes.y)
-    assert found is not None
-    assert title(axes.field).endswith(found[1])
+def test_each_y_axis_has_a_name_and_the_unit_of_what_is_drawn() -> None:
+    for scenario in list_scenarios():
+        axes = load_scenario(scenario).axes
+        found = re.fullmatch(r".+ (\(.+\))", axes.y)
+        assert found is not None
+        assert title(axes.field).endswith(found[1])
 
 
 def test_a_what_if_is_not_put_beside_published_values() -> None:

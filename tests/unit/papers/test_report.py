@@ -51,6 +51,7 @@ def test_a_report_is_a_table_with_a_row_for_each_claim() -> None:
     ]
 
 
+@pytest.mark.check
 def test_without_a_name_all_papers_are_reproduced() -> None:
     summaries = [reproduce([paper]).summary for paper in list_papers()]
     assert len(summaries) > 1

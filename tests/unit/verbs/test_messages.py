@@ -17,45 +17,45 @@ from tests.rig import (
     succeeded,
 )
 
-SIZES = [1, 2, 3, 63, 64, 65, 1023, 1024, 1025, 4096, 65535, 1 << 20, 1 << 22]
+SIZES = [1, 2, 3, 63, 64, 65, 1023, 1024, 1025, 4096, 65535, 1 << 20]
 
 
 def packets(size: int, mtu: int) -> int:
     return max(1, -(-size // mtu))
 
 
-@pytest.mark.parametrize("adapter", ["mt25208", "mt23108"])
-@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
-@pytest.mark.parametrize("size", SIZES)
-def test_a_message_of_any_size_arrives_whole(adapter: str, opcode: WROpcode, size: int) -> None:
-    rig = Rig(machine(adapter=adapter))
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
-    if opcode is SEND:
-        rig.run(b.post_receives(remote, b.receive(size)))
-    assert succeeded(rig.exchange(qp, a, a.request(opcode, b, size)))
-    source, sink = (b, a) if opcode is READ else (a, b)
-    assert source.adapter.dma.gathered == sink.adapter.dma.scattered == size
-    assert sink.adapter.ports[0].payload_received == size
-    data = packets(size, 1024)
-    assert source.adapter.ports[0].transmitter.packets == data
-    if opcode is SEND:
-        (received,) = b.cq.queue.entries
-        assert (received.byte_len, received.is_receive) == (size, True)
+def test_a_message_of_any_size_arrives_whole() -> None:
+    for size in SIZES:
+        for opcode in [WRITE, SEND, READ]:
+            for adapter in ["mt25208", "mt23108"]:
+                rig = Rig(machine(adapter=adapter))
+                a, b = rig.peers
+                qp, remote = rig.connect(a, b)
+                if opcode is SEND:
+                    rig.run(b.post_receives(remote, b.receive(size)))
+                assert succeeded(rig.exchange(qp, a, a.request(opcode, b, size)))
+                source, sink = (b, a) if opcode is READ else (a, b)
+                assert source.adapter.dma.gathered == sink.adapter.dma.scattered == size
+                assert sink.adapter.ports[0].payload_received == size
+                data = packets(size, 1024)
+                assert source.adapter.ports[0].transmitter.packets == data
+                if opcode is SEND:
+                    (received,) = b.cq.queue.entries
+                    assert (received.byte_len, received.is_receive) == (size, True)
 
 
-@pytest.mark.parametrize("mtu", MTUS)
-@pytest.mark.parametrize("size", [1, 256, 4095, 4096, 4097, 100_001])
-def test_a_message_is_cut_at_the_mtu(mtu: int, size: int) -> None:
-    rig = Rig(machine(mtu=mtu))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
-    assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, size)))
-    assert a.adapter.ports[0].transmitter.packets == packets(size, mtu)
-    assert succeeded(rig.exchange(qp, a, a.request(READ, b, size)))
-    acknowledgements = b.adapter.responder.acknowledgements
-    sent_back = b.adapter.ports[0].transmitter.packets - acknowledgements
-    assert sent_back == packets(size, mtu)
+def test_a_message_is_cut_at_the_mtu() -> None:
+    for size in [1, 256, 4095, 4096, 4097, 100_001]:
+        for mtu in MTUS:
+            rig = Rig(machine(mtu=mtu))
+            a, b = rig.peers
+            qp, _ = rig.connect(a, b)
+            assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, size)))
+            assert a.adapter.ports[0].transmitter.packets == packets(size, mtu)
+            assert succeeded(rig.exchange(qp, a, a.request(READ, b, size)))
+            acknowledgements = b.adapter.responder.acknowledgements
+            sent_back = b.adapter.ports[0].transmitter.packets - acknowledgements
+            assert sent_back == packets(size, mtu)
 
 
 def test_a_connection_may_use_a_smaller_mtu_than_the_port() -> None:

@@ -31,13 +31,14 @@ def rig(mode: str = "mem", **more: object) -> Rig:
     return Rig(machine(adapter="mt25218", firmware_mode=mode), **more)
 
 
-@pytest.mark.parametrize("page_size", [-4096, 0, 1, 512, 2048, 4095, 4097, 12288, 1 << 31])
-@pytest.mark.parametrize("memory", ["host", "adapter"])
-def test_a_page_is_a_power_of_two_of_the_sizes_that_there_are(page_size: int, memory: str) -> None:
-    peer = rig().peers[0]
-    with pytest.raises(VerbsError, match=f"page of {page_size} bytes; allowed: .*4096") as caught:
-        peer.pd.reg_mr(8192, ALL, page_size=page_size, memory=memory)
-    assert caught.value.errno == "EINVAL"
+def test_a_page_is_a_power_of_two_of_the_sizes_that_there_are() -> None:
+    for memory in ["host", "adapter"]:
+        for page_size in [-4096, 0, 1, 512, 2048, 4095, 4097, 12288, 1 << 31]:
+            peer = rig().peers[0]
+            said = f"page of {page_size} bytes; allowed: .*4096"
+            with pytest.raises(VerbsError, match=said) as caught:
+                peer.pd.reg_mr(8192, ALL, page_size=page_size, memory=memory)
+            assert caught.value.errno == "EINVAL"
 
 
 @pytest.mark.parametrize("page_size", [4096, 8192, 1 << 16, 1 << 21, 1 << 30])

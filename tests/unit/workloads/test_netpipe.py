@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hcasim.workloads import Options, Result
@@ -133,7 +133,6 @@ def pointers(size: int) -> list[int]:
     return found
 
 
-@settings(max_examples=50)
 @given(size=st.integers(1, POOL) | st.integers(1, 600).map(lambda n: n * ALIGNMENT))
 @example(size=ALIGNMENT)
 @example(size=POOL)

@@ -190,9 +190,7 @@ def test_hostile_files_are_refused_in_time(read: Read, tmp_path: Path) -> None:
 
 
 @given(data=st.data())
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damage_is_refused_in_words_or_does_no_harm(tmp_path: Path, data: st.DataObject) -> None:
     groups = """['[{"pg_name": "1", "ranks": [0]}]']"""
     whole = encode(

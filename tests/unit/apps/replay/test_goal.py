@@ -224,7 +224,7 @@ def test_hostile_text_is_refused_in_time(read: Read, text: str) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damage_is_refused_in_words_or_does_no_harm(read: Read, data: st.DataObject) -> None:
     whole = tree(4, 8).encode()
     place = data.draw(st.integers(0, len(whole) - 1))

@@ -339,7 +339,7 @@ def test_hostile_lists_are_refused_in_time(read: Read) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damage_is_refused_in_words_or_does_no_harm(read: Read, data: st.DataObject) -> None:
     whole = RING.encode()
     place = data.draw(st.integers(0, len(whole) - 1))
