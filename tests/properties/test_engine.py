@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.engine import Arbiter, Call, CreditPool, Rate, SerialServer, Simulator, find_period
@@ -159,7 +159,6 @@ def test_an_arbiter_is_fair_work_conserving_and_loses_nothing(
 # Credits.
 
 
-@settings(max_examples=1000)
 @given(
     st.integers(1, 6),
     st.lists(st.tuples(times, st.integers(0, 6), durations, st.booleans()), max_size=25),

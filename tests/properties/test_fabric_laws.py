@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import EthernetLink, InfinibandLink, Link, Wiring
@@ -182,7 +182,6 @@ class Run:
         self.sim.run()
 
 
-@settings(max_examples=150)
 @given(shape=SHAPES, traffic=TRAFFIC)
 def test_every_packet_arrives_once_and_in_order(shape: Shape, traffic: list[Message]) -> None:
     run = Run(shape, traffic)
@@ -197,7 +196,6 @@ def test_every_packet_arrives_once_and_in_order(shape: Shape, traffic: list[Mess
         assert tails == sorted(tails)
 
 
-@settings(max_examples=150)
 @given(shape=SHAPES, traffic=TRAFFIC)
 def test_no_packet_is_faster_than_alone(shape: Shape, traffic: list[Message]) -> None:
     run = Run(shape, traffic)
@@ -213,7 +211,6 @@ def test_no_packet_is_faster_than_alone(shape: Shape, traffic: list[Message]) ->
     assert alone or not run.sent
 
 
-@settings(max_examples=150)
 @given(shape=SHAPES, traffic=TRAFFIC)
 def test_no_link_carries_more_than_it_can_and_all_credits_come_back(
     shape: Shape, traffic: list[Message]
@@ -236,7 +233,6 @@ def test_no_link_carries_more_than_it_can_and_all_credits_come_back(
     assert sent == sum(p.payload for end in run.ends for _, _, p in end.arrivals)
 
 
-@settings(max_examples=60)
 @given(shape=SHAPES, traffic=TRAFFIC)
 def test_the_same_traffic_takes_the_same_way_twice(shape: Shape, traffic: list[Message]) -> None:
     def arrivals() -> list[list[tuple[int, int, int]]]:

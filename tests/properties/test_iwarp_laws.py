@@ -54,7 +54,6 @@ def markers_in(fpdu: int, phase: int) -> int:
     return found
 
 
-@settings(max_examples=60)
 @given(ulpdu=st.integers(14, 9200))
 def test_no_place_in_the_stream_has_more_markers_and_one_has_as_many(ulpdu: int) -> None:
     fpdu = fpdu_size(ulpdu)
@@ -195,7 +194,6 @@ class Run:
         return (yield from self.rig.peers[side].collect(due))
 
 
-@settings(max_examples=150)
 @given(mix=MIXES)
 def test_every_request_completes_once_in_order_and_after_its_data(mix: Mix) -> None:
     run = Run(mix)
@@ -220,7 +218,6 @@ def test_every_request_completes_once_in_order_and_after_its_data(mix: Mix) -> N
         assert len(run.landed[index]) == (op.size > 0)
 
 
-@settings(max_examples=150)
 @given(mix=MIXES)
 def test_the_link_carries_what_the_rfcs_give_and_no_more(mix: Mix) -> None:
     run = Run(mix)
@@ -262,7 +259,6 @@ def test_the_link_carries_what_the_rfcs_give_and_no_more(mix: Mix) -> None:
     assert run.rig.counter("acknowledgements") == sum(-(-len(one) // 2) for one in expected)
 
 
-@settings(max_examples=60)
 @given(mix=MIXES)
 def test_everything_that_was_lent_is_given_back(mix: Mix) -> None:
     run = Run(mix)
@@ -277,7 +273,6 @@ def test_the_same_run_leaves_the_same_events(mix: Mix) -> None:
     assert first.rig.cluster.counters() == second.rig.cluster.counters()
 
 
-@settings(max_examples=60)
 @given(
     size=st.integers(1, 400),
     gigabits=st.sampled_from([1, 10, 25, 40, 100]),

@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.apps.loggp import LogGP, LogGPComm, LogGPJob
@@ -26,7 +26,6 @@ def one_way(params: LogGP, size: int) -> int:
 
 
 @given(params=MACHINES, size=SIZES, turns=st.integers(1, 5))
-@settings(max_examples=50)
 def test_a_ping_pong_takes_two_messages_a_turn(params: LogGP, size: int, turns: int) -> None:
     def main(comm: LogGPComm) -> Steps:
         for _ in range(turns):
@@ -44,7 +43,6 @@ def test_a_ping_pong_takes_two_messages_a_turn(params: LogGP, size: int, turns: 
 
 
 @given(params=MACHINES, size=SIZES, ranks=st.integers(2, 9))
-@settings(max_examples=50)
 def test_a_ring_takes_a_message_for_each_rank(params: LogGP, size: int, ranks: int) -> None:
     def main(comm: LogGPComm) -> Steps:
         if comm.rank:
@@ -57,7 +55,6 @@ def test_a_ring_takes_a_message_for_each_rank(params: LogGP, size: int, ranks: i
 
 
 @given(params=MACHINES, size=SIZES, power=st.integers(1, 5))
-@settings(max_examples=50)
 def test_a_broadcast_takes_the_longest_way_through_its_tree(
     params: LogGP, size: int, power: int
 ) -> None:

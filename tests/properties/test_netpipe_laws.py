@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.rig import machine
@@ -24,7 +24,6 @@ def run(adapter: str, **options: Any) -> dict[str, Any]:
     return run_workload("netpipe", machine(TIGHT, adapter=adapter), **FEW, **options).row
 
 
-@settings(max_examples=60)
 @given(adapter=ADAPTERS, size=SIZES, way=st.sampled_from(WAYS), invalidate=st.booleans())
 def test_throughput_is_what_a_message_holds_over_the_time_it_takes(
     adapter: str, size: int, way: dict[str, Any], invalidate: bool
@@ -35,7 +34,6 @@ def test_throughput_is_what_a_message_holds_over_the_time_it_takes(
     assert row["bandwidth_MBps"] == pytest.approx(size / 1e6 / seconds, rel=1e-9)
 
 
-@settings(max_examples=60)
 @given(adapter=ADAPTERS, sizes=st.tuples(SIZES, SIZES), way=st.sampled_from(WAYS))
 def test_a_longer_message_never_takes_less_time(
     adapter: str, sizes: tuple[int, int], way: dict[str, Any]
@@ -44,7 +42,6 @@ def test_a_longer_message_never_takes_less_time(
     assert short <= long
 
 
-@settings(max_examples=60)
 @given(adapter=ADAPTERS, size=SIZES, way=st.sampled_from(WAYS))
 def test_rotation_through_a_pool_is_never_faster_than_one_buffer(
     adapter: str, size: int, way: dict[str, Any]
@@ -56,7 +53,6 @@ def test_rotation_through_a_pool_is_never_faster_than_one_buffer(
     assert same <= rotating
 
 
-@settings(max_examples=60)
 @given(adapter=ADAPTERS, size=SIZES, invalidate=st.booleans())
 def test_memory_is_noticed_sooner_than_a_completion_and_a_write_sooner_than_a_send(
     adapter: str, size: int, invalidate: bool

@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import CatalogError, load, resolve
@@ -166,7 +166,6 @@ def test_what_is_at_the_end_of_its_range_has_a_result(name: str) -> None:
     assert measure(workload, testbed, adapter, overrides, options)
 
 
-@settings(max_examples=50)
 @given(case=cases())
 def test_every_value_that_is_allowed_has_a_result_or_a_fault_for_people(case: Any) -> None:
     testbed, adapter, workload, overrides, options = case

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog.adapter import IcmCache
@@ -61,7 +61,6 @@ def in_sets(cache: SetAssociativeCache) -> object:
     return cache.last, [list(cache._sets.get(place, ())) for place in range(cache.sets)]
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     sets=st.integers(1, 8),
     ways=st.integers(1, 4),
@@ -120,7 +119,6 @@ def in_banks(cache: LineCache) -> object:
     return [(list(bank.lines.items()), bank.changed, bank.size) for bank in cache._banks]
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     lines=st.integers(2, 24),
     banks=st.integers(1, 3),
@@ -160,7 +158,6 @@ def in_processor(cache: ProcessorCache) -> object:
     return list(cache._used), list(cache._written)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     blocks=st.integers(11, 20),
     of_devices=st.integers(0, 20),

@@ -25,18 +25,18 @@ def bandwidth(kind: str, machine: Machine = BASE, **options: Any) -> float:
 
 
 def latency(machine: Machine = BASE, **options: Any) -> float:
-    chosen = Options(**({"iters": 2000, "warmup": 200} | options))
+    chosen = Options(**({"iters": 1000, "warmup": 200} | options))
     return float(run_point("lat_rd", machine, chosen).row["latency_us"])
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(BANDWIDTHS, SIZES, st.sampled_from(WINDOWS), st.sampled_from(["cold", "device-warm"]))
 def test_an_iommu_is_never_quicker_than_none(kind: str, size: int, window: int, cache: str) -> None:
     used = {"size": size, "window_bytes": window, "cache": cache}
     assert bandwidth(kind, iommu="on", **used) <= bandwidth(kind, iommu="off", **used) * (1 + ERROR)
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(BANDWIDTHS, SIZES, st.sampled_from(WINDOWS), st.sampled_from(["on", "off"]))
 def test_a_cold_cache_is_never_quicker_than_a_warm_one(
     kind: str, size: int, window: int, iommu: str
@@ -48,10 +48,11 @@ def test_a_cold_cache_is_never_quicker_than_a_warm_one(
         assert latency(cache="cold", **used) >= latency(cache=warm, **used) * (1 - ERROR)
 
 
-@pytest.mark.parametrize("cache", ["cold", "host-warm", "device-warm"])
-@pytest.mark.parametrize("iommu", ["on", "off"])
+@pytest.mark.parametrize(
+    ("cache", "iommu"), [("cold", "off"), ("host-warm", "on"), ("device-warm", "on")]
+)
 def test_a_larger_window_is_never_faster(cache: str, iommu: str) -> None:
-    windows = WINDOWS[::2]
+    windows = WINDOWS[::3]
     used = {"size": 64, "cache": cache, "iommu": iommu}
     rates = [bandwidth("bw_rd", window_bytes=window, **used) for window in windows]
     assert all(after <= before * (1 + ERROR) for before, after in pairwise(rates))
@@ -69,8 +70,17 @@ MORE: dict[str, tuple[int, ...]] = {
 }
 
 
-@pytest.mark.parametrize("path", MORE)
-@pytest.mark.parametrize(("kind", "size"), [("bw_rd", 512), ("bw_wr", 512), ("bw_rdwr", 1024)])
+@pytest.mark.parametrize(
+    ("path", "kind", "size"),
+    [
+        ("adapter.bus.read_tags", "bw_rd", 512),
+        ("adapter.dma.operations", "bw_rdwr", 1024),
+        ("host.root_port.posted_header_credits", "bw_wr", 512),
+        ("host.root_port.posted_data_credits", "bw_rdwr", 1024),
+        ("host.root_port.nonposted_header_credits", "bw_rd", 512),
+        ("host.iommu.entries", "bw_wr", 512),
+    ],
+)
 def test_more_room_is_never_slower(path: str, kind: str, size: int) -> None:
     used = {"size": size, "window_bytes": 2**20, "iommu": "on"}
     rates = [bandwidth(kind, resolve(BED, overrides={path: value}), **used) for value in MORE[path]]

@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import InfinibandLink, Switch, Way, Wiring
@@ -101,7 +101,6 @@ def lengths(wiring: Wiring, source: int) -> dict[int, int]:
     return found
 
 
-@settings(max_examples=200)
 @given(case=networks())
 def test_every_pair_of_nodes_is_joined_by_a_shortest_way(case: tuple[Network, int]) -> None:
     wiring = wired(*case)
@@ -116,7 +115,6 @@ def test_every_pair_of_nodes_is_joined_by_a_shortest_way(case: tuple[Network, in
             assert wiring.out(home, lid) == port
 
 
-@settings(max_examples=200)
 @given(case=networks())
 def test_each_port_has_one_cable_and_both_ends_know_it(case: tuple[Network, int]) -> None:
     wiring = wired(*case)
@@ -132,7 +130,6 @@ def test_each_port_has_one_cable_and_both_ends_know_it(case: tuple[Network, int]
     )
 
 
-@settings(max_examples=150)
 @given(case=trees())
 def test_the_ways_up_a_full_tree_share_the_nodes_evenly(case: tuple[Tree, int]) -> None:
     tree, room = case

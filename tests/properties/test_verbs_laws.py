@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog.adapter import IcmCache, WqeCache
@@ -185,7 +185,6 @@ class Run:
         return (op.sender == side and op.signaled) or (op.sender != side and op.opcode is SEND)
 
 
-@settings(max_examples=200)
 @given(mix=mixes())
 def test_every_request_completes_once_in_order_and_after_its_data(mix: Mix) -> None:
     run = Run(mix)
@@ -213,7 +212,6 @@ def test_every_request_completes_once_in_order_and_after_its_data(mix: Mix) -> N
         assert times == sorted(times)
 
 
-@settings(max_examples=200)
 @given(mix=mixes())
 def test_bytes_that_go_in_come_out(mix: Mix) -> None:
     run = Run(mix)
@@ -258,14 +256,12 @@ def test_bytes_that_go_in_come_out(mix: Mix) -> None:
         assert len(times) == (op.size > 0)
 
 
-@settings(max_examples=100)
 @given(mix=mixes())
 def test_everything_that_was_lent_is_given_back(mix: Mix) -> None:
     run = Run(mix)
     check_that_nothing_is_lent(run.rig, [end for pair in run.pairs for end in pair])
 
 
-@settings(max_examples=100)
 @given(mix=mixes())
 def test_the_same_run_leaves_the_same_events(mix: Mix) -> None:
     first, second = Run(mix), Run(mix)
@@ -274,7 +270,6 @@ def test_the_same_run_leaves_the_same_events(mix: Mix) -> None:
     assert first.rig.cluster.busy_ps() == second.rig.cluster.busy_ps()
 
 
-@settings(max_examples=100)
 @given(
     amounts=st.lists(st.lists(st.integers(0, 1 << 63), max_size=6), min_size=1, max_size=3),
     start=st.integers(0, (1 << 64) - 1),
@@ -296,7 +291,6 @@ def test_concurrent_additions_add_up(amounts: list[list[int]], start: int) -> No
     assert target.mr.word(target.mr.addr) == total % (1 << 64)
 
 
-@settings(max_examples=100)
 @given(
     mix=st.lists(operations(), min_size=1, max_size=10),
     bad=st.integers(0, 9),

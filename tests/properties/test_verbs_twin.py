@@ -77,7 +77,6 @@ def setups(draw: st.DrawFn) -> Setup:
     return Setup(adapter, switch, tuple(changes.items()))
 
 
-@settings(max_examples=100)
 @given(setup=setups(), size=st.integers(1, 512))
 def test_a_small_write_takes_exactly_the_time_of_the_closed_form(setup: Setup, size: int) -> None:
     on = setup.machine()
@@ -109,7 +108,6 @@ def test_a_small_inline_write_takes_exactly_the_time_of_the_closed_form(
     assert measured(Rig(on), size, inline=True) == small_write(on, size, inline=True)
 
 
-@settings(max_examples=60)
 @given(setup=setups(), size=st.one_of(st.integers(1, 8), st.integers(1, 512)))
 def test_a_write_inside_a_port_takes_the_same_time_but_for_the_cable(
     setup: Setup, size: int
