@@ -41,7 +41,7 @@ def calibrate_traces(
         kept = beside.with_name(f"{beside.name}.evaluations")
     traces = [(f"the trace {word}", Path(word)) for word in words]
     resumed, report = (
-        Output("--resume", kept),
+        Output("--resume", kept, kept=True),
         Output("--report", given["report"], [".html", ".htm"]),
     )
     named = [fit_output(output), report, *([resumed] if given["resume"] else [])]

@@ -10,6 +10,7 @@ import click
 
 from hcasim.cli.naming import Setting
 from hcasim.cli.output import print_line
+from hcasim.cli.outputs import guarded
 from hcasim.cli.surroundings import warnings_as_notes
 from hcasim.cli.tables import WIDE
 
@@ -91,7 +92,7 @@ class Command(click.Command):
         from hcasim.catalog.loader import each_file_once
 
         try:
-            with warnings_as_notes(), each_file_once():
+            with warnings_as_notes(), guarded(), each_file_once():
                 return super().invoke(ctx)
         except CatalogError as error:
             raise Faults(error.faults) from None

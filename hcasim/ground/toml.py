@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.opening import tell_read
 from hcasim.ground.printable import printable
 from hcasim.ground.reading import DEEPEST, NoSuchFile, check_tree, read_file, tree_fault
 
@@ -32,6 +33,8 @@ def read_toml(file: Path) -> dict[str, Any]:
     """
     try:
         status = file.stat()
+        # Also of what is known from before.
+        tell_read(file)
         return _read(file, status.st_mtime_ns, status.st_size)
     except (FileNotFoundError, NoSuchFile):
         raise CatalogError([no_such_file(file)]) from None

@@ -47,7 +47,8 @@ def hcasim_(capfd: pytest.CaptureFixture[str]) -> Hcasim:
 
     def run(*words: str) -> Outcome:
         # An interrupted command ignores further ones; here the process lives on.
-        before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+        ending = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+        before = {one: signal.getsignal(one) for one in ending}
         with pytest.raises(SystemExit) as caught:
             main(words)
         for one, handler in before.items():

@@ -33,6 +33,7 @@ from hcasim.apps.replay.text import LARGEST, Faults, TooMuchWrong, read_bytes
 from hcasim.apps.replay.trace import MOST_ACTIONS, MOST_BYTES, MOST_RANKS
 from hcasim.ground.errors import CatalogError, display, nearest
 from hcasim.ground.faults import shown
+from hcasim.ground.opening import tell_read, unwatched
 from hcasim.ground.printable import printable
 from hcasim.mpi.messages import MAX_SECONDS
 
@@ -115,13 +116,17 @@ class ChakraReader:
             allowed = "allowed: NAME.0.et, NAME.1.et and so on, one for each process"
             raise CatalogError([f"{name}: found {shown(path.name)}; {allowed}"])
         files: dict[int, Path] = {}
-        for one in path.parent.iterdir():
+        with unwatched():
+            # Only the names of its own files count.
+            beside = [*path.parent.iterdir()]
+        for one in beside:
             other = _NAME.fullmatch(one.name)
             if other is not None and other[1] == found[1]:
                 if int(other[2]) in files:
                     raise CatalogError([f"{name}: found rank {int(other[2])} in two files"])
                 files[int(other[2])] = one
         count = max(files, default=0) + 1
+        tell_read(path.with_name(f"{found[1]}.{count}.et"))
         if count > MOST_RANKS:
             raise CatalogError([f"{name}: found rank {count - 1}; allowed: 0 to {MOST_RANKS - 1}"])
         missing = [rank for rank in range(count) if rank not in files]

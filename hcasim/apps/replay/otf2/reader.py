@@ -38,6 +38,7 @@ from hcasim.apps.replay.text import LARGEST, Faults, TooMuchWrong
 from hcasim.apps.replay.trace import MOST_ACTIONS, MOST_BYTES, MOST_RANKS
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import shown
+from hcasim.ground.opening import tell_read, unwatched
 from hcasim.mpi.messages import MAX_SECONDS
 
 MARK: Final = b"BOTF2"
@@ -111,7 +112,14 @@ class Otf2Reader:
             self.faults.refuse()
 
     def _read(self) -> None:
-        seconds = _SECONDS + self._size() // _SPEED
+        files = self._files()
+        seconds = _SECONDS + self._size(files) // _SPEED
+        for one in files:
+            tell_read(one)
+        with unwatched():
+            self._read_records(seconds)
+
+    def _read_records(self, seconds: int) -> None:
         file = str(self._path.absolute())
         words = [sys.executable, "-P", child.__file__, file, str(seconds)]
         # A file holds what the library prints: a pipe that nobody reads would stop it.
@@ -136,11 +144,15 @@ class Otf2Reader:
         for process in self._processes:
             process.finish()
 
-    def _size(self) -> int:
-        """Bytes of all files of the archive."""
+    def _files(self) -> list[Path]:
+        """All files of the archive."""
         stem = self._path.with_suffix("")
-        files = [self._path, stem.with_suffix(".def"), *stem.glob("*")]
-        size = sum(one.stat().st_size for one in files if one.is_file())
+        files = [self._path, stem.with_suffix(".def"), *sorted(stem.glob("*"))]
+        return [one for one in files if one.is_file()]
+
+    def _size(self, files: list[Path]) -> int:
+        """Bytes of all files of the archive."""
+        size = sum(one.stat().st_size for one in files)
         if size > LARGEST:
             raise CatalogError(
                 [f"{self.faults.name}: found {size} B in its files; allowed: {LARGEST} B"]
