@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import hcasim as hc
 from hcasim.cli import main
 from hcasim.papers.loader import list_papers, list_scenarios, load_scenario
 from hcasim.papers.plan import plan_papers
@@ -14,9 +15,7 @@ from tests.docs.examples import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 (FIGURE,) = re.findall(r"!\[[^\]]*\]\((\S+\.svg)\)", TEXT)
-SCENARIO, COMMAND = re.findall(r"`(hcasim run (\S+) --plot \S+\.svg)` draws this figure", TEXT)[0][
-    ::-1
-]
+((COMMAND, SCENARIO),) = re.findall(r"`(hcasim run (\S+) --plot \S+\.svg)` draws this figure", TEXT)
 ROLES = ("fitted", "derived", "predicted")
 
 
@@ -52,6 +51,13 @@ def test_the_counts_of_claims_are_those_of_the_scenarios(
         expected[paper] = [len(claims), *map(roles.count, ROLES), missed]
     expected["all"] = [sum(column) for column in zip(*expected.values(), strict=True)]
     assert rows() == expected
+
+
+@pytest.mark.check
+def test_the_median_error_of_predictions_is_that_of_a_replay() -> None:
+    (stated,) = re.findall(r"predicted for the four papers is (\S+) %", TEXT)
+    found = hc.reproduce([paper for paper in list_papers() if paper != "modern"])
+    assert f"{100 * (found.median_error('predicted') or 1):.1f}" == stated
 
 
 def drawn(svg: str) -> list[float]:
