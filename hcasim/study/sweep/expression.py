@@ -29,6 +29,16 @@ _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+_MOST_DIGITS = 30
+"""Of a number that is rounded: more could take for ever."""
+
+
+def _rounded(number: Any, digits: int = 0) -> Any:
+    if not -_MOST_DIGITS <= digits <= _MOST_DIGITS:
+        raise OverflowError(f"round takes {-_MOST_DIGITS} to {_MOST_DIGITS} digits")
+    return round(number, digits) if digits else round(number)
+
+
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": abs,
     "ceil": math.ceil,
@@ -36,7 +46,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "log2": math.log2,
     "max": max,
     "min": min,
-    "round": round,
+    "round": _rounded,
     "sqrt": math.sqrt,
 }
 _UNITS = {
@@ -46,6 +56,8 @@ _LARGEST = 10**30
 """Numbers beyond are no setting, and may take for ever to work out."""
 _LONGEST = 1000
 """Characters of an expression."""
+_DEEPEST = 100
+"""Operations inside one another."""
 _ALLOWED = (
     "numbers, names of settings, units such as us and KiB, + - * / // % **, comparisons, "
     f"and, or, not, if ... else, and {one_of(list(_FUNCTIONS))}"
@@ -104,9 +116,19 @@ def read_expression(text: str) -> Expression:
         raise ExpressionError(
             f"found {text!r}, which is no expression; allowed: {_ALLOWED}"
         ) from None
+    if _is_deeper(tree, _DEEPEST):
+        found = f"found more than {_DEEPEST} operations inside one another"
+        raise ExpressionError(f"{found}; allowed: {_DEEPEST}")
     names: dict[str, None] = {}
     _check(tree, text, names)
     return Expression(text, tuple(names), tree)
+
+
+def _is_deeper(tree: ast.AST, most: int) -> bool:
+    level = [tree]
+    for _ in range(most):
+        level = [inner for one in level for inner in ast.iter_child_nodes(one)]
+    return bool(level)
 
 
 def _check(node: ast.expr, text: str, names: dict[str, None]) -> None:
@@ -196,4 +218,7 @@ def _bounded(operate: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
             raise OverflowError("a number is too large")
     if operate is operator.pow and abs(other) > 100:
         raise OverflowError("an exponent is too large")
-    return operate(one, other)
+    found = operate(one, other)
+    if isinstance(found, complex):
+        raise ArithmeticError("a root of a number below 0")
+    return found

@@ -28,6 +28,8 @@ SETTINGS = ("workload", "testbed", *CHOICES, *LAUNCH, *OPTIONS)
 """All that a sweep may vary but the paths of --set."""
 _TOLD = 20
 """Faults that are told one by one."""
+_ENOUGH = 1000
+"""Faults after which no other is looked for."""
 _SWITCH = {"false": False, "off": False, "no": False, "none": False, "true": True}
 
 Combination = dict[str, Any]
@@ -214,6 +216,9 @@ class Planner:
         faults: dict[str, list[Combination]] = {}
         total = 0
         for combination in self._plan.combinations():
+            if len(faults) >= _ENOUGH:
+                total = self._plan.size
+                break
             total += 1
             try:
                 found += self._point(combination)
@@ -244,7 +249,8 @@ class Planner:
                 fault += f" ({len(where)} of {total} combinations, the first with {first})"
             lines.append(fault)
         rest = len(lines) - _TOLD
-        return lines if rest <= 0 else [*lines[:_TOLD], f"... and {rest} more faults"]
+        known = f"{rest} or" if len(lines) >= _ENOUGH else rest
+        return lines if rest <= 0 else [*lines[:_TOLD], f"... and {known} more faults"]
 
     def _point(self, combination: Combination) -> list[Planned]:
         made = dict(combination)
@@ -339,8 +345,10 @@ class Planner:
         unit = unit_of(parameter.unit)
         if unit is not None:
             return unit.parse_argument(str(made[path]))
-        text = str(made[path])
-        return int(text) if text.lstrip("+-").isdecimal() else text
+        try:
+            return int(made[path])
+        except ValueError:
+            return str(made[path])
 
     def _written(self, made: Mapping[str, Any], name: str, value: Any) -> Any:
         if "." not in name or isinstance(value, str | bool):

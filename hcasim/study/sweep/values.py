@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from os import PathLike
 from typing import Any
@@ -17,8 +18,10 @@ from hcasim.workloads.option import Option
 
 MOST = 100_000
 """Values of a setting, and points of a sweep."""
+_LONGEST = 200
+"""Characters of a range."""
 
-_NUMBER = r"[+-]?[0-9]+(?:\.[0-9]+)?"
+_NUMBER = r"[+-]?[0-9]{1,200}(?:\.[0-9]+)?"
 _SCALES = [dict((*one.factors, *one.shorthand)) for one in UNITS.values()]
 _TIMES = re.compile(rf"[x×]\s*({_NUMBER})")
 _RANGE = re.compile(
@@ -110,6 +113,8 @@ def _read(item: Any, option: Option | None) -> Any:
 
 
 def _range(text: str, option: Option | None) -> list[Any]:
+    if len(text) > _LONGEST:
+        raise ValueError(f"found a range of {len(text)} characters; allowed: up to {_LONGEST}")
     match = _RANGE.fullmatch(text)
     if match is None:
         raise ValueError(f"found the range {text!r}; allowed: {_RANGES}")
@@ -170,10 +175,19 @@ def _steps(
     found = []
     while low <= high:
         found.append(low)
-        low = low + by if how == "+" else low * by
+        if len(found) > MOST:
+            raise ValueError(f"found the range {text!r}; allowed: at most {MOST} values")
+        low = low + by if how == "+" else _product(low, by)
     if last and found[-1] != high:
         found.append(high)
     return iter(found)
+
+
+def _product(number: Fraction, factor: Fraction) -> Fraction:
+    """The product to 60 digits: powers of a factor such as 1.0001 have ever more."""
+    exact = number * factor
+    with localcontext(prec=60):
+        return Fraction(Decimal(exact.numerator) / exact.denominator)
 
 
 def _written(number: Fraction, unit: str) -> Any:

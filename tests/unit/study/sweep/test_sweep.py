@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hcasim.runs.benchmark import bench
 from hcasim.study.sweep.expression import ExpressionError, read_expression
 from hcasim.study.sweep.plan import read_plan
 from hcasim.study.sweep.sweep import sweep
-from hcasim.study.sweep.values import Times, several
+from hcasim.study.sweep.values import Times, _steps, several
 from hcasim.workloads import Options, Result
 from hcasim.workloads.options import OPTIONS
 from tests.unit.conftest import formula
@@ -39,6 +40,7 @@ def faults(call: Callable[..., Any], *words: Any, **named: Any) -> list[str]:
         ("4..20", [4, 8, 16, 20]),
         ("0..10+5", [0, 5, 10]),
         ("1..1000*10", [1, 10, 100, 1000]),
+        ("1..3*1.5", [1, 1.5, 2.25]),
         ("1..2/3", [1, 1.5, 2]),
         ("100 ns..250 ns+100 ns", ["100 ns", "200 ns"]),
         ("100 ns..200 ns/4", ["100 ns", "133.333 ns", "166.667 ns", "200 ns"]),
@@ -63,6 +65,7 @@ def test_values_are_read_as_they_are_written(text: Any, expected: list[Any] | No
     "text",
     [
         *("", "4,,8", "8..4", "0..8", "1..8*1", "1..8+0", "1..2/1", "1 ns..2 us", "..", "1.."),
+        *("1..2*1.000001", f"1..{'9' * 5000}", f"1..2*1.{'0' * 300}1"),
         [],
         [[1]],
     ],
@@ -112,6 +115,7 @@ def test_expressions_are_worked_out(text: str, expected: Any) -> None:
         ),
         *("f'{qps}'", "qps[0]"),
         *("1" * 2000, "(" * 500 + ")" * 500, "max(a=1)", "1 if qps", "qps := 3", "b''", "1 in 2"),
+        *("-" * 900 + "1", "x" + "()" * 400, "1" + "+1" * 101),
     ],
 )
 def test_what_is_no_arithmetic_is_refused(text: str) -> None:
@@ -119,7 +123,19 @@ def test_what_is_no_arithmetic_is_refused(text: str) -> None:
         read_expression(text)
 
 
-@pytest.mark.parametrize("text", ["1 / 0", "9 ** 9 ** 9", "sqrt(0 - 1)", "'a' * 9", "log2(0)"])
+def test_powers_of_a_factor_do_not_grow_longer_without_end() -> None:
+    found = [*_steps("1..2*1.01", Fraction(1), Fraction(2), "*", Fraction("1.01"))]
+    assert found[-1] == pytest.approx(1.01**69, rel=1e-12)
+    assert max(one.denominator for one in found) <= 10**60
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1 / 0", "9 ** 9 ** 9", "sqrt(0 - 1)", "'a' * 9", "log2(0)", "(-1) ** 0.5"),
+        *("round(1, -1000000000)", "round(1, 31)"),
+    ],
+)
 def test_what_has_no_value_is_said(text: str) -> None:
     with pytest.raises(ExpressionError, match="found"):
         read_expression(text).value({})
@@ -205,6 +221,16 @@ def test_all_that_is_wrong_is_said_at_once_and_of_how_many() -> None:
     assert "did you mean 'adapter.bus.lanes'?" in path
     (none,) = faults(sweep, "write_lat", BED, size=[8, 16], where="size > 16")
     assert none == "where: no combination of 2 fulfils it"
+    lanes = {"adapter.bus.lanes": ["--5", "x"]}
+    for fault in faults(sweep, "write_lat", BED, overrides=lanes, where="adapter.bus.lanes > 4"):
+        assert "has no value" in fault
+
+
+def test_no_more_is_looked_at_when_so_much_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hcasim.study.sweep.plan._ENOUGH", 21)
+    told = faults(sweep, "write_lat", BED, overrides={"adapter.bus.lanes": "100..199+1"})
+    assert told[0].endswith("(1 of 100 combinations, the first with adapter.bus.lanes=100)")
+    assert told[20:] == ["... and 1 or more faults"]
 
 
 def test_too_many_combinations_are_refused_before_any_is_made() -> None:
