@@ -56,9 +56,26 @@ def read_file(file: str | Path, most: int = WRITTEN, else_allowed: str = "") -> 
     except ValueError:
         raise CatalogError([f"{str(file)!r}: cannot be the name of a file"]) from None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
         kind = NoSuchFile if isinstance(error, FileNotFoundError) else CatalogError
-        raise kind([f"{where}: cannot be read: {reason}"]) from None
+        raise kind([_unread(where, error)]) from None
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a file that a library will open; 0 if there is none, or a folder.
+
+    Raises:
+        CatalogError: it is a pipe or a device, which the library might wait for, or out of reach.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise CatalogError([_unread(display(path), error)]) from None
+    if stat.S_ISDIR(status.st_mode):
+        return 0
+    _refuse_other(display(path), status.st_mode, "")
+    return status.st_size
 
 
 def read_stdin(most: int = MEASURED) -> bytes:
@@ -101,6 +118,10 @@ def tree_fault(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return _TOO_DEEP
     return _TOO_LARGE if "set_int_max_str_digits" in str(error) else str(error)
+
+
+def _unread(where: str, error: OSError) -> str:
+    return f"{where}: cannot be read: {(error.strerror or str(error)).lower()}"
 
 
 def _refuse_other(where: str, mode: int, else_allowed: str) -> None:

@@ -151,11 +151,16 @@ def _code(name: str) -> int:
 def _limit() -> None:
     import resource
 
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_SAID, MOST_SAID))
-    seconds = int(sys.argv[2])
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    for kind, wanted in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_AS, MEMORY),
+        (resource.RLIMIT_FSIZE, MOST_SAID),
+        (resource.RLIMIT_CPU, int(sys.argv[2])),
+    ):
+        # Whoever started us may allow less.
+        given = [one for one in resource.getrlimit(kind) if one != resource.RLIM_INFINITY]
+        least = min([wanted, *given])
+        resource.setrlimit(kind, (least, least))
 
 
 def main() -> int:

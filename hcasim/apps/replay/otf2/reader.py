@@ -21,6 +21,7 @@ Sources: OTF2 3.1.1, OTF2_Events.h; Score-P 9, src/adapters/mpi/scorep_mpi_coll.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from array import array
@@ -39,6 +40,7 @@ from hcasim.apps.replay.trace import MOST_ACTIONS, MOST_BYTES, MOST_RANKS
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import shown
 from hcasim.ground.opening import tell_read, unwatched
+from hcasim.ground.reading import size_of
 from hcasim.mpi.messages import MAX_SECONDS
 
 MARK: Final = b"BOTF2"
@@ -114,7 +116,7 @@ class Otf2Reader:
     def _read(self) -> None:
         files = self._files()
         seconds = _SECONDS + self._size(files) // _SPEED
-        for one in files:
+        for one in filter(Path.is_file, files):
             tell_read(one)
         with unwatched():
             self._read_records(seconds)
@@ -122,10 +124,12 @@ class Otf2Reader:
     def _read_records(self, seconds: int) -> None:
         file = str(self._path.absolute())
         words = [sys.executable, "-P", child.__file__, file, str(seconds)]
+        # The library needs its own docstrings.
+        env = {name: one for name, one in os.environ.items() if name != "PYTHONOPTIMIZE"}
         # A file holds what the library prints: a pipe that nobody reads would stop it.
         with TemporaryFile() as complaints:
             with subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, env=env
             ) as library:
                 assert library.stdout is not None
                 try:
@@ -145,14 +149,13 @@ class Otf2Reader:
             process.finish()
 
     def _files(self) -> list[Path]:
-        """All files of the archive."""
+        """All files of the archive, which may not be there."""
         stem = self._path.with_suffix("")
-        files = [self._path, stem.with_suffix(".def"), *sorted(stem.glob("*"))]
-        return [one for one in files if one.is_file()]
+        return [self._path, stem.with_suffix(".def"), *sorted(stem.glob("*"))]
 
     def _size(self, files: list[Path]) -> int:
-        """Bytes of all files of the archive."""
-        size = sum(one.stat().st_size for one in files)
+        """Bytes of the files that there are."""
+        size = sum(map(size_of, files))
         if size > LARGEST:
             raise CatalogError(
                 [f"{self.faults.name}: found {size} B in its files; allowed: {LARGEST} B"]

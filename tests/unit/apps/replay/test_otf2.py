@@ -1,7 +1,10 @@
 """OTF2 archives: what is read, what is refused, and how it runs."""
 
 import contextlib
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -180,6 +183,41 @@ def test_missing_parts_of_an_archive_are_told(read: Read, tmp_path: Path) -> Non
     (tmp_path / "a" / "traces.def").unlink()
     with pytest.raises(CatalogError, match="the library of OTF2 cannot read it"):
         read_schedule(anchor)
+
+
+def test_a_part_that_could_be_waited_for_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anchor = write_archive(tmp_path, nothing)
+    monkeypatch.setattr(subprocess, "Popen", None)
+    for part in ("traces.def", "traces/0.evt"):
+        file = tmp_path / part
+        file.unlink()
+        os.mkfifo(file)
+        with pytest.raises(CatalogError, match=f"{part}: found a pipe; allowed: a regular file"):
+            read_schedule(anchor)
+        file.unlink()
+        file.symlink_to(file)
+        with pytest.raises(CatalogError, match=f"{part}: cannot be read: too many levels"):
+            read_schedule(anchor)
+        file.unlink()
+
+
+def test_the_library_is_allowed_no_more_than_the_command(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here what a limit of the shell allows is less, and docstrings are left out."""
+    real = subprocess.Popen
+
+    def limited(words: list[str], **more: Any) -> Any:
+        limits = (("AS", 2 << 30), ("FSIZE", 4096), ("CPU", 20))
+        lower = "; ".join(f"r.setrlimit(r.RLIMIT_{kind}, ({n}, {n}))" for kind, n in limits)
+        script = f"import resource as r, os, sys; {lower}; os.execv(sys.argv[1], sys.argv[1:])"
+        return real([sys.executable, "-c", script, *words], **more)
+
+    monkeypatch.setattr(subprocess, "Popen", limited)
+    monkeypatch.setenv("PYTHONOPTIMIZE", "2")
+    assert read(nothing).ranks == 1
 
 
 def test_an_anchor_alone_is_no_archive(tmp_path: Path) -> None:
