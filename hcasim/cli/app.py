@@ -230,6 +230,10 @@ def _unexpected(error: Exception, debug: bool) -> int:
     if isinstance(error, FileNotFoundError) and not _has_folder():
         note("Error: the current folder has been removed; allowed: one that is there")
         return BAD_INPUT
+    if (circle := _circle(error)) is not None:
+        found = "found links that lead in a circle"
+        note(f"Error: {circle}: {found}; allowed: a path that leads somewhere")
+        return BAD_INPUT
     what = f"{type(error).__name__}: {error}".removesuffix(": ")
     how = "the command, its files and what it prints with --debug"
     note(f"Error: hcasim has failed: {what}; please report it to its developers: {how}")
@@ -242,6 +246,15 @@ def _has_folder() -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def _circle(error: Exception) -> str | None:
+    """The path that a library could not follow, if links lead in a circle there."""
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        return str(error.filename)
+    # What pathlib makes of it before Python 3.13.
+    before, found, path = str(error).partition("Symlink loop from ")
+    return path.strip("'") if isinstance(error, RuntimeError) and found and not before else None
 
 
 def _is_of(error: BaseException | None, is_it: Callable[[BaseException], bool]) -> bool:

@@ -86,6 +86,18 @@ def test_what_nobody_expected_is_a_line_and_a_code_of_its_own(
         assert "\x1b" not in found.messages
 
 
+def test_links_in_a_circle_that_a_library_follows_are_refused(
+    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for follow in (Path.resolve, Path.stat):
+        monkeypatch.setattr("hcasim.runs.benchmark.prepare", lambda *_, do=follow, **__: do(loop))
+        found = hcasim_("bench", "write_lat", "--testbed", "liu2004")
+        (fault,) = found.faults
+        assert fault.startswith(f"{loop}: found links that lead in a circle; allowed: ")
+
+
 @pytest.mark.parametrize("words", [("--adapter", ""), ("--adapter=",), ("--plot", "")])
 def test_an_option_that_was_left_empty_is_refused(hcasim_: Hcasim, words: tuple[str, ...]) -> None:
     found = hcasim_("bench", "write_lat", "--testbed", "liu2004", *words)
