@@ -44,7 +44,7 @@ class Account:
         self.uses: dict[str, Use] = {}
         self._process = process
         self._sim = process.sim
-        self._begun = ""
+        self._name = f"rank {process.rank}"
 
     def during(
         self, call: str, steps: Generator[Event, Any, _Returned]
@@ -54,22 +54,20 @@ class Account:
         Raises:
             MPIError: ``MPI_ERR_ARG``, if the call before has never been run.
         """
-        self.check()
-        self._begun = call
-        return self._run(call, steps)
+        run = self._run(call, steps)
+        if fault := self._sim.unrun.made(run, self._name, f"comm.{call}"):
+            raise MPIError("MPI_ERR_ARG", fault)
+        return run
 
     def check(self) -> None:
         """Raise an MPIError if a call was made that has never been run."""
-        if self._begun:
-            call, self._begun = self._begun, ""
-            rank = self._process.rank
-            needed = f"it has not been run; needed: `yield from` before comm.{call}(...)"
-            raise MPIError("MPI_ERR_ARG", f"rank {rank}: {call}: {needed}")
+        if fault := self._sim.unrun.fault():
+            raise MPIError("MPI_ERR_ARG", fault)
 
     def _run(
         self, call: str, steps: Generator[Event, Any, _Returned]
     ) -> Generator[Event, Any, _Returned]:
-        self._begun = ""
+        self._sim.unrun.run()
         begin, path = self._sim.now, self._process.path
         before = path.turn_to(COMPUTING if call == "compute" else call, begin) if path else ""
         returned = yield from steps

@@ -14,6 +14,7 @@ from simpy.events import NORMAL, AllOf, AnyOf, Event, Process, Timeout
 
 from hcasim.engine.collecting import seldom_collected
 from hcasim.engine.profile import SOFTWARE, Profile, block_of
+from hcasim.engine.unrun import Unrun
 
 # Bound once, because compiled code looks names of other modules up each time.
 _push: Final = heappush
@@ -144,6 +145,7 @@ class Simulator:
         forward: told of the beats of what repeats itself, to leave out the rest; None if nothing
             may be left out.
         profile: counts what the calls cost; None if nobody wants to know.
+        unrun: the call of a program that has been made and has not begun.
     """
 
     def __init__(self, exact: bool = False) -> None:
@@ -154,6 +156,7 @@ class Simulator:
         self.listeners: list[Callable[[int, str, str, int, str], None]] = []
         self.watchers: list[Watcher] = []
         self.operations = count(1)
+        self.unrun = Unrun()
         self.queue: list[_Entry] = []
         self._serial = 0
         self.environment = _Clockwork(self)
@@ -199,6 +202,7 @@ class Simulator:
 
     def process(self, program: Generator[Event, Any, Any]) -> Process:
         """Start a program, which goes on whenever an event that it has yielded has happened."""
+        self.unrun.handed(program)
         return Process(self.environment, program)
 
     def event(self) -> Event:
@@ -237,11 +241,14 @@ class Simulator:
 
         Raises:
             ValueError: if that time has passed.
-            RuntimeError: if there is nothing left to do before the event.
+            RuntimeError: if there is nothing left to do before the event, or a call of a program
+                was made and never run.
             Exception: with which the event failed.
         """
         if until is None:
             self._go_on()
+            if fault := self.unrun.fault():
+                raise RuntimeError(fault)
             return None
         if not isinstance(until, Event):
             if until < self.now:
@@ -251,7 +258,8 @@ class Simulator:
             self._go_on()
             return None
         if not self.reach(until):
-            raise RuntimeError(f"there is nothing left to do, but {until} has not happened")
+            nothing = f"there is nothing left to do, but {until} has not happened"
+            raise RuntimeError("; ".join(filter(None, (nothing, self.unrun.fault()))))
         if not until.ok:
             _fail(until)
         return until.value

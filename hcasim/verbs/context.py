@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import TypeVar
+
 from hcasim.cluster import Node
-from hcasim.engine import Probe, Simulator
+from hcasim.engine import Event, Probe, Simulator
 from hcasim.fabric.packet import Opcode
 from hcasim.hca import QPType
 from hcasim.hca.wqe import entry_layout
 from hcasim.host.core import Core
+from hcasim.verbs.errors import VerbsError
+
+_Returned = TypeVar("_Returned")
 
 
 class CoreProbe(Probe):
@@ -52,6 +58,21 @@ class Context:
         self.core = node.cores[core]
         self.probe: Probe = CoreProbe(sim, self.core)
         self.stack = node.group.stack
+
+    def made(
+        self, steps: Generator[Event, object, _Returned], call: str
+    ) -> Generator[Event, object, _Returned]:
+        """Return the steps of a call, which has to be run before the next one is made.
+
+        Args:
+            call: as a program writes it, such as ``qp.post_send``.
+
+        Raises:
+            VerbsError: ``EINVAL``, if the call before has never been run.
+        """
+        if fault := self.sim.unrun.made(steps, self.core.name, call):
+            raise VerbsError("EINVAL", fault)
+        return steps
 
     @property
     def max_inline(self) -> int:

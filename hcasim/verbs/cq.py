@@ -52,7 +52,11 @@ class CQ:
 
     def poll(self, num_entries: int = 1) -> Generator[Event, object, list[Completion]]:
         """Take up to ``num_entries`` completions; an empty list if there are none."""
+        return self.context.made(self._poll(num_entries), "cq.poll")
+
+    def _poll(self, num_entries: int) -> Generator[Event, object, list[Completion]]:
         context = self.context
+        context.sim.unrun.run()
         entries: deque[Completion] = self.queue.entries
         found: list[Completion] = []
         while True:
@@ -74,12 +78,16 @@ class CQ:
 
     def wait(self) -> Generator[Event, object, Completion]:
         """Poll until there is a completion, and return it."""
+        return self.context.made(self._wait(), "cq.wait")
+
+    def _wait(self) -> Generator[Event, object, Completion]:
+        self.context.sim.unrun.run()
         while True:
             while not self.queue.entries:
                 if self._event is None:
                     self._event = self.context.sim.event()
                 yield self._event
-            found = yield from self.poll(1)
+            found = yield from self._poll(1)
             if found:
                 return found[0]
 

@@ -107,6 +107,18 @@ class PD:
         Raises:
             VerbsError: as for `reg_mr`, at once.
         """
+        steps = self._timed_reg_mr(length, access, page_size, memory, address)
+        return self.context.made(steps, "pd.timed_reg_mr")
+
+    def _timed_reg_mr(
+        self,
+        length: int,
+        access: Access,
+        page_size: int,
+        memory: Literal["host", "adapter"],
+        address: int | None,
+    ) -> Generator[Event, object, MR]:
+        self.context.sim.unrun.run()
         mr = self.reg_mr(length, access, page_size=page_size, memory=memory, address=address)
         cost = self.context.stack.registration
         page = cost.table_entry + (cost.pin_page if memory == "host" else 0)
@@ -156,6 +168,10 @@ class MR:
         The region cannot be used any more when the call begins. The time is that of the call and of
         letting each page of host memory go; the adapter's commands are in it as for registration.
         """
+        return self.pd.context.made(self._timed_dereg(), "mr.timed_dereg")
+
+    def _timed_dereg(self) -> Generator[Event, object, None]:
+        self.pd.context.sim.unrun.run()
         self.dereg()
         cost = self.pd.context.stack.registration
         pages = 0 if self.region.on_adapter else self.pages
@@ -211,6 +227,10 @@ class Watch:
 
     def poll(self, count: int) -> Generator[Event, object, None]:
         """Spin until the byte has been written ``count`` times in all, and notice it."""
+        return self._context.made(self._poll(count), "watch.poll")
+
+    def _poll(self, count: int) -> Generator[Event, object, None]:
+        self._context.sim.unrun.run()
         if self.count < count:
             self._target = count
             self._event = self._context.sim.event()

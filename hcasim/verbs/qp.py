@@ -180,6 +180,10 @@ class QP:
             VerbsError: ``ENOMEM`` if the queue is full, ``EINVAL`` if the queue pair is not
                 connected or the request is not one that the adapter can take.
         """
+        return self.context.made(self._post_send(wr), "qp.post_send")
+
+    def _post_send(self, wr: SendWR) -> Generator[Event, object, int]:
+        self.context.sim.unrun.run()
         self._check_send(wr)
         self._posted_sends = posted = self._posted_sends + 1
         core, stack = self.context.core, self.context.stack
@@ -210,8 +214,12 @@ class QP:
         Raises:
             VerbsError: as for one request; then none is posted.
         """
+        return self.context.made(self._post_send_list(wrs), "qp.post_send_list")
+
+    def _post_send_list(self, wrs: Sequence[SendWR]) -> Generator[Event, object, list[int]]:
+        self.context.sim.unrun.run()
         if len(wrs) == 1:
-            return [(yield from self.post_send(wrs[0]))]
+            return [(yield from self._post_send(wrs[0]))]
         for ahead, wr in enumerate(wrs):
             self._check_send(wr, ahead)
         first, self._posted_sends = self._posted_sends + 1, self._posted_sends + len(wrs)
@@ -339,8 +347,12 @@ class QP:
         Raises:
             VerbsError: ``ENOMEM`` if the queue is full.
         """
-        wqe = self._receive(wr)
+        return self.context.made(self._post_recv(wr), "qp.post_recv")
+
+    def _post_recv(self, wr: RecvWR) -> Generator[Event, object, None]:
         context = self.context
+        context.sim.unrun.run()
+        wqe = self._receive(wr)
         yield context.core.work(context.stack.post_recv)
         adapter = context.adapter
         context.node.bus.mmio_write(
@@ -353,7 +365,11 @@ class QP:
         Raises:
             VerbsError: ``ENOMEM`` if the queue has no room for all; then none is posted.
         """
+        return self.context.made(self._post_recv_list(wrs), "qp.post_recv_list")
+
+    def _post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
         context = self.context
+        context.sim.unrun.run()
         self._check_receives(len(wrs))
         wqes = [self._receive(wr) for wr in wrs]
         yield context.core.work(len(wqes) * context.stack.post_recv)

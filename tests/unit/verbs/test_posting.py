@@ -1,5 +1,6 @@
 """How requests are posted: one by one, as lists, and through BlueFlame registers."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -185,3 +186,43 @@ def test_a_list_of_receives_rings_one_doorbell_and_all_of_it_or_nothing_is_poste
     received, sent = rig.run(receiver(), sender())
     assert succeeded(received)
     assert succeeded(sent)
+
+
+def test_a_call_without_yield_from_is_told_to_whoever_calls_next() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    write = a.request(WRITE, b)
+    receive = a.receive(8)
+    calls: dict[str, Callable[[], object]] = {
+        "qp.post_send": lambda: qp.post_send(write),
+        "qp.post_send_list": lambda: qp.post_send_list([write, write]),
+        "qp.post_recv": lambda: qp.post_recv(receive),
+        "qp.post_recv_list": lambda: qp.post_recv_list([receive]),
+        "cq.poll": a.cq.poll,
+        "cq.wait": a.cq.wait,
+        "pd.timed_reg_mr": lambda: a.pd.timed_reg_mr(8),
+        "mr.timed_dereg": a.mr.timed_dereg,
+        "watch.poll": lambda: a.mr.watch(a.mr.addr).poll(1),
+    }
+    for name, call in calls.items():
+        call()
+        what = name.partition(".")[2]
+        told = rf"node0\S*: {what}: it has not been run; needed: `yield from` before {name}\("
+        # It would look for what never comes.
+        with pytest.raises(VerbsError, match=told):
+            rig.run(b.collect(1))
+    for until in (None, rig.sim.event()):
+        qp.post_send(write)
+        with pytest.raises(RuntimeError, match="post_send: it has not been run"):
+            rig.sim.run(until)
+
+
+def test_calls_may_be_made_processes_of() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, _ = rig.connect(a, b)
+    for _ in range(2):
+        rig.sim.process(qp.post_send(a.request(WRITE, b)))
+    (completions,) = rig.run(a.collect(2))
+    assert len(completions) == 2
