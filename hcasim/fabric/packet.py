@@ -9,6 +9,8 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final
 
+from hcasim.engine import Action
+
 LRH: Final = 8
 BTH: Final = 12
 RETH: Final = 16
@@ -145,6 +147,16 @@ class Holder:
         raise NotImplementedError
 
 
+class Sender(Action):
+    """What has sent packets and waits for answers to them."""
+
+    __slots__ = ()
+
+    def lost(self, packet: Packet) -> None:
+        """Learn that a packet is lost, and will not be answered."""
+        raise NotImplementedError
+
+
 class Packet:
     """One packet on its way.
 
@@ -160,8 +172,9 @@ class Packet:
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
         gathered: whether its data is in the adapter that sends it.
         ready_at: when its first byte may go over the link it waits for, in ps.
-        staged_ps: when its data began to be gathered, if somebody listens.
+        staged_ps: when it was handed over to be gathered, in ps; of responses, if somebody listens.
         holder: what holds its room until then.
+        sender: told if it is lost, if anybody waits for an answer.
     """
 
     __slots__ = (
@@ -179,6 +192,7 @@ class Packet:
         "psn",
         "qpn",
         "ready_at",
+        "sender",
         "size",
         "staged_ps",
     )
@@ -201,6 +215,7 @@ class Packet:
         answers: bool = False,
         operation: int = 0,
         size_of: Callable[[Opcode, int, Header | None], int] = packet_size,
+        sender: Sender | None = None,
     ) -> None:
         self.opcode = opcode
         self.lid = lid
@@ -216,6 +231,7 @@ class Packet:
         self.size = size_of(opcode, payload, header)
         self.gathered = False
         self.staged_ps = 0
+        self.sender = sender
 
     def ends(self) -> dict[str, int]:
         """After which number they begin anew."""

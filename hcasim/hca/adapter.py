@@ -24,6 +24,7 @@ from hcasim.hca.queue_pair import (
     ReceiveQueue,
     ReliableRequester,
     ReliableResponder,
+    State,
 )
 from hcasim.hca.requester import Requester
 from hcasim.hca.responder import Responder
@@ -172,6 +173,8 @@ class HostChannelAdapter(Desk):
             kind.reliable,
             signals_all,
         )
+        if kind.reliable:
+            qp.timer = self.requester.timer(qp)
         self._queue_pairs[qp.qpn] = qp
         return qp
 
@@ -180,9 +183,16 @@ class HostChannelAdapter(Desk):
         return max(1, -(-length // self.transport.wire.payload(self.mtu, opcode)))
 
     def dispatch(self, arrival: Arrival) -> None:
-        """Hand a packet to the requester or the responder, once their context is on chip."""
+        """Hand a packet to the requester or the responder, once their context is on chip.
+
+        A queue pair that is not ready drops it without a word (volume 1, 10.3.1).
+        """
         packet = arrival.packet
-        arrival.qp = self._queue_pairs[packet.qpn]
+        qp = self._queue_pairs.get(packet.qpn)
+        if qp is None or qp.state is not State.RTS:
+            self.responder.drop(arrival)
+            return
+        arrival.qp = qp
         if not packet.answers:
             if self.responder.rqpc.held(packet.qpn):
                 self.responder.request(arrival)

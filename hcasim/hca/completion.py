@@ -61,6 +61,10 @@ class CompletionEngine:
             if self._probe.listeners:
                 self._probe.over(wqe.operation, wqe)
             self._send(qp, wqe, Status.WR_FLUSH_ERR)
+        receiving = qp.responder.receiving
+        if receiving is not None:
+            qp.responder.receiving = None
+            self.receive(qp, receiving, Status.WR_FLUSH_ERR, 0)
         for received in qp.responder.receive_queue.drain():
             self.receive(qp, received, Status.WR_FLUSH_ERR, 0)
 

@@ -21,6 +21,7 @@ class Status(Enum):
     REM_INV_REQ_ERR = auto()
     REM_ACCESS_ERR = auto()
     REM_OP_ERR = auto()
+    RETRY_EXC_ERR = auto()
     RNR_RETRY_EXC_ERR = auto()
 
 

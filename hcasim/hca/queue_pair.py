@@ -10,6 +10,7 @@ from typing import Final
 
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Header, Opcode, Packet, Reth
 from hcasim.hca.completion_queue import CompletionQueue
+from hcasim.hca.retry_timer import RetryTimer
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
@@ -346,6 +347,7 @@ class QueuePair:
         signals_all: whether each of its requests has a completion.
         size_of: sizes of its packets.
         scheduled: whether it is in line at that port.
+        timer: that of its requests, if they are acknowledged.
     """
 
     qpn: int
@@ -359,6 +361,7 @@ class QueuePair:
     signals_all: bool = False
     scheduled: bool = False
     state: State = State.RESET
+    timer: RetryTimer | None = None
     mtu: int = 0
     remote_lid: int = 0
     remote_qpn: int = 0

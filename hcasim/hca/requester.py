@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from hcasim.engine import Action
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Syndrome
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
 from hcasim.hca.queue_pair import RETRY_FOR_EVER, QueuePair, State
+from hcasim.hca.retry_timer import RetryTimer
 from hcasim.hca.send_engine import SendEngine
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import SendWqe
@@ -21,11 +23,25 @@ _STATUS: Final = {
 }
 
 
+class _Expiry(Action):
+    """A queue pair has had no answer for too long."""
+
+    __slots__ = ("_qp", "_requester")
+
+    def __init__(self, requester: Requester, qp: QueuePair) -> None:
+        self._requester = requester
+        self._qp = qp
+
+    def act(self) -> None:
+        """Send again, or give up."""
+        self._requester.unanswered(self._qp)
+
+
 class Requester:
     """The half of the adapter that has asked: it finds its requests by sequence number.
 
     Attributes:
-        retransmissions: messages sent again because the receiver was not ready.
+        retransmissions: messages sent again because the receiver was not ready or did not answer.
         acknowledgements: of responses, sent so far.
     """
 
@@ -44,6 +60,8 @@ class Requester:
     def answer(self, arrival: Arrival) -> None:
         """Deal with a packet of a responder; the queue pair's context is on chip."""
         qp, packet = arrival.qp, arrival.packet
+        if qp.timer is not None:
+            qp.timer.heard_at = self.sim.now
         opcode = packet.opcode
         if opcode is Opcode.RDMA_READ_RESPONSE or opcode is Opcode.ATOMIC_ACKNOWLEDGE:
             self._response(arrival)
@@ -64,7 +82,7 @@ class Requester:
             self.acknowledgements += 1
             acknowledgement = qp.answer(Opcode.RESPONSE_ACKNOWLEDGE, packet.psn, None)
             self._egresses[qp.port].acknowledge_at_once(acknowledgement)
-        wqe = qp.requester.awaiting(packet.psn) if qp.state is State.RTS else None
+        wqe = qp.requester.awaiting(packet.psn)
         region = None
         if wqe is not None:
             region = self._tables.find(wqe.key, qp.pd, wqe.address, wqe.length, Access.LOCAL_WRITE)
@@ -121,8 +139,6 @@ class Requester:
     # When things go wrong.
 
     def _refused(self, qp: QueuePair, packet: Packet, header: Aeth) -> None:
-        if qp.state is not State.RTS:
-            return
         mine = qp.requester
         wqe = mine.refuse(packet.psn)
         if wqe is None:
@@ -136,6 +152,22 @@ class Requester:
             self.sim.call_after(header.rnr_timer_ps, self._retry, qp)
         else:
             self._completions.fail(qp, wqe, _STATUS[header.syndrome])
+
+    def timer(self, qp: QueuePair) -> RetryTimer:
+        """The transport timer of a queue pair."""
+        return RetryTimer(self.sim, _Expiry(self, qp))
+
+    def unanswered(self, qp: QueuePair) -> None:
+        """Send again what has had no answer for too long, or give it up."""
+        waiting = qp.requester.unacknowledged
+        if qp.state is not State.RTS or not waiting:
+            return
+        assert qp.timer is not None
+        if qp.timer.exhausted:
+            self._completions.fail(qp, waiting[0], Status.RETRY_EXC_ERR)
+        else:
+            self.retransmissions += self._send_engine.rewind(qp, waiting[0])
+            self._send_engine.schedule(qp)
 
     def _retry(self, qp: QueuePair) -> None:
         qp.requester.rnr_waiting = False

@@ -78,6 +78,20 @@ class Responder:
         """Know so many entries of an empty receive queue, as if posted long ago."""
         qp.responder.receive_queue.fill(entries, count, self._ahead)
 
+    def drop(self, arrival: Arrival) -> None:
+        """Give up a packet without a word."""
+        arrival.free()
+        self._lose(arrival)
+
+    def _lose(self, arrival: Arrival) -> None:
+        self.dropped += 1
+        packet = arrival.packet
+        if self._probe.listeners:
+            self._probe.event("drop", packet.operation, packet)
+        if packet.sender is not None:
+            packet.sender.lost(packet)
+        arrival.finish()
+
     def request(self, arrival: Arrival) -> None:
         """Deal with a request; the queue pair's context is on chip."""
         packet, mine = arrival.packet, arrival.qp.responder
@@ -183,7 +197,10 @@ class Responder:
         qp, packet = arrival.qp, arrival.packet
         mine, payload = qp.responder, packet.payload
         wqe = mine.receiving
-        assert wqe is not None
+        if wqe is None:
+            # Flushed meanwhile.
+            self.drop(arrival)
+            return
         address, region = wqe.address + wqe.received, wqe.region
         if payload:
             if wqe.received + payload > wqe.length:
@@ -208,7 +225,9 @@ class Responder:
     def _received(self, arrival: Arrival) -> None:
         qp, packet = arrival.qp, arrival.packet
         wqe = qp.responder.receiving
-        assert wqe is not None
+        if wqe is None:
+            self._lose(arrival)
+            return
         wqe.received += packet.payload
         if packet.last:
             qp.responder.receiving = None
@@ -390,7 +409,7 @@ class Responder:
 
 def _may_begin(qp: QueuePair, packet: Packet) -> bool:
     """Make a packet the expected one where nothing is sent again and any message may be next."""
-    begins = packet.first and not qp.reliable and qp.state is State.RTS
+    begins = packet.first and not qp.reliable
     if begins:
         qp.responder.expected_psn = packet.psn
     return begins

@@ -349,9 +349,9 @@ class SendEngine:
         packet = self._next_packet(qp, wqe, offset)
         staging = self._egresses[port].requests
         staging.stage(packet)
+        packet.staged_ps = self.sim.now
         if self._probe.listeners:
             self._probe.event("send engine", packet.operation, packet, None, since_ps)
-            packet.staged_ps = self.sim.now
         scheduler = self.schedulers[port]
         if packet.last:
             qp.requester.current = None
@@ -405,4 +405,5 @@ class SendEngine:
             ack_request=ask,
             operation=wqe.operation if last else 0,
             size_of=qp.size_of,
+            sender=qp.timer,
         )

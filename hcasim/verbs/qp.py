@@ -12,6 +12,7 @@ from hcasim.engine import Event
 from hcasim.hca import Completion, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
 from hcasim.hca.registrations import ENTRY
+from hcasim.hca.retry_timer import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
 from hcasim.hca.rings import Ring, WorkQueueBuffer
 from hcasim.hca.wqe import entry_layout
 from hcasim.verbs.cq import CQ
@@ -111,6 +112,8 @@ class QP:
         remote: QP,
         *,
         path_mtu: int | None = None,
+        timeout: int = TIMEOUT,
+        retry_cnt: int = RETRIES,
         rnr_retry: int = 7,
         min_rnr_timer_ps: int = 10_000_000,
     ) -> None:
@@ -118,20 +121,34 @@ class QP:
 
         Args:
             path_mtu: bytes; the machine's MTU by default.
+            timeout: exponent of the time to wait for an answer, 4.096 us times 2 ** timeout; 0 is
+                for ever.
+            retry_cnt: how often to send again what has not been answered in that time. Then the
+                request ends with RETRY_EXC_ERR.
             rnr_retry: how often to try again when the receiver is not ready; 7 is for ever. Over
                 iWARP it means nothing: such a send ends the connection with REM_OP_ERR.
             min_rnr_timer_ps: pause in ps before a try of the remote end, when this end is not
                 ready to receive.
 
         Raises:
-            VerbsError: ``EINVAL`` for an MTU that this protocol or this machine does not have,
-                for queue pairs of different services, or for datagrams.
+            VerbsError: ``EINVAL`` for an MTU that this protocol or this machine does not have, a
+                timeout or a retry count that does not exist, for queue pairs of different
+                services, or for datagrams.
         """
+        for what, value, most in (
+            ("timeout", timeout, LONGEST_TIMEOUT),
+            ("retry_cnt", retry_cnt, MOST_RETRIES),
+        ):
+            if not 0 <= value <= most:
+                raise VerbsError("EINVAL", f"{what} is {value}; allowed: 0 to {most}")
         kind, other = self._qp.kind, remote._qp.kind
         if self._datagram or other is not kind:
             allowed = "activate" if self._datagram else f"two of the service {kind.name}"
             raise VerbsError("EINVAL", f"connect {kind.name} with {other.name}; allowed: {allowed}")
         mtu = self._mtu(path_mtu)
+        if self._qp.timer is not None:
+            self._qp.timer.timeout = timeout
+            self._qp.timer.retries = retry_cnt
         self._qp.requester.rnr_retry = rnr_retry
         self._qp.responder.rnr_timer_ps = min_rnr_timer_ps
         adapter = self.context.adapter

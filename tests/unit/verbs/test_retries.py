@@ -1,17 +1,27 @@
-"""A receiver that is not ready: the sender tries again, as often as it may."""
+"""A receiver that is not ready or does not answer: the sender tries again, as often as it may."""
+
+from functools import partial
 
 import pytest
 
+from hcasim.hca.queue_pair import State
+from hcasim.verbs import QP, SGE, QPType, VerbsError, WROpcode
+from tests.iwarp import machine as iwarp
 from tests.rig import (
     FETCH_ADD,
     READ,
     SEND,
     WRITE,
+    Peer,
     Program,
     Rig,
+    check_that_nothing_is_lent,
     ids,
     statuses,
 )
+
+EXPIRY = 4_096_000 << 14
+"""Of the transport timer with the usual timeout, in ps."""
 
 
 def late_receive(rig: Rig, delay_ps: int, **options: int) -> tuple[list, list]:
@@ -134,3 +144,114 @@ def test_a_retried_atomic_takes_effect_once(rig: Rig) -> None:
     sent, _ = rig.run(sender(), receiver())
     assert statuses(sent) == ["SUCCESS", "SUCCESS"]
     assert b.mr.word(b.mr.addr + 64) == 5
+
+
+def fail(rig: Rig, qp: QP, peer: Peer, remote: Peer) -> None:
+    """Bring a queue pair into the error state, by local memory that it may not read."""
+    bad = peer.request(WRITE, remote, sge=SGE(peer.mr.addr, 8, 999))
+    assert statuses(rig.exchange(qp, peer, bad)) == ["LOC_PROT_ERR"]
+    assert qp.state is State.ERR
+
+
+@pytest.mark.parametrize("opcode", [WRITE, SEND, READ, FETCH_ADD])
+@pytest.mark.parametrize("state", [State.ERR, State.RESET])
+def test_requests_to_a_queue_pair_that_is_not_ready_are_never_answered(
+    rig: Rig, opcode: WROpcode, state: State
+) -> None:
+    a, b = rig.peers
+    qp, remote = (QP(peer.pd, peer.cq, peer.cq) for peer in (a, b))
+    qp.connect(remote)
+    if state is State.ERR:
+        remote.connect(qp)
+        fail(rig, remote, b, a)
+    begin = rig.sim.now
+    done = rig.exchange(qp, a, *[a.request(opcode, b, wr_id=i, compare_add=1) for i in range(2)])
+    assert statuses(done) == ["RETRY_EXC_ERR", "WR_FLUSH_ERR"]
+    assert ids(done) == [0, 1]
+    assert qp.state is State.ERR
+    assert 8 * EXPIRY < done[0].timestamp_ps - begin < 8 * EXPIRY + 20 * 10**6
+    assert rig.counter("dropped") == 2 * 8
+    assert rig.counter("retransmissions") == 2 * 7
+    assert rig.counter("naks") == 0
+    assert b.mr.word(b.mr.addr) == 0
+    check_that_nothing_is_lent(rig, (qp, remote))
+
+
+def test_how_long_and_how_often_to_try_are_attributes_of_the_connection(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, remote = (QP(peer.pd, peer.cq, peer.cq) for peer in (a, b))
+    for wrong in ({"timeout": 32}, {"timeout": -1}, {"retry_cnt": 8}):
+        with pytest.raises(VerbsError, match=r"allowed: 0 to (31|7)"):
+            qp.connect(remote, **wrong)
+    qp.connect(remote, timeout=5, retry_cnt=2)
+    (found,) = rig.exchange(qp, a, a.request(WRITE, b))
+    assert found.status.name == "RETRY_EXC_ERR"
+    assert 3 * 4_096_000 << 5 < found.timestamp_ps < (3 * 4_096_000 << 5) + 20 * 10**6
+    never, _ = (QP(peer.pd, peer.cq, peer.cq) for peer in (a, b))
+    never.connect(remote, timeout=0)
+    rig.run(a.post(never, a.request(WRITE, b)))
+    assert not a.cq.queue.entries
+    assert never.state is State.RTS
+
+
+def test_who_is_connected_late_gets_what_was_sent_before_when_it_is_sent_again(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, remote = (QP(peer.pd, peer.cq, peer.cq) for peer in (a, b))
+    qp.connect(remote)
+    rig.sim.call_after(10**9, partial(remote.connect, qp))
+    requests = [a.request(op, b, n) for op, n in ((WRITE, 3000), (READ, 3000), (WRITE, 8))]
+    done = rig.exchange(qp, a, *requests)
+    assert statuses(done) == ["SUCCESS"] * 3
+    assert EXPIRY < done[0].timestamp_ps < EXPIRY + 50 * 10**6
+    assert rig.counter("retransmissions") == 3
+    check_that_nothing_is_lent(rig, (qp, remote))
+
+
+def test_a_queue_pair_that_fails_while_it_receives_gives_back_what_it_has(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b)
+    rig.run(b.post_receives(remote, b.receive(1 << 20, wr_id=7)))
+    bad = b.request(WRITE, a, sge=SGE(b.mr.addr, 8, 999), wr_id=8)
+
+    def receiver() -> Program:
+        yield rig.sim.timeout(100 * 10**6)
+        yield from b.post(remote, bad)
+        return (yield from b.collect(2))
+
+    def sender() -> Program:
+        yield from a.post(qp, a.request(SEND, b, 1 << 20))
+        return (yield from a.collect(1))
+
+    received, sent = rig.run(receiver(), sender())
+    assert {(found.wr_id, found.status.name) for found in received} == {
+        (7, "WR_FLUSH_ERR"),
+        (8, "LOC_PROT_ERR"),
+    }
+    assert statuses(sent) == ["RETRY_EXC_ERR"]
+    check_that_nothing_is_lent(rig, (qp, remote))
+
+
+def test_a_lost_connection_of_iwarp_fails_what_is_sent_over_it() -> None:
+    rig = Rig(iwarp())
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b)
+    fail(rig, remote, b, a)
+    assert statuses(rig.exchange(qp, a, a.request(WRITE, b))) == ["RETRY_EXC_ERR"]
+    assert qp.state is State.ERR
+
+
+@pytest.mark.parametrize("kind", [QPType.UC, QPType.UD])
+def test_what_nobody_acknowledges_succeeds_although_it_is_dropped(rig: Rig, kind: QPType) -> None:
+    a, b = rig.peers
+    qp, remote = (QP(peer.pd, peer.cq, peer.cq, qp_type=kind) for peer in (a, b))
+    places: list[dict[str, int]] = [{}]
+    if kind is QPType.UD:
+        qp.activate()
+        places = [{"dlid": remote.lid, "remote_qpn": n} for n in (remote.qp_num, 99)]
+    else:
+        qp.connect(remote)
+    done = rig.exchange(qp, a, *[a.request(SEND, b, **place) for place in places])
+    assert set(statuses(done)) == {"SUCCESS"}
+    assert done[-1].timestamp_ps < 10**8
+    assert rig.counter("dropped") == len(places)
+    check_that_nothing_is_lent(rig, (qp, remote))
