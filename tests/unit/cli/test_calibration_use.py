@@ -323,6 +323,7 @@ def test_what_no_trace_holds_is_not_written_as_one(hcasim_: Hcasim) -> None:
     assert "allowed endings: .json or .csv" in faults[0]
 
 
+@pytest.mark.check
 def test_a_pair_that_only_a_sum_shows_is_said_to_be_one_and_its_bands_hold_the_truth(
     hcasim_: Hcasim, in_empty_folder: Path
 ) -> None:

@@ -73,7 +73,7 @@ def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, tim
         for _ in range(times):
             os.killpg(child.pid, signal.SIGINT)
             time.sleep(0.05)
-        output, errors = child.communicate(timeout=30)
+        output, errors = child.communicate(timeout=300)
     assert (child.returncode, errors.strip()) == (130, "Interrupted.")
     assert output.replace("started", "").split() == []
     assert list((tmp_path / "out").iterdir()) == []
@@ -98,7 +98,7 @@ def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
             else:
                 child.terminate()
             time.sleep(0.01)
-        _, errors = child.communicate(timeout=30)
+        _, errors = child.communicate(timeout=300)
         wait_for_end(child.pid)
     assert (child.returncode, errors.strip()) == (143, "Terminated.")
     assert list((tmp_path / "out").iterdir()) == []

@@ -15,7 +15,7 @@ Hcasim = Callable[..., Any]
 
 def limit(kind: int, most: int) -> dict[str, Any]:
     """What gives a process a limit."""
-    return {"timeout": 60, "preexec_fn": lambda: resource.setrlimit(kind, (most, most))}
+    return {"timeout": 600, "preexec_fn": lambda: resource.setrlimit(kind, (most, most))}
 
 
 def address_space(megabytes: int) -> dict[str, Any]:

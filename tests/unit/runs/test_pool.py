@@ -80,10 +80,9 @@ def few(log: Path, first: str = "", number: int = 60) -> list[Doing]:
 @pytest.mark.usefixtures("workers_at_once")
 def test_a_failure_ends_the_workers_and_is_passed_on(tmp_path: Path) -> None:
     deeds = {4096: "fail", 2048: "sleep", 1024: "sleep"} | dict.fromkeys(range(1, 61), "")
-    began = time.monotonic()
     with pytest.raises(ZeroDivisionError):
         run_points(doing(tmp_path / "log", deeds), workers=2)
-    assert time.monotonic() - began < 30
+    assert not (tmp_path / "log slept").exists()
     assert not multiprocessing.active_children()
 
 
@@ -129,11 +128,10 @@ def test_workers_stay_for_the_next_points(tmp_path: Path) -> None:
 def test_a_time_limit_ends_a_point_inside_and_tells_what_was_finished(
     tmp_path: Path, workers: int
 ) -> None:
-    began = time.monotonic()
     points = doing(tmp_path / "log", {16: "", 8: "", 4: "sleep"})
-    with time_limit(began + 6), pytest.raises(OutOfTime) as caught:
+    with time_limit(time.monotonic() + 8), pytest.raises(OutOfTime) as caught:
         run_points(points, workers=workers)
-    assert time.monotonic() - began < 20
+    assert not (tmp_path / "log slept").exists()
     assert {one.options.size for one in caught.value.results} == {8, 16}
     assert not multiprocessing.active_children()
     # Outside of the block there is none.

@@ -332,6 +332,7 @@ def test_the_result_has_its_schema_a_table_and_a_chart(law: Callable[[Law], None
         assert READ in found._repr_html_()
 
 
+@pytest.mark.check
 def test_what_striping_of_two_ports_rests_on() -> None:
     names = ["host.root_port.completion", "adapter.bus.read_tags", "adapter.mtt.ways"]
     found = hc.sensitivity("liu2004/fig09", size="1M", only=[*names, "mtu"])

@@ -73,17 +73,16 @@ def ways(trace: bytes) -> dict[int, list[Slice]]:
     return {number: [some[0], *sorted(some[1:])] for number, some in found.items()}
 
 
-@pytest.mark.parametrize("size", ["1", "64K", "1M"])
 @pytest.mark.parametrize(
-    ("workload", "testbed", "more"),
+    ("workload", "testbed", "more", "size"),
     [
-        ("write_lat", "liu2004", {}),
-        ("write_lat", "liu2004", {"adapter": "mt23108"}),
-        ("write_lat", "rashti2007", {}),
-        ("send_lat", "liu2004", {}),
-        ("write_lat", "qdr-containers", {}),
-        ("write_lat", "pair", {}),
-        ("write_lat", "pair-roce", {}),
+        ("write_lat", "liu2004", {}, "64K"),
+        ("write_lat", "liu2004", {"adapter": "mt23108"}, "1"),
+        ("write_lat", "rashti2007", {}, "64K"),
+        ("send_lat", "liu2004", {}, "256K"),
+        ("write_lat", "qdr-containers", {}, "1"),
+        ("write_lat", "pair", {}, "1"),
+        ("write_lat", "pair-roce", {}, "64K"),
     ],
 )
 def test_the_stages_of_a_round_trip_add_up_to_what_is_measured(
@@ -126,9 +125,7 @@ def test_the_stages_of_a_read_add_up_to_what_is_measured(workload: str) -> None:
 
 @pytest.mark.parametrize(
     ("testbed", "size"),
-    # On sur2005 round trips of 1 MiB differ from each other.
-    [(one, size) for one in ("liu2004", "sur2005", "rashti2007") for size in ("1", "1K", "64K")]
-    + [("liu2004", "1M"), ("rashti2007", "1M")],
+    [("liu2004", "1"), ("liu2004", "64K"), ("sur2005", "1K"), ("rashti2007", "64K")],
 )
 def test_the_steps_of_a_message_of_mpi_add_up_to_what_is_measured(testbed: str, size: str) -> None:
     trace, found = traced("osu_latency", testbed, size=size, iters=20, warmup=5)
@@ -267,7 +264,7 @@ def test_a_run_ten_times_as_long_needs_no_more_memory() -> None:
         return found
 
     peak(1)
-    assert peak(1500) < 1.2 * peak(150)
+    assert peak(600) < 1.2 * peak(60)
 
 
 def test_values_alone_are_written_as_they_come() -> None:
