@@ -26,10 +26,15 @@ from hcasim.cli.profiles import print_profile
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
+    from hcasim.pages import Document
     from hcasim.papers.report import Report
 
 _FIGURES = (".png", ".svg")
-_REPORT = ("reproduce.json", "reproduce.txt")
+_REPORT = ("index.html", "reproduce.json", "reproduce.txt")
+_WHERE = (
+    "Look at {folder}/index.html: figures, agreement, why claims are missed, where values come "
+    "from. The table of all claims is in {folder}/reproduce.txt, for programs in reproduce.json."
+)
 _RIGHT = ("published", "simulated", "error")
 
 
@@ -52,7 +57,7 @@ _RIGHT = ("published", "simulated", "error")
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="Write figures, reproduce.json and the table into this folder.",
+    help="Write a page, figures, reproduce.json and the table into this folder; print a summary.",
 )
 @report_option
 @no_cache_option
@@ -75,12 +80,14 @@ def command(
 ) -> None:
     """Replay papers, such as liu2004, or scenarios, and judge each published statement.
 
-    Without a name, all papers. The exit code is 1 if a claim is missed and no deviation is
+    Without a name, all papers. With -o the table goes into the folder, and a summary of a few lines
+    is printed in its place. The exit code is 1 if a claim is missed and no deviation is
     documented for it. An interrupted or repeated run goes on with what was simulated before.
     With --testbed or --adapter the same statements are judged on another machine than their
     authors had, such as a variant of your own; all that is printed and written says so.
     """
     from hcasim.papers.loader import list_papers, load_scenarios
+    from hcasim.papers.overview import overview
     from hcasim.papers.report import COLUMNS, reproduce
 
     if faults := list(output_faults([report_output(page)])):
@@ -101,38 +108,55 @@ def command(
             profile=profile,
         )
     report = report if timing else replace(report, wall_seconds=None)
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        print_table(report.title, COLUMNS, report.rows(), right=_RIGHT, aside=("scenario", "role"))
-        click.echo()
-        for line in report.closing_lines():
-            print_line(line)
-        print_profile(report.costs.values(), timing=timing)
-    if output is not None:
-        _write(report, output)
-        note(f"Wrote {len(report.replays)} figures, reproduce.json and reproduce.txt into {output}")
-    if page is not None:
-        from hcasim.study.report.reproduction import document
-
-        instead = [("--testbed", testbed), ("--adapter", adapter)]
-        chosen = [word for one in instead if one[1] is not None for word in one]
-        made = None if report.wall_seconds is None else datetime.now(UTC)
-        write_page(document(report, told(["reproduce", *names, *map(str, chosen)]), made), page)
+    instead = [("--testbed", testbed), ("--adapter", adapter)]
+    chosen = [word for one in instead if one[1] is not None for word in one]
+    words = told(["reproduce", *names, *map(str, chosen)])
+    try:
+        if output is not None:
+            _write(report, output, words)
+        if page is not None:
+            write_page(_page(report, words), page)
+    finally:
+        # What took long to simulate is shown even if a disk is full.
+        if as_json:
+            print_json(report.to_dict())
+        elif output is not None:
+            for line in overview(report):
+                print_line(line)
+            print_line(_WHERE.format(folder=output))
+        else:
+            print_table(
+                report.title, COLUMNS, report.rows(), right=_RIGHT, aside=("scenario", "role")
+            )
+            click.echo()
+            for line in report.closing_lines():
+                print_line(line)
+        if not as_json:
+            print_profile(report.costs.values(), timing=timing)
     if not report.ok:
         ctx.exit(1)
 
 
-def _write(report: Report, folder: Path) -> None:
+def _page(report: Report, words: str) -> Document:
+    from hcasim.study.report.reproduction import document
+
+    return document(report, words, None if report.wall_seconds is None else datetime.now(UTC))
+
+
+def _write(report: Report, folder: Path, words: str) -> None:
     from hcasim.ground.aligned import plain_table
     from hcasim.ground.printable import printable
     from hcasim.ground.writing import write_atomically
+    from hcasim.pages.writing import write
     from hcasim.papers.report import COLUMNS
 
     for replay in report.replays:
         write_figure(replay, *(in_folder(folder, replay.scenario, one) for one in _FIGURES))
-    data, text = (folder / name for name in _REPORT)
+    page, data, text = (folder / name for name in _REPORT)
+    write_atomically(page, write(_page(report, words), page.suffix))
     write_atomically(data, to_json(report.to_dict()))
     table = plain_table(report.title, COLUMNS, report.rows(), right=_RIGHT)
     closing = "".join(f"{printable(line)}\n" for line in report.closing_lines())
     write_atomically(text, f"{table}\n{closing}")
+    what = f"{len(report.replays)} figures, {', '.join(_REPORT[:-1])} and {_REPORT[-1]}"
+    note(f"Wrote {what} into {folder}")

@@ -62,8 +62,10 @@ def test_json_is_all_that_is_printed(hcasim_: Hcasim) -> None:
 def test_a_folder_receives_figures_data_and_the_table(hcasim_: Hcasim, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
     found = hcasim_("reproduce", "liu2004/fig02", "liu2004/fig05", "-j", "1", "-o", str(out))
-    assert found.messages == f"Wrote 2 figures, reproduce.json and reproduce.txt into {out}\n"
+    wrote = "Wrote 2 figures, index.html, reproduce.json and reproduce.txt into"
+    assert found.messages == f"{wrote} {out}\n"
     assert sorted(path.name for path in out.iterdir()) == [
+        "index.html",
         "liu2004-fig02.png",
         "liu2004-fig02.svg",
         "liu2004-fig05.png",
@@ -71,7 +73,13 @@ def test_a_folder_receives_figures_data_and_the_table(hcasim_: Hcasim, tmp_path:
         "reproduce.json",
         "reproduce.txt",
     ]
-    assert (out / "reproduce.txt").read_text() == found.output
+    first, *_, last = found.output.splitlines()
+    assert first.startswith("Published and simulated: 2 figures in ")
+    assert first.endswith(" s; 3 of 7 claims pass, 4 missed")
+    assert last.startswith(f"Look at {out}/index.html: ")
+    printed = hcasim_("reproduce", "liu2004/fig02", "liu2004/fig05", "-j", "1").output
+    assert (out / "reproduce.txt").read_text() == printed
+    assert "<title>Published and simulated</title>" in (out / "index.html").read_text()
     assert (out / "liu2004-fig02.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads((out / "reproduce.json").read_text())["claims"]
 
@@ -88,7 +96,7 @@ def test_a_file_in_the_place_of_the_folder_is_a_fault(hcasim_: Hcasim, tmp_path:
     ("command", "names"),
     [
         ("run", ("liu2004-fig02.csv", "liu2004-fig02.svg")),
-        ("reproduce", ("liu2004-fig02.png", "reproduce.json", "reproduce.txt")),
+        ("reproduce", ("liu2004-fig02.png", "index.html", "reproduce.json", "reproduce.txt")),
     ],
 )
 def test_a_folder_in_the_place_of_a_result_is_found_before_anything_is_simulated(

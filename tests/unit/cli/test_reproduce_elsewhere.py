@@ -36,10 +36,10 @@ def test_claims_that_a_variant_misses_are_missed(hcasim_: Hcasim, lab: Path) -> 
     words = ("reproduce", "liu2004/fig04", "--testbed", "lab.toml", "-j", "1")
     found = hcasim_(*words, "-o", "out")
     assert found.code == 1
-    title, *lines = found.output.splitlines()
+    title, *lines = Path("out/reproduce.txt").read_text().splitlines()
     assert title == "Published and simulated, on another machine: testbed lab.toml"
     assert "all series on testbed lab.toml, not with what the authors had" in lines
-    assert Path("out/reproduce.txt").read_text() == found.output
+    assert found.output.startswith(f"{title}: 1 figure in ")
     written = json.loads(Path("out/reproduce.json").read_text())
     assert written["instead"] == {"testbed": "lab.toml"}
     assert "(on lab.toml)" in Path("out/liu2004-fig04.svg").read_text()
