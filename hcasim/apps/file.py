@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from hcasim.apps.run import Main
-from hcasim.ground.errors import CatalogError, display, nearest
+from hcasim.ground.errors import CatalogError, display, nearest, words_of
 from hcasim.ground.reading import read_file
 
 MAIN = "main"
@@ -77,28 +77,24 @@ def faults_of(file: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (CatalogError, MemoryError):
+    except (CatalogError, MemoryError, KeyboardInterrupt):
         raise
     except SyntaxError as error:
         line = f":{error.lineno}" if error.filename == _name(file) else ""
         raise ProgramError(
             [f"{display(file)}{line}: {type(error).__name__}: {error.msg}"]
         ) from error
-    except Exception as error:
-        raise ProgramError([f"{_line(file, error)}: {_words(error)}"]) from error
     except SystemExit as error:
-        raise ProgramError(
-            [f"{_line(file, error)}: it has ended itself ({error.code!r})"]
-        ) from error
+        code: object = error.code
+        told = repr(code) if isinstance(code, str | int | None) else type(code).__name__
+        raise ProgramError([f"{_line(file, error)}: it has ended itself ({told})"]) from error
+    except BaseException as error:
+        raise ProgramError([f"{_line(file, error)}: {words_of(error)}"]) from error
 
 
 def _name(file: Path) -> str:
     """The name of a file as Python tells it of what it has loaded from there."""
     return str(file.absolute())
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _line(file: Path, error: BaseException) -> str:

@@ -17,11 +17,23 @@ class CatalogError(Exception):
     """
 
     def __init__(self, faults: Iterable[str]) -> None:
-        self.faults: list[str] = list(dict.fromkeys(faults))
+        self.faults: list[str] = list(dict.fromkeys(map(str, faults)))
         super().__init__(self.faults)
 
     def __str__(self) -> str:
         return "\n".join(self.faults)
+
+
+def words_of(error: BaseException) -> str:
+    """Return the kind of an exception and what it says, if it can say anything."""
+    # A class of somebody else's may hide its name.
+    name = str(type.__getattribute__(type(error), "__name__"))
+    try:
+        return f"{name}: {error}".removesuffix(": ")
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001
+        return name
 
 
 def nearest(name: object, known: Iterable[str]) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import socket
 import threading
 import warnings
 from concurrent.futures import CancelledError, Future
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from hcasim.ground.errors import CatalogError
+from hcasim.ground.errors import CatalogError, words_of
 from hcasim.ground.reading import NoSuchFile, read_file
 from hcasim.runs.place import Task, WorkerDied, simulate
 from hcasim.runs.store import code_digest
@@ -23,6 +25,8 @@ ANSWER = 5
 """Seconds in which a scheduler has to answer."""
 COMING = 5.0
 """Time in s for workers to come before it is said that there are none."""
+_LONGEST_GREETING = 65536
+"""Bytes of what a scheduler says first; some hundred are usual."""
 ADDRESS = "tcp://HOST:PORT, or the file that `dask scheduler --scheduler-file` writes"
 """What names one."""
 
@@ -57,7 +61,10 @@ class Scheduler:
             self._client.wait_for_workers(1, timeout=COMING)
         except TimeoutError:
             warnings.warn(f"scheduler {self.address} has no workers yet; waiting", stacklevel=2)
-        found = self._client.run(_digest)
+        try:
+            found = self._client.run(_digest)
+        except Exception as error:  # noqa: BLE001
+            raise self._told(error) from None
         ours = code_digest()
         faults = [_other_code(f"worker {one}", code) for one, code in found.items() if code != ours]
         if faults:
@@ -76,7 +83,17 @@ class Scheduler:
             return CatalogError([f"scheduler {self.address}: the connection was lost"])
         if type(error).__name__ == "KilledWorker":
             return WorkerDied(task)
-        return error
+        return self._told(error)
+
+    def _told(self, error: Exception) -> Exception:
+        """Return what to raise of what a worker has raised."""
+        # Dask makes a plain exception of what happens before a call begins.
+        words = words_of(error)
+        if not re.search("ModuleNotFoundError|ImportError", words):
+            return error
+        found = f"found a worker that cannot import hcasim ({words})"
+        needed = "allowed: workers that have this version of it"
+        return CatalogError([f"scheduler {self.address}: {found}; {needed}"])
 
     def end(self) -> None:
         """Let go of all points; those that workers are simulating have no reader any more."""
@@ -109,14 +126,37 @@ class Scheduler:
         try:
             # Dask itself says less of what is wrong, and later or never.
             with socket.create_connection(at, ANSWER) as probe:
-                if parts.scheme == "tcp" and not probe.recv(1):
-                    raise TimeoutError
+                if parts.scheme == "tcp" and not _greets(probe):
+                    raise CatalogError(
+                        [f"{where}, where another server answers; allowed: {ADDRESS}"]
+                    )
             connect: Any = Client
             client = connect(address, timeout=ANSWER, set_as_default=False)
         except OSError as error:
             why = error.strerror or f"no greeting within {ANSWER} s"
             raise CatalogError([f"{where}, where no scheduler answers: {why}"]) from None
         return client
+
+
+def _greets(probe: socket.socket) -> bool:
+    """Whether a server greets as Dask does: with a length, and so many bytes of how it packs.
+
+    Raises:
+        TimeoutError: it has not done so in time.
+    """
+    end = monotonic() + ANSWER
+    found, wanted = b"", 8
+    while len(found) < wanted:
+        probe.settimeout(max(0.001, end - monotonic()))
+        piece = probe.recv(wanted - len(found))
+        if not piece:
+            return False
+        found += piece
+        if len(found) == 8:
+            wanted += int.from_bytes(found, "little")
+        if wanted > _LONGEST_GREETING:
+            return False
+    return b"pickle-protocol" in found
 
 
 def _written(file: str) -> str:

@@ -92,6 +92,11 @@ def test_kernels_need_a_rate_of_computing(hcasim_: Any) -> None:
         ("def main(comm:\n", "steps.py:1: SyntaxError"),
         ("def main(comm, a, b):\n    yield\n", "cannot be called with"),
         ("raise SystemExit(3)\n", "it has ended itself (3)"),
+        ("class A(BaseException): pass\nraise A(1)\n", "steps.py:2: A: 1\n"),
+        (
+            "class A(Exception):\n    def __str__(self): 1 / 0\nraise A\n",
+            "steps.py:3: A\n",
+        ),
     ],
 )
 def test_what_a_program_does_wrong_is_told_by_its_line(

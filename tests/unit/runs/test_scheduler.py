@@ -169,6 +169,53 @@ def test_whoever_answers_but_is_no_scheduler_is_refused_within_seconds(
             hc.bench("window_bw", "liu2004", size=4, scheduler=address)
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (b"x", "no greeting within"),
+        ((100).to_bytes(8, "little") + b"x", "no greeting within"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "where another server answers"),
+        ((4).to_bytes(8, "little") + b"byte", "where another server answers"),
+    ],
+)
+def test_another_server_is_told_from_a_scheduler(
+    monkeypatch: pytest.MonkeyPatch, said: bytes, told: str
+) -> None:
+    monkeypatch.setattr(scheduler, "ANSWER", 0.5)
+    # Dask would wait, or take what it gets for a length and ask for so much memory.
+    monkeypatch.setattr("distributed.Client", None)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            # What is not read resets the connection.
+            with connection, contextlib.suppress(ConnectionError):
+                connection.sendall(said)
+                connection.recv(1)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(CatalogError, match=told):
+            scheduler.Scheduler(address).begin()
+        thread.join()
+
+
+def test_a_worker_without_hcasim_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Client:
+        def get_executor(self, pure: bool) -> None: ...
+
+        def wait_for_workers(self, count: int, timeout: float) -> None: ...
+
+        def run(self, call: object) -> None:
+            raise Exception("ModuleNotFoundError(\"No module named 'hcasim'\")")
+
+    one = scheduler.Scheduler("tcp://here:1")
+    monkeypatch.setattr(one, "_connected", Client)
+    with pytest.raises(CatalogError, match="a worker that cannot import hcasim"):
+        one.begin()
+
+
 def test_processes_and_a_scheduler_contradict_each_other() -> None:
     with pytest.raises(CatalogError) as caught:
         hc.bench("window_bw", "liu2004", size=4, jobs=2, scheduler="tcp://127.0.0.1:1")
