@@ -21,7 +21,6 @@ from hcasim.cli.command import Faults, debug_option
 from hcasim.cli.output import abandon, note
 from hcasim.cli.surroundings import prepare_process
 from hcasim.ground.built import build
-from hcasim.ground.errors import words_of
 
 COMMANDS = {
     "list": ("catalogue", "List models, scenarios, calibrations and workloads."),
@@ -235,6 +234,8 @@ def _unexpected(error: Exception, debug: bool) -> int:
         found = "found links that lead in a circle"
         note(f"Error: {circle}: {found}; allowed: a path that leads somewhere")
         return BAD_INPUT
+    from hcasim.ground.errors import words_of
+
     what = words_of(error)
     how = "the command, its files and what it prints with --debug"
     note(f"Error: hcasim has failed: {what}; please report it to its developers: {how}")
