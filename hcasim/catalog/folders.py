@@ -120,13 +120,13 @@ def list_ids(kind: str) -> list[str]:
     Raises:
         CatalogError: an unknown kind.
     """
-    pattern = "**/*.toml" if kind == "scenarios" else "*.toml"
+    pattern = "**/*.toml" if str(kind) == "scenarios" else "*.toml"
     found = ((path, folder) for folder in _folders(kind) for path in folder.glob(pattern))
     return sorted({path.relative_to(one).with_suffix("").as_posix() for path, one in found})
 
 
 def _folders(kind: str) -> Iterator[Path]:
-    if kind not in KINDS:
+    if str(kind) not in KINDS:
         raise CatalogError(
             [f"kind: found {kind!r}; allowed: {one_of(KINDS)}{nearest(kind, KINDS)}"]
         )

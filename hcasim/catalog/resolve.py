@@ -69,6 +69,7 @@ def resolve(
         name_fault("testbed", testbed_id),
         "" if adapter is None else name_fault("adapter", adapter),
         settings_fault(overrides),
+        "" if stack is None else name_fault("stack", stack),
         "" if host is None else name_fault("host", host),
         _switch_fault(switch),
     )
@@ -203,10 +204,10 @@ def _as_taken(size: Parameter[Value], adapters: Sequence[Part]) -> Parameter[Val
     return size
 
 
-def _choose_firmware(part: Part, mode: str) -> str | None:
+def _choose_firmware(part: Part, mode: object) -> str | None:
     leaf = keys_of(Adapter)["firmware_mode"]
     assert isinstance(leaf, Leaf)
-    if mode not in leaf.choices:
+    if not isinstance(mode, str) or mode not in leaf.choices:
         close = nearest(mode, map(str, leaf.choices))
         return f"firmware_mode: found {mode!r}; allowed: {leaf.allowed}{close}"
     path = f"{part.name}.firmware_mode"

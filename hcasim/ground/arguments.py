@@ -39,6 +39,23 @@ def count_fault(what: str, given: object) -> str:
     return "" if given is None or whole else _fault(what, given, "a whole number from 1, or None")
 
 
+def words_fault(what: str, given: object) -> str:
+    """Say that an argument is no list of words."""
+    words = isinstance(given, list | tuple) and all(isinstance(one, str) for one in given)
+    return "" if words else _fault(what, given, "a list of text")
+
+
+def table_fault(what: str, given: object, example: str) -> str:
+    """Say that an argument, if it is given, is no dictionary whose keys are names."""
+    named = isinstance(given, Mapping) and all(isinstance(one, str) for one in given)
+    return "" if given is None or named else _fault(what, given, f"a dictionary such as {example}")
+
+
+def call_fault(what: str, given: object) -> str:
+    """Say that an argument, if it is given, cannot be called."""
+    return "" if given is None or callable(given) else _fault(what, given, "a function, or None")
+
+
 def settings_fault(given: object) -> str:
     """Say that what-if settings, if they are given, are no values by path."""
     allowed = "values by path, such as {'adapter.bus.lanes': 4}"

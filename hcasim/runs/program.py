@@ -14,7 +14,14 @@ from hcasim.apps.run import Listen, Main, Show, placement_faults
 from hcasim.apps.run import run as run_program
 from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.algorithms import algorithm_faults
-from hcasim.ground.arguments import count_fault, flag_fault, refuse
+from hcasim.ground.arguments import (
+    call_fault,
+    count_fault,
+    flag_fault,
+    refuse,
+    table_fault,
+    words_fault,
+)
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.faults import shown
 from hcasim.ground.units import OPERATIONS, UnitError
@@ -97,7 +104,13 @@ def app(
         "host": host,
     }
     refuse(flag_fault("profile", profile), flag_fault("exact", exact), flag_fault("record", record))
-    refuse(count_fault("ranks", ranks), count_fault("ppn", ppn))
+    refuse(
+        count_fault("ranks", ranks),
+        count_fault("ppn", ppn),
+        words_fault("arguments", arguments),
+        table_fault("algorithms", algorithms, "{'bcast': 'binomial'}"),
+        call_fault("listen", listen),
+    )
     faults: list[str] = []
     machine = None
     faults += algorithm_faults(algorithms or {})

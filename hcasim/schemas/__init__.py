@@ -46,7 +46,7 @@ def schema(name: str) -> dict[str, Any]:
     Raises:
         CatalogError: an unknown name.
     """
-    if name not in SCHEMAS:
+    if str(name) not in SCHEMAS:
         close = nearest(name, SCHEMAS)
         raise CatalogError([f"schema: found {name!r}; allowed: {one_of(SCHEMAS)}{close}"])
     text = files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")

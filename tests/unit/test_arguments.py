@@ -53,6 +53,16 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("load_trace", (None,), {}, "file: found None; allowed: the path of a file"),
     ("calibration", (b"x",), {}, "file: found b'x'; allowed: the path of a file"),
     ("schema", ([],), {}, "schema: found []; allowed: adapter, "),
+    ("schema", (np.array([1, 2]),), {}, "schema: found array([1, 2]); allowed: adapter, "),
+    ("list_ids", (np.array([1, 2]),), {}, "kind: found array([1, 2]); allowed: adapters, "),
+    ("machine", (LIU,), {"stack": 3}, f"stack: found 3; {NEITHER}"),
+    ("machine", (LIU,), {"firmware_mode": np.array([1, 2])}, "firmware_mode: found array([1, 2]);"),
+    ("app", ("is.S", LIU, 2), {"arguments": 5}, "arguments: found 5; allowed: a list of text"),
+    ("app", ("is.S", LIU, 2), {"algorithms": "x"}, "algorithms: found 'x'; allowed: a dictionary"),
+    ("app", ("is.S", LIU, 2), {"listen": 5}, "listen: found 5; allowed: a function, or None"),
+    ("sweep", ("write_lat", LIU), {"let": "x"}, "let: found 'x'; allowed: a dictionary such as"),
+    ("sweep", ("write_lat", LIU), {"zipped": 5}, "zipped: found 5; allowed: a list of groups"),
+    ("sweep", ("write_lat", LIU), {"zipped": [5]}, "zipped: found 5; allowed: a list of text"),
 ]
 
 

@@ -79,7 +79,7 @@ def why(
     )
     known = find_workload(workload)
     faults = [] if known else [unknown_workload(workload)]
-    if known and quantity is not None and quantity not in known.fields:
+    if known and quantity is not None and str(quantity) not in known.fields:
         faults.append(f"quantity: found {quantity!r}; allowed: {one_of(list(known.fields))}")
     sides = []
     for label, given, own in (("a", a, with_a or {}), ("b", b, with_b or {})):

@@ -9,7 +9,14 @@ from typing import Any
 from hcasim.catalog import Machine
 from hcasim.catalog.loader import each_file_once
 from hcasim.engine import seldom_collected
-from hcasim.ground.arguments import count_fault, flag_fault, refuse, settings_fault
+from hcasim.ground.arguments import (
+    count_fault,
+    flag_fault,
+    refuse,
+    settings_fault,
+    table_fault,
+    words_fault,
+)
 from hcasim.runs.pool import Progress, expect_points, on_scheduler, run_points
 from hcasim.runs.store import usual_store
 from hcasim.study.sweep.plan import Planner, read_plan
@@ -66,6 +73,8 @@ def sweep(
         count_fault("jobs", jobs),
         settings_fault(overrides),
         samples_fault(uncertainty),
+        table_fault("let", let, "{'window': '64 * qps'}"),
+        *_zipped_faults(zipped),
     )
     given = {"workload": workload, "testbed": testbed, **settings, **(overrides or {})}
     plan = read_plan(given, zipped, let, where)
@@ -81,3 +90,9 @@ def sweep(
         found = run_points(every, workers=jobs, progress=progress, store=store)
     table = make_table(plan.axes, planned, [found[trial] for trial in trials])
     return samples.around(table, found) if samples else table
+
+
+def _zipped_faults(given: object) -> list[str]:
+    if not isinstance(given, list | tuple):
+        return [f"zipped: found {given!r}; allowed: a list of groups, such as [('qps', 'window')]"]
+    return [words_fault("zipped", group) for group in given]
