@@ -247,6 +247,8 @@ class HostChannelAdapter(Desk):
             units = server.name
             pairs = self._queue_pairs.items()
             found |= {f"{units}.qp{qpn}": qp.requester.busy_ps for qpn, qp in pairs}
+        responder = f"{self.name}.responder"
+        found |= {f"{responder}.qp{n}": qp.responder.busy_ps for n, qp in self._queue_pairs.items()}
         if self.description.umr is not None:
             registrations = self.send_engine.registrations
             found[registrations.name] = registrations.busy_ps
@@ -262,10 +264,9 @@ class HostChannelAdapter(Desk):
         waits = atomics.slots, atomics.locks, engine.entries, engine.reads, self.responder.entries
         for one in waits:
             found[one.name] = found.get(one.name, 0) + one.wait_ps
+        now, queue = self.sim.now, f"{self.name}.send_queue"
+        pairs = self._queue_pairs.items()
+        found |= {f"{queue}.qp{qpn}": qp.requester.in_turn_ps(now) for qpn, qp in pairs}
         for port in self.ports:
-            for buffer in (port.egress.requests, port.egress.responses):
-                found[buffer.room.name] = buffer.room.wait_ps
-            credits = port.transmitter.credits
-            if credits is not None:
-                found[credits.name] = credits.wait_ps
-        return found
+            found |= port.waiting_ps()
+        return found | self.dma.waiting_ps()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from hcasim.bus import Storage
-from hcasim.engine import Action, Call, Probe, Simulator
+from hcasim.engine import Action, Call, Probe, Simulator, Waits
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
 from hcasim.hca.port import Arrival
@@ -48,6 +48,9 @@ class ReadStream(Action):
 
     Args:
         prefetch: packets translated while others wait to be read.
+
+    Attributes:
+        waits: packets that wait until reads before them have been issued.
     """
 
     def __init__(
@@ -65,11 +68,13 @@ class ReadStream(Action):
         self._prefetch = prefetch
         self._waiting: deque[tuple[Packet, Region, int]] = deque()
         self._unissued = 0
+        self.waits = Waits(buffer.sim, f"{buffer.room.name}.prefetch")
 
     def add(self, packet: Packet, region: Region, address: int) -> None:
         """Read the data of a staged packet from a region when its turn comes."""
         if self._waiting or self._unissued > self._prefetch:
             self._waiting.append((packet, region, address))
+            self.waits.begin()
         else:
             self._translate(packet, region, address)
 
@@ -91,6 +96,7 @@ class ReadStream(Action):
         self._unissued -= 1
         while self._waiting and self._unissued <= self._prefetch:
             packet, region, address = self._waiting.popleft()
+            self.waits.end()
             self._translate(packet, region, address)
 
 
@@ -267,3 +273,7 @@ class DmaEngine:
     def store(self, region: Region, address: int, size: int) -> None:
         """Write a few bytes that are already translated."""
         self._storage(region).write(address, size, None, lambda: region.written(address, size))
+
+    def waiting_ps(self) -> dict[str, int]:
+        """Time in ps that packets waited for the reads before them to be issued, by name."""
+        return {one.waits.name: one.waits.wait_ps for one in self._streams.values()}

@@ -23,14 +23,16 @@ class PacketLine:
         packets: those that have not been offered to the link, oldest first.
         inside: packets that have not begun to leave.
         rests_until: when the next message may begin, in ps.
+        busy_ps: time that its packets were on the link and that it rested, in ps.
     """
 
-    __slots__ = ("inside", "packets", "rests_until")
+    __slots__ = ("busy_ps", "inside", "packets", "rests_until")
 
     def __init__(self) -> None:
         self.packets: list[Packet] = []
         self.inside = 0
         self.rests_until = 0
+        self.busy_ps = 0
 
 
 class StagingBuffer(Holder):
@@ -143,10 +145,23 @@ class StagingBuffer(Holder):
             self.sim.call_at(at_ps, self._told.pop(packet))
         line = self._only or self._line(packet)
         line.inside -= 1
-        if self._rest and packet.last:
-            line.rests_until = at_ps + self._rest
-            self._send_on(line)
+        if self._rest:
+            line.busy_ps += at_ps - self.sim.now
+            if packet.last:
+                line.busy_ps += self._rest
+                line.rests_until = at_ps + self._rest
+                self._send_on(line)
         self.room.release_at(at_ps, self._takes(packet) if self._overlaps else self.full)
+
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that each line sent or rested so far, by name; none if lines do not rest."""
+        if not self._rest:
+            return {}
+        name = f"{self.room.name}.rest"
+        if self._only is not None:
+            return {name: self._only.busy_ps}
+        lines = self._lines.items()
+        return {f"{name}.lid{key >> 24}.qp{key & 0xFFFFFF}": one.busy_ps for key, one in lines}
 
 
 class Egress:

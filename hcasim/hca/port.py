@@ -27,6 +27,7 @@ class ArrivalLine:
 
     Args:
         desk: handed each arrival when it has its turn.
+        sim: the clock.
 
     Attributes:
         occupied: whether an arrival is in hand.
@@ -39,6 +40,9 @@ class ArrivalLine:
     __slots__ = (
         "_desk",
         "_draining",
+        "_sim",
+        "_waited_ps",
+        "_waiting_since",
         "busy_ps",
         "occupied",
         "served_at",
@@ -46,18 +50,30 @@ class ArrivalLine:
         "waiting",
     )
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, sim: Simulator) -> None:
         self._desk = desk
+        self._sim = sim
         self.waiting: list[Arrival] = []
         self.unserved: list[Arrival] = []
         self.occupied = False
         self.served_at = 0
         self.busy_ps = 0
         self._draining = False
+        self._waited_ps = 0
+        self._waiting_since = 0
+
+    @property
+    def wait_ps(self) -> int:
+        """Time in ps during which at least one waited for the one in hand, up to now."""
+        if not self.waiting:
+            return self._waited_ps
+        return self._waited_ps + self._sim.now - self._waiting_since
 
     def add(self, arrival: Arrival) -> None:
         """Deal with an arrival now, or behind those before it."""
         if self.occupied:
+            if not self.waiting:
+                self._waiting_since = self._sim.now
             self.waiting.append(arrival)
         else:
             self.occupied = True
@@ -70,7 +86,10 @@ class ArrivalLine:
             self._draining = True
             while self.waiting and not self.occupied:
                 self.occupied = True
-                self._desk.dispatch(self.waiting.pop(0))
+                arrival = self.waiting.pop(0)
+                if not self.waiting:
+                    self._waited_ps += self._sim.now - self._waiting_since
+                self._desk.dispatch(arrival)
             self._draining = False
 
 
@@ -174,7 +193,7 @@ class Port(EndPort):
         self.pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
         self._probe = Probe(sim, egress.name)
         self._desk = desk
-        self._only = None if adapter.overlaps else ArrivalLine(desk)
+        self._only = None if adapter.overlaps else ArrivalLine(desk, sim)
         self._parallel = adapter.receive.units > 1
         self.lines: dict[int, ArrivalLine] = {}
 
@@ -223,7 +242,7 @@ class Port(EndPort):
         """What a packet to a queue pair keeps its order with where queue pairs overlap."""
         line = self.lines.get(qpn)
         if line is None:
-            line = self.lines[qpn] = ArrivalLine(self._desk)
+            line = self.lines[qpn] = ArrivalLine(self._desk, self.sim)
         return line
 
     def through(self, arrival: Arrival) -> None:
@@ -237,10 +256,19 @@ class Port(EndPort):
         arrival.line.add(arrival)
 
     def busy_ps(self) -> dict[str, int]:
-        """Time in ps that the pipeline and the link were in use, by name."""
+        """Time in ps that the pipeline, the link and what rests were in use, by name."""
         servers = (self.pipeline, self.transmitter, self.egress.loopback)
         found = {server.name: server.busy_ps for server in servers}
         if self._units > 1:
             pipeline = self.pipeline.name
             found |= {f"{pipeline}.qp{qpn}": one.busy_ps for qpn, one in self.lines.items()}
-        return found
+        return found | self.egress.requests.busy_ps() | self.egress.responses.busy_ps()
+
+    def waiting_ps(self) -> dict[str, int]:
+        """Time in ps that packets waited for buffers, credits and those before them, by name."""
+        egress, name = self.egress, f"{self.egress.name}.arrivals"
+        rooms = egress.requests.room, egress.responses.room, self.transmitter.credits
+        found = {pool.name: pool.wait_ps for pool in rooms if pool is not None}
+        if self._only is not None:
+            return found | {name: self._only.wait_ps}
+        return found | {f"{name}.qp{qpn}": one.wait_ps for qpn, one in self.lines.items()}

@@ -64,7 +64,9 @@ class ReliableRequester:
         stalled: whether the current entry waits for an earlier read or atomic to end.
         rnr_retry: tries after the receiver was not ready; 7 is for ever.
         rnr_waiting: whether it pauses before the next of them.
-        busy_ps: time that one of several processing units was at work for it, in ps.
+        busy_ps: time that a processing unit was at work for it, in ps.
+        waited_ps: time that its turn waited for entries, and for earlier reads to end, in ps.
+        waits_since: when it began to, if it does, in ps.
     """
 
     cq: CompletionQueue
@@ -82,9 +84,16 @@ class ReliableRequester:
     max_rd_atomic: int = 1
     stalled: bool = False
     busy_ps: int = 0
+    waited_ps: int = 0
+    waits_since: int = 0
     rnr_retry: int = RETRY_FOR_EVER
     rnr_tries: int = 0
     rnr_waiting: bool = False
+
+    def in_turn_ps(self, now_ps: int) -> int:
+        """Time in ps that its entries took one after the other so far, waiting included."""
+        waits = now_ps - self.waits_since if self.awaits_entry or self.stalled else 0
+        return self.busy_ps + self.waited_ps + waits
 
     @property
     def has_work(self) -> bool:
@@ -310,6 +319,7 @@ class ReliableResponder:
         write_address: where in it the next packet goes.
         receiving: receive entry of the send being received.
         answers: reads, atomics and acknowledgements whose answers keep their order, oldest first.
+        busy_ps: time that answers took before they or the next could begin, in ps.
     """
 
     cq: CompletionQueue
@@ -321,6 +331,7 @@ class ReliableResponder:
     write_address: int = 0
     receiving: ReceiveWqe | None = None
     answers: deque[Packet | Read | Atomic] = field(default_factory=deque)
+    busy_ps: int = 0
 
     def ends(self) -> dict[str, int]:
         """After which number they begin anew, and how far addresses are alike."""

@@ -304,7 +304,9 @@ class Responder:
     def _take_unit(self, read: Read) -> None:
         assert self._units is not None
         payload = min(read.segment, read.header.length - read.sent * read.segment)
-        done = self._units.reserve(self._packet_service.time(payload))
+        service = self._packet_service.time(payload)
+        read.qp.responder.busy_ps += service
+        done = self._units.reserve(service)
         self.sim.call_at(done, self._go_on, read)
 
     def _send_response(self, read: Read) -> bool:
@@ -397,6 +399,7 @@ class Responder:
                 latency = self._latency
                 if self._units is not None:
                     latency = max(0, latency - (self.sim.now - answer.accepted_ps))
+                qp.responder.busy_ps += latency
                 self.sim.call_after(latency, self._execute, answer)
                 return
             self._egresses[qp.port].acknowledge(answer)

@@ -149,6 +149,7 @@ class SendEngine:
             self._begin_next(qp)
         else:
             mine.awaits_entry = True
+            mine.waits_since = self.sim.now
             if not mine.fetching:
                 if self._probe.listeners:
                     self._probe.event("send QP context", mine.send_queue[0].operation, qp)
@@ -189,6 +190,7 @@ class SendEngine:
             return
         if mine.awaits_entry:
             mine.awaits_entry = False
+            mine.waited_ps += self.sim.now - mine.waits_since
             if mine.backlogged:
                 mine.backlogged = False
                 self.entries.end()
@@ -216,6 +218,7 @@ class SendEngine:
         full = mine.outstanding_reads >= mine.max_rd_atomic
         if full and wqe.awaits_response and wqe.sent == 0:
             mine.stalled = True
+            mine.waits_since = self.sim.now
             self.reads.begin()
             self._leave(qp)
             return
@@ -249,6 +252,7 @@ class SendEngine:
     def _unstall(self, qp: QueuePair) -> None:
         if qp.requester.stalled:
             qp.requester.stalled = False
+            qp.requester.waited_ps += self.sim.now - qp.requester.waits_since
             self.reads.end()
 
     def _leave(self, qp: QueuePair) -> None:
@@ -290,8 +294,7 @@ class SendEngine:
                 service = self._packet_service.time(payload)
             if self._services and wqe.sent == 0:
                 service += self._services.get(wqe.opcode, 0)
-        if self._units > 1:
-            qp.requester.busy_ps += service
+        qp.requester.busy_ps += service
         end = self.server.reserve(service)
         self.sim.schedule(end, _Turn(self, port, qp, end - service))
 

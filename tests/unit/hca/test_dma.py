@@ -5,7 +5,7 @@ from collections import deque
 import pytest
 
 from hcasim.bus import Storage
-from hcasim.engine import Action, Simulator
+from hcasim.engine import Action, CreditPool, Simulator
 from hcasim.fabric import Opcode
 from hcasim.fabric.packet import Packet
 from hcasim.hca import Access, Region
@@ -40,6 +40,10 @@ class BusyBus(Storage):
 class Buffer:
     """A staging buffer whose packets never get their data."""
 
+    def __init__(self, sim: Simulator) -> None:
+        self.sim = sim
+        self.room = CreditPool(sim, "requests", 1)
+
     def complete(self, packet: Packet) -> None:
         raise AssertionError("no data has come")
 
@@ -50,7 +54,7 @@ def stream(prefetch: int) -> tuple[Simulator, BusyBus, TranslationTables, ReadSt
     local = LocalMemory(sim, "local", adapter.memory, 0)
     tables = TranslationTables(adapter, Icm(sim, "hca", adapter, FakeStorage(sim, 1000), local))
     region = tables.register(1, 0, 64 * PAGE, Access.LOCAL_WRITE, PAGE)
-    return sim, bus, tables, ReadStream(Buffer(), bus, local, tables, prefetch), region
+    return sim, bus, tables, ReadStream(Buffer(sim), bus, local, tables, prefetch), region
 
 
 @pytest.mark.pure
