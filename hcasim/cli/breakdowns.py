@@ -8,8 +8,12 @@ from typing import Any
 
 import click
 
+from hcasim.cli.command import WORDS
+from hcasim.cli.pages import told
 from hcasim.cli.tables import print_table
 
+_OWN = ("--explain", "--exact", "--json", "--profile", "--timing")
+"""Flags of bench that ask nothing of a machine."""
 TELLING = 0.5
 """Share of a message's time from which on a resource is said to limit it."""
 
@@ -196,7 +200,49 @@ def _print_resources(point: str, breakdown: Mapping[str, Any], least: float = 0)
     found.sort(key=lambda row: -max(filter(None, row[1:]), default=0))
     rows = [(name, *("" if one is None else f"{one:.1f}" for one in row)) for name, *row in found]
     told = [row for row in rows if {*row[1:]} - {"", "0.0"}]
-    print_table(f"What limits {point}: {breakdown['binds']}", columns, told, right=columns[1:])
+    binds = breakdown["binds"]
+    limit = f"What limits {point}: {binds}" if binds else f"Nothing is saturated at {point}"
+    print_table(limit, columns, told, right=columns[1:])
+    _print_settings(breakdown)
+    _print_operation(breakdown)
+    if not binds and (command := _sensitivity()):
+        click.echo(f"\nWhich parameters matter: {command}")
+
+
+def _print_settings(breakdown: Mapping[str, Any]) -> None:
+    """Say what is about as busy as what limits, and what makes more of them."""
+    if also := breakdown.get("also"):
+        click.echo(f"\nAbout as busy, so that all of them have to be faster: {_listed(also)}.")
+    options = [f"--{name.replace('_', '-')}" for name in breakdown.get("options", ())]
+    settings = [f"--set {path}" for path in breakdown.get("parameters", ())]
+    if options or settings:
+        click.echo(f"\nWhat to try: {_listed([*options, *settings])}.")
+
+
+def _print_operation(breakdown: Mapping[str, Any]) -> None:
+    """Print what an operation takes where that limits."""
+    stages = [(one["stage"], one["us"]) for one in breakdown.get("operation", ())]
+    if not stages:
+        return
+    total = sum(us for _, us in stages)
+    rows = [(name, f"{us:.3f}", _percent(us, total)) for name, us in (*stages, ("total", total))]
+    click.echo()
+    heading = "What an operation takes in the mean, the longest stage first"
+    print_table(heading, ("Stage", "us", "Share"), rows, right=("us", "Share"))
+
+
+def _sensitivity() -> str:
+    """The command that asks on which parameters the result of this one rests."""
+    context = click.get_current_context(silent=True)
+    words = context.meta.get(WORDS, ()) if context else ()
+    if context is None or context.info_name != "bench":
+        return ""
+    return told(["sensitivity", *(word for word in words if word not in _OWN)])
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _print_caches(heading: str, caches: Iterable[Mapping[str, Any]]) -> None:

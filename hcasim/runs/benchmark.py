@@ -31,6 +31,7 @@ from hcasim.runs.options import (
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, on_scheduler, run_points
 from hcasim.workloads.cost import Cost
+from hcasim.workloads.limits import options_of, settings_for
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS, Options, varying
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hcasim.runs.store import Store
+    from hcasim.workloads import Result
     from hcasim.workloads.registry import Listen
 
 
@@ -340,12 +342,20 @@ def run_benchmark(
             overrides=first.machine.overrides,
         ),
         counters=counters,
-        breakdowns=tuple(
-            {**points[job].breakdown, "caches": cache_use(job.machine, points[job].counters)}
-            for job in prepared
-            if job.options.explain
-        ),
+        breakdowns=tuple(_explained(job, points[job]) for job in prepared if job.options.explain),
         wall_seconds=perf_counter() - started,
         costs=tuple(cost for job in prepared if (cost := points[job].cost) is not None),
         notes=all_notes(prepared),
     )
+
+
+def _explained(job: Point, result: Result) -> dict[str, Any]:
+    """What a result explains, with what says how much there is of what limits, and the caches."""
+    found = dict(result.breakdown)
+    workload = find_workload(job.workload)
+    if found.get("binds") and workload is not None:
+        names = [found["binds"], *found.get("also", ())]
+        found["parameters"] = settings_for(job.machine, names)
+        options = (option for name in names for option in options_of(name))
+        found["options"] = [one for one in options if one in workload.options]
+    return {**found, "caches": cache_use(job.machine, result.counters)}

@@ -200,7 +200,21 @@ class Breakdown(Form):
     )
     what: str = Field(default="", description="what the steps are of, if it is no message")
     typical: bool = Field(default=True, description="whether all operations last as long")
-    binds: str = Field(default="", description="the resource that limits")
+    binds: str = Field(
+        default="", description="the resource that limits; empty if nothing is saturated"
+    )
+    also: tuple[str, ...] = Field(default=(), description="resources that are about as busy")
+    parameters: tuple[str, ...] = Field(
+        default=(), description="what-if settings that say how much of these resources there is"
+    )
+    options: tuple[str, ...] = Field(
+        default=(), description="options that say how much of them there is"
+    )
+    operation: tuple[Stage, ...] = Field(
+        default=(),
+        description="where its time limits: what an operation takes in the mean, stage by stage, "
+        "the longest first",
+    )
     resources: tuple[Resource, ...] = ()
     components: tuple[Component, ...] = ()
     total_KiB: float = Field(default=0, description="what the components add up to")

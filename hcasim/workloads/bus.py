@@ -13,8 +13,9 @@ from hcasim.bus.dma_engine import DmaEngine
 from hcasim.catalog import DmaDevice, Machine
 from hcasim.engine import Call, Simulator
 from hcasim.host import Host
-from hcasim.workloads.explain import IN_FLIGHT, Utilisation
+from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
+from hcasim.workloads.limits import IN_FLIGHT
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 

@@ -6,21 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from hcasim.engine import Simulator
+from hcasim.workloads.limits import limiting
 
-SATURATED = 0.97
-NEARLY = 0.8
-"""Share of the time from which on what is busy binds, rather than a window in front of it."""
 TELLING = 0.5
-"""Share of the time from which on waiting says more than that of what is busy."""
-IN_FLIGHT = "device.operations"
-"""What a device without queues has under way at once."""
-WINDOWS = (
-    (".requests", ".responses"),
-    (".wqe_fetch", ".receive_wqe_fetch", ".reads_in_flight"),
-    (".send_queues", IN_FLIGHT),
-)
-"""Ends of the names of what limits how much is under way at once, from the link backwards: each
-also waits for what is behind it."""
+"""Share of the time from which on what is done for one of many is worth telling."""
+KEPT = 64
+"""Most operations of a run that are looked at in one."""
 LINE = ".qp"
 """What a unit does for one queue pair."""
 
@@ -57,6 +48,39 @@ class Follower:
         """The stages of an operation that began when this did; nobody listens any more."""
         self._sim.listeners.remove(self._note)
         return stages(self._marks[operation], self._begin, typical=typical)
+
+
+class Sample:
+    """Listens to a whole run, to say what an operation in the midst of it takes in the mean.
+
+    Few operations are kept, the farther apart the more there are.
+    """
+
+    def __init__(self, sim: Simulator) -> None:
+        self._marks: dict[int, list[tuple[int, str]]] = {}
+        self._every = 1
+        sim.listeners.append(self._note)
+
+    def _note(self, time_ps: int, block: str, event: str, operation: int, details: str) -> None:
+        if not operation or operation % self._every:
+            return
+        self._marks.setdefault(operation, []).append((time_ps, event))
+        if len(self._marks) > KEPT:
+            self._every *= 2
+            self._marks = {n: one for n, one in self._marks.items() if n % self._every == 0}
+
+    def stages(self) -> list[dict[str, Any]]:
+        """The stages of an operation from its posting on, the longest first."""
+        every = list(self._marks.values())
+        midst = every[len(every) // 4 : -(len(every) // 4) or None]
+        spent: dict[str, float] = {}
+        for marks in midst:
+            for one in stages(marks, min(marks)[0])["stages"]:
+                spent[one["stage"]] = spent.get(one["stage"], 0.0) + one["us"] / len(midst)
+        return [
+            {"stage": stage, "us": round(us, 6)}
+            for stage, us in sorted(spent.items(), key=lambda item: -item[1])
+        ]
 
 
 class Used(Protocol):
@@ -96,8 +120,7 @@ class Utilisation:
     def report(self, full_ps: Mapping[str, int] | None = None) -> dict[str, Any]:
         """Shares of the time since the mark, and what binds.
 
-        A resource that is busy all the time binds; if none is, the pool of tags or credits, or the
-        cache, that work waited for longest does; then what limits how much is under way at once.
+        What binds is empty if nothing is saturated; what is about as busy is told with it.
 
         Args:
             full_ps: time in ps that processes waited since then because their queues were full.
@@ -111,23 +134,14 @@ class Utilisation:
             name: min(1.0, (value - self._waiting.get(name, 0)) / elapsed)
             for name, value in self._used.waiting_ps().items()
         }
-        busy = {name: share for name, share in busy.items() if LINE not in name or share > TELLING}
         waiting |= {name: min(1.0, value / elapsed) for name, value in (full_ps or {}).items()}
-        binds = max(busy, key=lambda name: busy[name])
-        if busy[binds] < SATURATED:
-            binds = _waited_for(waiting, busy[binds]) or binds
+        busy, waiting = _telling(busy), _telling(waiting)
+        binds, *also = limiting(busy, waiting) or [""]
         resources = [{"name": n, "busy": b} for n, b in busy.items() if b > 0]
         resources += [{"name": n, "waited": w} for n, w in waiting.items() if w > 0]
-        return {"binds": binds, "resources": resources}
+        return {"binds": binds, "also": also, "resources": resources}
 
 
-def _waited_for(waiting: Mapping[str, float], busy: float) -> str:
-    """What binds because work waits for it; nothing if that is what is busy for longest."""
-    windows = [[name for name in waiting if name.endswith(ends)] for ends in WINDOWS]
-    inside = {name for names in windows for name in names}
-    pools = [name for name in waiting if name not in inside]
-    for names, least in ((pools, TELLING), *((one, TELLING) for one in windows), (pools, 0.0)):
-        worst = max(names, key=lambda name: waiting[name], default="")
-        if worst and waiting[worst] > max(busy, least) and (names is pools or busy < NEARLY):
-            return worst
-    return ""
+def _telling(shares: Mapping[str, float]) -> dict[str, float]:
+    """Without what is done for single queue pairs for a small part of the time."""
+    return {name: one for name, one in shares.items() if LINE not in name or one > TELLING}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from hcasim.workloads import (
     registration,
     scatter,
 )
+from hcasim.workloads.explain import Sample
 from hcasim.workloads.flows.benchmarks import (
     all_to_all,
     incast,
@@ -30,6 +31,7 @@ from hcasim.workloads.flows.benchmarks import (
     permutation,
     shifted_nodes,
 )
+from hcasim.workloads.limits import latency_bound
 from hcasim.workloads.mpi.benchmarks import MPI
 from hcasim.workloads.options import Options
 from hcasim.workloads.perftest import flows
@@ -386,6 +388,20 @@ def run_point(
         listen(sim)
     with seldom_collected():
         found = workload.run(sim, machine, options)
+        if options.explain and "binds" in found.breakdown:
+            found.breakdown.update(_stages_of(workload, machine, options, found.breakdown))
     if "processes" in workload.options:
         found.row.setdefault("processes", options.processes)
     return found
+
+
+def _stages_of(
+    workload: Workload, machine: Machine, options: Options, found: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What an operation takes where that limits, by another run that is listened to."""
+    if found.keys() & {"stages", "steps", "path"} or not latency_bound(found["binds"]):
+        return {}
+    sim = Simulator(options.exact)
+    sample = Sample(sim)
+    workload.run(sim, machine, replace(options, explain=False))
+    return {"operation": stages} if (stages := sample.stages()) else {}

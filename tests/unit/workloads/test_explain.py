@@ -103,8 +103,8 @@ def test_marks_are_sorted_and_stages_without_a_duration_left_out() -> None:
         ("window_bw", "mt23108", {}, "node0.bus.outstanding_splits"),
         ("window_bibw", "mt23108", {}, ".bus.bus"),
         ("window_bw", "mt25208", {"ports": 2, "mode": "striping"}, "node0.bus.downstream"),
-        ("window_bw", "mt25208", {"size": 8}, "node0.hca.wqe_fetch"),
-        ("window_bw", "mt23108", {"size": 1, "inline": True, "qps": 8}, "node0.cpu0"),
+        ("window_bw", "mt25208", {"size": 8}, "node0.hca.send_queue.qp1"),
+        ("write_bw", "mt23108", {"size": 1, "qps": 8, "iters": 200}, ".outstanding_splits"),
     ],
 )
 def test_the_resource_that_binds_is_named(
@@ -147,6 +147,15 @@ class Meters:
         ),
         # Of a unit's work for each queue pair only what is most of the time is told.
         ({"units": 100, "units.qp1": 980, "units.qp2": 400}, {}, "units.qp1"),
+        # What takes one after the other limits unless reads in flight are all that it waits for.
+        ({"link": 880}, {"hca.send_queue.qp1": 980, "hca.wqe_fetch": 740}, "hca.send_queue.qp1"),
+        (
+            {"link": 100},
+            {"hca.send_queue.qp1": 1000, "hca.reads_in_flight": 990},
+            "hca.reads_in_flight",
+        ),
+        # Nothing is saturated.
+        ({"cpu": 600}, {"node0.send_queues": 400}, ""),
     ],
 )
 def test_waiting_binds_only_where_nothing_is_busy_all_the_time(

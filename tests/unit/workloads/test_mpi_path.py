@@ -130,7 +130,7 @@ def test_a_slower_switch_lengthens_each_hop_by_as_much() -> None:
 @pytest.mark.parametrize(
     ("overrides", "size", "binding"),
     [
-        ({}, 2**15, ".link"),
+        ({}, 2**18, ".link"),
         ({"host.cache.hit_bandwidth": "50 MB/s"}, 2**12, ".cpu0"),
         ({"host.memory.bandwidth": "400 MB/s"}, 2**15, ".memory"),
     ],

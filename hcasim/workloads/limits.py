@@ -1,0 +1,214 @@
+"""Which resource limits a stream, and which parameters say how much of it there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Final
+
+from hcasim.catalog import Machine
+from hcasim.ground.units import TIME
+
+SATURATED: Final = 0.97
+"""Share of the time from which on a resource is busy all the time, whatever waits for it."""
+LIMITS: Final = 0.8
+"""Share of the time from which on a resource limits; below it nothing is saturated."""
+CLOSE: Final = 0.9
+"""Share of the busiest one from which on others are about as busy."""
+IN_FLIGHT: Final = "device.operations"
+"""What a device without queues has under way at once."""
+SERIAL: Final = ("*.send_queue", "*.arrivals")
+"""Names of what deals with requests or packets one after the other, with what they wait for."""
+READS: Final = "*.reads_in_flight"
+WINDOWS: Final = (
+    ("*.requests", "*.responses", "*.prefetch"),
+    ("*.wqe_fetch", "*.receive_wqe_fetch", READS),
+    ("*.send_queues", IN_FLIGHT),
+)
+"""Names of what limits how much is under way at once, from the link backwards: each also waits for
+what is behind it."""
+
+_SERVICES: Final = ("read", "write", "send", "atomic")
+_PARAMETERS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    (
+        "*.cpu*",
+        (
+            "stack.post_send",
+            "stack.post_wr",
+            "stack.doorbell",
+            "stack.blueflame",
+            "stack.post_recv",
+            "stack.poll_cq",
+            "stack.poll_memory",
+            "host.cache.hit_bandwidth",
+            "host.cache.miss_bandwidth",
+        ),
+    ),
+    ("*.hca.memory", ("adapter.memory.bandwidth",)),
+    ("*.memory*", ("host.memory.bandwidth",)),
+    ("*.interconnect*", ("host.interconnect.bandwidth",)),
+    ("*.upstream", ("adapter.bus.generation", "adapter.bus.lanes", "adapter.bus.packet_gap")),
+    ("*.downstream", ("adapter.bus.generation", "adapter.bus.lanes")),
+    ("*.bus.bus", ("adapter.bus.clock", "adapter.bus.width_bits")),
+    ("*.read_tags", ("adapter.bus.read_tags",)),
+    ("*.outstanding_splits", ("adapter.bus.outstanding_splits",)),
+    ("*.bridge_reads", ("adapter.bus.bridge.reads",)),
+    ("*.pcix_bridge.buffer", ("host.pcix_bridge.buffer",)),
+    ("*.io_bridge.buffer", ("host.io_bridge.buffer",)),
+    ("*.bridge.buffer", ("adapter.bus.bridge.buffer",)),
+    ("*.nonposted", ("host.root_port.nonposted_header_credits",)),
+    ("*.posted", ("host.root_port.posted_header_credits", "host.root_port.write_hold")),
+    ("*.posted_data", ("host.root_port.posted_data_credits", "host.root_port.write_hold")),
+    ("*.root_port.reads", ("host.root_port.read_interval",)),
+    ("*.ordered_writes", ("host.root_port.ordered_writes",)),
+    ("*.iommu_walks", ("host.iommu.walk_interval",)),
+    ("*.requests.rest", ("adapter.send.rest", "adapter.send.gap", "link")),
+    ("*.responses.rest", ("adapter.responder.rest", "adapter.send.gap", "link")),
+    (
+        "*.send_engine",
+        (
+            "adapter.send.wqe_service",
+            *(f"adapter.send.services.{one}" for one in _SERVICES),
+            "adapter.send.packet_service",
+            "adapter.send.unit_bandwidth",
+        ),
+    ),
+    (
+        "*.responder",
+        (
+            "adapter.responder.latency",
+            "adapter.send.packet_service",
+            "adapter.send.unit_bandwidth",
+        ),
+    ),
+    (
+        "*.receive_pipeline",
+        (
+            "adapter.receive.packet_service",
+            *(f"adapter.responder.services.{one}" for one in _SERVICES),
+            "adapter.wqe.cache.service",
+        ),
+    ),
+    ("*.arrivals", ("adapter.receive_queue.latency", "adapter.receive_queue.ahead")),
+    ("*.completion_engine", ("adapter.completion.service",)),
+    ("*.atomic_unit", ("adapter.responder.atomics.service",)),
+    ("*.atomic_unit.atomics", ("adapter.responder.atomics.outstanding",)),
+    ("*.atomic_unit.locks", ("adapter.responder.atomics.lock",)),
+    ("*.icm", ("adapter.icm.outstanding",)),
+    *(
+        (f"*.{name}", (f"adapter.{name}.entries", f"adapter.{name}.outstanding"))
+        for name in ("sqpc", "rqpc", "cqc", "mpt", "mtt")
+    ),
+    ("*.registrations", ("adapter.umr.service",)),
+    ("*.link.credits", ("adapter.receive.buffer",)),
+    ("*.requests.prefetch", ("adapter.send.prefetch",)),
+    ("*.responses.prefetch", ("adapter.send.prefetch",)),
+    ("*.requests", ("adapter.send.port_buffer",)),
+    ("*.responses", ("adapter.send.port_buffer",)),
+    ("*.receive_wqe_fetch", ("adapter.receive_queue.ahead",)),
+    ("*.wqe_fetch", ("adapter.wqe.ahead", "adapter.wqe.fetch")),
+    (
+        "*.send_queue",
+        (
+            "adapter.wqe.ahead",
+            "adapter.wqe.fetch",
+            "adapter.send.wqe_service",
+            *(f"adapter.send.services.{one}" for one in _SERVICES),
+            "adapter.send.packet_service",
+            "adapter.requester.outstanding",
+            "adapter.responder.outstanding",
+        ),
+    ),
+    ("*.reads_in_flight", ("adapter.requester.outstanding", "adapter.responder.outstanding")),
+    ("*.link", ("link", "adapter.send.gap")),
+    ("*.loopback", ("link",)),
+    ("*.port*", ("link",)),
+)
+"""Of a resource, by its name: paths of parameters, or of sections whose rates are meant."""
+_OPTIONS: Final = ((WINDOWS[-1], ("tx_depth", "window", "depth")),)
+"""Of what the user limits, by its names: options, of which a workload has some."""
+_LINK: Final = ("link.gigabits", "link.width", "link.speed")
+
+
+def whole(name: str) -> str:
+    """The name of a resource without the queue pair that a part of it is for."""
+    return name.partition(".lid")[0].partition(".qp")[0]
+
+
+def parameters_of(name: str) -> tuple[str, ...]:
+    """Paths of the parameters that say how much of a resource there is; a machine has some."""
+    short = whole(name)
+    paths = next((paths for like, paths in _PARAMETERS if fnmatchcase(short, like)), ())
+    # A bus behind a bridge on the card has parameters of its own.
+    bus = "adapter.bus" + ".bridge.bus" * short.count(".bridge.bus.") + "."
+    near = [p for path in paths for p in (_LINK if path == "link" else (path,))]
+    return tuple(p if "bridge" in p else p.replace("adapter.bus.", bus) for p in near)
+
+
+def settings_for(machine: Machine, names: Iterable[str]) -> list[str]:
+    """What-if settings of a machine that say how much of some resources there is.
+
+    What takes no time cannot take less.
+    """
+    ends = dict.fromkeys(path for name in names for path in parameters_of(name))
+    return [
+        one.path
+        for end in ends
+        for one in machine.parameters
+        if (one.path == end or one.path.endswith(f".{end}"))
+        and (one.value or one.unit != TIME.base)
+    ]
+
+
+def options_of(name: str) -> tuple[str, ...]:
+    """Options that say how much of a resource there is."""
+    return next((found for names, found in _OPTIONS if _like({name: 1.0}, names)), ())
+
+
+def latency_bound(binds: str) -> bool:
+    """Whether an operation's own time limits: nothing does otherwise, or how many there may be."""
+    return not binds or bool(options_of(binds))
+
+
+def limiting(busy: Mapping[str, float], waited: Mapping[str, float]) -> list[str]:
+    """Resources that limit, the first one most; none if nothing is saturated.
+
+    What is busy all the time limits; then what work waits for, such as credits, and what deals with
+    one after the other. A window is full also where what is behind it is nearly saturated, so that
+    this limits rather than the window.
+
+    Args:
+        busy: by name, the share of the time in which it works.
+        waited: the share in which work waits for it.
+    """
+    at_work = _most(busy)
+    if at_work and busy[at_work[0]] >= SATURATED:
+        return at_work
+    # The queue of a queue pair also waits for reads in flight, as for any window.
+    serial = _most(_like(waited, SERIAL[_most(_like(waited, [READS])) != [] :]))
+    named = [*SERIAL, *(name for names in WINDOWS for name in names)]
+    pools = _most({name: waited[name] for name in waited.keys() - _like(waited, named)})
+    waits = [*pools, *(one for one in serial if not pools or waited[one] >= CLOSE)]
+    if waits and not (at_work and busy[at_work[0]] >= waited[waits[0]]):
+        return [*waits, *(one for one in at_work if busy[one] >= CLOSE)]
+    full = (_most(_like(waited, names)) for names in WINDOWS)
+    return at_work or next(filter(None, full), [])
+
+
+def _most(shares: Mapping[str, float]) -> list[str]:
+    """Those that limit, and about as much as the one that does most.
+
+    Of equals, what all share comes before what is of one queue pair.
+    """
+    least = max(LIMITS, CLOSE * max(shares.values(), default=0.0))
+    most = [one for one in shares if shares[one] >= least]
+    return sorted(most, key=lambda one: (-round(shares[one], 2), whole(one) != one))
+
+
+def _like(waited: Mapping[str, float], patterns: Iterable[str]) -> dict[str, float]:
+    """Those whose names are like one of some patterns."""
+    return {
+        name: share
+        for name, share in waited.items()
+        if any(fnmatchcase(whole(name), pattern) for pattern in patterns)
+    }
