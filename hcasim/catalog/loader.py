@@ -88,6 +88,10 @@ def each_file_once(loaded: Known | None = None) -> Iterator[None]:
         _LOADED.reset(token)
 
 
+_LONGEST_CHAIN = 32
+"""Files of which each is based on the next."""
+
+
 def load(name: str, kind: str | None = None) -> Loaded:
     """Load a model.
 
@@ -171,6 +175,9 @@ def _find_base(base: object, kind: str, file: Path, above: tuple[Path, ...]) -> 
     except CatalogError as error:
         raise CatalogError([where + fault for fault in error.faults]) from None
     chain = (*above, file, found)
+    if len(chain) > _LONGEST_CHAIN:
+        most = f"allowed: up to {_LONGEST_CHAIN}"
+        raise CatalogError([f"{where}found more files that are based on each other; {most}"])
     if found in chain[:-1]:
         names = " -> ".join(one.stem for one in chain[chain.index(found) :])
         raise CatalogError([f"{where}found a circle: {names}"])

@@ -14,7 +14,7 @@ from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hcasim.ground.arguments import count_fault, name_fault, refuse
+from hcasim.ground.arguments import call_fault, count_fault, name_fault, refuse
 from hcasim.runs.place import BEAT, Crew, Note, Place
 from hcasim.runs.point import Work
 from hcasim.runs.processes import Processes
@@ -63,6 +63,7 @@ def run_points(
     scheduler = _SCHEDULER.get()
     refuse(
         count_fault("jobs", workers),
+        call_fault("progress", progress),
         "jobs: contradicts the scheduler, which has workers of its own; leave one out"
         if scheduler is not None and workers is not None
         else "",

@@ -8,7 +8,15 @@ from typing import Any
 
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.catalog import CatalogError
-from hcasim.ground.arguments import count_fault, flag_fault, name_fault, refuse, settings_fault
+from hcasim.ground.arguments import (
+    count_fault,
+    flag_fault,
+    name_fault,
+    refuse,
+    settings_fault,
+    table_fault,
+    words_fault,
+)
 from hcasim.ground.errors import nearest, one_of
 from hcasim.papers.loader import load_scenario
 from hcasim.runs.options import find_workload, unknown_workload
@@ -75,8 +83,12 @@ def sensitivity(
     Raises:
         CatalogError: every fault of the request.
     """
-    patterns = [only] if isinstance(only, str) else list(only)
+    patterns: Any = [only] if isinstance(only, str) else only
+    patterns = list(patterns) if isinstance(patterns, Iterable) else patterns
     refuse(
+        words_fault("only", patterns),
+        table_fault("ranges", ranges, "{'adapter.bus.lanes': '4..16'}"),
+        *_wrong_kinds(ranges, calibration),
         name_fault("subject", subject, "a workload, or a scenario"),
         "" if testbed is None else name_fault("testbed", testbed),
         "" if method in METHODS else _unknown(method),
@@ -183,3 +195,17 @@ def _mattering(effects: Iterable[Effect]) -> dict[str, Any]:
             moved[one.factor.path] = (max(share, known), one.factor)
     order = sorted(moved, key=lambda path: -moved[path][0])[:MOST]
     return {path: moved[path][1] for path in order}
+
+
+def _wrong_kinds(ranges: object, calibration: object) -> list[str]:
+    faults = []
+    if isinstance(ranges, Mapping):
+        faults += [
+            f"ranges: {path}: found {given!r}; allowed: text such as '4..16'"
+            for path, given in ranges.items()
+            if not isinstance(given, str)
+        ]
+    if calibration is not None and not isinstance(calibration, Calibration):
+        allowed = "what hcasim.calibration has read"
+        faults.append(f"calibration: found {calibration!r}; allowed: {allowed}")
+    return faults

@@ -130,6 +130,13 @@ def test_a_base_that_is_not_there_is_a_fault_of_the_file(write: Write) -> None:
         load("mine.toml", "adapters")
 
 
+def test_no_more_files_are_based_on_each_other_than_anybody_needs(write: Write) -> None:
+    for number in range(40):
+        write(f"a{number}", f'based_on = "a{number + 1}.toml"\n')
+    with pytest.raises(CatalogError, match="files that are based on each other; allowed: up to"):
+        load("a0.toml", "adapters")
+
+
 def test_faults_of_the_base_are_faults_of_its_file(write: Write) -> None:
     write("base", 'based_on = "mt25208"\nports = 1\n')
     write("mine", 'based_on = "base.toml"\n')
