@@ -120,7 +120,8 @@ class Answer:
                 (f"waiting for {one.name}" if one.waited else one.name, *map(_percent, one.both))
                 for one in found.telling
             ]
-            title = f"What limits {at}: {found.binds[0]} in A, {found.binds[1]} in B"
+            a, b = (one or "nothing" for one in found.binds)
+            title = f"What limits {at}: {a} in A, {b} in B"
             yield title, ("Block", "A (% of time)", "B (% of time)"), rows
 
     def document(self) -> ExplainedAnswer:

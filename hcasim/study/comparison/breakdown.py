@@ -77,7 +77,7 @@ class Breakdown:
     Parameters:
         stages: of a message, one after the other; empty where the workload has no single message.
         blocks: the one that does most first.
-        binds: which limits each machine; empty where none is known.
+        binds: which limits each machine; empty where nothing is saturated, or none is known.
     """
 
     stages: tuple[Stage, ...]
@@ -108,8 +108,9 @@ class Breakdown:
             told = ", ".join(f"{one.name} {one.difference:+.3f} us" for one in main)
             return f"Stages that differ: {told}." if told else ""
         a, b = self.binds
-        if not (a and b):
+        if not (a or b):
             return ""
+        a, b = a or "Nothing", b or "nothing"
         return f"{a} limits both." if a == b else f"{a} limits A, {b} limits B."
 
     def document(self) -> BothSides:

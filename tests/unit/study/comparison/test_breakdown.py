@@ -64,6 +64,12 @@ def test_a_bandwidth_has_the_blocks_that_limit_each_machine() -> None:
     assert found.words() == f"{found.binds[0]} limits A, {found.binds[1]} limits B."
 
 
+def test_nothing_limits_a_machine_on_which_nothing_is_saturated() -> None:
+    found = side_by_side({"binds": "", "resources": []}, {"binds": "link", "resources": []}, None)
+    assert found.words() == "Nothing limits A, link limits B."
+    assert side_by_side({"binds": ""}, {}, None).words() == ""
+
+
 def test_a_workload_that_explains_nothing_has_no_breakdown() -> None:
     (answer,) = hc.why("liu2004", "liu2004", "lat_rd", size=64, **OTHER_BUS).answers
     assert answer.breakdown is None
