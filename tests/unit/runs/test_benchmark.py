@@ -9,7 +9,7 @@ import pytest
 
 from hcasim.catalog import CatalogError, resolve
 from hcasim.papers.replay import replay
-from hcasim.runs.benchmark import bench
+from hcasim.runs.benchmark import bench, prepare
 
 pytestmark = pytest.mark.usefixtures("simulated")
 
@@ -155,3 +155,9 @@ def test_html_has_a_column_for_each_combination() -> None:
     html = bench("write_lat", "liu2004", size=[8, 64], qps=[1, 2])._repr_html_()
     assert "<th>QPs 1</th><th>QPs 2</th>" in html
     assert "<th>64</th><td>4.06</td><td>4.07</td>" in html
+
+
+def test_a_whole_program_begins_before_long_messages() -> None:
+    (kernel,) = prepare("nas_is", "liu2004", nodes=4)
+    (window,) = prepare("window_bibw", "liu2004", size="1M")
+    assert kernel.weight > window.weight
