@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import site
 import sys
+import sysconfig
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isgeneratorfunction, signature
 from pathlib import Path
@@ -23,8 +26,87 @@ class ProgramError(CatalogError):
     """A program of the user's has raised an exception."""
 
 
-def load(file: Path, arguments: Sequence[str] = ()) -> Main:
-    """Return the function `main` of a file of Python.
+class Beside:
+    """The modules that a program imports: no other program sees them, nor whoever runs it.
+
+    Each program that is loaded reads what lies beside it anew. Installed packages are everybody's.
+
+    Parameters:
+        folder: of the program.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
+        self._own: dict[str, Any] = {}
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Import what is imported inside the block for this program."""
+        beside = f"{self._folder}/"
+        hidden = {
+            name: one
+            for name, one in [*sys.modules.items()]
+            if (place := _place(name, one)).startswith(beside) and not is_installed(place)
+        }
+        for name in hidden:
+            del sys.modules[name]
+        others = {*sys.modules}
+        sys.modules.update(self._own)
+        sys.path.insert(0, self._folder)
+        # What was written a moment ago may not be in it, nor told from what was there before.
+        sys.path_importer_cache.pop(self._folder, None)
+        writes, sys.dont_write_bytecode = not sys.dont_write_bytecode, True
+        try:
+            yield
+        finally:
+            sys.dont_write_bytecode = not writes
+            with suppress(ValueError):
+                sys.path.remove(self._folder)
+            self._own = {
+                name: one
+                for name, one in [*sys.modules.items()]
+                if name not in others and (place := _place(name, one)) and not is_installed(place)
+            }
+            for name in self._own:
+                del sys.modules[name]
+            sys.modules.update(hidden)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to Python, to hcasim or to a package that was installed."""
+    return file.startswith(_installed())
+
+
+def import_state() -> str:
+    """Return what importing depends on: where is looked, and when packages were installed."""
+    folders = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
+    times = [str(Path(one).stat().st_mtime_ns) for one in sorted(folders) if Path(one).exists()]
+    return "\0".join([*(one or str(Path.cwd()) for one in sys.path), *times])
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    folders = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    folders += [*site.getsitepackages(), site.getusersitepackages()]
+    folders.append(str(Path(__file__).parents[1]))
+    every = {*folders, *(str(Path(one).resolve()) for one in folders)}
+    return tuple(f"{one}/" for one in every)
+
+
+def _place(name: str, module: object) -> str:
+    """Return the file or folder of a module; nothing of those that are in none, and of ours."""
+    if name == "__main__" or name.partition(".")[0] == "hcasim":
+        return ""
+    try:
+        named = object.__getattribute__(module, "__dict__")
+        found = named.get("__file__") or next(iter(named.get("__path__", ())), "")
+    except (AttributeError, TypeError, KeyError):
+        return ""
+    return found if isinstance(found, str) else ""
+
+
+def load(file: Path, arguments: Sequence[str] = ()) -> tuple[Main, Beside]:
+    """Return the function `main` of a file of Python, and the modules that it imports.
 
     What stands beside the file can be imported from it.
 
@@ -42,9 +124,9 @@ def load(file: Path, arguments: Sequence[str] = ()) -> Main:
     if spec is None or spec.loader is None:
         raise CatalogError([f"{where}: found no file of Python; allowed: one that ends in .py"])
     module = module_from_spec(spec)
-    sys.modules[spec.name] = module
-    sys.path.insert(0, str(file.resolve().parent))
-    with faults_of(file):
+    beside = Beside(file.resolve().parent)
+    with beside.entered(), faults_of(file):
+        sys.modules[spec.name] = module
         spec.loader.exec_module(module)
     main = getattr(module, MAIN, None)
     if not isinstance(main, FunctionType):
@@ -65,7 +147,7 @@ def load(file: Path, arguments: Sequence[str] = ()) -> Main:
     def with_arguments(comm: Any) -> Any:
         return main(comm, *arguments)
 
-    return with_arguments if arguments else main
+    return with_arguments if arguments else main, beside
 
 
 @contextmanager

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from hcasim.apps.file import faults_of, load
+from hcasim.apps.file import Beside, faults_of, load
 from hcasim.apps.ml import LEARNING
 from hcasim.apps.nas import KERNELS
 from hcasim.apps.run import Main, Show
@@ -33,15 +33,22 @@ class Program:
         name: as people know it.
         make: what each process runs.
         file: it is read from, if its lines are to be told of.
+        beside: modules that a file of Python imports.
     """
 
     name: str
     make: Make
     file: Path | None = None
+    beside: Beside | None = None
 
-    def faults(self) -> AbstractContextManager[None]:
-        """Tell of an exception of the program by the line of its file, if it has one."""
-        return nullcontext() if self.file is None else faults_of(self.file)
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Let it import what lies beside it, and tell of an exception by the line of its file."""
+        if self.file is None or self.beside is None:
+            yield
+            return
+        with self.beside.entered(), faults_of(self.file):
+            yield
 
 
 def is_program(name: object) -> TypeGuard[str | PathLike[str]]:
@@ -88,8 +95,8 @@ def find_program(
 def _file(file: Path, arguments: Sequence[str], rate: float | None) -> Program:
     if file.suffix == PYTHON:
         _without_rate(rate, file.name)
-        main = load(file, arguments)
-        return Program(file.stem, lambda machine, ranks, show: main, file)
+        main, beside = load(file, arguments)
+        return Program(file.stem, lambda machine, ranks, show: main, file, beside)
     from hcasim.apps.replay import RATE, read_schedule
 
     try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +14,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hcasim.apps.programs import find_program, is_program
+from hcasim.apps.file import import_state
+from hcasim.apps.programs import PYTHON, find_program, is_program
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import one_of
 from hcasim.mpi import DeadlockError, MPIError
@@ -41,7 +43,7 @@ class Launch:
         arguments: of the program, as a shell divides them.
         rate: operations a second of a trace that counts them.
         exact: leave out nothing that repeats itself.
-        digest: of all files that the program may be read from; empty if it is no file.
+        digest: of the program's file; empty if it is none.
         place: where its file is, for a worker in another folder.
     """
 
@@ -66,6 +68,11 @@ class Launch:
         """What tells it from all others, in any process."""
         said = json.dumps([getattr(self, name) for name in (*LAUNCH, "exact")])
         return f"app {self.workload} {self.digest} {self.machine.digest} {said}"
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads files, which its key does not tell of."""
+        return bool(self.digest)
 
     @property
     def title(self) -> str:
@@ -194,23 +201,14 @@ def _whole(name: str, given: object, faults: list[str]) -> int:
 
 
 def _digest(program: str | PathLike[str]) -> str:
-    """Return a digest of all that a program may be read from; empty if it is no file."""
+    """Return a digest of a program and of what its imports depend on; empty if it is no file."""
     file = Path(program)
     if not file.is_file():
         return ""
     found = hashlib.sha256(file.resolve().as_posix().encode())
-    for one in _beside(file):
-        found.update(f"{one.relative_to(file.parent)}\0".encode())
-        # The program itself will say that it cannot read one that it needs.
-        with suppress(OSError):
-            found.update(one.read_bytes())
+    # The program itself will say that it cannot be read.
+    with suppress(OSError):
+        found.update(file.read_bytes())
+    if file.suffix == PYTHON:
+        found.update(os.fsencode(f"\0{import_state()}"))
     return found.hexdigest()
-
-
-def _beside(file: Path) -> Iterator[Path]:
-    """Yield a file and those that it may take more from: of its kind, and in a folder of its name.
-
-    A program of Python imports what lies beside it, a trace may have a file for each process.
-    """
-    yield from sorted(one for one in file.parent.glob(f"*{file.suffix}") if one.is_file())
-    yield from sorted(one for one in file.with_suffix("").rglob("*") if one.is_file())

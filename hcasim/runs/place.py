@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -71,7 +72,18 @@ class Place(Protocol):
 
 def simulate(task: Task, profile: bool) -> list[Result]:
     """Return the results of points; what a worker does."""
-    return [point.run(profile=profile) for point in task]
+    return [simulate_point(point, profile) for point in task]
+
+
+def simulate_point(point: Work, profile: bool) -> Result:
+    """Simulate a point in this process, and note what it reads."""
+    if not point.reads:
+        return point.run(profile=profile)
+    from hcasim.runs.inputs import watching_inputs
+
+    with watching_inputs() as inputs:
+        result = point.run(profile=profile)
+    return replace(result, inputs=inputs.digests())
 
 
 class Crew(threading.Thread):

@@ -30,6 +30,10 @@ class Work(Hashable, Protocol):
         """What tells it from all others, in any process."""
 
     @property
+    def reads(self) -> bool:
+        """Whether it reads files, which its key does not tell of."""
+
+    @property
     def title(self) -> str:
         """What it is, in few words."""
 
@@ -75,6 +79,11 @@ class Point:
         """What tells it from all others, in any process."""
         options = json.dumps(vars(self.options), sort_keys=True)
         return f"{self.workload} {self.machine.digest} {options}"
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads files: no benchmark does."""
+        return False
 
     @property
     def title(self) -> str:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hcasim.ground.arguments import call_fault, count_fault, name_fault, refuse
-from hcasim.runs.place import BEAT, Crew, Note, Place
+from hcasim.runs.place import BEAT, Crew, Note, Place, simulate_point
 from hcasim.runs.point import Work
 from hcasim.runs.processes import Processes
 from hcasim.runs.scheduler import ADDRESS, Scheduler
@@ -76,6 +76,10 @@ def run_points(
     one_by_one = threading.Lock()
 
     def note(point: W, result: Result) -> None:
+        if result.inputs:
+            from hcasim.runs.inputs import tell_inputs
+
+            tell_inputs(result.inputs)
         with one_by_one:
             results[point] = result
             if store is not None:
@@ -97,7 +101,7 @@ def run_points(
             _run_by(Processes(count, most), missing, note, profile, here=True)
         else:
             for point in missing:
-                note(point, point.run(profile=profile))
+                note(point, simulate_point(point, profile))
     except OutOfTime as error:
         error.results = results
         raise
@@ -190,7 +194,7 @@ def _run_by(place: Place, points: Sequence[Work], note: Note, profile: bool, her
                 point = left.pop()
             except IndexError:
                 break
-            note(point, point.run(profile=profile))
+            note(point, simulate_point(point, profile))
             done += 1
             if (monotonic() - began) / done * len(left) > FIRST:
                 # As the shortest come first, the rest takes longer than that.

@@ -134,7 +134,7 @@ def app(
     recording = Recording(ranks) if record else None
     started = perf_counter()
     try:
-        with found.faults():
+        with found.running():
             outcome = run_program(
                 machine,
                 main,

@@ -61,18 +61,29 @@ class Store:
         from hcasim.workloads import Result
 
         found: dict[W, Result] = {}
+        now = None
         for point in points:
             key = self._key(point)
             try:
                 total, _, body = _read(self.folder / key).partition("\n")
-                if total == _sum(key, body):
-                    found[point] = Result(**json.loads(body))
+                if total != _sum(key, body):
+                    continue
+                result = Result(**json.loads(body))
+                if point.reads:
+                    from hcasim.runs.inputs import Now
+
+                    now = now or Now()
+                    if result.inputs is None or not now.has(result.inputs):
+                        continue
+                found[point] = result
             except (OSError, ValueError, TypeError, RecursionError):
                 continue
         return found
 
     def keep(self, point: Work, result: Result) -> None:
-        """Keep a result, unless JSON could not give it back as it is."""
+        """Keep a result, unless JSON could not give it back, or what it was made of is unknown."""
+        if point.reads and result.inputs is None:
+            return
         try:
             body = json.dumps(vars(result))
             if not _same(json.loads(body), vars(result)):

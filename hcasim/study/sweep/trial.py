@@ -38,6 +38,11 @@ class Trial:
         return f"trial {self.point.key}"
 
     @property
+    def reads(self) -> bool:
+        """Whether it reads files, which its key does not tell of."""
+        return self.point.reads
+
+    @property
     def title(self) -> str:
         """What it is, in few words."""
         return self.point.title
