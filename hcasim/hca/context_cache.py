@@ -97,7 +97,9 @@ class ContextCache:
 
     def hold(self, key: int) -> None:
         """Have an entry on chip, if there is room, as if it had been used before all others."""
-        self._cache.precede(key // self._per_line)
+        line = key // self._per_line
+        self._cache.precede(line)
+        self._table.hold(line)
 
     def arrived(self, line: int) -> None:
         """A line is here: whoever waits for it goes on."""

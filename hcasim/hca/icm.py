@@ -156,6 +156,11 @@ class Table:
         """Fetch a line for a cache."""
         self._icm.fetch(self, line, cache)
 
+    def hold(self, line: int) -> None:
+        """Have a line in the shared cache, if there is room, as if used before all others."""
+        if (shared := self._icm.cache) is not None:
+            shared.precede(self.number, line, self.line)
+
     def read(self, line: int, cache: Waiting) -> None:
         """Read a line now."""
         size = self.line

@@ -55,6 +55,16 @@ class LineCache:
         """Whether a line is held, without counting it as used."""
         return (table, line) in self._bank(line).lines
 
+    def precede(self, table: int, line: int, size: int) -> None:
+        """Have a line held, if there is room, as if it had come before all others of its bank."""
+        bank = self._bank(line)
+        name = (table, line)
+        if bank.size + size <= self._room and name not in bank.lines:
+            others = bank.lines
+            bank.lines = {}
+            bank.add(name, size)
+            bank.lines |= others
+
     def mark(self, table: int, line: int) -> None:
         """Note that a line which is held has changed."""
         self._bank(line).changed.add((table, line))

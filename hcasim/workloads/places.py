@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count, repeat
 from random import Random
 
@@ -16,12 +16,22 @@ HELD = 1 << 16
 """Pages of a region of which the adapter has the translations at the start, if there is room."""
 
 
-def hold(region: MR, page_size: int) -> None:
+def hold(memory: MR, page_size: int, parts: Sequence[tuple[int, int]] = ()) -> None:
     """Have a region's translations as after a run of minutes: the caches are full.
 
-    Of places that are drawn uniformly as many are then found as there is room for.
+    The last pages were used last: of places that are drawn uniformly as many are found as there is
+    room for, of those that follow each other the first ones only if there is room for all.
+
+    Args:
+        parts: those of the region in use, as (offset, bytes), all equally long; or all of it.
     """
-    region.hold(region.addr, min(region.length, HELD * page_size))
+    pages = [
+        range(memory.addr + offset, memory.addr + offset + length, page_size)[: -HELD - 1 : -1]
+        for offset, length in parts or [(0, memory.length)]
+    ]
+    for addresses in zip(*pages, strict=True):
+        for address in addresses:
+            memory.hold(address, 1)
 
 
 def stride(size: int) -> int:
