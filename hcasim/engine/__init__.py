@@ -4,12 +4,13 @@ from simpy.events import Event, Process, Timeout
 
 from hcasim.engine.arbiter import Arbiter
 from hcasim.engine.cache import SetAssociativeCache
-from hcasim.engine.clock import Action, Call, Simulator, Watcher
+from hcasim.engine.clock import Action, Call, Onlooker, Simulator, Watcher
 from hcasim.engine.collecting import seldom_collected
 from hcasim.engine.credits import CreditPool
 from hcasim.engine.forward import FastForward
 from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
 from hcasim.engine.profile import Profile
+from hcasim.engine.repetition import Repetition
 from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, servers
 from hcasim.engine.steady import bounded_mean, find_period, mean_error
 from hcasim.engine.waits import Waits
@@ -24,11 +25,13 @@ __all__ = [
     "EventStream",
     "FastForward",
     "Listener",
+    "Onlooker",
     "ParallelServers",
     "Probe",
     "Process",
     "Profile",
     "Rate",
+    "Repetition",
     "SerialServer",
     "Server",
     "SetAssociativeCache",

@@ -67,6 +67,12 @@ class Call(Action):
         return block_of(self.function)
 
 
+class Onlooker(Call):
+    """A call that only looks at what is simulated, and is no part of its state."""
+
+    __slots__ = ()
+
+
 _Entry = tuple[int, int, Action]
 
 

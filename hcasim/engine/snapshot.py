@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from fractions import Fraction
 from random import Random
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Protocol
 from simpy.core import Environment
 from simpy.events import Event
 
-from hcasim.engine.clock import Simulator
+from hcasim.engine.clock import Onlooker, Simulator
 from hcasim.engine.server import Rate
 
 _PACKAGE: Final = "hcasim."
@@ -23,6 +23,9 @@ _PLAIN: Final = frozenset({bool, str, bytes, float, type(None), Fraction})
 # Programs and their events do not change but by actions to come, which are other ones then; what
 # chance decides changes numbers too.
 _UNCHANGED: Final = (type, Enum, Simulator, Event, Environment, Iterator, Rate, Random)
+
+# Events of programs are others in each lap.
+_PROGRAMS: Final = (Event, Iterator)
 
 # How an object is looked at.
 _UNKNOWN: Final = 0
@@ -97,6 +100,8 @@ class Snapshot:
 
     Args:
         most: numbers after which it is given up, as one that cannot be compared.
+        roots: what belongs to the state beside the actions to come. With some, programs that wait
+            for events of one kind are alike; without, they may not have gone on.
 
     Attributes:
         now: the time in ps.
@@ -107,7 +112,10 @@ class Snapshot:
         comparable: whether everything was of a kind that is known.
     """
 
-    def __init__(self, sim: Simulator, most: int = 1 << 60) -> None:
+    def __init__(
+        self, sim: Simulator, most: int = 1 << 60, roots: Iterable[object] | None = None
+    ) -> None:
+        self._alike = roots is not None
         self.now = sim.now
         self.numbers: list[int] = []
         self.shape: list[Any] = []
@@ -122,7 +130,9 @@ class Snapshot:
         # An ordered list is a heap too.
         sim.queue.sort()
         for place, entry in enumerate(sim.queue):
-            self._entry(entry, place)
+            if not (self._alike and isinstance(entry[2], Onlooker)):
+                self._entry(entry, place)
+        self._items(None, enumerate(roots or ()))
         while self._stack and self.comparable:
             self._object(self._stack.pop())
             if len(self.numbers) > most:
@@ -170,7 +180,7 @@ class Snapshot:
         if looked_at == _BLOCK:
             self._block(value, kind, traits)
         elif looked_at == _OPAQUE:
-            self.shape.append(value)
+            self.shape.append(kind if self._alike and issubclass(kind, _PROGRAMS) else value)
         elif looked_at == _LIST:
             self.shape.append(len(value))
             self._items(value, enumerate(value))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import sqrt
 
-STANDARD_ERRORS = 3
+STANDARD_ERRORS = 4
 BATCHES = 8
 
 
@@ -70,8 +70,9 @@ def bounded_mean(intervals_ps: Sequence[int], *, enough: int, error: float) -> i
 def mean_error(parts: Sequence[float]) -> float:
     """Relative error of the mean of what follows each other, as far as their scatter shows it.
 
-    It is three standard errors of the mean of batches, which are less alike their neighbours than
-    single ones, or half the difference of the means of the two halves if that is more: a drift.
+    It is four standard errors of the mean of batches, which are less alike their neighbours than
+    single ones, or the difference of the means of the two halves if that is more: a drift, which
+    may go on.
 
     Args:
         parts: times or rates of equally long parts, oldest first; of fewer than two nothing shows.
@@ -85,5 +86,5 @@ def mean_error(parts: Sequence[float]) -> float:
     variance = sum((one - mean) ** 2 for one in means) / (count - 1)
     half = count // 2
     early, late = sum(means[:half], 0.0), sum(means[-half:], 0.0)
-    drift = abs(late - early) / half / 2
+    drift = abs(late - early) / half
     return max(STANDARD_ERRORS * sqrt(variance / count), drift) / mean

@@ -26,6 +26,7 @@ class Laps:
             least as many, beside a mean of durations that do not repeat.
         repeats: how often the pattern must be seen before it is believed.
         slack: relative difference between repetitions that is still a repetition.
+        drift: relative error of what seems to repeat itself while streams drift against each other.
         error: relative error to which the mean of durations that do not repeat should be known;
             after twice ``enough`` of them it is taken as it is. With 0 they have to repeat.
         enough: durations of which a mean may be known at the earliest.
@@ -45,6 +46,7 @@ class Laps:
         together: int = 1,
         repeats: int = 3,
         slack: float = 0.0,
+        drift: float = 0.0,
         error: float = 0.0,
         enough: int = ENOUGH,
         samples: int = 0,
@@ -58,6 +60,7 @@ class Laps:
         self._together = -(-together // cycle) * cycle
         self._repeats = repeats
         self._slack = slack
+        self._drift = drift
         self._error = error
         self._enough = enough
         self._samples = samples
@@ -105,6 +108,7 @@ class Laps:
         period = find_period(warm, repeats=self._repeats, slack=self._slack, step=self._cycle)
         if period is not None:
             self._period = max(period, self._together // period * period)
+            self._pattern_error = max(self._slack, self._drift)
         if self._period is None and self._error:
             known = bounded_mean(warm, enough=self._enough, error=self._error)
             if known is not None or len(warm) >= 2 * self._enough:

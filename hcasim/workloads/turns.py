@@ -13,6 +13,8 @@ SEED = 1
 EXPONENT = 1.0
 """Of Zipf's law: the queue pair of rank r has its turn with a probability proportional to 1/r."""
 
+ENTRIES = 128
+"""Of a queue, unless a program says otherwise."""
 FEWEST = 200
 ERROR = 0.01
 
@@ -63,7 +65,9 @@ def _warm_laps(options: Options) -> int:
 def make_laps(options: Options) -> Laps:
     """Timing of iterations that each use the next queue pair."""
     if repeats(options):
-        return Laps(options.warmup, options.iters, options.exact, cycle=options.qps)
+        # The pages of all queues are translated for the first time once, in step.
+        cold = ENTRIES * options.qps if options.qps > 1 else 1
+        return Laps(options.warmup, options.iters, options.exact, cycle=options.qps, cold=cold)
     warm = _warm_laps(options)
     return Laps(
         warm or options.warmup,

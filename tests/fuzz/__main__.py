@@ -5,8 +5,10 @@ import sys
 import tempfile
 import time
 import traceback
+from functools import partial
 from pathlib import Path
 
+from tests.fuzz import pairs
 from tests.fuzz.targets import TARGETS, attempt
 
 
@@ -15,12 +17,14 @@ def main(seconds: float = 60, first: int | None = None) -> int:
     first = random.randrange(10**9) if first is None else first
     tried = crashed = 0
     print(f"first seed {first}")
-    for name, target in TARGETS.items():
-        end, seed, read = time.monotonic() + seconds / len(TARGETS), first, 0
+    tries = {name: partial(attempt, target) for name, target in TARGETS.items()}
+    tries["default and exact runs"] = pairs.attempt
+    for name, try_one in tries.items():
+        end, seed, read = time.monotonic() + seconds / len(tries), first, 0
         while time.monotonic() < end:
             with tempfile.TemporaryDirectory() as folder:
                 try:
-                    read += attempt(target, seed, Path(folder))
+                    read += try_one(seed, Path(folder))
                 # Whatever comes is what is looked for.
                 except Exception:  # noqa: BLE001
                     crashed += 1

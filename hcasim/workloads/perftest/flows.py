@@ -5,6 +5,7 @@ Each flow is a test of perftest's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +15,8 @@ from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.options import Options
-from hcasim.workloads.perftest.side import ANSWERED, join, start
-from hcasim.workloads.perftest.span import Span
+from hcasim.workloads.perftest.side import ANSWERED, Side, join, start
+from hcasim.workloads.perftest.span import Span, moved_bytes
 from hcasim.workloads.perftest.stream import in_columns
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
@@ -53,7 +54,18 @@ def measure(
     if not options.exact:
         packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
         size = min(size, PACKETS * options.size // packets)
-    span = Span(cluster, opcode in ANSWERED, size)
+    peers: dict[int, list[Side]] = {}
+    for (source, _), peer in zip(pairs, sides[1::2], strict=True):
+        peers.setdefault(source, []).append(peer)
+
+    def movement(source: int) -> Callable[[], float]:
+        """What tells the bytes that a node has moved; what is sent again counts once."""
+        if opcode is WROpcode.SEND and peers[source][0].reliable:
+            return lambda: sum(sum(peer.received) for peer in peers[source]) * options.size
+        node = cluster.nodes[source]
+        return lambda: moved_bytes(node, opcode in ANSWERED)
+
+    span = Span(sim, [movement(source) for source in peers], size)
     try:
         sim.run(until=span.begun)
         if usage is not None:
@@ -62,9 +74,8 @@ def measure(
     except RuntimeError:
         raise CatalogError([f"{cluster.machine.id}: {CIRCLE}"]) from None
     rates = span.rates()
-    sources = dict.fromkeys(source for source, _ in pairs)
     error = span.error if size < whole else 0.0
-    return [rates[node] for node in sources], error, {} if usage is None else usage.report()
+    return rates, error, {} if usage is None else usage.report()
 
 
 def rates_of_nodes(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
@@ -21,7 +20,6 @@ from hcasim.verbs import (
     WROpcode,
 )
 from hcasim.workloads.end import ALL_ACCESS, Steps, connect, inline_limit, receive_room
-from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 from hcasim.workloads.places import hold, places
 from hcasim.workloads.turns import SEED
@@ -43,14 +41,6 @@ ANSWERED = (
     WROpcode.ATOMIC_CMP_AND_SWP,
 )
 """Operations whose data comes back, of the buffer that the other end would send from."""
-
-ENOUGH_LAPS = 16
-ERROR = 1e-3
-DRAWN_ERROR = 0.01
-"""Twice the standard error of the mean of laps whose addresses are drawn."""
-
-MOST_APART = 2
-"""Most that bytes moved and bytes completed in the same time may differ by, as a factor."""
 
 _PAGE = 4096
 
@@ -74,7 +64,6 @@ class Side:
         sends, receives: whether it does; who receives first waits for a message.
         core: its processor; a node with fewer has it share one.
         lap: messages of each queue pair after which the run may repeat itself.
-        cold: laps that are never taken for a repetition.
 
     Attributes:
         home: its node.
@@ -83,8 +72,9 @@ class Side:
         awaited, received: those of each queue pair with a receive, and that have come in.
         saved_ps: time that messages take which were left out.
         pace_error: relative error of that.
-        arrived: tells how many messages have come to the other end.
+        laps: that are complete; `lapped_ps` is when the last one was.
         moved: tells how many bytes have left its node, or come there if it reads.
+        on_lap: is called at the end of each lap.
     """
 
     def __init__(
@@ -96,7 +86,6 @@ class Side:
         sends: bool,
         receives: bool,
         lap: int,
-        cold: int,
         core: int = 0,
     ) -> None:
         sim = self.sim = cluster.sim
@@ -121,7 +110,6 @@ class Side:
         self._places: Iterator[int] | None = None
         if options.region:
             self._places = places(options.region, options.size, options.access, SEED)
-            hold(self.buffer, options.page_size)
         limit = inline_limit(context, options, opcode)
         self.inline = 0 < options.size <= limit
         self.reliable = options.connection == "RC"
@@ -143,22 +131,24 @@ class Side:
         self.may_send = True
         self.sent, self.done, self.awaited, self.received = ([0] * options.qps for _ in range(4))
         self.began_ps = self.ended_ps = self.saved_ps = self.full_ps = 0
-        drawn = {"warmup": cold, "error": DRAWN_ERROR, "samples": ENOUGH_LAPS}
-        usual = {"warmup": 0, "cold": cold, "error": ERROR, "enough": ENOUGH_LAPS}
-        found: dict[str, Any] = drawn if options.region else usual
-        self.laps = Laps(iters=options.iters, exact=options.exact, **found)
         self.pace_error = 0.0
-        self.lapped_ps = 0
-        self._leads: list[int] = []
-        self._moved: list[float] = []
-        self.arrived: Callable[[], int] = lambda: 0
+        self.laps = self.lapped_ps = self._taken = 0
         self.moved: Callable[[], float] = lambda: 0.0
         self.on_lap: Callable[[], None] = lambda: None
 
     def connect(self, other: Side) -> None:
         """Connect each queue pair with its peer."""
         self.peer = other.buffer
+        if self._places is not None:
+            self._hold(other)
         self._to = connect(self.qps, other.qps)
+
+    def _hold(self, other: Side) -> None:
+        options, half = self.options, self._half
+        answers = self.opcode in ANSWERED
+        near = [(0, half)] * (self.sends or answers)
+        far = [(half, half)] * (other.sends and not answers)
+        hold(self.buffer, options.page_size, near + far)
 
     def prepare(self) -> Steps:
         """Fill the receive queues."""
@@ -175,10 +165,10 @@ class Side:
             began = self.sim.now
             completion = yield from self.cq.wait()
             self.full_ps += (self.sim.now - began) * self.sends
+            self._taken = 1
             yield from self._take(completion)
-            for _ in range(BATCH - 1):
-                if not self.cq.queue.entries:
-                    break
+            while self._taken < BATCH and self.cq.queue.entries:
+                self._taken += 1
                 for completion in (yield from self.cq.poll()):
                     yield from self._take(completion)
 
@@ -233,42 +223,15 @@ class Side:
             return
         self.done[number] = min(self.done[number] + self.every, self.iters)
         self.ended_ps = self.sim.now
-        if min(self.done) // self.lap > len(self.laps.durations_ps):
-            self.laps.lap(self.ended_ps - self.lapped_ps)
+        if min(self.done) // self.lap > self.laps:
+            self.laps += 1
             self.lapped_ps = self.ended_ps
-            lead = max(self.sent) - min(self.sent)
-            self._leads.append(lead if self.reliable else sum(self.done) - self.arrived())
-            self._moved.append(self.moved())
-            if (pattern := self.laps.pattern_ps) and not self._moves(len(pattern)):
-                self.laps.forget()
             self.on_lap()
 
-    def _moves(self, laps: int) -> bool:
-        """Whether so much has moved in the last laps as was completed.
-
-        Completions that were held back come all at once, and as evenly as if all were well.
-        """
-        if len(self._moved) <= laps:
-            return False
-        moved = self._moved[-1] - self._moved[-1 - laps]
-        completed = laps * self.lap * self.options.qps * self.options.size
-        return completed <= MOST_APART * moved and moved <= MOST_APART * completed
-
-    @property
-    def pattern_ps(self) -> list[int]:
-        """The laps that repeat, if no queue pair gains on another in them.
-
-        Who is not acknowledged may gain on the receiver until all buffers between them are full.
-        """
-        pattern = self.laps.pattern_ps
-        if not self.reliable:
-            half = len(self._leads) // 2
-            settled = half >= ENOUGH_LAPS and abs(self._leads[-1] - self._leads[half]) <= 2
-            return pattern if settled else []
-        keeps = len(self._leads) > len(pattern) and (
-            abs(self._leads[-1] - self._leads[-1 - len(pattern)]) < self.every
-        )
-        return pattern if keeps else []
+    def state(self) -> list[object]:
+        """What is to be the same again, but for what counts, if a test repeats itself."""
+        counts = [self.sent, self.done, self.awaited, self.received, [self._taken]]
+        return [self.cq, self.qps, *counts]
 
     @property
     def _took_ps(self) -> int:
@@ -292,13 +255,12 @@ def join(
     opcode: WROpcode,
     both_ways: bool = False,
     lap: int = 1,
-    cold: int = 0,
 ) -> list[Side]:
     """Two sides that are connected, the one that sends in any case first."""
     sent = opcode is WROpcode.SEND
     ways = ((True, sent and both_ways), (both_ways, sent))
     a, b = sides = [
-        Side(cluster, node, options, opcode, *way, lap, cold, number * options.loopback)
+        Side(cluster, node, options, opcode, *way, lap, number * options.loopback)
         for number, (node, way) in enumerate(zip(nodes, ways, strict=True))
     ]
     a.connect(b)

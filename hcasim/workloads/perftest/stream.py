@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import lcm
-from statistics import fmean
 from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
+from hcasim.engine import Repetition, Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.options import Options
 from hcasim.workloads.perftest.side import (
     ANSWERED,
-    ENOUGH_LAPS,
     RX_DEPTH,
     Side,
     join,
@@ -30,10 +28,12 @@ PACKETS = 32
 """Least packets of a lap: a lap of fewer may hide what happens every so many packets."""
 MANY = 4096
 """Packets in flight of which one message is like the next."""
-UNEQUAL = 1e-3
-"""Relative difference of the paces of two directions that are still in step."""
 DRAIN_ERROR = 0.05
 """Relative error of the pace at which several queues that are not filled any more empty."""
+FILLING = 2
+"""Times that the receives posted before have to have been used before a pace is taken."""
+AHEAD_ERROR = 5e-3
+"""Relative error of the pace of long messages to receives that were posted ahead."""
 MOST = 60_000
 """Packets with data of which the pace is taken at the latest, after a quarter as many."""
 
@@ -51,11 +51,11 @@ def in_columns(options: Options, rate: float) -> dict[str, Any]:
 class Stream:
     """A test: two sides, and when enough of it is known to leave out the rest.
 
-    Once the laps of all who send repeat themselves, as many repetitions as there is time for are
-    left out: the run ends as the whole one does. If even what is in flight is many packets, it
-    ends at once, because one message is then like the next: what has not been moved yet takes as
-    long as before. If nothing repeats itself for long, the pace of MOST packets stands for that of
-    all that are left out.
+    Once the machine is proven to repeat itself, as many repetitions as there is time for are left
+    out: the run ends as the whole one does. If even what is in flight is many packets, it ends at
+    once, because one message is then like the next: what has not been moved yet takes as long as
+    before. If nothing repeats itself for long, the pace of MOST packets stands for that of all that
+    are left out.
 
     Args:
         sim: the simulator.
@@ -86,17 +86,20 @@ class Stream:
         # Each entry of each queue has been used once, its page being translated for the first time.
         entries = depth + RX_DEPTH * (opcode is WROpcode.SEND)
         cold = min(entries, MANY // packets) // lap + 2
-        self.sides = join(self.cluster, both_ends(options), options, opcode, both_ways, lap, cold)
-        # Of few packets, what is posted ahead counts too: at the end no more is posted.
-        self.counts_ahead = opcode is not WROpcode.SEND or RX_DEPTH * packets <= MANY
+        self.sides = join(self.cluster, both_ends(options), options, opcode, both_ways, lap)
+        # What is posted ahead counts too: at the end no more is posted, which speeds up short ones.
+        self.counts_ahead = opcode is not WROpcode.SEND or RX_DEPTH * self.packets <= MANY
         self.senders = [side for side in self.sides if side.sends]
         self.enough = sim.event()
         self._end_error = 0.0
         self.usage = Utilisation(self.cluster)
+        self._repetition = Repetition(sim, self._state, cold)
+        self._done: list[list[int]] = []
+        self._proven = False
         for side in self.senders:
-            side.on_lap = self._lapped
             side.moved = self._movement(side)
-            side.arrived = self._arrivals(self.sides[1 - self.sides.index(side)])
+        if not (options.exact or options.region):
+            self.senders[0].on_lap = self._lapped
 
     def run(self) -> Result:
         """Run it, and return what it measures."""
@@ -109,7 +112,10 @@ class Stream:
         ends = [whole, self.enough]
         if not options.exact:
             most = MOST * options.size // self.packets
-            span = Span(self.cluster, self.reads, most, self.packets)
+            # To receives that were posted before is not the pace of the rest.
+            ahead = sum(len(side.qps) * side.ahead for side in self.sides) * self.counts_ahead
+            before = FILLING * ahead * options.size
+            span = Span(sim, [side.moved for side in self.senders], most, self.packets, before)
             ends.append(span.over)
         sim.run(until=sim.any_of(ends))
         if not whole.triggered and not self.enough.triggered:
@@ -127,14 +133,13 @@ class Stream:
         """Let the pace of a part stand for that of the whole run, unless that of laps does."""
         if any(side.saved_ps for side in self.sides):
             return
-        rates = dict(zip(self.cluster.nodes, span.rates(), strict=True))
-        shared = len(self.senders) if self.options.loopback else 1
-        size = self.options.size * shared
-        if not all(rates[side.home] for side in self.senders):
+        rates = span.rates()
+        if not all(rates):
             return
+        error = span.error + self._unevenness()
         for side in self.senders:
-            side.pace_error = span.error
-        self._leave_out([1e12 * size / rates[side.home] for side in self.senders])
+            side.pace_error = error
+        self._leave_out([1e12 * self.options.size / rate for rate in rates])
 
     def _leave_out(self, paces_ps: Sequence[float], together: int = 1) -> None:
         """Leave out as many messages as may be, and count them at the pace of those before.
@@ -146,13 +151,15 @@ class Stream:
         if self.ends_at_once:
             for side, pace, began in zip(self.senders, paces_ps, self._began, strict=True):
                 self._end(side, pace, began)
-            if self.options.qps > 1:
+            if self.options.qps * len(self.senders) > 1:
                 self._end_error = DRAIN_ERROR * self.senders[0].depth / self.options.iters
             self.enough.succeed()
             return
         counted = self.counts_ahead
         # One more at least, for which who receives may be waiting.
         ahead = max(max(side.sent + side.awaited * counted) for side in self.sides) + (not counted)
+        if not counted:
+            self._end_error = AHEAD_ERROR * min(1.0, RX_DEPTH / self.options.iters)
         laps = (self.options.iters - ahead) // (self.senders[0].lap * together) * together
         if laps <= 0:
             return
@@ -161,39 +168,47 @@ class Stream:
         for side, pace in zip(self.senders, paces_ps, strict=True):
             side.saved_ps = round(laps * side.lap * self.options.qps * pace)
 
+    def _unevenness(self) -> float:
+        """How far queue pairs are apart by now, as a share of their messages.
+
+        Some are done before others by as much, and at the end fewer share what is there.
+        """
+        done = [count for side in self.senders for count in side.done]
+        apart = max(done) - min(done) - self.senders[0].every
+        return max(0, apart) * len(done) / max(1, sum(done))
+
     def _movement(self, side: Side) -> Callable[[], float]:
-        """What tells the bytes that a side has moved."""
+        """What tells the bytes that a side has moved; what is sent again counts once."""
+        if side.opcode is WROpcode.SEND and side.reliable:
+            peer = self.sides[1 - self.sides.index(side)]
+            return lambda: sum(peer.received) * self.options.size
         shared = len(self.senders) if self.options.loopback else 1
         return lambda: moved_bytes(side.home, self.reads) / shared
 
-    def _arrivals(self, side: Side) -> Callable[[], int]:
-        """What tells the messages that a side has been sent, if no answers come to its node."""
-        ports, packets = side.home.adapter.ports, self.packets
-        if self.options.loopback:
-            packets *= len(self.senders)
-        return lambda: sum(port.packets_received for port in ports) // packets
+    def _state(self) -> list[object]:
+        return [self.cluster.nodes, *(side.state() for side in self.sides)]
 
     def _lapped(self) -> None:
-        patterns = [side.pattern_ps for side in self.senders]
-        means = [fmean(pattern) if pattern else 0.0 for pattern in patterns]
-        if not min(means) or self.enough.triggered or any(side.saved_ps for side in self.sides):
+        if self.enough.triggered or any(side.saved_ps for side in self.sides):
             return
-        if max(means) > (1 + UNEQUAL) * min(means):
+        self._done.append([count for side in self.senders for count in side.done])
+        laps = self._repetition.lap()
+        if not laps:
             return
-        for side in self.senders:
-            side.pace_error = side.laps.pattern_error
-        # Means of what does not repeat may be taken of any number of laps.
-        together = lcm(*(len(p) if len(p) < ENOUGH_LAPS else 1 for p in patterns))
-        messages = self.senders[0].lap * self.options.qps
-        self._leave_out([mean / messages for mean in means], together)
+        each = laps * self.senders[0].lap
+        # Where queue pairs get unequal shares, some are done before others, and then all changes.
+        if all(b - a == each for a, b in zip(*self._done[-1 - laps :: laps], strict=True)):
+            self._proven = True
+            pace = self._repetition.period_ps / (each * self.options.qps)
+            self._leave_out([pace] * len(self.senders), laps)
 
     def _end(self, side: Side, pace_ps: float, began: float) -> None:
         """End at once: what has not been moved yet follows at a pace."""
         options = self.options
-        if options.qps == 1 and side.laps.pattern_ps:
+        if options.qps == 1 and self._proven:
             # Laps end with completions, as the whole run does.
             side.ended_ps = side.lapped_ps
-            rest: float = side.iters - side.lap * len(side.laps.durations_ps)
+            rest: float = side.iters - side.lap * side.laps
         else:
             side.ended_ps = self.sim.now
             rest = side.iters * options.qps - (side.moved() - began) / options.size

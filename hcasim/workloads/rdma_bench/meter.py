@@ -8,12 +8,16 @@ from math import sqrt
 
 from hcasim.engine import Simulator
 
-BATCHES = 10
+BATCHES = 16
 """Least parts of a run whose rates are compared."""
 MANY = 50
 """Batches of the longest run, if no more are in flight."""
+FEWEST = 4000
+"""Requests before which nothing is taken for steady: each queue's pages have to be in use."""
 ERROR = 0.02
-STANDARD_ERRORS = 2
+UNPROVEN = 2e-3
+"""Least relative error of a rate of which a part is left out."""
+STANDARD_ERRORS = 3
 
 
 class Meter:
@@ -33,7 +37,7 @@ class Meter:
     Attributes:
         begun, over: events of the two ends of what is counted.
         batches: those that have passed.
-        error: relative error of the rate, twice its standard error.
+        error: relative error of the rate, three times its standard error; 0 once all are counted.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class Meter:
         self._next = warm
         self._batch = max(1, min(max(in_flight, most // MANY), most // BATCHES))
         self._last = warm + most
+        self._first = warm + FEWEST
         self._exact = exact
         self._before: dict[int, int] = {}
         self._times: list[int] = []
@@ -75,8 +80,11 @@ class Meter:
         self._next = min(self._total + self._batch, self._last)
         batches = self.batches = len(self._times) - 1
         if batches > 1:
-            self.error = self._scatter(batches)
+            self.error = max(UNPROVEN, self._scatter(batches))
         settled = batches >= BATCHES and self.error <= ERROR and not self._exact
+        settled = settled and self._total >= self._first
+        if self._total >= self._last:
+            self.error = 0.0
         if settled or self._total >= self._last:
             self.over.succeed()
 

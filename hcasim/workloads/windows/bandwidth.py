@@ -59,11 +59,12 @@ def _pair(a: Process, b: Process, index: int, options: Options, both_ways: bool)
 def _in_full(options: Options) -> bool:
     """Whether windows are run in full, because one message does not stand for the others.
 
-    That is so if messages differ, and if many buffers displace between two windows what a
-    window begins with, unless the window is so long that this does not matter.
+    That is so if messages differ, if the first window counts, and if many buffers displace between
+    two windows what a window begins with, unless the window is so long that this does not matter.
     """
     short = options.window * options.size < NEGLIGIBLE
-    return options.exact or is_mixed(options.reuse) or (options.reuse < ALL and short)
+    alike = not is_mixed(options.reuse) and options.warmup > 0
+    return options.exact or not alike or (options.reuse < ALL and short)
 
 
 def _stream(sim: Simulator, machine: Machine, options: Options, both_ways: bool) -> Result:

@@ -15,7 +15,7 @@ PERIOD_SLACK = 1e-4
 ERROR = 8e-3
 ENOUGH = 6
 IRREGULAR_PACKETS = 6144
-MOST = 8
+FEWEST, MOST = 2, 8
 
 
 class Pace(NamedTuple):
@@ -64,8 +64,10 @@ class WindowPlan:
     def __init__(self, full: int, packets: int, abreast: int, exact: bool) -> None:
         self.full = full
         self._packets = packets
-        shortest = SHORTEST * abreast
-        self._next = full if exact else min(full, max(shortest, PACKETS // packets))
+        self._abreast = abreast
+        self._next = (
+            full if exact else self._as_the_whole(max(SHORTEST * abreast, PACKETS // packets))
+        )
         self.shortened = self._next < full
         self._lengths: list[int] = [COLD * abreast] if self.shortened else []
 
@@ -77,8 +79,12 @@ class WindowPlan:
 
     def repeats(self, length: int) -> int:
         """How many windows to average if their messages are not periodic."""
-        return max(1, min(MOST, IRREGULAR_PACKETS // (length * self._packets)))
+        return max(FEWEST, min(MOST, IRREGULAR_PACKETS // (length * self._packets)))
 
     def lengthen(self, tried: int) -> None:
         """Make the windows that nobody has begun twice as long as ``tried``."""
-        self._next = max(self._next, min(self.full, 2 * tried))
+        self._next = max(self._next, self._as_the_whole(2 * tried))
+
+    def _as_the_whole(self, length: int) -> int:
+        """So many messages, or a few more: the last round leaves out what that of a whole does."""
+        return min(self.full, length + (self.full - length) % self._abreast)

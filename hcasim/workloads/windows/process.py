@@ -26,8 +26,10 @@ SLACK = 2e-4
 ERROR = 2e-3
 MIXED_SAMPLES = 3
 MIXED_ERROR = 1e-3
-CUT_ERROR = 3e-3
+CUT_ERROR = 5e-3
 """Relative error of the pace of a cut window, whose streams are less in step than in a whole."""
+DISAGREE = 4e-3
+"""Relative difference of what cut windows say, from which on longer ones are tried."""
 PAGE = 4096
 """Bytes of the pages on which queues lie."""
 COLD_PACKETS = 8192
@@ -45,14 +47,14 @@ def _make_laps(options: Options, depth: int, on_page: int, packets: int) -> Laps
     """
     cycle = options.qps // gcd(options.qps, options.window)
     if not is_mixed(options.reuse) or options.exact:
-        cold, together = cycle, 1
+        cold, together, drift = cycle, 1, 0.0
         if options.qps > 1 or options.mode == "binding":
             # Queue pairs drift against each other. A single one, or stripes that wait for each
             # other, are known by three windows that are alike.
             most = COLD_PACKETS // packets
             used, seen = (min(entries * options.qps, most) for entries in (depth, on_page))
             cold = max(cycle, options.warmup, -(-used // options.window))
-            together = -(-seen // options.window)
+            together, drift = -(-seen // options.window), ERROR
         return Laps(
             options.warmup,
             options.iters,
@@ -62,6 +64,7 @@ def _make_laps(options: Options, depth: int, on_page: int, packets: int) -> Laps
             together=together,
             repeats=3,
             slack=SLACK,
+            drift=drift,
             error=ERROR,
         )
     # Which entries of a cache displace which others differs from window to window.
@@ -119,8 +122,10 @@ class Process:
         self._notices = 0
         self._replies = 0
         self._completions: list[int] = []
-        self._whole: list[int] = []
-        self._errors: list[float] = []
+        self._took: list[int] = []
+        self._disagreement = 1.0
+        self._too_short = 0
+        self._shorter: tuple[int, float, float] | None = None
         self._posted = 0
         self._turn = 0
         self._data_qps: dict[int, int] = {}
@@ -309,21 +314,62 @@ class Process:
             self.finished.succeed()
 
     def _note_short(self, length: int, duration: int, plan: WindowPlan) -> None:
-        """Work out what the whole window would have taken; average if it is not certain."""
-        abreast = self.options.qps
-        parts = abreast * len(self._completions) // length
-        pace = find_pace(sorted(self._completions)[parts - 1 :: parts])
-        if pace is None and length < plan.full:
-            plan.lengthen(length)
+        """Work out what a whole window would have taken, from windows of two lengths at least.
+
+        Each message more takes the time between the completions of two. The windows' durations
+        have to say the same: what piles up behind the completions, and what streams do at the end,
+        is seen in them alone.
+        """
+        if length <= self._too_short:
             return
-        rest = (plan.full - length) * pace.step_ps // abreast if pace is not None else 0
-        self._whole.append(duration + rest)
-        if pace is not None:
-            self._errors.append(max(CUT_ERROR, pace.error) * rest / self._whole[-1])
-        certain = pace is not None and pace.periodic and len(self._whole) == 1
-        if certain or len(self._whole) >= plan.repeats(length):
-            error = max(mean_error(self._whole), *self._errors, 0.0)
-            self.laps.settle(round(fmean(self._whole)), error)
+        self._took.append(duration)
+        error = 0.0
+        if length < plan.full:
+            abreast = self.options.qps
+            parts = abreast * len(self._completions) // length
+            pace = find_pace(sorted(self._completions)[parts - 1 :: parts])
+            if pace is None:
+                self._lengthen(length, plan)
+                return
+            if not pace.periodic and len(self._took) < plan.repeats(length):
+                return
+            whole = self._whole(length, plan.full, pace.step_ps / abreast)
+            if self._disagreement > DISAGREE:
+                self._lengthen(length, plan)
+                return
+            error = max(CUT_ERROR, pace.error) * (1 - fmean(self._took) / whole)
+            error = max(error, self._disagreement)
+        elif len(self._took) < plan.repeats(length):
+            return
+        else:
+            whole = fmean(self._took)
+        self.laps.settle(round(whole), max(error, mean_error(self._took)))
+
+    def _whole(self, length: int, full: int, step_ps: float) -> float:
+        """What a whole window takes, by the time from completion to completion or by two windows.
+
+        The relative difference of what agrees best is the disagreement.
+        """
+        took, rest = fmean(self._took), full - length
+        by_pace = took + rest * step_ps
+        self._disagreement = 1.0
+        if not self._shorter:
+            self._shorter = (length, took, 0.0)
+            return by_pace
+        shorter, before, foretold = self._shorter
+        by_windows = took + rest * (took - before) / (length - shorter)
+        self._shorter = (length, took, by_windows)
+        found = by_pace
+        for one, other in ((by_pace, by_windows), (by_windows, foretold)):
+            if abs(one - other) / one < self._disagreement:
+                self._disagreement = abs(one - other) / one
+                found = one
+        return found
+
+    def _lengthen(self, length: int, plan: WindowPlan) -> None:
+        plan.lengthen(length)
+        self._took.clear()
+        self._too_short = length
 
 
 class ReadProcess(Process):

@@ -76,17 +76,17 @@ def test_a_mean_that_drifts_is_not_known() -> None:
     assert bounded_mean(drifting[::-1], enough=6, error=0.0099) is None
 
 
-def test_the_error_of_a_mean_is_three_standard_errors_of_its_batches() -> None:
+def test_the_error_of_a_mean_is_four_standard_errors_of_its_batches() -> None:
     # Variance 8/7 of batches of one each; its root over that of 8.
-    assert mean_error([9.0, 11.0] * 4) == pytest.approx(3 * (8 / 7 / 8) ** 0.5 / 10, rel=1e-12)
+    assert mean_error([9.0, 11.0] * 4) == pytest.approx(4 * (8 / 7 / 8) ** 0.5 / 10, rel=1e-12)
     # Batches of two are all alike.
     assert mean_error([9.0, 11.0] * 8) == 0.0
 
 
-def test_a_drift_is_an_error_of_half_the_difference_of_the_halves() -> None:
+def test_a_drift_is_an_error_of_the_difference_of_the_halves() -> None:
     parts = [99.0] * 400 + [101.0] * 400
-    assert mean_error(parts) > 0.01
-    assert mean_error([99.0, 101.0]) >= 0.01
+    assert mean_error(parts) >= 0.02
+    assert mean_error([99.0, 101.0]) >= 0.02
 
 
 def test_nothing_shows_of_a_single_part() -> None:

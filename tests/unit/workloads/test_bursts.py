@@ -1,12 +1,8 @@
 """Completions that were held back come all at once: that is not how fast data move."""
 
-from collections.abc import Sequence
-
 import pytest
 
 import hcasim
-from hcasim.bus import pcix
-from hcasim.engine import Arbiter, Simulator
 
 PCIX = 8 * 133.333
 """MB/s of a bus of 64 bit."""
@@ -33,21 +29,3 @@ def test_reads_that_always_wait_do_not_hold_completions_back(splits: int, worklo
     short = bandwidth(splits, workload=workload)
     assert short == pytest.approx(bandwidth(splits, exact=True, workload=workload), rel=0.02)
     assert bandwidth(2) < short < PCIX
-
-
-def test_even_completions_of_what_moved_before_are_not_the_pace(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Impatient(Arbiter):
-        def __init__(
-            self,
-            sim: Simulator,
-            name: str,
-            groups: Sequence[int],
-            names: Sequence[str],
-            passes: int,
-        ) -> None:
-            super().__init__(sim, name, groups, names)
-
-    monkeypatch.setattr(pcix, "Arbiter", Impatient)
-    assert bandwidth(8) < PCIX

@@ -22,12 +22,12 @@ from tests.rig import extended, machine, run
         ("write_bw", "mt25208", {"size": 64, "iters": 3000}),
         ("write_bw", "mt25208", {"size": 64, "iters": 1017, "tx_depth": 1}),
         ("write_bw", "mt25208", {"size": 64, "iters": 1017, "tx_depth": 7, "cq_mod": 3}),
-        ("write_bw", "mt23108", {"size": 4096, "iters": 1001}),
+        ("write_bw", "mt23108", {"size": 4096, "iters": 2001}),
         ("write_bw", "mt25208", {"size": 16_384, "iters": 300}),
         ("write_bw", "mt25208", {"size": 8192, "iters": 300, "qps": 2, "tx_depth": 16}),
-        ("write_bibw", "mt23108", {"size": 4096, "iters": 1207}),
+        ("write_bibw", "mt23108", {"size": 4096, "iters": 3207}),
         ("send_bw", "mt25208", {"size": 64, "iters": 2000, "tx_depth": 16, "cq_mod": 1}),
-        ("read_bw", "mt25208", {"size": 64, "iters": 1000}),
+        ("read_bw", "mt25208", {"size": 64, "iters": 3000}),
     ],
 )
 def test_leaving_out_what_repeats_gives_the_result_of_the_whole_run(
@@ -49,8 +49,8 @@ def test_many_packets_in_flight_are_not_waited_for() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "most"),
     [
-        ("send_bw", {"size": 1 << 18, "tx_depth": 1}, 5_500),
-        ("write_bw", {"size": 64, "qps": 256, "tx_depth": 1}, 5_000),
+        ("send_bw", {"size": 1 << 18, "tx_depth": 1}, 6_500),
+        ("write_bw", {"size": 64, "qps": 256, "tx_depth": 1}, 6_000),
         ("write_bw", {"size": 4096, "qps": 64}, 6_000),
     ],
     ids=["receives ahead", "many queue pairs in turn", "no repetition"],

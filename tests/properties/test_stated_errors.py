@@ -1,0 +1,58 @@
+"""A default run is no further from the whole one than it says."""
+
+from contextlib import suppress
+
+from hcasim import CatalogError, bench
+from tests.fuzz.pairs import SHORT, Case, difference, draw
+
+DECEPTIVE = (
+    # Laps last equally long while a queue fills up, or come in bursts of equal ones.
+    Case(
+        "write_bw",
+        {"testbed": "pair", "adapter": "connectx6", "host": "epyc-rome"},
+        {"size": 1024, "iters": 1500, "post_list": 3, "qps": 2},
+    ),
+    Case(
+        "write_bw", {"testbed": "rashti2007"}, {"size": 1, "iters": 600, "post_list": 2, "qps": 4}
+    ),
+    Case(
+        "read_bw",
+        {"testbed": "pair-roce", "adapter": "connectx5"},
+        {"size": 8, "iters": 1500, "post_list": 3},
+    ),
+    # Streams end apart, or pile up behind their completions.
+    Case(
+        "window_bw",
+        {"testbed": "pair-roce", "adapter": "connectx7", "host": "haswell-e5-2683v3"},
+        {"size": 1 << 18, "window": 64, "iters": 2, "warmup": 1},
+    ),
+    Case(
+        "window_bibw",
+        {"testbed": "val"},
+        {"size": 98524, "qps": 5, "window": 64, "iters": 2, "warmup": 1},
+    ),
+    # A page of each queue is translated for the first time.
+    Case("send_lat", {"testbed": "liu2004"}, {"size": 1, "qps": 16, "iters": 1200, "warmup": 3}),
+)
+
+
+def test_what_is_drawn_is_within_its_stated_error() -> None:
+    faults = []
+    for seed in range(50):
+        with suppress(CatalogError):
+            faults.append(difference(draw(seed, SHORT)))
+    assert len(faults) > 40
+    assert not [fault for fault in faults if fault]
+
+
+def test_what_looks_steady_too_early_is_within_its_stated_error() -> None:
+    assert not [fault for case in DECEPTIVE if (fault := difference(case))]
+
+
+def test_a_region_is_used_from_the_start_as_after_minutes() -> None:
+    options = {"size": 4096, "region": "64M", "access": "sequential", "tx_depth": 1}
+    short, long = (
+        bench("write_bw", "liu2004", **options, iters=iters, exact=True).curve.rows[0]
+        for iters in (200, 1000)
+    )
+    assert abs(short["rate_Mps"] / long["rate_Mps"] - 1) < 0.005
