@@ -83,6 +83,10 @@ class PcieLink(SerialServer):
         self.tlps = 0
         self._watchers = sim.watchers
 
+    def wraps(self) -> tuple[str, ...]:
+        """What counts up to the next DLLP."""
+        return "_acks_due", "_updates_due"
+
     def send(self, tlps: int, duration_ps: int) -> int:
         """Send TLPs back to back; return the time in ps at which the last byte has arrived."""
         self.tlps += tlps

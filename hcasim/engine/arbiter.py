@@ -56,6 +56,10 @@ class Arbiter(Action):
         self._busy = False
         self._watchers = sim.watchers
 
+    def wraps(self) -> tuple[str, ...]:
+        """What counts up to the turn of one who has been passed."""
+        return ("_passed",)
+
     def request(self, requester: int, duration_ps: int, done: Action) -> None:
         """Queue a request to hold the resource for ``duration_ps``, and do ``done`` at the end.
 

@@ -51,7 +51,7 @@ class CreditPool(Action):
         self._waited_ps = 0
         # In order of time; those whose time has come count as soon as somebody needs them. Lists,
         # because they are short.
-        self._times: list[int] = []
+        self._returns_at: list[int] = []
         self._counts: list[int] = []
         self._ahead = 0
         self._waiting_since = 0
@@ -126,7 +126,7 @@ class CreditPool(Action):
     def _tell(self) -> None:
         """Tell who watches how many are free; first as they have come back since."""
         now = self.sim.now
-        if self._times and self._times[0] <= now:
+        if self._returns_at and self._returns_at[0] <= now:
             self.catch_up()
         self._show(now, self._available)
 
@@ -161,7 +161,7 @@ class CreditPool(Action):
 
         More credits than were taken raise a ValueError when they are needed.
         """
-        times = self._times
+        times = self._returns_at
         if times and time_ps < times[-1]:
             place = bisect_right(times, time_ps)
             times.insert(place, time_ps)
@@ -175,7 +175,7 @@ class CreditPool(Action):
     def catch_up(self) -> None:
         """Count what has come back by now."""
         now = self.sim.now
-        times = self._times
+        times = self._returns_at
         if not times or times[0] > now:
             return
         counts = self._counts
@@ -193,9 +193,9 @@ class CreditPool(Action):
             raise ValueError(f"{self.name}: more credits given back than were taken")
 
     def _arm(self) -> None:
-        if not self._times:
+        if not self._returns_at:
             return
-        first = self._times[0]
+        first = self._returns_at[0]
         if first < self.sim.now:
             first = self.sim.now
         if self._alarm_at is None or first < self._alarm_at:

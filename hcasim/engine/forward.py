@@ -147,7 +147,10 @@ class FastForward:
             if c - b != b - a:
                 return False
             if c != b:
+                holder, name = third.attribute(index)
                 if not third.movable(index):
+                    return False
+                if hasattr(holder, "wraps") and name in holder.wraps():
                     return False
                 steps[index] = c - b
         count = self._most(third, steps, step)
@@ -177,8 +180,12 @@ class FastForward:
             if hasattr(holder, "ends") and name in (ends := holder.ends()):
                 most = min(most, (ends[name] - 1 - numbers[index]) // by if by > 0 else 0)
         for index, number in enumerate(numbers):
-            if number > now and index not in steps and state.attribute(index)[1].endswith(_TIMES):
-                most = min(most, (number - now - 1) // step)
+            by, ahead = steps.get(index, 0), number - now
+            # A time to come may not be reached, and one that has passed may not be left behind.
+            if (by < step if ahead > 0 else by > step) and state.attribute(index)[1].endswith(
+                _TIMES
+            ):
+                most = min(most, (ahead - 1) // (step - by) if ahead > 0 else -ahead // (by - step))
         # What nothing ends would go on for ever.
         return most if most < _MANY else 0
 

@@ -126,6 +126,8 @@ class Snapshot:
         self._places: list[tuple[Any, Any]] = []
         self._tuples: list[_Tuple] = []
         self._seen: dict[int, int] = {}
+        # Who has a list, and under which name.
+        self._lists: dict[int, tuple[Any, Any]] = {}
         self._stack: list[Any] = []
         # An ordered list is a heap too.
         sim.queue.sort()
@@ -155,6 +157,8 @@ class Snapshot:
                 if number is None:
                     number = seen[id(value)] = len(seen)
                     self._stack.append(value)
+                    if kind is list:
+                        self._lists[id(value)] = holder, key
                 shape.append(number)
 
     def _entry(self, entry: tuple[int, int, Any], place: int) -> None:
@@ -218,8 +222,10 @@ class Snapshot:
             self._items(value, own.items())
 
     def attribute(self, index: int) -> tuple[Any, str]:
-        """The object of which a number is an attribute, and its name; none and nothing else."""
+        """The object that has a number, or its list, as an attribute, and its name, if any has."""
         holder, key = self._places[index]
+        if type(holder) is list:
+            holder, key = self._lists.get(id(holder), (None, ""))
         return (holder, key) if type(key) is str and not isinstance(holder, dict) else (None, "")
 
     def movable(self, index: int) -> bool:

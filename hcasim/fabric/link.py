@@ -99,6 +99,10 @@ class Transmitter(Action):
         # As those who watch know.
         self._queued = 0
 
+    def wraps(self) -> tuple[str, ...]:
+        """What counts up to the next flow control packet."""
+        return ("_freed",)
+
     def attach(self, receiver: Receiver, buffer_bytes: int) -> None:
         """Connect the far end, which has a receive buffer of ``buffer_bytes``."""
         self.receiver = receiver

@@ -95,6 +95,10 @@ class ReliableRequester:
         waits = now_ps - self.waits_since if self.awaits_entry or self.stalled else 0
         return self.busy_ps + self.waited_ps + waits
 
+    def wraps(self) -> tuple[str, ...]:
+        """What counts up to the next packet that asks for an acknowledgement."""
+        return ("since_ack_request",)
+
     @property
     def has_work(self) -> bool:
         """Whether an entry waits for its turn, on the chip or in memory."""
