@@ -100,7 +100,7 @@ def test_into_one_node_the_bus_of_that_binds_if_it_is_slower() -> None:
         assert rate == pytest.approx(bus / 4, rel=0.03)
 
 
-@pytest.mark.parametrize("by", [1, 2, 4, 5, 8, 11, 15])
+@pytest.mark.parametrize("by", [1, 4, 11])
 def test_any_shift_has_the_full_rate_at_full_bisection(by: int) -> None:
     machine = tree()
     (alone,) = rates(machine, [(0, 15)])
@@ -114,7 +114,7 @@ def test_a_shift_to_the_next_switch_shares_its_uplinks(oversubscription: int) ->
         assert rate == pytest.approx(float(GOODPUT) / oversubscription, rel=0.03)
 
 
-@pytest.mark.parametrize(("oversubscription", "seed"), [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)])
+@pytest.mark.parametrize(("oversubscription", "seed"), [(1, 1), (2, 2)])
 def test_drawn_permutations_have_the_shares_of_the_links_that_they_meet_on(
     oversubscription: int, seed: int
 ) -> None:
