@@ -48,8 +48,18 @@ def check(workload: str, where: Machine, options: Options) -> int:
 USUAL = Options(iters=2, warmup=1, tx_depth=4, cq_mod=1, window=4)
 
 
-@pytest.mark.parametrize("workload", ["write_lat", "read_lat", "send_lat", "write_bw", "read_bw"])
-@pytest.mark.parametrize("name", ["liu2004", "sur2005", "benjegerdes2004", "cib"])
+@pytest.mark.parametrize(
+    ("name", "workload"),
+    [
+        ("liu2004", "write_lat"),
+        ("sur2005", "read_lat"),
+        ("benjegerdes2004", "send_lat"),
+        ("cib", "write_bw"),
+        ("sur2005", "read_bw"),
+        ("benjegerdes2004", "write_bw"),
+        ("cib", "read_lat"),
+    ],
+)
 def test_most_of_a_long_message_is_left_out(workload: str, name: str) -> None:
     where = machine(name)
     packets = (1 << 22) // where.mtu

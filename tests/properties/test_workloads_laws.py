@@ -172,7 +172,7 @@ def test_queue_pairs_that_are_all_held_cost_no_more_than_one(
     assert over(qps, pattern=pattern, name=name) == pytest.approx(over(1, name=name), rel=0.01)
 
 
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(
     qps=st.integers(2 * CAPACITY, 8 * CAPACITY),
     name=st.sampled_from(["write_lat", "send_lat", "read_lat"]),

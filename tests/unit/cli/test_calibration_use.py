@@ -185,7 +185,10 @@ def test_what_a_machine_does_not_have_is_said_of_the_calibration_that_sets_it(
     assert fault.startswith(both)
 
 
-@pytest.mark.parametrize("kind", ["linear", "bootstrap", "profile"])
+@pytest.mark.parametrize(
+    "kind",
+    ["linear", *(pytest.param(one, marks=pytest.mark.check) for one in ("bootstrap", "profile"))],
+)
 def test_what_calibrate_writes_can_be_read_also_of_values_at_their_bounds(
     hcasim_: Hcasim, words: list[str], kind: str
 ) -> None:

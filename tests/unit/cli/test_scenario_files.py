@@ -40,8 +40,8 @@ def test_commands_and_python_take_the_path_of_a_scenario(hcasim_: Hcasim, mine: 
     assert {file.stem for file in Path("out").iterdir()} == {"own-mine", "liu2004-fig03"}
     for one in (mine, str(mine), Path("lab/mine.toml")):
         assert hc.run(one).scenario.id == "own/mine"
-        assert hc.reproduce(one).ok
-        assert hc.reproduce([one]).replays[0].scenario.title == "Mine"
+    assert hc.reproduce(mine).ok
+    assert hc.reproduce([str(mine)]).replays[0].scenario.title == "Mine"
 
 
 @pytest.mark.usefixtures("simulated")

@@ -32,12 +32,17 @@ def roles() -> Roles:
     return {name: one.role for name, one in standings(plan_papers()).items()}
 
 
+@pytest.fixture(scope="module")
+def before() -> Roles:
+    """Those of the catalogue as it is."""
+    return roles()
+
+
 def changed(before: Roles, after: Roles) -> dict[str, tuple[str, str]]:
     return {name: (before[name], after[name]) for name in before if before[name] != after[name]}
 
 
-def test_one_provenance_changes_the_roles_of_all_that_follows_from_it() -> None:
-    before = roles()
+def test_one_provenance_changes_the_roles_of_all_that_follows_from_it(before: Roles) -> None:
     change(BED, MTU, 'evidence = "assumed"')
     assert changed(before, roles()) == {
         "LIU-006": ("fitted", "predicted"),
@@ -55,16 +60,14 @@ def test_a_report_shows_the_changed_role(simulated: Callable[[], object]) -> Non
     assert found["LIU-065"] == found["LIU-068"] == "predicted"
 
 
-def test_what_a_value_is_chosen_from_is_fitted_wherever_it_is_stated() -> None:
-    before = roles()
+def test_what_a_value_is_chosen_from_is_fitted_wherever_it_is_stated(before: Roles) -> None:
     change(BED, PROPAGATION, PROPAGATION.replace('"assumed"', '"chosen", claims = ["LIU-061"]'))
     assert changed(before, roles()) == dict.fromkeys(
         ("LIU-007", "LIU-022", "LIU-061"), ("predicted", "fitted")
     )
 
 
-def test_the_claims_of_a_fit_count_as_those_of_a_choice() -> None:
-    before = roles()
+def test_the_claims_of_a_fit_count_as_those_of_a_choice(before: Roles) -> None:
     change("calibration/fits/liu2004.toml", '"LIU-044"', '"LIU-041"')
     assert changed(before, roles()) == {
         "LIU-003": ("derived", "predicted"),
@@ -72,9 +75,8 @@ def test_the_claims_of_a_fit_count_as_those_of_a_choice() -> None:
     }
 
 
-def test_from_an_order_follows_no_number_and_no_other_order() -> None:
+def test_from_an_order_follows_no_number_and_no_other_order(before: Roles) -> None:
     """That both ports are slower than one, whose bandwidth is fitted, says not by how much."""
-    before = roles()
     change(BED, PROPAGATION, PROPAGATION.replace('"assumed"', '"chosen", claims = ["LIU-067"]'))
     assert changed(before, roles()) == {"LIU-067": ("predicted", "fitted")}
     # Over 128 queue pairs both modes are slower; that says nothing of one against the other.

@@ -19,6 +19,8 @@ from hcasim.apps.run import run
 from hcasim.mpi import ANY_SOURCE
 
 Steps = Generator[Any, Any, Any]
+CHECK = pytest.mark.check
+OTHERS = [("bcast", 0.03), ("alltoall", 0.1)]
 TESTBED = "liu2004"
 
 
@@ -62,7 +64,9 @@ def test_an_operation_waits_for_what_its_process_has_waited_for(tmp_path: Path) 
     ]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    "kernel", ["mg", *(pytest.param(one, marks=CHECK) for one in KERNELS if one != "mg")]
+)
 def test_kernels_run_again_as_they_ran(kernel: str, tmp_path: Path) -> None:
     machine = hc.machine(TESTBED, mpi=True)
     recording = Recording(4)
@@ -137,7 +141,8 @@ def test_any_program_runs_again_with_the_same_messages(
 
 # Parts of a buffer that are sent to several are registered one by one; here they are all the same.
 @pytest.mark.parametrize(
-    ("call", "apart"), [("allreduce", 0.001), ("bcast", 0.03), ("alltoall", 0.1)]
+    ("call", "apart"),
+    [("allreduce", 0.001), *(pytest.param(*one, marks=CHECK) for one in OTHERS)],
 )
 def test_what_collectives_combine_and_copy_takes_its_time(
     call: str, apart: float, tmp_path: Path

@@ -91,6 +91,7 @@ def test_bands_lie_beside_their_number_around_it() -> None:
     assert [*found][1:4] == ["latency_us", "latency_p5_us", "latency_p95_us"]
 
 
+@pytest.mark.check
 def test_a_sweep_has_bands_that_are_wide_where_much_is_unknown() -> None:
     found = hc.sweep(
         "write_bw",
