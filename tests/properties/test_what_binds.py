@@ -181,7 +181,13 @@ def innocents(cases: Iterable[Case]) -> Iterator[str]:
             yield f"{case}: {names}, of which twice as much gives {gain:.3f} times the rate"
 
 
-@pytest.mark.parametrize("what", CASES)
+LONG = ("completion_engine", "icm")
+
+
+@pytest.mark.parametrize(
+    "what",
+    [pytest.param(one, marks=pytest.mark.check) if one in LONG else one for one in CASES],
+)
 def test_twice_what_is_named_helps_and_twice_another_helps_less(what: str) -> None:
     case = CASES[what]
     base, names = measure(case)

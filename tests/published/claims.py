@@ -15,7 +15,10 @@ GUARDS = frozenset(
         *(f"liu2004/{name}" for name in ("fig02", "fig03", "fig04", "fig05", "fig06")),
         *(f"rashti2007/{name}" for name in ("fig2", "fig3", "fig4", "fig5")),
         *(f"sur2005/{name}" for name in ("fig2", "fig3c", "white-paper")),
-        *(f"modern/{name}" for name in ("connectx7-write-bw", "connectx6-write-lat")),
+        *(
+            f"modern/{name}"
+            for name in ("connectx3-atomics", "connectx3-write-lat", "loopback-lat")
+        ),
     }
 )
 """Scenarios that `make test` replays, of each paper some that cost little."""
