@@ -181,6 +181,7 @@ def _bandwidth(sim: Simulator, machine: Machine, options: Options, kind: Kind) -
     }
     if kind == "rw":
         row["each_way_MBps"] = bandwidth / 2
+    row["error_percent"] = stream.laps.error_percent
     # As many operations as may be are always under way.
     full = {IN_FLIGHT: stream.usage.elapsed_ps}
     return Result(row, rig.bus.counters(), stream.usage.report(full) if options.explain else {})
@@ -220,7 +221,12 @@ def _latency(
         operation(rig, rig.address(), done)
         sim.run()
         laps.lap(ended.pop() - begin)
-    row = {"size": options.size, "qps": options.qps, "latency_us": laps.mean_ps() / 1e6}
+    row = {
+        "size": options.size,
+        "qps": options.qps,
+        "latency_us": laps.mean_ps() / 1e6,
+        "error_percent": laps.error_percent,
+    }
     return Result(row, rig.bus.counters())
 
 

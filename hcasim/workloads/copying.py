@@ -37,5 +37,10 @@ def copy_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
     programs = [sim.process(program(core)) for core in range(options.processes)]
     sim.run(until=programs[0])
     rate = options.processes / (laps.mean_ps() / 1e12)
-    row = {"size": size, "bandwidth_MBps": rate * size / 1e6, "rate_Mps": rate / 1e6}
+    row = {
+        "size": size,
+        "bandwidth_MBps": rate * size / 1e6,
+        "rate_Mps": rate / 1e6,
+        "error_percent": laps.error_percent,
+    }
     return Result(row, {}, used.report() if options.explain else {})

@@ -81,7 +81,7 @@ class Laps:
 
     @property
     def pattern_error(self) -> float:
-        """Relative error of the mean of the pattern; 0 if it repeats itself."""
+        """Relative error of the mean of the pattern."""
         return self._pattern_error
 
     @property
@@ -89,6 +89,11 @@ class Laps:
         """Relative error of the mean, to which iterations that were run contribute nothing."""
         missing = self._warmup + self._iters - max(self._warmup, len(self.durations_ps))
         return self._pattern_error * max(0, missing) / self._iters
+
+    @property
+    def error_percent(self) -> float:
+        """That error in percent."""
+        return 100 * self.error
 
     def lap(self, duration_ps: int) -> None:
         """Note the duration of one more iteration."""
@@ -108,12 +113,21 @@ class Laps:
         period = find_period(warm, repeats=self._repeats, slack=self._slack, step=self._cycle)
         if period is not None:
             self._period = max(period, self._together // period * period)
-            self._pattern_error = max(self._slack, self._drift)
+            self._pattern_error = max(self._slack, self._drift, self._once(period))
         if self._period is None and self._error:
             known = bounded_mean(warm, enough=self._enough, error=self._error)
             if known is not None or len(warm) >= 2 * self._enough:
                 self._period = len(warm)
                 self._pattern_error = mean_error(warm)
+
+    def _once(self, period: int) -> float:
+        """Relative error for what happens once: pages of queues that are used for the first time.
+
+        No more is taken for that than what the first iteration took longer than others.
+        """
+        run = self.durations_ps
+        mean = sum(run[-period:]) / period
+        return max(0.0, max(run) - mean) / mean / self._iters
 
     def _sample(self, duration_ps: int) -> None:
         count = len(self.durations_ps) - self._warmup
@@ -128,10 +142,6 @@ class Laps:
         self._pattern_error = STANDARD_ERRORS * sqrt(variance / count) / mean
         if self._pattern_error <= self._error:
             self._period = count
-
-    def forget(self) -> None:
-        """Look on: what seemed to repeat itself does not."""
-        self._period, self._pattern_error = None, 0.0
 
     def settle(self, duration_ps: int, error: float = 0.0) -> None:
         """Note the duration of an iteration that all others are known to repeat.

@@ -98,6 +98,7 @@ class PingPong(ABC):
             "size": self.options.size,
             "qps": self.options.qps,
             "latency_us": self.mean_ps() / 2 / 1e6,
+            "error_percent": self.laps.error_percent,
         }
         counters = self.cluster.counters()
         if self.options.explain:
@@ -169,7 +170,12 @@ def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROp
             laps.lap(sim.now - begin)
 
     sim.run(until=sim.process(loop()))
-    row = {"size": options.size, "qps": options.qps, "latency_us": laps.mean_ps() / 1e6}
+    row = {
+        "size": options.size,
+        "qps": options.qps,
+        "latency_us": laps.mean_ps() / 1e6,
+        "error_percent": laps.error_percent,
+    }
     counters = cluster.counters()
     breakdown: dict[str, Any] = {}
     if options.explain:

@@ -86,5 +86,6 @@ def loopback_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
         "size": options.size,
         "qps": options.qps,
         "latency_us": process.laps.mean_ps() / 2 / 1e6,
+        "error_percent": process.laps.error_percent,
     }
     return Result(row, cluster.counters(), process.usage.report() if options.explain else {})

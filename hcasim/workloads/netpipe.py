@@ -248,6 +248,7 @@ def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
         "latency_us": latency_us,
         "bandwidth_MBps": options.size / latency_us,
         "throughput_Mbps": options.size * 8 / MEGABIT / (latency_us / 1e6),
+        "error_percent": laps.error_percent,
         "buffers": rotation(options),
         "completion": options.completion,
         "invalidate": options.invalidate,

@@ -74,5 +74,6 @@ def scatter(sim: Simulator, machine: Machine, options: Options) -> Result:
         "size": options.size,
         "qps": options.qps,
         "latency_us": process.laps.mean_ps() / 1e6,
+        "error_percent": process.laps.error_percent,
     }
     return Result(row, cluster.counters(), process.usage.report() if options.explain else {})

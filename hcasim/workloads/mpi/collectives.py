@@ -193,6 +193,7 @@ class Collective:
             "nodes": self.options.nodes,
             "processes": self.options.processes,
             "latency_us": self.laps.mean_ps() / 1e6,
+            "error_percent": self.laps.error_percent,
             **self._ends(),
         }
         return Result(row, counters, self._explained() if self.options.explain else {})

@@ -135,6 +135,11 @@ def measure(groups: Sequence[Group]) -> None:
     sim.run(until=sim.all_of([group.known for group in groups]))
 
 
+def worst_error(groups: Sequence[Group]) -> float:
+    """Percent by which the time of the group that is known worst may be off."""
+    return max(group.laps.error_percent for group in groups)
+
+
 def explain_message(group: Group) -> dict[str, Any]:
     """Where the time goes of a message to the peer, if that was asked for."""
     return _explain(

@@ -83,6 +83,7 @@ def netpipe_mpi(sim: Simulator, machine: Machine, options: Options) -> Result:
         "latency_us": latency_us,
         "bandwidth_MBps": options.size / latency_us,
         "throughput_Mbps": options.size * 8 / MEGABIT / (latency_us / 1e6),
+        "error_percent": pair.laps.error_percent,
         "buffers": rotation(options),
         "invalidate": options.invalidate,
     }

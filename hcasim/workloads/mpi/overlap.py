@@ -14,7 +14,7 @@ from hcasim.catalog import Machine
 from hcasim.engine import Simulator
 from hcasim.mpi import Comm
 from hcasim.workloads.end import Steps
-from hcasim.workloads.mpi.group import Group, explain_iteration, measure, one_pair
+from hcasim.workloads.mpi.group import Group, explain_iteration, measure, one_pair, worst_error
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
@@ -80,6 +80,7 @@ def _overlap(kind: type[Overlap], sim: Simulator, machine: Machine, options: Opt
         "size": options.size,
         "communication_us": communication_ps / 1e6,
         "overlap_percent": 100 * max(0.0, 1 - longer),
+        "error_percent": worst_error([alone, beside]),
     }
     if explained:
         explained["what"] = "an iteration without computing"

@@ -9,7 +9,14 @@ from hcasim.catalog import Machine
 from hcasim.engine import Simulator
 from hcasim.mpi import Comm
 from hcasim.workloads.end import Steps
-from hcasim.workloads.mpi.group import Group, explain_message, measure, one_pair, several_pairs
+from hcasim.workloads.mpi.group import (
+    Group,
+    explain_message,
+    measure,
+    one_pair,
+    several_pairs,
+    worst_error,
+)
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
@@ -35,7 +42,7 @@ def _latency(groups: list[PingPong]) -> Result:
     measure(groups)
     job, options = groups[0].job, groups[0].options
     latency_us = sum(group.laps.mean_ps() for group in groups) / len(groups) / 2 / 1e6
-    row = {"size": options.size, "latency_us": latency_us}
+    row = {"size": options.size, "latency_us": latency_us, "error_percent": worst_error(groups)}
     return Result(row, job.cluster.counters(), explain_message(groups[0]))
 
 

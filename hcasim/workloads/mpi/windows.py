@@ -23,6 +23,7 @@ from hcasim.workloads.mpi.group import (
     measure,
     one_pair,
     several_pairs,
+    worst_error,
 )
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
@@ -123,7 +124,9 @@ class Windows(Group):
         one, other = middle - short, long - middle
         if abs(one - other) <= PACE * other:
             rest = self.options.window - (self._ahead + 3) * self._cut
-            self.laps.settle(round(long + rest * (long - short) / (2 * self._cut)))
+            whole = long + rest * (long - short) / (2 * self._cut)
+            # The next messages may differ from the last as much as these from those before.
+            self.laps.settle(round(whole), 2 * PACE * (1 - long / whole))
             self.tell()
         elif len(durations) == TRIALS * 3:
             # It is not steady enough. The peers have begun the next window.
@@ -178,6 +181,7 @@ def bandwidth(groups: Sequence[Windows]) -> Result:
         "size": options.size,
         "bandwidth_MBps": messages * options.size / 1e6,
         "rate_Mps": messages / 1e6,
+        "error_percent": worst_error(groups),
     }
     return Result(row, job.cluster.counters(), explain_resources(groups))
 

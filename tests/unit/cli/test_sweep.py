@@ -28,7 +28,8 @@ def test_a_table_is_printed_and_written(hcasim_: Hcasim, tmp_path: Path) -> None
     csv_file = tmp_path / "table.csv"
     done = hcasim_(*words, "--set", "adapter.bus.lanes=4,8", "-o", str(csv_file))
     assert done.code == 0
-    assert done.output.splitlines()[1].split() == ["size", "adapter.bus.lanes", "latency_us"]
+    head = ["size", "adapter.bus.lanes", "latency_us", "error_percent"]
+    assert done.output.splitlines()[1].split() == head
     printed = hcasim_(*words, "--set", "adapter.bus.lanes=4,8", "--csv").output
     assert csv_file.read_text() == printed
     rows = list(csv.DictReader(StringIO(printed)))
