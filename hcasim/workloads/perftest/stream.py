@@ -158,11 +158,11 @@ class Stream:
         counted = self.counts_ahead
         # One more at least, for which who receives may be waiting.
         ahead = max(max(side.sent + side.awaited * counted) for side in self.sides) + (not counted)
-        if not counted:
-            self._end_error = AHEAD_ERROR * min(1.0, RX_DEPTH / self.options.iters)
         laps = (self.options.iters - ahead) // (self.senders[0].lap * together) * together
         if laps <= 0:
             return
+        if not counted:
+            self._end_error = AHEAD_ERROR * min(1.0, RX_DEPTH / self.options.iters)
         for side in self.sides:
             side.iters -= laps * side.lap
         for side, pace in zip(self.senders, paces_ps, strict=True):
