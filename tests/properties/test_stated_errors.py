@@ -45,8 +45,8 @@ def test_what_is_drawn_is_within_its_stated_error() -> None:
     assert not [fault for fault in faults if fault]
 
 
-def test_what_looks_steady_too_early_is_within_its_stated_error() -> None:
-    assert not [fault for case in DECEPTIVE if (fault := difference(case))]
+def test_what_looks_steady_too_early_is_within_its_stated_error_which_is_small() -> None:
+    assert not [fault for case in DECEPTIVE if (fault := difference(case, most=0.7))]
 
 
 def test_a_region_is_used_from_the_start_as_after_minutes() -> None:
