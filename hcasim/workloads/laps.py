@@ -8,6 +8,8 @@ from hcasim.engine import bounded_mean, find_period, mean_error
 
 ENOUGH = 6
 STANDARD_ERRORS = 2
+UNPROVEN = 2e-3
+"""Least relative error of a rate that stands for what is left out."""
 
 
 class Laps:

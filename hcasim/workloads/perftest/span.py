@@ -8,14 +8,13 @@ from math import inf
 
 from hcasim.cluster import Node
 from hcasim.engine import Onlooker, Simulator, mean_error
+from hcasim.workloads.laps import UNPROVEN
 
 SLICE_PS = 10_000_000
 LONG = 128
 """Packets of a message between which nothing is looked at."""
 PATIENCE = 16
 """Looks at nothing having moved, after which looks become rarer: latencies may be of seconds."""
-UNPROVEN = 2e-3
-"""Least relative error of a rate that stands for what follows."""
 PARTS = 16
 """Parts of what is timed, whose rates are compared."""
 

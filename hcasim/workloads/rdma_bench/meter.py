@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import sqrt
 
 from hcasim.engine import Simulator
+from hcasim.workloads.laps import UNPROVEN
 
 BATCHES = 16
 """Least parts of a run whose rates are compared."""
@@ -15,8 +16,6 @@ MANY = 50
 FEWEST = 4000
 """Requests before which nothing is taken for steady: each queue's pages have to be in use."""
 ERROR = 0.02
-UNPROVEN = 2e-3
-"""Least relative error of a rate of which a part is left out."""
 STANDARD_ERRORS = 3
 
 
