@@ -99,7 +99,7 @@ def _find(name: str, kind: str) -> Path | None:
 
 def is_known(name: object, kind: str) -> bool:
     """Whether there is a description with this id, in a folder or in a file that was given."""
-    return isinstance(name, str) and not is_path(name) and _find(name, kind) is not None
+    return isinstance(name, str) and not is_path(name, kind) and _find(name, kind) is not None
 
 
 def adopt(file: Path, kind: str) -> None:

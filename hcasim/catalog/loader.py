@@ -79,8 +79,11 @@ def each_file_once(loaded: Known | None = None) -> Iterator[None]:
     """Read each file once inside the block, however often it is asked for.
 
     Parameters:
-        loaded: keeps what was read from one block to the next.
+        loaded: keeps what was read from one block to the next; without it a block inside another
+            shares what that has read.
     """
+    if loaded is None:
+        loaded = _LOADED.get()
     token = _LOADED.set({} if loaded is None else loaded)
     try:
         yield

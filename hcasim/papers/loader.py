@@ -21,7 +21,7 @@ from hcasim.catalog import (
     one_of,
     read_toml,
 )
-from hcasim.catalog.folders import a_model, is_path, shipped, unknown_id
+from hcasim.catalog.folders import a_model, is_known, is_path, shipped, unknown_id
 from hcasim.ground.arguments import name_fault, refuse
 from hcasim.ground.errors import display
 from hcasim.ground.faults import told
@@ -86,9 +86,8 @@ def load_scenario(name: str) -> Scenario:
         folder = str(table.get("paper", ""))
         identifier = f"{folder}/{path.stem}"
     else:
-        known = list_scenarios()
-        if name not in known:
-            raise CatalogError([unknown_id("scenarios", name, known)])
+        if not is_known(name, "scenarios") or name.endswith(f"/{CONTEXT}"):
+            raise CatalogError([unknown_id("scenarios", name, list_scenarios())])
         path, identifier, folder = scenario_path(name), name, name.partition("/")[0]
         table = read_toml(path)
     scenario = _validated(Scenario, {**table, "id": identifier}, path)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hcasim.catalog import CatalogError, Machine, as_texts, nearest, one_of, resolve
+from hcasim.catalog.loader import each_file_once
 from hcasim.ground.quantities import QUANTITIES, derivable
 from hcasim.papers.loader import every_scenario, is_shipped, references
 from hcasim.papers.scenario import Scenario, Series
@@ -82,6 +83,7 @@ class Plan:
         return replace(self, lines=tuple(lines))
 
 
+@each_file_once()
 def plan_all(
     scenarios: Iterable[Scenario], overrides: Mapping[str, Any] | None = None
 ) -> list[Plan]:
@@ -99,6 +101,7 @@ def plan_all(
     return plans
 
 
+@each_file_once()
 def plan_papers(first: Iterable[Scenario] = ()) -> list[Plan]:
     """Plan some scenarios, and behind them all others of the catalogue.
 
