@@ -68,6 +68,7 @@ def drawn(svg: str) -> list[float]:
     return [float(word) for word in (*words, *(word for star in stars for word in star))]
 
 
+@pytest.mark.check
 def test_the_figure_is_what_its_command_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ def test_only_what_is_between_the_marks_is_replaced() -> None:
         put("no marks\n", "new\n")
 
 
+@pytest.mark.check
 def test_a_case_is_measured_as_it_runs() -> None:
     options = Options(size=1 << 20, window=4, iters=1, warmup=0)
     found = []

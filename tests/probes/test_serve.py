@@ -50,6 +50,7 @@ def ask(port: int, line: str) -> str:
             return answer.read()
 
 
+@pytest.mark.check
 def test_a_client_that_says_nothing_is_left_within_seconds(checked_probes: Path) -> None:
     with serving(checked_probes) as (_, port):
         for line in ("", "hcasim-pro"):

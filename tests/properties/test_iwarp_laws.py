@@ -323,6 +323,7 @@ def fast(mtu: int, *, markers: bool, timestamps: bool = False, switch: bool = Tr
     )
 
 
+@pytest.mark.check
 @settings(max_examples=25)
 @given(
     mtu=st.one_of(st.sampled_from([1500, 9000]), st.integers(576, 9216)),

@@ -181,7 +181,7 @@ def innocents(cases: Iterable[Case]) -> Iterator[str]:
             yield f"{case}: {names}, of which twice as much gives {gain:.3f} times the rate"
 
 
-LONG = ("completion_engine", "icm")
+LONG = ("completion_engine", "icm", "receive_pipeline", "atomic_unit.atomics")
 
 
 @pytest.mark.parametrize(

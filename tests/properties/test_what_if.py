@@ -73,6 +73,7 @@ def test_a_narrow_bus_binds_at_its_read_bandwidth(lanes: int) -> None:
     assert bandwidth("window_bw", "mt25208", overrides=overrides) == pytest.approx(alone, rel=1e-2)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("path", "values"),
     [

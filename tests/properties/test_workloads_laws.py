@@ -172,6 +172,7 @@ def test_queue_pairs_that_are_all_held_cost_no_more_than_one(
     assert over(qps, pattern=pattern, name=name) == pytest.approx(over(1, name=name), rel=0.01)
 
 
+@pytest.mark.check
 @settings(max_examples=5)
 @given(
     qps=st.integers(2 * CAPACITY, 8 * CAPACITY),
@@ -187,6 +188,7 @@ def test_more_queue_pairs_than_are_held_cost_most_in_turn_and_less_the_more_some
     assert 1.01 * one < zipf < random < 1.01 * cyclic
 
 
+@pytest.mark.check
 @settings(max_examples=10)
 @given(qps=st.integers(CAPACITY + 1, 6 * CAPACITY))
 def test_the_first_of_many_queue_pairs_costs_what_each_costs_in_turn(qps: int) -> None:
@@ -207,6 +209,7 @@ def test_a_scatter_over_more_queue_pairs_takes_longer(counts: tuple[int, int], s
         assert short < long
 
 
+@pytest.mark.check
 @settings(max_examples=15)
 @given(
     name=st.sampled_from(["window_bw", "window_bw send", "window_bw read"]),

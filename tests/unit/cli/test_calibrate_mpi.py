@@ -29,6 +29,7 @@ def measure(hcasim_: Hcasim, folder: Path, workload: str, *words: str) -> str:
     return str(trace)
 
 
+@pytest.mark.check
 def test_parameters_of_the_library_are_recovered_from_what_osu_and_imb_print(
     hcasim_: Hcasim, tmp_path: Path
 ) -> None:

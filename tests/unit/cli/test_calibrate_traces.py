@@ -89,6 +89,7 @@ def test_each_kind_of_interval_says_what_it_is(hcasim_: Hcasim, exact: Path, kin
     assert data["made"]["intervals"] == kind
 
 
+@pytest.mark.check
 def test_what_the_traces_do_not_tell_is_said(hcasim_: Hcasim, words: list[str]) -> None:
     free = ["--free", "adapter.send.latency", "--free", "adapter.receive.latency"]
     found = hcasim_(*words, *free, "--free", "adapter.icm.victims=1..9", *LINEAR)
@@ -151,6 +152,7 @@ hcasim.workloads.run_point = run
 """
 
 
+@pytest.mark.check
 def test_a_budget_of_seconds_ends_a_point_inside_and_the_fit_goes_on_from_there(
     hcasim_: Hcasim, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +183,7 @@ def test_other_hardware_may_be_fitted_if_that_is_meant(hcasim_: Hcasim, words: l
     assert any("adapter.bus.lanes" in one for one in file.made.notes)
 
 
+@pytest.mark.check
 def test_a_machine_that_the_model_does_not_describe_is_said_to_be_one(
     hcasim_: Hcasim, words: list[str]
 ) -> None:

@@ -117,6 +117,7 @@ def test_bench_says_what_of_a_calibration_belongs_to_another_machine(
     ) in found.messages
 
 
+@pytest.mark.check
 def test_what_of_a_calibration_is_no_part_of_a_machine_is_said(
     hcasim_: Hcasim, words: list[str]
 ) -> None:

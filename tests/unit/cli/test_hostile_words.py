@@ -200,6 +200,7 @@ def steering_lines() -> Iterator[list[str]]:
     yield ["bench", *USUAL["bench"], "--explain", "--adapter", file]
 
 
+@pytest.mark.check
 def test_words_that_steer_a_terminal_are_shown(odd_folder: Path, invented: Any) -> None:
     (odd_folder / f"{STEERING}.toml").write_text('id = "x"\nbased_on = "mt25208"\n')
     (odd_folder / f"{STEERING}.jsonl").write_bytes((odd_folder / "trace.jsonl").read_bytes())

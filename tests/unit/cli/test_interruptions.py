@@ -79,6 +79,7 @@ def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, tim
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("group", [False, True], ids=["parent alone", "whole group"])
 def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
     root: Path, tmp_path: Path, group: bool

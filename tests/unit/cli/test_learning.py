@@ -39,6 +39,7 @@ def test_tables_show_bandwidths(hcasim_: Any) -> None:
         assert words in output
 
 
+@pytest.mark.check
 def test_bus_bandwidth_is_that_of_nccl_tests() -> None:
     (row,) = hc.app("allreduce", "fat-tree-64", 4, arguments=["size=1M"]).returned[0].rows
     assert row.algbw_GBps == pytest.approx(2**20 / row.time_us / 1e3, rel=1e-12)

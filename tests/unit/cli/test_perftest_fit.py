@@ -9,6 +9,7 @@ import pytest
 from tests.unit.cli.conftest import Hcasim
 
 
+@pytest.mark.check
 def test_the_parameter_of_a_printed_bandwidth_comes_back(hcasim_: Hcasim, tmp_path: Path) -> None:
     printed, trace, fit = (tmp_path / name for name in ("bw.txt", "bw.jsonl", "fit.toml"))
     made = ("--set", "adapter.send.wqe_service=900 ns", "--iters", "300", "--tx-depth", "32")

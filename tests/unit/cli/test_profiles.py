@@ -24,6 +24,7 @@ def keys(value: Any) -> set[str]:
     return set().union(*map(keys, value)) if isinstance(value, list) else set()
 
 
+@pytest.mark.check
 def test_text_has_a_line_for_each_point_and_each_block(hcasim_: Hcasim) -> None:
     lines = hcasim_(*BENCH, "--size", "1K,256K", "--profile").output.splitlines()
     begin = lines.index("What simulating cost")

@@ -59,6 +59,7 @@ def test_what_the_claims_of_others_compare_is_on_the_same_machine(
     assert [one.scenario.id for one in report.replays] == ["liu2004/fig03"]
 
 
+@pytest.mark.check
 def test_what_was_simulated_of_the_authors_machine_does_not_stand_for_another(
     simulated: Simulated, lab: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ def mine(in_empty_folder: Path) -> Path:
     return file
 
 
+@pytest.mark.check
 @pytest.mark.usefixtures("simulated")
 def test_commands_and_python_take_the_path_of_a_scenario(hcasim_: Hcasim, mine: Path) -> None:
     for name in ("lab/mine.toml", "./lab/mine.toml", str(mine)):

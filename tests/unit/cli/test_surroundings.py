@@ -79,6 +79,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("words", "written"),
     [

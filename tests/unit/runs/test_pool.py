@@ -86,6 +86,7 @@ def test_a_failure_ends_the_workers_and_is_passed_on(tmp_path: Path) -> None:
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.check
 @pytest.mark.usefixtures("workers_at_once")
 def test_a_point_whose_worker_dies_is_tried_again_and_nothing_is_lost(tmp_path: Path) -> None:
     points = few(tmp_path / "log", "die 2")
@@ -98,6 +99,7 @@ def test_a_point_whose_worker_dies_is_tried_again_and_nothing_is_lost(tmp_path: 
     assert len(told(tmp_path / "log")) <= len(points) + 2 + 2 * 3
 
 
+@pytest.mark.check
 @pytest.mark.usefixtures("workers_at_once")
 def test_a_point_of_which_every_worker_dies_is_named(tmp_path: Path) -> None:
     kept = Store(tmp_path / "kept", "")
@@ -115,6 +117,7 @@ def test_a_second_is_simulated_here_before_workers_start(tmp_path: Path) -> None
     assert set(told(tmp_path / "log")) == {os.getpid()}
 
 
+@pytest.mark.check
 @pytest.mark.usefixtures("workers_at_once")
 def test_workers_stay_for_the_next_points(tmp_path: Path) -> None:
     run_points(few(tmp_path / "log"), workers=2)
@@ -124,6 +127,7 @@ def test_workers_stay_for_the_next_points(tmp_path: Path) -> None:
     assert set(told(tmp_path / "next")) - {os.getpid()} <= before
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_time_limit_ends_a_point_inside_and_tells_what_was_finished(
     tmp_path: Path, workers: int
@@ -175,6 +179,7 @@ def start_sleeper(root: Path, log: Path) -> subprocess.Popen[str]:
     return child
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("group", [False, True], ids=["parent alone", "whole group"])
 def test_an_interruption_ends_the_workers(root: Path, tmp_path: Path, group: bool) -> None:
     child = start_sleeper(root, tmp_path / "log")
@@ -187,6 +192,7 @@ def test_an_interruption_ends_the_workers(root: Path, tmp_path: Path, group: boo
     wait_for_end(child.pid)
 
 
+@pytest.mark.check
 def test_workers_end_with_a_parent_that_is_killed(root: Path, tmp_path: Path) -> None:
     child = start_sleeper(root, tmp_path / "log")
     child.kill()

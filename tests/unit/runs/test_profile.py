@@ -39,6 +39,7 @@ def test_what_several_points_cost_adds_up() -> None:
     assert {"software", "Transmitter", "Port"} <= {one["block"] for one in profile["blocks"]}
 
 
+@pytest.mark.check
 def test_several_processes_count_what_one_does() -> None:
     one, two = profiled(jobs=1), profiled(jobs=2)
     assert [cost.calls for cost in one.costs] == [cost.calls for cost in two.costs]

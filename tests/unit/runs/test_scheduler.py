@@ -52,6 +52,7 @@ def _moments(cluster: Cluster) -> Path:
     return log
 
 
+@pytest.mark.check
 def test_the_same_table_comes_from_one_process_from_several_and_from_a_cluster(
     cluster: Cluster,
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_worker_with_other_code_that_comes_later_is_refused(tmp_path: Path) ->
         scheduler._simulate(b"", False, "0123456789")
 
 
+@pytest.mark.check
 def test_a_scheduler_without_workers_is_said_and_waited_for(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +126,7 @@ def test_a_scheduler_without_workers_is_said_and_waited_for(
             assert len(run_points(doing(tmp_path / "log", FEW))) == len(FEW)
 
 
+@pytest.mark.check
 def test_a_lost_connection_is_said_and_what_was_finished_is_kept(
     tmp_path: Path, root: Path
 ) -> None:

@@ -250,6 +250,7 @@ def test_a_repeated_replay_simulates_nothing_and_gives_the_same(
     assert fresh.curves == first.curves
 
 
+@pytest.mark.check
 def test_a_paper_is_reproduced_alike_with_and_without_the_cache(
     simulated: Simulated, own_cache: Path
 ) -> None:

@@ -28,6 +28,7 @@ def bandwidth(ordered: int | None, relaxed: bool) -> dict[str, Any]:
     return {**found.row, "binds": found.breakdown["binds"]}
 
 
+@pytest.mark.check
 def test_ordered_writes_bind_by_their_number_and_relaxed_ones_do_not() -> None:
     """Each line holds its place until memory has it (Little's law)."""
     free = bandwidth(None, relaxed=False)

@@ -87,6 +87,7 @@ def trained(*words: str) -> Any:
     ).returned[0]
 
 
+@pytest.mark.check
 def test_gradients_are_added_up_while_others_are_computed() -> None:
     slow = trained("rate=100Gflop/s")
     behind = trained("rate=100Gflop/s", "overlap=no")
@@ -99,6 +100,7 @@ def test_gradients_are_added_up_while_others_are_computed() -> None:
     assert slow.computing_ms == pytest.approx(rate, rel=1e-9)
 
 
+@pytest.mark.check
 def test_all_gradients_are_added_up() -> None:
     found = app(
         "data_parallel",

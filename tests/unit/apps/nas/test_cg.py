@@ -77,7 +77,10 @@ def test_the_matrix_is_symmetric() -> None:
 
 @pytest.mark.parametrize(
     ("class_", "nodes", "per_node"),
-    [("S", 1, 1), ("S", 4, 2), pytest.param("W", 2, 1, marks=pytest.mark.check)],
+    [
+        ("S", 1, 1),
+        *(pytest.param(*one, marks=pytest.mark.check) for one in (("S", 4, 2), ("W", 2, 1))),
+    ],
 )
 def test_the_eigenvalue_is_that_of_npb(class_: str, nodes: int, per_node: int) -> None:
     main = KERNEL.program(class_, 1e8, data=True)

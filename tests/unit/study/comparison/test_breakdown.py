@@ -53,6 +53,7 @@ def test_stages_are_those_that_explain_gives_for_each_machine() -> None:
         assert [(s.name, us) for s in found.stages if (us := getattr(s, side)) is not None] == told
 
 
+@pytest.mark.check
 def test_a_bandwidth_has_the_blocks_that_limit_each_machine() -> None:
     found, *_ = breakdown("write_bw", size="1M")
     assert found.stages == ()

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 import hcasim as hc
 from tests.clusters import started
 
@@ -19,6 +21,7 @@ STUDY = (
 )
 
 
+@pytest.mark.check
 def test_one_process_several_and_a_cluster_make_the_same_table(tmp_path: Path, root: Path) -> None:
     with started(tmp_path, root, 2) as cluster:
         ways = ({"jobs": 1}, {"jobs": 2}, {"scheduler": cluster.file})
@@ -37,6 +40,7 @@ def test_one_process_several_and_a_cluster_make_the_same_table(tmp_path: Path, r
     assert tables[1:] == tables[:1] * 2
 
 
+@pytest.mark.check
 def test_a_sweep_that_was_killed_repeats_nothing_that_was_finished(
     tmp_path: Path, root: Path
 ) -> None:

@@ -226,6 +226,7 @@ def test_a_part_of_a_run_is_what_lies_in_it() -> None:
     assert found.curve.rows == whole.curve.rows
 
 
+@pytest.mark.check
 def test_a_file_says_how_much_behind_its_end_was_left_out(tmp_path: Path) -> None:
     file = tmp_path / "run.json.gz"
     timeline("write_bw", "liu2004", file, time="..50us", size="1M", iters=100)

@@ -29,6 +29,7 @@ def test_only_what_nobody_has_published_is_drawn_and_within_its_ends() -> None:
         assert all(one.low <= value <= one.high for value in values)
 
 
+@pytest.mark.check
 def test_the_same_seed_draws_the_same() -> None:
     machine = hc.machine("liu2004", adapter="mt23108")
     once, again, other = (draw([(machine, build)], 3, seed) for seed in (1, 1, 2))

@@ -100,6 +100,7 @@ def test_into_one_node_the_bus_of_that_binds_if_it_is_slower() -> None:
         assert rate == pytest.approx(bus / 4, rel=0.03)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("by", [1, 4, 11])
 def test_any_shift_has_the_full_rate_at_full_bisection(by: int) -> None:
     machine = tree()
