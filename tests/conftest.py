@@ -27,7 +27,7 @@ os.environ["HCASIM_CACHE"] = str(CACHES / "hcasim-tests")
 
 # The same examples on every machine, and no failure because a machine is busy. To look
 # further: pytest --hypothesis-profile=explore; `make check` takes more of the same kind.
-settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=500)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("repeatable")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from hcasim import CatalogError, bench
 
-SHORT = 500
+SHORT = 400
 """Packets of a whole run in the suite, so that it takes a fraction of a second."""
 LONG = (4000, 16_000, 30_000, 100_000)
 FEWEST = 4

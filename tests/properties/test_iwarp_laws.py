@@ -265,7 +265,7 @@ def test_everything_that_was_lent_is_given_back(mix: Mix) -> None:
     check_that_nothing_is_lent(run.rig, [end for pair in run.pairs for end in pair])
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(mix=MIXES)
 def test_the_same_run_leaves_the_same_events(mix: Mix) -> None:
     first, second = Run(mix), Run(mix)
@@ -324,7 +324,7 @@ def fast(mtu: int, *, markers: bool, timestamps: bool = False, switch: bool = Tr
 
 
 @pytest.mark.check
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     mtu=st.one_of(st.sampled_from([1500, 9000]), st.integers(576, 9216)),
     markers=st.booleans(),

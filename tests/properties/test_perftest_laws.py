@@ -19,7 +19,7 @@ def rate(name: str, on: Machine, **options: Any) -> float:
     return found
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(adapter=ADAPTERS, size=SIZES, depths=st.tuples(st.integers(1, 64), st.integers(1, 64)))
 def test_a_deeper_queue_is_never_slower(adapter: str, size: int, depths: tuple[int, int]) -> None:
     shallow, deep = sorted(depths)
@@ -28,7 +28,7 @@ def test_a_deeper_queue_is_never_slower(adapter: str, size: int, depths: tuple[i
     assert slow <= fast * 1.002
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(adapter=ADAPTERS, size=st.integers(1, 500), metres=st.integers(0, 40))
 def test_one_message_in_flight_takes_a_round_trip(adapter: str, size: int, metres: int) -> None:
     on = machine({"link.cable_length": f"{metres} m"}, adapter=adapter)
@@ -47,7 +47,7 @@ def test_a_full_queue_reaches_what_long_windows_tend_to(size: int) -> None:
     assert full == pytest.approx(windows.row["bandwidth_MBps"], rel=2e-3)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(packets=st.integers(2, 40), speed=st.sampled_from(["SDR", "DDR"]))
 def test_a_full_queue_fills_a_link_that_binds(packets: int, speed: str) -> None:
     on = machine({"link.speed": speed, "adapter.bus.lanes": "16", "adapter.bus.generation": "3"})
@@ -59,7 +59,7 @@ def test_a_full_queue_fills_a_link_that_binds(packets: int, speed: str) -> None:
     assert 0.98 * most < found <= most
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(adapter=ADAPTERS, verb=st.sampled_from(["write", "send", "read"]), size=SIZES)
 def test_both_ways_are_never_more_than_twice_one_way(adapter: str, verb: str, size: int) -> None:
     on = machine(adapter=adapter)

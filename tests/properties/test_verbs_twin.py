@@ -83,7 +83,7 @@ def test_a_small_write_takes_exactly_the_time_of_the_closed_form(setup: Setup, s
     assert measured(Rig(on), size) == small_write(on, size)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(
     there=st.sampled_from([(1, 1), (4, 3), (16, 5), (63, 5)]),
     metres=st.integers(0, 30),
@@ -99,7 +99,7 @@ def test_each_further_switch_adds_its_latency_and_a_trunk(
     assert found == small_write(on, size, switches=switches)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(setup=setups(), size=st.integers(1, 128))
 def test_a_small_inline_write_takes_exactly_the_time_of_the_closed_form(
     setup: Setup, size: int
@@ -124,7 +124,7 @@ def test_a_write_inside_a_port_takes_the_same_time_but_for_the_cable(
         assert found.completed == expected.completed
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(setup=setups(), size=st.integers(1, 512))
 def test_the_switch_adds_exactly_its_latency_and_one_cable(setup: Setup, size: int) -> None:
     changes = tuple(change for change in setup.changes if change[0] != "switch.latency")
@@ -136,7 +136,7 @@ def test_the_switch_adds_exactly_its_latency_and_one_cable(setup: Setup, size: i
     assert longer == through.switch.latency + flight
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     setup=setups(),
     sizes=st.lists(st.integers(1, 512), min_size=2, max_size=12),
@@ -164,7 +164,7 @@ def test_a_write_among_others_is_never_faster_than_alone(
         assert completion.timestamp_ps - posted[completion.wr_id] >= alone
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(setup=setups(), size=st.integers(1, 100_000))
 def test_a_write_of_any_size_takes_at_least_its_time_on_the_wire(setup: Setup, size: int) -> None:
     first = min(size, 1024)
@@ -178,7 +178,7 @@ def test_a_write_of_any_size_takes_at_least_its_time_on_the_wire(setup: Setup, s
     assert found >= small_write(on, 1).seen + longer + on_the_wire - 2
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(setup=setups(), size=st.integers(1, 5000), path=st.sampled_from(LATENCIES))
 def test_more_latency_anywhere_never_makes_a_write_faster(
     setup: Setup, size: int, path: str

@@ -92,6 +92,7 @@ def test_more_of_the_bus_never_gives_less_on_two_ports(path: str, values: tuple[
     assert found[-1] > found[0]
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("workload", ["window_bw", "window_bibw"])
 def test_a_slower_pci_x_clock_gives_less_bandwidth_and_no_more_than_the_bus(workload: str) -> None:
     clocks = ("33.333333 MHz", "66.666667 MHz", "100 MHz", "133.333333 MHz")
@@ -101,6 +102,7 @@ def test_a_slower_pci_x_clock_gives_less_bandwidth_and_no_more_than_the_bus(work
         assert carried < 8 * float(clock.split()[0])
 
 
+@pytest.mark.check
 def test_longer_pci_x_reads_and_more_of_them_give_more_bandwidth() -> None:
     for path, values in (
         ("adapter.bus.mmrbc", ("512 B", "1024 B")),

@@ -44,7 +44,7 @@ def latency(name: str, of: Machine, size: int, **options: Any) -> float:
     return row["latency_us"]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     setup=machines(),
     name=st.sampled_from(["write_lat", "send_lat", "read_lat"]),
@@ -55,7 +55,7 @@ def test_a_longer_message_is_never_faster(setup: Any, name: str, sizes: tuple[in
     assert latency(name, on(setup), short) <= latency(name, on(setup), long)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     setup=machines(),
     name=st.sampled_from(["write_lat", "send_lat", "read_lat"]),
@@ -87,7 +87,7 @@ def limit(of: Machine, both_ways: bool) -> float:
     return (1 + both_ways) * min(link, bus)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     setup=machines(),
     name=st.sampled_from(["window_bw", "window_bibw", "window_bw send", "window_bw read"]),
@@ -100,7 +100,7 @@ def test_no_stream_exceeds_its_link_or_its_bus(setup: Any, name: str, size: int)
     assert row["bandwidth_MBps"] == pytest.approx(row["rate_Mps"] * size)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     setup=machines(),
     name=st.sampled_from(["write_lat", "window_bw send", "window_bibw", "atomic_lat"]),
@@ -125,7 +125,7 @@ def test_the_same_benchmark_gives_the_same_events_and_numbers(
     assert first == logged()
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     setup=machines(),
     name=st.sampled_from(["write_lat", "send_lat", "read_lat", "atomic_lat"]),
@@ -159,7 +159,7 @@ def over(qps: int, *, name: str = "write_lat", **options: Any) -> float:
     return run_point(name, machine(SMALL), Options(qps=qps, **chosen)).row["latency_us"]
 
 
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(
     qps=st.integers(1, CAPACITY),
     pattern=PATTERNS,
@@ -189,14 +189,14 @@ def test_more_queue_pairs_than_are_held_cost_most_in_turn_and_less_the_more_some
 
 
 @pytest.mark.check
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(qps=st.integers(CAPACITY + 1, 6 * CAPACITY))
 def test_the_first_of_many_queue_pairs_costs_what_each_costs_in_turn(qps: int) -> None:
     first = over(qps, name="qp_lat", iters=10, warmup=1)
     assert first == pytest.approx(over(qps, iters=20 * qps, warmup=qps), rel=0.002)
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(
     counts=st.tuples(st.integers(1, 80), st.integers(1, 80)),
     size=st.sampled_from([1, 300, 4096, 20_000]),
@@ -210,7 +210,7 @@ def test_a_scatter_over_more_queue_pairs_takes_longer(counts: tuple[int, int], s
 
 
 @pytest.mark.check
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(
     name=st.sampled_from(["window_bw", "window_bw send", "window_bw read"]),
     size=st.sampled_from([64, 4096, 20_000]),
@@ -229,7 +229,7 @@ def test_further_buffers_never_make_a_stream_faster(
     assert (all_reused["reuse"], some["reuse"]) == (100, reuse)
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(
     pattern=PATTERNS,
     qps=st.integers(1, 60),

@@ -31,6 +31,7 @@ def lab(hcasim_: Hcasim, in_empty_folder: Path) -> Path:
     return Path("lab.toml")
 
 
+@pytest.mark.check
 def test_claims_that_a_variant_misses_are_missed(hcasim_: Hcasim, lab: Path) -> None:
     assert hcasim_("reproduce", "liu2004/fig04", "-j", "1").code == 0
     words = ("reproduce", "liu2004/fig04", "--testbed", "lab.toml", "-j", "1")

@@ -161,6 +161,7 @@ def test_a_key_that_is_missing_or_renamed_is_refused(instances: dict[str, Any]) 
             assert not fits(name, renamed), (name, key)
 
 
+@pytest.mark.check
 def test_a_value_of_the_wrong_type_is_refused_wherever_it_stands(instances: dict[str, Any]) -> None:
     for name, whole in instances.items():
         for *path, key in places(whole):

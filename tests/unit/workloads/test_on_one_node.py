@@ -39,6 +39,7 @@ def test_the_latency_is_that_of_two_nodes_without_what_is_between_them(name: str
     assert alone.row["latency_us"] == pytest.approx(joined.row["latency_us"], rel=0.02)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("name", ["write_bw", "read_bw", "send_bw"])
 def test_a_quicker_link_is_a_quicker_way_back_until_the_bus_binds(name: str) -> None:
     """What is read and what is written cross one bus, in opposite directions."""

@@ -43,6 +43,7 @@ def reduced(
 # Allreduce.
 
 
+@pytest.mark.check
 def test_a_long_ring_takes_what_its_data_take_on_the_links() -> None:
     (speed,) = hc.bench("osu_bw", "liu2004", size="1M", jobs=1).curve.bandwidth_MBps
     for ranks in (2, 3):
@@ -232,6 +233,7 @@ def test_a_pipeline_takes_as_many_steps_where_messages_take_hardly_time(overlap:
     assert found.returned[0].idle_percent == pytest.approx(100 * 3 / 9, abs=1)
 
 
+@pytest.mark.check
 def test_overlap_hides_messages() -> None:
     hidden, shown = (
         piped("rate=1Tflop/s", f"overlap={word}", "microbatches=4", "warmup=0").returned[0].step_ms

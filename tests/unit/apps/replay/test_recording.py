@@ -140,6 +140,7 @@ def test_any_program_runs_again_with_the_same_messages(
 
 
 # Parts of a buffer that are sent to several are registered one by one; here they are all the same.
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("call", "apart"),
     [("allreduce", 0.001), *(pytest.param(*one, marks=CHECK) for one in OTHERS)],

@@ -310,6 +310,7 @@ def with_settings(testbed: str, adapter: str, settings: Mapping[str, str]) -> No
     assert read_calibration(Path("cal.toml")).settings == table["settings"]
 
 
+@pytest.mark.check
 def test_whatever_show_prints_may_be_a_setting(in_empty_folder: Path) -> None:
     parts = ("adapter.", "host.", "switch.", "link.", "stack.")
     # One testbed of each adapter.

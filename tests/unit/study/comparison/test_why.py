@@ -33,6 +33,7 @@ def test_shares_are_the_mean_over_all_orders_and_sum_up(worth: list[float]) -> N
     assert isclose(sum(found), worth[-1] - worth[0], rel_tol=1e-9, abs_tol=1e-6)
 
 
+@pytest.mark.check
 def test_shares_add_up_to_what_both_machines_differ_by() -> None:
     found = hc.why("liu2004", "liu2004", "write_bibw", with_b=HOST, **BIDIRECTIONAL)
     (answer,) = found.answers

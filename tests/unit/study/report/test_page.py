@@ -23,6 +23,7 @@ def test_tables_for_papers_have_each_claim(hcasim_: Hcasim, tmp_path: Path, endi
     assert all(one in text for one in claims)
 
 
+@pytest.mark.check
 def test_the_page_shows_what_json_says_also_without_scripts(
     hcasim_: Hcasim, tmp_path: Path, opened: Pages
 ) -> None:

@@ -45,6 +45,7 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.check
 def test_a_kernel_has_the_times_that_app_gives() -> None:
     found = hc.sweep("is.S", "sur2005", ranks=[2, 4], jobs=1, cached=False)
     assert found.axes == ("ranks",)

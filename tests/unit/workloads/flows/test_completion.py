@@ -115,6 +115,7 @@ def test_a_shift_to_the_next_switch_shares_its_uplinks(oversubscription: int) ->
         assert rate == pytest.approx(float(GOODPUT) / oversubscription, rel=0.03)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(("oversubscription", "seed"), [(1, 1), (2, 2)])
 def test_drawn_permutations_have_the_shares_of_the_links_that_they_meet_on(
     oversubscription: int, seed: int

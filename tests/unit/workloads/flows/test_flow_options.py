@@ -57,6 +57,7 @@ def test_the_guess_of_the_time_counts_the_flows_of_the_pattern() -> None:
     assert seconds("incast", nodes=33) == seconds("permutation", nodes=32)
 
 
+@pytest.mark.check
 def test_neither_hashes_nor_the_number_of_processors_change_anything() -> None:
     arguments = "permutation --testbed fat-tree-64 --nodes 8,16,32 --size 2K,64K --iters 2"
 
