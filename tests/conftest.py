@@ -1,5 +1,6 @@
 """Settings that every test shares."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -31,6 +32,12 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, max_exa
 settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=500)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage among what the tests make, not among the thousands of them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -134,16 +134,17 @@ def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
     Raises:
         CatalogError: every fault of the request and of the files.
     """
-    known, papers = list_scenarios(), list_papers()
+    known = list_scenarios()
+    papers = {name.partition("/")[0] for name in known}
     wanted: dict[str, None] = {}
     faults: list[str] = []
     for identifier in identifiers:
         if identifier in papers:
-            wanted.update(dict.fromkeys(list_scenarios(identifier)))
+            wanted.update(dict.fromkeys(n for n in known if n.startswith(f"{identifier}/")))
         elif identifier in known or is_path(identifier, "scenarios"):
             wanted[identifier] = None
         else:
-            faults.append(unknown_id("scenarios", identifier, [*papers, *known]))
+            faults.append(unknown_id("scenarios", identifier, [*sorted(papers), *known]))
     loaded: dict[str, Scenario] = {}
     names: dict[str, str] = {}
     for identifier in wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from os import PathLike, fspath
 from typing import Annotated, Any, Literal
 
@@ -40,7 +41,7 @@ class Settings(Entry):
                 raise ValueError("found a value twice")
         return value
 
-    @property
+    @cached_property
     def chosen(self) -> dict[str, Any]:
         """The options that are set, by name; of an axis all values."""
         named = {

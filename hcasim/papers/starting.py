@@ -79,8 +79,8 @@ def starting_scenario(name: str, base: str, folder: Path) -> str:
         lines += ["", f"[{dotted(('series', key))}]"]
         table = {
             one: _seen(value, folder) if one in ("testbed", "adapter") else value
-            for one, value in series
-            if value not in (None, "")
+            for one in Series.model_fields
+            if (value := getattr(series, one)) not in (None, "")
         }
         if number:
             lines += (f"{one} = {word(value)}" for one, value in table.items())

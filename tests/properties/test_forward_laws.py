@@ -1,5 +1,6 @@
 """What is left out of long messages changes nothing: neither a time nor a count."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -53,7 +54,7 @@ USUAL = Options(iters=2, warmup=1, tx_depth=4, cq_mod=1, window=4)
     [
         ("liu2004", "write_lat"),
         ("sur2005", "read_lat"),
-        ("benjegerdes2004", "send_lat"),
+        pytest.param("benjegerdes2004", "send_lat", marks=pytest.mark.check),
         ("cib", "write_bw"),
         ("sur2005", "read_bw"),
         ("benjegerdes2004", "write_bw"),
@@ -107,14 +108,23 @@ def counted(where: Machine, opcode: WROpcode, size: int, exact: bool) -> tuple[d
     return found, rig.sim.calls
 
 
-def test_no_count_and_no_busy_time_of_any_adapter_differs() -> None:
+ALL = tuple(one for one in list_ids("adapters") if isinstance(load(one, "adapters").model, Adapter))
+
+
+@pytest.mark.parametrize(
+    ("adapters", "least"),
+    [(("mt25208",), 2), pytest.param(ALL, 7, marks=pytest.mark.check)],
+    ids=["one", "each"],
+)
+def test_no_count_and_no_busy_time_of_an_adapter_differs(
+    adapters: Sequence[str], least: int
+) -> None:
     cases = {
         f"{adapter} {opcode.name}": (resolve("pair", adapter=adapter), opcode, 1 << 21)
-        for adapter in list_ids("adapters")
-        if isinstance(load(adapter, "adapters").model, Adapter)
+        for adapter in adapters
         for opcode in (WRITE, READ)
     }
-    for update, size in ((3000, 1 << 24), (1500, 1 << 23)):
+    for update, size in ((3000, 1 << 23), (1500, 1 << 23)):
         odd = resolve("liu2004", overrides={"link.credit_update": f"{update} B"})
         cases[f"an update for each {update} B"] = odd, WRITE, size
     cases["fat tree"] = machine("fat-tree-64"), WRITE, 1 << 21
@@ -128,7 +138,7 @@ def test_no_count_and_no_busy_time_of_any_adapter_differs() -> None:
         ]
         jumps += made < calls // 2
     assert faults == []
-    assert jumps > 6
+    assert jumps >= least
 
 
 def seen_at(opcode: WROpcode, place: int, exact: bool) -> list[int]:

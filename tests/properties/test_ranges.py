@@ -160,7 +160,12 @@ KNOWN: dict[str, tuple[str, str, str, dict[str, str], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", KNOWN)
+LONG = ("most queue pairs",)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=pytest.mark.check) if one in LONG else one for one in KNOWN]
+)
 def test_what_is_at_the_end_of_its_range_has_a_result(name: str) -> None:
     testbed, adapter, workload, overrides, options = KNOWN[name]
     assert measure(workload, testbed, adapter, overrides, options)

@@ -35,6 +35,7 @@ def test_a_larger_window_is_never_slower(verb: str, size: int, windows: tuple[in
     assert small["rate_Mps"] <= large["rate_Mps"] * (1 + 2 * ERROR)
 
 
+@pytest.mark.check
 @settings(max_examples=6)
 @given(verb=VERBS, size=SIZES, threads=st.integers(1, 3), seed=st.integers(1, 3))
 def test_rates_of_nodes_add_up_and_come_again(
@@ -71,6 +72,7 @@ CROWD = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.check
 @settings(max_examples=6)
 @given(crowd=CROWD, lists=st.tuples(st.integers(1, 32), st.integers(1, 32)))
 def test_longer_lists_of_replies_are_never_slower(
@@ -85,6 +87,7 @@ def test_longer_lists_of_replies_are_never_slower(
     assert 1 <= short["replies_per_post"] <= long["replies_per_post"] * (1 + 3 * ERROR)
 
 
+@pytest.mark.check
 @settings(max_examples=6)
 @given(crowd=CROWD, more=st.sampled_from(["window", "client_processes"]))
 def test_more_requests_in_flight_are_never_answered_more_slowly(

@@ -29,13 +29,14 @@ def latency(machine: Machine = BASE, **options: Any) -> float:
     return float(run_point("lat_rd", machine, chosen).row["latency_us"])
 
 
-@settings(max_examples=5)
+@settings(max_examples=2)
 @given(BANDWIDTHS, SIZES, st.sampled_from(WINDOWS), st.sampled_from(["cold", "device-warm"]))
 def test_an_iommu_is_never_quicker_than_none(kind: str, size: int, window: int, cache: str) -> None:
     used = {"size": size, "window_bytes": window, "cache": cache}
     assert bandwidth(kind, iommu="on", **used) <= bandwidth(kind, iommu="off", **used) * (1 + ERROR)
 
 
+@pytest.mark.check
 @settings(max_examples=4)
 @given(BANDWIDTHS, SIZES, st.sampled_from(WINDOWS), st.sampled_from(["on", "off"]))
 def test_a_cold_cache_is_never_quicker_than_a_warm_one(
@@ -76,7 +77,9 @@ MORE: dict[str, tuple[int, ...]] = {
         ("adapter.bus.read_tags", "bw_rd", 512),
         ("adapter.dma.operations", "bw_rdwr", 1024),
         ("host.root_port.posted_header_credits", "bw_wr", 512),
-        ("host.root_port.posted_data_credits", "bw_rdwr", 1024),
+        pytest.param(
+            "host.root_port.posted_data_credits", "bw_rdwr", 1024, marks=pytest.mark.check
+        ),
         ("host.root_port.nonposted_header_credits", "bw_rd", 512),
         ("host.iommu.entries", "bw_wr", 512),
     ],

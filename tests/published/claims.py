@@ -11,7 +11,7 @@ from hcasim.papers.verdict import Verdict
 
 GUARDS = frozenset(
     {
-        *(f"benjegerdes2004/{name}" for name in ("fig03", "fig06", "tpt")),
+        *(f"benjegerdes2004/{name}" for name in ("fig06", "tpt")),
         *(f"liu2004/{name}" for name in ("fig02", "fig03", "fig04", "fig05", "fig06")),
         *(f"rashti2007/{name}" for name in ("fig2", "fig3", "fig4", "fig5")),
         *(f"sur2005/{name}" for name in ("fig2", "fig3c", "white-paper")),

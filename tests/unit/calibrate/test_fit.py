@@ -175,6 +175,7 @@ def test_a_search_that_does_not_end_is_no_fit(
     assert report.closing_lines()[-1].endswith("not a fit")
 
 
+@pytest.mark.check
 def test_the_shipped_fit_is_that_of_this_simulator() -> None:
     """If this fails, the model has changed: hcasim calibrate liu2004 -o calibration/fits/..."""
     for one in observations(load_fit("liu2004")):

@@ -17,6 +17,7 @@ from tests.unit.cli.fits import FREE, LINEAR, SIZES, TRUTH
 Hcasim = Callable[..., Any]
 
 
+@pytest.mark.check
 def test_the_truth_comes_back_with_all_that_a_file_should_say(
     hcasim_: Hcasim, words: list[str], tmp_path: Path
 ) -> None:

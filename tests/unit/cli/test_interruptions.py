@@ -64,7 +64,7 @@ def slow(root: Path, tmp_path: Path, *words: str) -> Iterator["subprocess.Popen[
                 os.killpg(child.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.check)])
 def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, times: int) -> None:
     words = ("reproduce", "liu2004", "--no-cache", "-o", str(tmp_path / "out"))
     with slow(root, tmp_path, *words) as child:

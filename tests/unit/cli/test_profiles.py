@@ -53,7 +53,7 @@ def test_text_of_one_point_has_a_line(hcasim_: Hcasim) -> None:
         ((*BENCH, "--size", "8,64"), "bench"),
         ((*DEVICE, "--window-bytes", "4K,8K"), "bench"),
         (RUN, "run"),
-        (("reproduce", "rashti2007/fig4"), "reproduce"),
+        pytest.param(("reproduce", "rashti2007/fig4"), "reproduce", marks=pytest.mark.check),
     ],
 )
 def test_a_document_is_the_same_beside_what_it_cost(

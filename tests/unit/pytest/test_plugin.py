@@ -269,6 +269,7 @@ def test_a_folder_on_the_command_line_counts_as_one_of_the_configuration(
     found.stderr.fnmatch_lines(["*experimens: found no such file or folder of scenarios"])
 
 
+@pytest.mark.check
 def test_a_deviation_that_is_none_any_more_fails_where_the_project_is_strict(
     run: Run, scenarios: Path
 ) -> None:

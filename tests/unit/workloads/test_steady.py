@@ -126,6 +126,7 @@ def test_a_rate_is_no_further_from_that_of_all_iterations_than_it_says(
     assert full["error_percent"] == 0
 
 
+@pytest.mark.check
 def test_streams_of_long_windows_are_not_run_in_full() -> None:
     options = {"size": 4096, **STRIPED, "iters": 12, "warmup": 1}
     short, full = (run("window_bibw", machine(), exact=one, **options) for one in (False, True))

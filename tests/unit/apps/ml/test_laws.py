@@ -51,6 +51,7 @@ def test_a_long_ring_takes_what_its_data_take_on_the_links() -> None:
         assert least < reduced("liu2004", ranks, "4M", "ring", "steps=1") < 1.05 * least
 
 
+@pytest.mark.check
 def test_a_tree_takes_longer_with_the_logarithm_of_processes_and_a_ring_with_their_number() -> None:
     numbers = (4, 8, 16)
     ring, tree = (
@@ -222,7 +223,7 @@ def piped(*words: str) -> Application:
     return app("pipeline", "liu2004", 4, "bert-large", *words)
 
 
-@pytest.mark.parametrize("overlap", ["yes", "no"])
+@pytest.mark.parametrize("overlap", ["yes", pytest.param("no", marks=pytest.mark.check)])
 def test_a_pipeline_takes_as_many_steps_where_messages_take_hardly_time(overlap: str) -> None:
     found = piped("rate=10Gflop/s", "microbatches=6", f"overlap={overlap}", "warmup=0")
     model = MODELS["bert-large"]

@@ -53,6 +53,7 @@ def test_shares_add_up_to_what_both_machines_differ_by() -> None:
     assert alone["adapter.bus.read_tags"] == only["bandwidth_MBps"] - answer.a
 
 
+@pytest.mark.check
 def test_the_way_back_has_the_opposite_shares() -> None:
     there, back = (
         hc.why("liu2004", "liu2004", "write_bibw", **{side: HOST}, **BIDIRECTIONAL)

@@ -14,6 +14,7 @@ def build(settings: Any) -> None:
     hc.machine("liu2004", adapter="mt23108", overrides=settings)
 
 
+@pytest.mark.check
 def test_only_what_nobody_has_published_is_drawn_and_within_its_ends() -> None:
     machine = hc.machine("liu2004", adapter="mt23108")
     draws = draw([(machine, build)], 4)
