@@ -33,6 +33,11 @@ DECEPTIVE = (
     ),
     # A page of each queue is translated for the first time.
     Case("send_lat", {"testbed": "liu2004"}, {"size": 1, "qps": 16, "iters": 1200, "warmup": 3}),
+    Case(
+        "send_bibw",
+        {"testbed": "pair-roce", "adapter": "connectx5"},
+        {"qps": 4, "size": 8192, "tx_depth": 1, "iters": 700},
+    ),
 )
 
 

@@ -11,6 +11,7 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Repetition, Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads.explain import Utilisation
+from hcasim.workloads.laps import UNPROVEN
 from hcasim.workloads.options import Options
 from hcasim.workloads.perftest.side import (
     ANSWERED,
@@ -84,14 +85,18 @@ class Stream:
         lap = unit * -(-PACKETS // (unit * packets))
         self.ends_at_once = depth * packets > MANY
         # Each entry of each queue has been used once, its page being translated for the first time.
-        entries = depth + RX_DEPTH * (opcode is WROpcode.SEND)
-        cold = min(entries, MANY // packets) // lap + 2
+        entries, most = depth, MANY // packets
+        if opcode is WROpcode.SEND:
+            entries, most = depth + RX_DEPTH, MOST // packets
+        cold = min(entries, most) // lap + 2
         self.sides = join(self.cluster, both_ends(options), options, opcode, both_ways, lap)
         # What is posted ahead counts too: at the end no more is posted, which speeds up short ones.
         self.counts_ahead = opcode is not WROpcode.SEND or RX_DEPTH * self.packets <= MANY
         self.senders = [side for side in self.sides if side.sends]
         self.enough = sim.event()
         self._end_error = 0.0
+        # What is used for the first time later on is no part of a proof.
+        self._cold_error = UNPROVEN if opcode is WROpcode.SEND and entries > most else 0.0
         self.usage = Utilisation(self.cluster)
         self._repetition = Repetition(sim, self._state, cold)
         self._done: list[list[int]] = []
@@ -149,10 +154,11 @@ class Stream:
             together: laps that repeat themselves.
         """
         if self.ends_at_once:
+            self._end_error = self._cold_error
             for side, pace, began in zip(self.senders, paces_ps, self._began, strict=True):
                 self._end(side, pace, began)
             if self.options.qps * len(self.senders) > 1:
-                self._end_error = DRAIN_ERROR * self.senders[0].depth / self.options.iters
+                self._end_error += DRAIN_ERROR * self.senders[0].depth / self.options.iters
             self.enough.succeed()
             return
         counted = self.counts_ahead
@@ -161,8 +167,9 @@ class Stream:
         laps = (self.options.iters - ahead) // (self.senders[0].lap * together) * together
         if laps <= 0:
             return
+        self._end_error = self._cold_error
         if not counted:
-            self._end_error = AHEAD_ERROR * min(1.0, RX_DEPTH / self.options.iters)
+            self._end_error += AHEAD_ERROR * min(1.0, RX_DEPTH / self.options.iters)
         for side in self.sides:
             side.iters -= laps * side.lap
         for side, pace in zip(self.senders, paces_ps, strict=True):
