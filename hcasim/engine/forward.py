@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Final
 
 from hcasim.engine.clock import Simulator
 from hcasim.engine.snapshot import Doings, Replayed, Snapshot
 
-_LONGEST: Final = 4
+_LONGEST: Final = 64
 """Beats that a period may have."""
-_PATIENCE: Final = 4
+_PATIENCE: Final = 1
 """Calls for each number looked at in vain, before the next attempt."""
 _NUMBER: Final = 0.4
 """What it takes to look at a number of the state beside a call."""
@@ -44,11 +43,13 @@ class FastForward:
         self._leader: object = None
         self._others: set[object] = set()
         self._beats: list[_Beat] = []
+        self._last: dict[tuple[int, ...], int] = {}
+        self._round: list[tuple[object, str]] = []
         self._period = 0
         self._due = 0
         self._looks: list[_Look] = []
         self._tries = self._numbers = self._affordable = 0
-        self._vain = self._spent = self._rests_until = 0
+        self._spent = self._rests_until = 0
 
     def beat(self, leader: object, left: int) -> None:
         """Note a beat of something that repeats itself.
@@ -71,11 +72,11 @@ class FastForward:
             self._others.clear()
             self._begin()
         beats = self._beats
-        beats.append(_Beat(sim))
+        beats.append(_Beat(sim, beats[-1].now if beats else sim.now, self._round))
         if self._looks:
             begins = len(beats) == self._due
         elif sim.calls >= self._rests_until:
-            self._period = _period(beats)
+            self._period = self._seen_before()
             begins = self._period > 0 and self._pays(left)
         else:
             begins = False
@@ -104,6 +105,22 @@ class FastForward:
         self._looks = []
         self._tries = 0
         self._beats = []
+        self._last = {}
+
+    def _seen_before(self) -> int:
+        """Beats after which the machine seems to repeat itself; 0 if it does not."""
+        beats = self._beats
+        last = len(beats) - 1
+        state = beats[last].state
+        period = last - self._last.get(state, last)
+        self._last[state] = last
+        if (
+            0 < period <= _LONGEST
+            and last >= 2 * period
+            and beats[last - 2 * period].state == state
+        ):
+            return period
+        return 0
 
     def _look(self, leader: object) -> None:
         if leader is not self._leader:
@@ -116,19 +133,19 @@ class FastForward:
             looks.clear()
             self._tries += 1
         looks.append(look)
+        if not self._round:
+            self._round = look.state.rounds()
         self._numbers = len(look.state.numbers)
         self._spent += self._numbers
         if len(looks) == 3:
             if self._jump():
-                self._vain = self._spent = 0
+                self._spent = 0
                 self._begin()
                 return
             del looks[0]
             self._tries += 1
         if self._tries > _TRIES or not look.state.comparable:
-            # The more often in vain, the more seldom.
-            self._vain += 1
-            self._rests_until = self._sim.calls + self._vain * _PATIENCE * self._spent
+            self._rests_until = self._sim.calls + _PATIENCE * self._spent
             self._spent = 0
             self._begin()
         else:
@@ -145,8 +162,10 @@ class FastForward:
             zip(first.numbers, second.numbers, third.numbers, strict=True)
         ):
             if c - b != b - a:
-                return False
-            if c != b:
+                if c > third.now or b > second.now or a > first.now or not third.lapses(index):
+                    return False
+                steps[index] = step
+            elif c != b:
                 holder, name = third.attribute(index)
                 if not third.movable(index):
                     return False
@@ -234,30 +253,23 @@ class _Look:
 
 
 class _Beat:
-    """When a beat was, in ps, after how many calls, and how long after it others were due."""
+    """A beat, with what tells one from another at once.
 
-    __slots__ = ("calls", "due", "now")
+    Attributes:
+        now: when it was, in ps.
+        calls: those before it.
+        state: how long after it others are due before as long as since the beat before has passed,
+            and what counts round and round.
+    """
 
-    def __init__(self, sim: Simulator) -> None:
+    __slots__ = ("calls", "now", "state")
+
+    def __init__(self, sim: Simulator, before_ps: int, round_: list[tuple[object, str]]) -> None:
         self.now = now = sim.now
         self.calls = sim.calls
-        self.due = sorted([entry[0] - now for entry in sim.queue])
-
-    def within(self, time_ps: int) -> list[int]:
-        """Those that were due in the time after it."""
-        return self.due[: bisect_left(self.due, time_ps)]
-
-
-def _period(beats: list[_Beat]) -> int:
-    """Beats after which the machine seems to repeat itself; 0 if it does not."""
-    last = beats[-1]
-    for period in range(1, _LONGEST + 1):
-        if len(beats) <= 2 * period:
-            return 0
-        before = beats[-1 - period]
-        step = last.now - before.now
-        if before.now - beats[-1 - 2 * period].now == step and (
-            last.within(step) == before.within(step)
-        ):
-            return period
-    return 0
+        end = 2 * now - before_ps
+        due = sorted([entry[0] - now for entry in sim.queue if entry[0] <= end])
+        for holder, name in round_:
+            value = getattr(holder, name)
+            due.extend(value if isinstance(value, list) else (value,))
+        self.state = tuple(due)

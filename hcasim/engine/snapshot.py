@@ -228,6 +228,20 @@ class Snapshot:
             holder, key = self._lists.get(id(holder), (None, ""))
         return (holder, key) if type(key) is str and not isinstance(holder, dict) else (None, "")
 
+    def rounds(self) -> list[tuple[object, str]]:
+        """What counts round and round: the blocks and the names of their attributes."""
+        found: dict[tuple[int, str], tuple[object, str]] = {}
+        for index in range(len(self.numbers)):
+            holder, name = self.attribute(index)
+            if hasattr(holder, "wraps") and name in holder.wraps():
+                found[id(holder), name] = holder, name
+        return list(found.values())
+
+    def lapses(self, index: int) -> bool:
+        """Whether a number is a time that means nothing any more once it has passed."""
+        holder, name = self.attribute(index)
+        return hasattr(holder, "lapses") and name in holder.lapses()
+
     def movable(self, index: int) -> bool:
         """Whether a number may be changed: one in a tuple that is a key may not."""
         holder = self._places[index][0]

@@ -172,7 +172,7 @@ class Packet:
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
         gathered: whether its data is in the adapter that sends it.
         ready_at: when its first byte may go over the link it waits for, in ps.
-        staged_ps: when it was handed over to be gathered, in ps; of responses, if somebody listens.
+        staged_at: when it was handed over to be gathered, in ps; of responses, if somebody listens.
         holder: what holds its room until then.
         sender: told if it is lost, if anybody waits for an answer.
     """
@@ -194,7 +194,7 @@ class Packet:
         "ready_at",
         "sender",
         "size",
-        "staged_ps",
+        "staged_at",
     )
 
     holder: Holder
@@ -230,12 +230,16 @@ class Packet:
         self.operation = operation
         self.size = size_of(opcode, payload, header)
         self.gathered = False
-        self.staged_ps = 0
+        self.staged_at = 0
         self.sender = sender
 
     def ends(self) -> dict[str, int]:
         """After which number they begin anew."""
         return {"psn": PSN_MODULUS}
+
+    def lapses(self) -> tuple[str, ...]:
+        """From when on it may leave, and what only those who look on are told."""
+        return ("ready_at", "staged_at")
 
     def __repr__(self) -> str:
         return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn}"

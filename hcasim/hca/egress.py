@@ -108,7 +108,7 @@ class StagingBuffer(Holder):
     def complete(self, packet: Packet) -> None:
         """Note that a packet's data is here, and send on what has become first in line."""
         if self._probe.listeners:
-            since = packet.staged_ps or self.sim.now
+            since = packet.staged_at or self.sim.now
             self._probe.event("gather data", packet.operation, packet, None, since)
         if self._rest:
             # The pipeline goes on while its line rests.

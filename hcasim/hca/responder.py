@@ -331,7 +331,7 @@ class Responder:
         responses = self._egresses[qp.port].responses
         responses.stage(packet)
         if self._probe.listeners:
-            packet.staged_ps = self.sim.now
+            packet.staged_at = self.sim.now
         if header.length > LONG * segment:
             self._beats.sent(read, read.sent, read.packets, segment)
         if read.region is None:

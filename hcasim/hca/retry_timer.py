@@ -55,7 +55,7 @@ class RetryTimer(Sender):
         """Watch the timer from now on, if the packet asks for an answer."""
         asks = packet.ack_request or packet.opcode in _ANSWERED
         if asks and self.timeout and not self._runs:
-            self._run(packet.staged_ps)
+            self._run(packet.staged_at)
 
     def _run(self, since_ps: int) -> None:
         self._runs = True

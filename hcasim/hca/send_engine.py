@@ -352,7 +352,7 @@ class SendEngine:
         packet = self._next_packet(qp, wqe, offset)
         staging = self._egresses[port].requests
         staging.stage(packet)
-        packet.staged_ps = self.sim.now
+        packet.staged_at = self.sim.now
         if self._probe.listeners:
             self._probe.event("send engine", packet.operation, packet, None, since_ps)
         scheduler = self.schedulers[port]

@@ -10,7 +10,7 @@ EXPIRY = BASE_PS << TIMEOUT
 
 def packet(sent_ps: int, opcode: Opcode = Opcode.SEND, *, asks: bool = True) -> Packet:
     made = Packet(opcode, 1, 1, 0, 8, ack_request=asks)
-    made.staged_ps = sent_ps
+    made.staged_at = sent_ps
     return made
 
 
