@@ -46,6 +46,7 @@ class FastForward:
         self._last: dict[tuple[int, ...], int] = {}
         self._round: list[tuple[object, str]] = []
         self._period = 0
+        self._wraps = False
         self._due = 0
         self._looks: list[_Look] = []
         self._tries = self._numbers = self._affordable = 0
@@ -142,8 +143,13 @@ class FastForward:
                 self._spent = 0
                 self._begin()
                 return
-            del looks[0]
-            self._tries += 1
+            if self._wraps and 2 * self._period <= _LONGEST:
+                # What counts round and round takes several of them.
+                self._period *= 2
+                del looks[:-1]
+            else:
+                del looks[0]
+                self._tries += 1
         if self._tries > _TRIES or not look.state.comparable:
             self._rests_until = self._sim.calls + _PATIENCE * self._spent
             self._spent = 0
@@ -153,6 +159,7 @@ class FastForward:
 
     def _jump(self) -> bool:
         """Move everything on; return whether anything could be left out."""
+        self._wraps = False
         first, second, third = (look.state for look in self._looks)
         step = third.now - second.now
         steps: dict[int, int] = {}
@@ -163,13 +170,14 @@ class FastForward:
         ):
             if c - b != b - a:
                 if c > third.now or b > second.now or a > first.now or not third.lapses(index):
+                    self._wraps = third.wraps(index)
                     return False
                 steps[index] = step
             elif c != b:
-                holder, name = third.attribute(index)
-                if not third.movable(index):
+                if third.wraps(index):
+                    self._wraps = True
                     return False
-                if hasattr(holder, "wraps") and name in holder.wraps():
+                if not third.movable(index):
                     return False
                 steps[index] = c - b
         count = self._most(third, steps, step)

@@ -36,6 +36,7 @@ _DICT: Final = 4
 _METHOD: Final = 5
 _FUNCTION: Final = 6
 _SET: Final = 7
+_CONTENT: Final = 8
 
 Doings = list[tuple[int, ...]]
 """What is done to contents, one after the other, each as numbers."""
@@ -202,6 +203,8 @@ class Snapshot:
             self._items(None, ((0, cell.cell_contents) for cell in value.__closure__ or ()))
         elif looked_at == _SET:
             self.shape.append(frozenset(value))
+        elif looked_at == _CONTENT:
+            self.shape.append(id(value))
         else:
             self.comparable = False
 
@@ -228,14 +231,15 @@ class Snapshot:
             holder, key = self._lists.get(id(holder), (None, ""))
         return (holder, key) if type(key) is str and not isinstance(holder, dict) else (None, "")
 
+    def wraps(self, index: int) -> bool:
+        """Whether a number counts round and round."""
+        holder, name = self.attribute(index)
+        return hasattr(holder, "wraps") and name in holder.wraps()
+
     def rounds(self) -> list[tuple[object, str]]:
         """What counts round and round: the blocks and the names of their attributes."""
-        found: dict[tuple[int, str], tuple[object, str]] = {}
-        for index in range(len(self.numbers)):
-            holder, name = self.attribute(index)
-            if hasattr(holder, "wraps") and name in holder.wraps():
-                found[id(holder), name] = holder, name
-        return list(found.values())
+        found = [self.attribute(index) for index in range(len(self.numbers)) if self.wraps(index)]
+        return list({(id(holder), name): (holder, name) for holder, name in found}.values())
 
     def lapses(self, index: int) -> bool:
         """Whether a number is a time that means nothing any more once it has passed."""
@@ -322,6 +326,9 @@ def _way(kind: type) -> int:
         return _FUNCTION
     if kind is set:
         return _SET
+    if kind.__module__ == "numpy":
+        # Only programs change what messages hold.
+        return _CONTENT
     if issubclass(kind, _UNCHANGED) or kind.__module__.startswith(_DESCRIPTIONS):
         return _OPAQUE
     if kind.__module__.startswith(_PACKAGE) and not hasattr(kind, _COMPILED_CLOSURE):

@@ -360,8 +360,9 @@ class SendEngine:
             qp.requester.current = None
             self._go_on(qp)
         else:
-            burst = self.adapter.scheduler.burst
-            scheduler.add(qp, goes_on=wqe.sent * wqe.segment % burst >= wqe.segment)
+            turn = wqe.sent * wqe.segment % self.adapter.scheduler.burst
+            scheduler.add(qp, goes_on=turn >= wqe.segment)
+            wqe.turn = 0 if scheduler.alone else turn
         if wqe.packets > LONG:
             self._beats.sent(wqe, wqe.sent, wqe.request_packets, wqe.segment, scheduler.alone)
         if packet.last and not qp.reliable:

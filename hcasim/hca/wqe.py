@@ -38,6 +38,7 @@ class SendWqe:
         first_psn: sequence number of its first packet, once execution has begun.
         packets: packets of the request (of the response, for a read), likewise; 0 before.
         sent: packets of the request handed to the port so far.
+        turn: bytes of it that are sent in this turn, while others wait for theirs.
         received: packets of the response received so far.
         in_cqe: whether the data that has come back is in its completion.
         responded: whether it has been answered and may complete in its turn.
@@ -74,6 +75,7 @@ class SendWqe:
         "size",
         "slot",
         "swap",
+        "turn",
         "wr_id",
     )
 
@@ -128,6 +130,7 @@ class SendWqe:
         self.first_psn = -1
         self.packets = 0
         self.sent = 0
+        self.turn = 0
         self.received = 0
         self.in_cqe = False
         self.responded = False
@@ -135,7 +138,7 @@ class SendWqe:
 
     def reset(self) -> None:
         """Forget how far it has got, so that it can be sent again under the same numbers."""
-        self.sent = self.received = 0
+        self.sent = self.turn = self.received = 0
         self.responded = False
         self.fault = None
 
@@ -148,6 +151,10 @@ class SendWqe:
                 alike = (self.region.alike_until(address) - address) // self.segment
                 ends[name] = min(ends[name], packets + alike)
         return ends
+
+    def wraps(self) -> tuple[str, ...]:
+        """What counts up to the end of its turn."""
+        return ("turn",)
 
     @property
     def request_packets(self) -> int:
