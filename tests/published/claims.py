@@ -57,10 +57,10 @@ def fault(claim: Claim, verdict: Verdict) -> str | None:
 
 
 def check_paper(paper: str, role: str = "predicted") -> None:
-    """Nine of ten claims pass outright, and the median number is off by two percent at most."""
+    """Four of five claims pass outright, and the median number is off by two percent at most."""
     replayed = reproduce(paper, jobs=1)
     summary = replayed.summary
-    assert summary["pass"] >= 0.9 * (sum(summary.values()) - summary["context"])
+    assert summary["pass"] >= 0.8 * (sum(summary.values()) - summary["context"])
     error = replayed.median_error(role)
     assert error is not None
     assert error <= 0.02

@@ -16,5 +16,5 @@ def test_the_replay_agrees_with_the_paper(replayed: Report, scenario: str) -> No
 @pytest.mark.check
 # The only predicted number of sur2005 is that of the host's memory, a documented deviation.
 @pytest.mark.parametrize(("paper", "role"), [("liu2004", "predicted"), ("sur2005", "fitted")])
-def test_nine_of_ten_claims_pass_outright_and_numbers_are_near(paper: str, role: str) -> None:
+def test_four_of_five_claims_pass_outright_and_numbers_are_near(paper: str, role: str) -> None:
     check_paper(paper, role)
