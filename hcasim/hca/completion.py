@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcasim.catalog import Adapter
-from hcasim.engine import Probe, SerialServer, Simulator
+from hcasim.engine import Call, Probe, SerialServer, Simulator
 from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
@@ -116,8 +116,8 @@ class CompletionEngine:
             cq.ring,
             index,
             self._size,
-            lambda: self._visible(cq, completion),
-            lambda: self._issued(cq),
+            Call(self._visible, (cq, completion)).act,
+            Call(self._issued, (cq,)).act,
         )
 
     def _issued(self, cq: CompletionQueue) -> None:

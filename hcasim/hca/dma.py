@@ -272,7 +272,8 @@ class DmaEngine:
 
     def store(self, region: Region, address: int, size: int) -> None:
         """Write a few bytes that are already translated."""
-        self._storage(region).write(address, size, None, lambda: region.written(address, size))
+        written = Call(region.written, (address, size)).act
+        self._storage(region).write(address, size, None, written)
 
     def waiting_ps(self) -> dict[str, int]:
         """Time in ps that packets waited for the reads before them to be issued, by name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from hcasim.engine import Action, Probe, Waits
+from hcasim.engine import Action, Call, Probe, Waits
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth
 from hcasim.hca.beats import LONG, Beats
 from hcasim.hca.completion_queue import Status
@@ -366,7 +366,7 @@ class SendEngine:
         if wqe.packets > LONG:
             self._beats.sent(wqe, wqe.sent, wqe.request_packets, wqe.segment, scheduler.alone)
         if packet.last and not qp.reliable:
-            staging.when_sent(packet, lambda: self._left(qp, wqe))
+            staging.when_sent(packet, Call(self._left, (qp, wqe)).act)
         if wqe.region is None or packet.payload == 0:
             staging.complete(packet)
         else:
