@@ -9,12 +9,12 @@ from typing import Final
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels import Channel, Queue, SharedMemory
 from hcasim.mpi.lane import Lane
-from hcasim.mpi.message import Kind, Packet, Send
+from hcasim.mpi.message import Incoming, Kind, Packet, Poster, Send, Steps, Worker
 from hcasim.mpi.path import MESSAGES
+from hcasim.mpi.receiver import Receiver
 from hcasim.mpi.rendezvous import Rendezvous, choose
-from hcasim.mpi.roles import Steps, Worker
 from hcasim.mpi.settling import Turns, entries
-from hcasim.verbs import CQ
+from hcasim.verbs import CQ, SendWR
 
 _EAGER: Final = (Kind.EAGER, Kind.DATA)
 _MATCHED: Final = (Kind.EAGER, Kind.RTS)
@@ -25,6 +25,7 @@ class Connection:
 
     Parameters:
         process: whose end it is.
+        receiver: of that process.
         library: the MPI library of both.
         cq: takes the completions of this end.
         shared: whether they are on one node and the library has a way through its memory.
@@ -38,8 +39,11 @@ class Connection:
 
     peer: Connection
 
-    def __init__(self, process: Worker, library: Mpi, cq: CQ, shared: bool) -> None:
+    def __init__(
+        self, process: Worker, receiver: Receiver, library: Mpi, cq: CQ, shared: bool
+    ) -> None:
         self.process = process
+        self._receiver = receiver
         self.library = library
         self.shared = shared
         self.lanes: list[Lane] = []
@@ -57,7 +61,7 @@ class Connection:
         self._backlog: deque[tuple[Packet, int]] = deque()
         self._sequence = 0
         self._expected = 0
-        self._early: dict[int, tuple[Packet, Channel]] = {}
+        self._early: dict[int, tuple[Packet, Incoming]] = {}
         self._under_way = 0
         self._announced: deque[Send] = deque()
         self._turn = 0
@@ -138,6 +142,30 @@ class Connection:
             self.process.ready.append(_Announcing(self))
             self.process.wake()
 
+    @property
+    def piece(self) -> int:
+        """Most bytes of data in a packet, by whichever channel it goes."""
+        return min(channel.capacity for channel in self.channels)
+
+    def divided(self, size: int) -> int:
+        """Parts that a message has."""
+        return len(self.lanes) if size > self.library.rails.threshold else 1
+
+    def parts(self, size: int) -> list[tuple[int, int, int]]:
+        """Lane, offset and bytes of each part of a message."""
+        number = self.divided(size)
+        if number == 1:
+            return [(self.next_lane(), 0, size)]
+        share = size // number
+        last = number - 1
+        return [(n, n * share, share) for n in range(last)] + [
+            (last, last * share, size - last * share)
+        ]
+
+    def post(self, lane: int, wr: SendWR, poster: Poster[str], what: str) -> Steps:
+        """Post a request on a lane; wait for room in its send queue if there is none."""
+        yield from self.lanes[lane].post(wr, poster, what)
+
     def next_lane(self) -> int:
         """The lane of a message that is not divided."""
         if self.library.rails.small == "first" or self.shared:
@@ -210,7 +238,7 @@ class Connection:
 
     # In.
 
-    def receive(self, packet: Packet, channel: Channel) -> Steps:
+    def receive(self, packet: Packet, channel: Incoming) -> Steps:
         """Deal with a packet, and with those that came before their turn."""
         packet.way = self
         if packet.mark is not None and self.process.path is not None:
@@ -231,7 +259,7 @@ class Connection:
         if channel.owed > channel.credit_return:
             yield from self._tell(channel)
 
-    def _handle(self, packet: Packet, channel: Channel) -> Steps:
+    def _handle(self, packet: Packet, channel: Incoming) -> Steps:
         self._expected += 1
         process = self.process
         yield process.context.core.work(self.library.calls.packet)
@@ -240,14 +268,14 @@ class Connection:
             process.context.probe.event(step, 0, packet)
         match packet.kind:
             case Kind.EAGER | Kind.RTS:
-                yield from process.receiver.match(packet, channel)
+                yield from self._receiver.match(packet, channel)
             case Kind.CTS:
                 assert packet.send is not None
                 assert isinstance(packet.send.rendezvous, Rendezvous)
                 yield from channel.release(packet)
                 yield from packet.send.rendezvous.cleared(self, packet)
             case Kind.DATA:
-                yield from process.receiver.take_data(packet, channel)
+                yield from self._receiver.take_data(packet, channel)
             case Kind.FIN:
                 yield from channel.release(packet)
                 if packet.recv is not None:
@@ -255,7 +283,7 @@ class Connection:
                 elif packet.send is not None:
                     packet.send.completed()
 
-    def _tell(self, channel: Channel) -> Steps:
+    def _tell(self, channel: Incoming) -> Steps:
         """Give credits back by a packet of their own, or write them to the peer."""
         if isinstance(channel, Queue) and not channel.piggybacks:
             yield from channel.write_credits()

@@ -6,9 +6,8 @@ Source: MVAPICH 1.x, MPID_VIA_self_start and MPID_VIA_self_finish.
 from __future__ import annotations
 
 from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.message import Kind, Packet, Recv, Send
+from hcasim.mpi.message import Kind, Packet, Recv, Send, Steps
 from hcasim.mpi.receiver import Receiver
-from hcasim.mpi.roles import Steps
 
 
 class Itself:

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Probe
-from hcasim.mpi.channels import Channel, Poster, Queue, Ring, What, tell_post
+from hcasim.mpi.channels import Channel, Queue, Ring, tell_post
 from hcasim.mpi.channels.queue import spare
+from hcasim.mpi.message import Poster, Steps, Way, What
 from hcasim.mpi.path import OWN, Mark
-from hcasim.mpi.roles import Steps, Way
 from hcasim.verbs import CQ, QP, SendWR
 
 DEPTH: Final = 200

@@ -1,16 +1,21 @@
-"""What processes tell each other: packets, and the messages that they belong to."""
+"""Packets, the messages that they belong to, and what these ask of processes and connections."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Sequence
 from enum import Enum
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
-from hcasim.engine import Event
+from hcasim.catalog.mpi import Mpi
+from hcasim.engine import Event, Simulator
 from hcasim.mpi.buffer import Buffer, Bytes
-from hcasim.mpi.path import Mark
-from hcasim.mpi.registration import Registration
-from hcasim.mpi.roles import Acceptor, Announcer, Way, Worker
+from hcasim.mpi.heap import Heap
+from hcasim.mpi.path import Mark, Path
+from hcasim.mpi.registration import Registration, RegistrationCache
+from hcasim.verbs import PD, Context, SendWR
+
+Steps = Generator[Event, object, None]
 
 ANY_SOURCE: Final = -1
 ANY_TAG: Final = -2
@@ -25,6 +30,168 @@ class Kind(Enum):
     DATA = "data"
     FIN = "FIN"
     CREDIT = "credit"
+
+
+class Todo(Protocol):
+    """What waits for a process to be dealt with."""
+
+    def progress(self) -> Steps:
+        """Deal with it."""
+
+
+class Recorder(Protocol):
+    """Is told what a process does, to write it down."""
+
+    def grouped(self, context: int, members: tuple[int, ...]) -> None:
+        """The process has a communicator of these ranks of the whole program."""
+
+    def sends(self, request: Request, rank: int) -> None:
+        """It begins to send to a rank of the whole program."""
+
+    def receives(self, request: Request) -> None:
+        """It begins to receive."""
+
+    def waited(self, request: Request) -> None:
+        """It knows that a request is done."""
+
+    def computed(self, duration_ps: int) -> None:
+        """It has computed, or copied or combined what it has."""
+
+
+class Worker(Protocol):
+    """A process.
+
+    Attributes:
+        ready: what has come in and has not been noticed, or has to be done next.
+        collective: name of the last one that it has begun.
+        heap: its memory.
+        path: the critical path that ends in it, if somebody wants to know.
+        rank: in the whole program.
+        recorder: of what it does, if somebody wants to know.
+    """
+
+    collective: str
+    context: Context
+    heap: Heap
+    path: Path | None
+    pd: PD
+    rank: int
+    ready: deque[Todo]
+    recorder: Recorder | None
+    registrations: RegistrationCache
+    sim: Simulator
+
+    @property
+    def notice_ps(self) -> int:
+        """Picoseconds until a packet in memory is noticed."""
+
+    def wake(self) -> None:
+        """Go on if it sleeps."""
+
+    def arrive(self, what: Todo) -> None:
+        """Something has come in."""
+
+    def unblock(self, way: Way) -> None:
+        """There may be room for what a connection could not send."""
+
+    def drain(self) -> Steps:
+        """Take the next completion."""
+
+    def wait(self, request: Request) -> Steps:
+        """Make progress until a request is done."""
+
+    def look(self) -> Steps:
+        """Look once whether something has come in, and deal with it."""
+
+
+class Acceptor(Protocol):
+    """How a receiver gets a message that it was asked for."""
+
+    def accept(self, recv: Recv, packet: Packet) -> Steps:
+        """The receiver knows where the announced message goes."""
+
+
+class Announcer(Protocol):
+    """What asks receivers for messages."""
+
+    def over(self) -> None:
+        """A message that the receiver was asked for has gone."""
+
+
+What = TypeVar("What", bound="Packet | str", contravariant=True)
+
+
+class Poster(Protocol[What]):
+    """What is told when its work request has completed."""
+
+    def completed(self, what: What, /) -> None:
+        """The adapter is done with it."""
+
+
+class Incoming(Protocol):
+    """The channel by which a packet has come in.
+
+    Attributes:
+        owed: packets of the peer that have made room and of which it has not been told.
+        credit_return: owed credits of which the peer is told without a packet to go with.
+        piggybacks: whether packets give credits back.
+    """
+
+    owed: int
+    credit_return: int
+
+    @property
+    def piggybacks(self) -> bool: ...
+
+    def place(self, packet: Packet) -> int:
+        """Address of the data of a packet that has been noticed."""
+
+    def release(self, packet: Packet) -> Steps:
+        """Make room for one more packet."""
+
+
+class Way(Announcer, Protocol):
+    """One end of a connection."""
+
+    @property
+    def process(self) -> Worker:
+        """Whose end it is."""
+
+    @property
+    def library(self) -> Mpi:
+        """The MPI library of both ends."""
+
+    @property
+    def blocked(self) -> bool:
+        """Whether packets wait for room."""
+
+    @property
+    def piece(self) -> int:
+        """Most bytes of data in a packet, by whichever channel it goes."""
+
+    def wire_size(self, packet: Packet) -> int:
+        """Bytes of a packet that is about to be sent, with its header."""
+
+    def divided(self, size: int) -> int:
+        """Parts that a message has."""
+
+    def parts(self, size: int) -> list[tuple[int, int, int]]:
+        """Lane, offset and bytes of each part of a message."""
+
+    def send(self, packet: Packet, lane: int = 0) -> Steps:
+        """Send a packet, or keep it until there is room for it."""
+
+    def post(self, lane: int, wr: SendWR, poster: Poster[str], what: str) -> Steps:
+        """Post a request on a lane; wait for room in its send queue if there is none."""
+
+    def flush(self) -> Steps:
+        """Send what has waited for room, as far as there is some."""
+
+    def receive(self, packet: Packet, channel: Incoming) -> Steps:
+        """Deal with a packet."""
+
+    def sent(self, packet: Packet) -> None:
+        """The adapter has completed a packet."""
 
 
 class Packet:

@@ -9,9 +9,8 @@ from typing import Any, Final
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.errors import MPIError
-from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, AnyOf, Recv, Request, Status, Wanted
+from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, AnyOf, Recv, Request, Status, Steps, Wanted
 from hcasim.mpi.process import Process
-from hcasim.mpi.roles import Steps
 
 Memory = Any
 """A `Buffer`, a NumPy array whose contents are sent, or a number of bytes without contents."""

@@ -18,11 +18,10 @@ from hcasim.mpi.errors import MPIError
 from hcasim.mpi.heap import Heap
 from hcasim.mpi.itself import Itself
 from hcasim.mpi.lane import Lane
-from hcasim.mpi.message import AnyOf, Request, Send
+from hcasim.mpi.message import AnyOf, Recorder, Request, Send, Steps, Todo, Way
 from hcasim.mpi.path import Path
 from hcasim.mpi.receiver import Receiver
 from hcasim.mpi.registration import RegistrationCache
-from hcasim.mpi.roles import Recorder, Steps, Todo, Way
 from hcasim.verbs import CQ, PD, Context
 from hcasim.verbs import Status as Outcome
 

@@ -6,11 +6,9 @@ from collections.abc import Generator
 
 from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.channels import Channel
 from hcasim.mpi.errors import MPIError
 from hcasim.mpi.matching import Matching
-from hcasim.mpi.message import Kind, Packet, Recv, Status
-from hcasim.mpi.roles import Steps, Worker
+from hcasim.mpi.message import Incoming, Kind, Packet, Recv, Status, Steps, Worker
 
 
 class Receiver:
@@ -56,7 +54,7 @@ class Receiver:
             self.fill(recv, packet)
         return recv
 
-    def match(self, packet: Packet, channel: Channel) -> Steps:
+    def match(self, packet: Packet, channel: Incoming) -> Steps:
         """Find where a message goes."""
         recv = self.matching.arrive(packet)
         if packet.kind is Kind.RTS:
@@ -98,7 +96,7 @@ class Receiver:
                 f"the receive has {recv.buffer.size}",
             )
 
-    def take_data(self, packet: Packet, channel: Channel) -> Steps:
+    def take_data(self, packet: Packet, channel: Incoming) -> Steps:
         """Copy a piece of a message to its place."""
         recv = packet.recv
         assert recv is not None

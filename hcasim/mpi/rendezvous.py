@@ -11,9 +11,7 @@ from collections.abc import Iterator
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels import UNWATCHED
-from hcasim.mpi.lane import Lane
-from hcasim.mpi.message import Kind, Packet, Recv, Send
-from hcasim.mpi.roles import Steps, Way
+from hcasim.mpi.message import Kind, Packet, Recv, Send, Steps, Way
 from hcasim.verbs import SGE, SendWR, WROpcode
 
 
@@ -35,18 +33,6 @@ class Rendezvous(ABC):
         yield
 
 
-def parts(way: Way, size: int) -> list[tuple[Lane, int, int]]:
-    """Lane, offset and bytes of each part of a message."""
-    lanes, threshold = way.lanes, way.library.rails.threshold
-    if len(lanes) == 1 or size <= threshold:
-        return [(lanes[way.next_lane()], 0, size)]
-    share = size // len(lanes)
-    return [
-        (lane, n * share, share if n < len(lanes) - 1 else size - n * share)
-        for n, lane in enumerate(lanes)
-    ]
-
-
 def _chunks(library: Mpi, offset: int, size: int) -> Iterator[tuple[int, int]]:
     chunk = library.rendezvous.chunk
     for start in range(offset, offset + size, chunk):
@@ -61,9 +47,7 @@ class Rput(Rendezvous):
         assert send is not None
         assert way is not None
         recv.registration = yield from recv.process.registrations.acquire(recv.buffer)
-        divided = len(way.lanes) > 1
-        divided = divided and send.buffer.size > way.library.rails.threshold
-        recv.missing = len(way.lanes) if divided else 1
+        recv.missing = way.divided(send.buffer.size)
         reply = Packet(Kind.CTS, send=send, recv=recv)
         reply.target = recv.buffer.address, recv.registration.mr.rkey
         yield from way.send(reply)
@@ -73,7 +57,7 @@ class Rput(Rendezvous):
         assert send is not None
         send.registration = yield from send.process.registrations.acquire(send.buffer)
         own = send.registration.mr.lkey
-        pieces = parts(way, send.buffer.size)
+        pieces = way.parts(send.buffer.size)
         send.unfinished = len(pieces)
         for lane, offset, size in pieces:
             for start, length in _chunks(way.library, offset, size):
@@ -83,12 +67,12 @@ class Rput(Rendezvous):
                     remote_addr=address + start,
                     rkey=key,
                 )
-                yield from lane.post(wr, UNWATCHED, "data")
+                yield from way.post(lane, wr, UNWATCHED, "data")
         data = send.buffer.take(send.buffer.size)
         for lane, _, _ in pieces:
             end = Packet(Kind.FIN, send=send, recv=packet.recv)
             end.data = data
-            yield from way.send(end, way.lanes.index(lane))
+            yield from way.send(end, lane)
 
 
 class Rget(Rendezvous):
@@ -109,7 +93,7 @@ class Rget(Rendezvous):
         own = recv.registration.mr.lkey
         pieces = [
             (lane, start, length)
-            for lane, offset, size in parts(way, send.buffer.size)
+            for lane, offset, size in way.parts(send.buffer.size)
             for start, length in _chunks(way.library, offset, size)
         ]
         recv.missing = len(pieces)
@@ -121,7 +105,7 @@ class Rget(Rendezvous):
                 remote_addr=address + start,
                 rkey=key,
             )
-            yield from lane.post(wr, reading, "data")
+            yield from way.post(lane, wr, reading, "data")
 
 
 class _Reading:
@@ -158,7 +142,7 @@ class R3(Rendezvous):
         send = packet.send
         assert send is not None
         size = send.buffer.size
-        piece = min(channel.capacity for channel in way.channels)
+        piece = way.piece
         offsets = range(0, size, piece)
         send.unfinished = len(offsets)
         for offset in offsets:

@@ -14,8 +14,8 @@ from hcasim.apps.nas.classes import CgSize
 from hcasim.apps.nas.kernel import Kernel, Run, at_most
 from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Comm
+from hcasim.mpi.message import Steps
 from hcasim.mpi.messages import Memory
-from hcasim.mpi.roles import Steps
 
 INNER: Final = 25
 """Iterations of the conjugate gradients, in each outer one."""

@@ -17,7 +17,7 @@ from hcasim.apps.nas.classes import FtSize
 from hcasim.apps.nas.kernel import Kernel, Run, at_most
 from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Buffer, Comm
-from hcasim.mpi.roles import Steps
+from hcasim.mpi.message import Steps
 
 COMPLEX_BYTES: Final = 16
 

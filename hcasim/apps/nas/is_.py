@@ -13,7 +13,7 @@ from hcasim.apps.nas.is_keys import Contents, Sizes
 from hcasim.apps.nas.kernel import Kernel, Run, at_most
 from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Comm
-from hcasim.mpi.roles import Steps
+from hcasim.mpi.message import Steps
 
 BEFORE: Final = 2 / 3
 """Part of the computing before the keys are exchanged: two of three passes over them."""

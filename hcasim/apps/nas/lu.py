@@ -16,7 +16,7 @@ from hcasim.apps.nas.classes import LuSize
 from hcasim.apps.nas.kernel import Kernel, Run, at_most
 from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Comm
-from hcasim.mpi.roles import Steps
+from hcasim.mpi.message import Steps
 
 REAL_BYTES: Final = 8
 POINT_BYTES: Final = 5 * REAL_BYTES

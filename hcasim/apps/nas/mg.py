@@ -13,7 +13,7 @@ from hcasim.apps.nas.kernel import Kernel, Run, at_most
 from hcasim.apps.nas.mg_grid import Level, levels, processes_by_axis
 from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Buffer, Comm
-from hcasim.mpi.roles import Steps
+from hcasim.mpi.message import Steps
 
 REAL_BYTES: Final = 8
 

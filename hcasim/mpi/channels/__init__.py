@@ -1,9 +1,9 @@
 """The ways of a packet to another process: a ring of slots, a receive queue, shared memory."""
 
 from hcasim.mpi.channels.channel import Channel
-from hcasim.mpi.channels.posting import UNWATCHED, Poster, What, tell_post
+from hcasim.mpi.channels.posting import UNWATCHED, tell_post
 from hcasim.mpi.channels.queue import Queue
 from hcasim.mpi.channels.ring import Ring
 from hcasim.mpi.channels.shared_memory import SharedMemory
 
-__all__ = ["UNWATCHED", "Channel", "Poster", "Queue", "Ring", "SharedMemory", "What", "tell_post"]
+__all__ = ["UNWATCHED", "Channel", "Queue", "Ring", "SharedMemory", "tell_post"]

@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 
 from hcasim.engine import Probe
-from hcasim.mpi.message import Packet
-from hcasim.mpi.roles import Steps, Way, Worker
+from hcasim.mpi.message import Packet, Steps, Way, Worker
 from hcasim.mpi.settling import Turns
 
 

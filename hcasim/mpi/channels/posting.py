@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 from hcasim.engine import Probe
-from hcasim.mpi.message import Packet
-from hcasim.mpi.roles import Steps, Way
+from hcasim.mpi.message import Packet, Poster, Steps, Way, What
 from hcasim.verbs import QP, Access, SendWR
 
 REMOTE: Final = Access.LOCAL_WRITE | Access.REMOTE_WRITE
-
-What = TypeVar("What", bound=Packet | str, contravariant=True)
-
-
-class Poster(Protocol[What]):
-    """What is told when its work request has completed."""
-
-    def completed(self, what: What, /) -> None:
-        """The adapter is done with it."""
 
 
 class Unwatched:

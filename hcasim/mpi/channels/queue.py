@@ -8,8 +8,7 @@ from typing import Final
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels.channel import Channel
 from hcasim.mpi.channels.posting import REMOTE, UNWATCHED, Sender
-from hcasim.mpi.message import Kind, Packet
-from hcasim.mpi.roles import Steps
+from hcasim.mpi.message import Kind, Packet, Steps
 from hcasim.mpi.settling import Turns
 from hcasim.verbs import MR, SGE, RecvWR, SendWR, WROpcode
 

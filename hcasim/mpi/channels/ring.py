@@ -7,8 +7,7 @@ from typing import Final
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels.channel import Channel
 from hcasim.mpi.channels.posting import REMOTE, Sender
-from hcasim.mpi.message import Packet
-from hcasim.mpi.roles import Steps
+from hcasim.mpi.message import Packet, Steps
 from hcasim.mpi.settling import Turns
 from hcasim.verbs import MR, SGE, SendWR, WROpcode
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels.channel import Channel
 from hcasim.mpi.channels.posting import tell_post
-from hcasim.mpi.message import Kind, Packet
-from hcasim.mpi.roles import Steps, Way
+from hcasim.mpi.message import Kind, Packet, Steps, Way
 from hcasim.mpi.settling import Turns
 
 
