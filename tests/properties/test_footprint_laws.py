@@ -9,7 +9,7 @@ from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import PD, Context
-from hcasim.verbs.footprint import Footprint, footprint
+from hcasim.workloads.footprint import Footprint, footprint
 
 qps = st.one_of(st.integers(1, 300), st.integers(1, 65536))
 depths = st.one_of(st.integers(1, 300), st.integers(1, 65535))

@@ -7,7 +7,7 @@ import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.verbs import VerbsError
-from hcasim.verbs.footprint import Footprint, footprint
+from hcasim.workloads.footprint import Footprint, footprint
 
 KIB = 1024
 
