@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from hcasim.apps.replay.reading import read_schedule
 from hcasim.calibrate.file.reading import read_calibration
 from hcasim.calibrate.traces.evaluations import EvaluationCache
 from hcasim.catalog import CatalogError, load, resolve
@@ -19,6 +20,7 @@ from hcasim.runs.options import each_point, find_faults, read_options
 from hcasim.runs.point import Point
 from hcasim.traces import FORMATS, Hints, Source, import_trace, parse_trace, render
 from hcasim.workloads import WORKLOADS, Options
+from tests.chakra_traces import ALL_REDUCE, COLLECTIVE, COMPUTE, RECV, SEND, encode, node
 from tests.limits import promptly
 from tests.unit.calibrate.calibrations import contents
 from tests.unit.traces.outputs import TEXTS
@@ -163,6 +165,14 @@ def _calibration(name: str, content: bytes, dice: random.Random, folder: Path) -
     read_calibration(file)
 
 
+def _schedule(name: str, content: bytes, dice: random.Random, folder: Path) -> None:
+    """A trace of two processes; where each has a file, the other one's is whole."""
+    for other in _SCHEDULES if name.endswith(".et") else ():
+        (folder / other).write_bytes(_SCHEDULES[other])
+    (folder / name).write_bytes(content)
+    read_schedule(folder / ("t.0.et" if name.endswith(".et") else name))
+
+
 def _resume(name: str, content: bytes, dice: random.Random, folder: Path) -> None:
     file = folder / name
     file.write_bytes(content)
@@ -200,6 +210,44 @@ def _files(folder: str, pattern: str = "*.toml") -> dict[str, bytes]:
     return {str(one.relative_to(top)): one.read_bytes() for one in sorted(top.rglob(pattern))}
 
 
+_SCHEDULES = {
+    "two.goal": b"""num_ranks 2
+
+rank 0 {
+a: calc 1000 cpu 0
+b: send 4096b to 1 tag 3
+b requires a
+}
+
+rank 1 {
+a: recv 4096b from 0 tag 3
+b: calc 500
+b irequires a
+}
+""",
+    "two.txt": b"""0 init
+1 init
+0 compute 5e3
+0 isend 1 7 100 1
+1 irecv 0 7 100 1
+1 wait 0 1 7
+0 waitall
+0 allreduce 10 20 1
+1 allreduce 10 20 1
+0 finalize
+1 finalize
+""",
+} | {
+    f"t.{rank}.et": encode(
+        [
+            node(1, COMPUTE, micros=30),
+            node(2, (SEND, RECV)[rank], [1], comm_size=64, comm_src=0, comm_dst=1, comm_tag=5),
+            node(3, COLLECTIVE, [2], comm_type=ALL_REDUCE, comm_size=4096),
+        ]
+    )
+    for rank in range(2)
+}
+"""Of each form one that is read as it is."""
 _POINTS = [Point("write_lat", resolve("liu2004"), Options(size=size)) for size in range(1, 6)]
 _ROWS = [{"latency_us": size / 3, "size": size} for size in range(1, 6)]
 _WORDS = (
@@ -229,6 +277,7 @@ TARGETS = {
         _files("calibration/fits") | {"traces.toml": render_toml(contents()).encode()},
         _calibration,
     ),
+    "schedules": Target(_SCHEDULES, _schedule),
     "resumed": Target(_resume_samples(), _resume),
     "options": Target({name: _words(name) for name in WORKLOADS}, _options),
 }
