@@ -66,12 +66,14 @@ class _Read(Transfer):
         """Have the root port send a part of what was asked for."""
         bus = self.bus
         downstream = bus.downstream
-        acks = downstream.answer_ps(1, 1) if self.missing == self.size else 0
-        self.missing -= size
-        if bus.nonposted is not None and not self.missing:
-            bus.nonposted.release(1)
+        before = self.missing
+        self.missing = missing = before - size
         cut = bus.cut(address, size)
-        tlps, duration = cut.tlps, cut.duration + acks
+        tlps, duration = cut.tlps, cut.duration
+        if before == self.size:
+            duration += downstream.answer_ps(1, 1)
+        if not missing and bus.nonposted is not None:
+            bus.nonposted.release(1)
         if self.short and downstream.free_at > bus.sim.now:
             arrival = bus.overtake(tlps, duration)
         else:
@@ -80,7 +82,7 @@ class _Read(Transfer):
             arrival = last_at
         # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
         bus.upstream.answer(tlps, 0)
-        if self.missing:
+        if missing:
             return
         whole = self.whole
         if whole is not None:
@@ -98,9 +100,12 @@ class _Read(Transfer):
         bus.sim.schedule(arrival, self)
 
     def act(self) -> None:
-        """The last completion is here."""
-        self.bus.tags.release(1)
-        self.here.act()
+        """It has the tag that it has waited for, or the last completion is here."""
+        if self.missing:
+            self.bus.tag_held(self)
+        else:
+            self.bus.tags.release(1)
+            self.here.act()
 
 
 class _Write(Transfer):
@@ -167,7 +172,8 @@ class PcieBus(Bus):
         super().__init__()
         self.sim = sim
         self.name = name
-        self.device = device
+        self._limit = device.max_read_request
+        self._payload = device.max_payload
         rate = Rate(ps_per_byte(device.generation, device.lanes))
         dllps = device.dllp_tlps_per_ack, device.dllp_tlps_per_update
         self.upstream = PcieLink(sim, f"{name}.upstream", rate, *dllps)
@@ -203,7 +209,7 @@ class PcieBus(Bus):
     def start_read(
         self, address: int, size: int, here: Action, issued: Action | None = None
     ) -> None:
-        limit = self.device.max_read_request
+        limit = self._limit
         if address % limit + size <= limit:
             self._request(_Read(self, address, size, here, issued, short=size <= self._short_read))
             return
@@ -218,30 +224,31 @@ class PcieBus(Bus):
         self._request(_Read(self, address, last - address, here, issued, False, whole))
 
     def start_fetch(self, address: int, size: int, here: Action) -> None:
-        limit = self.device.max_read_request
+        limit = self._limit
         requests = pieces(address, size, limit)
         whole = _Whole(requests) if requests > 1 else None
         for start, piece in split(address, size, limit):
             self.reads += 1
             self.read_bytes += piece
             read = _Read(self, start, piece, here, None, False, whole)
-            self.tags.acquire_ahead(self._tag_held, read)
+            self.tags.acquire_ahead(self.tag_held, read)
 
     def _request(self, read: _Read) -> None:
         self.reads += 1
         self.read_bytes += read.size
-        if not self.tags.take(1):
-            self.tags.wait(1, Call(self._tag_held, (read,)))
-        elif self.nonposted is None:
-            self._push_writes(read)
+        if self.tags.take(1):
+            self.tag_held(read)
         else:
-            self._tag_held(read)
+            self.tags.wait(1, read)
 
-    def _tag_held(self, read: _Read) -> None:
-        if self.nonposted is None or self.nonposted.take(1):
+    def tag_held(self, read: _Read) -> None:
+        """Send a request that has its tag when it has a credit, too."""
+        if self.nonposted is not None:
+            self.nonposted.acquire(1, self._push_writes, read)
+        elif self.posted_headers.waiting or self.posted_data.waiting:
             self._push_writes(read)
         else:
-            self.nonposted.acquire(1, self._push_writes, read)
+            self._send_request(read)
 
     def _push_writes(self, read: _Read) -> None:
         # A read may not pass a posted write that still waits for credits: it takes none, in turn.
@@ -294,7 +301,7 @@ class PcieBus(Bus):
     ) -> None:
         self.writes += 1
         self.write_bytes += size
-        payload = self.device.max_payload
+        payload = self._payload
         if address % self._burst + size <= self._burst:
             tlps = pieces(address, size, payload)
             self._post(_Write(self, address, size, tlps, sent, visible))

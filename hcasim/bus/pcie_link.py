@@ -102,18 +102,15 @@ class PcieLink(SerialServer):
 
     def answer(self, tlps: int, updated: int) -> None:
         """Send the DLLPs for TLPs that arrived from the other direction; see `answer_ps`."""
-        if self._answers_each:
-            dllps = tlps + updated
-            self.dllps += dllps
-            duration = dllps * self._dllp_time
-        else:
-            duration = self.answer_ps(tlps, updated)
+        duration = self.answer_ps(tlps, updated)
+        if not duration:
+            return
         start = self.sim.now
         if self.free_at > start:
             start = self.free_at
         self.free_at = start + duration
         self.busy_ps += duration
-        if self._watchers and duration:
+        if self._watchers:
             for watcher in self._watchers:
                 watcher.work(self.name, "DLLP", start, start + duration, 0)
 
@@ -127,10 +124,19 @@ class PcieLink(SerialServer):
         if self._answers_each:
             dllps = tlps + updated
         else:
-            acks, self._acks_due = divmod(self._acks_due + tlps, self._tlps_per_ack)
-            due = self._updates_due + updated
-            updates, self._updates_due = divmod(due, self._tlps_per_update)
-            dllps = acks + updates
+            dllps = 0
+            due = self._acks_due + tlps
+            if due >= self._tlps_per_ack:
+                dllps = due // self._tlps_per_ack
+                due -= dllps * self._tlps_per_ack
+            self._acks_due = due
+            if updated:
+                updates, self._updates_due = divmod(
+                    self._updates_due + updated, self._tlps_per_update
+                )
+                dllps += updates
+            if not dllps:
+                return 0
         self.dllps += dllps
         return dllps * self._dllp_time
 

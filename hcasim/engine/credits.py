@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -11,6 +10,9 @@ from hcasim.engine.clock import Action, Call, Simulator
 
 _BURST: Final = 100_000
 """Of changes that follow each other within so many ps, the first and the last are told."""
+
+_NEVER: Final = 1 << 60
+"""A time in ps that does not come."""
 
 
 class _Shown:
@@ -46,16 +48,16 @@ class CreditPool(Action):
         self.sim = sim
         self.name = name
         self.capacity = capacity
-        self.waiting: deque[tuple[int, Action]] = deque()
+        # A list, because it is short.
+        self.waiting: list[tuple[int, Action]] = []
         self._available = capacity
         self._waited_ps = 0
-        # In order of time; those whose time has come count as soon as somebody needs them. Lists,
-        # because they are short.
+        # In order of time; those whose time has come count as soon as somebody needs them.
         self._returns_at: list[int] = []
         self._counts: list[int] = []
         self._ahead = 0
         self._waiting_since = 0
-        self._alarm_at: int | None = None
+        self._alarm_at = _NEVER
         self._serving = False
         self._watchers = sim.watchers
         self._shown: _Shown | None = None
@@ -152,7 +154,9 @@ class CreditPool(Action):
         Raises:
             ValueError: if more are given back than were taken.
         """
-        self._give_back(count)
+        self._available += count
+        if self._available > self.capacity:
+            raise ValueError(f"{self.name}: more credits given back than were taken")
         if self.waiting:
             self._serve()
 
@@ -179,26 +183,30 @@ class CreditPool(Action):
         if not times or times[0] > now:
             return
         counts = self._counts
-        count = 0
-        while times and times[0] <= now:
+        available = self._available
+        if times[-1] <= now:
+            number = len(times)
+        else:
+            number = 1
+            while times[number] <= now:
+                number += 1
+        for place in range(number):
+            available += counts[place]
             if self._watchers:
-                self._show(times[0], self._available + count + counts[0])
-            del times[0]
-            count += counts.pop(0)
-        self._give_back(count)
-
-    def _give_back(self, count: int) -> None:
-        self._available += count
-        if self._available > self.capacity:
+                self._show(times[place], available)
+        del times[:number], counts[:number]
+        self._available = available
+        if available > self.capacity:
             raise ValueError(f"{self.name}: more credits given back than were taken")
 
     def _arm(self) -> None:
-        if not self._returns_at:
+        times = self._returns_at
+        if not times:
             return
-        first = self._returns_at[0]
-        if first < self.sim.now:
-            first = self.sim.now
-        if self._alarm_at is None or first < self._alarm_at:
+        first, now = times[0], self.sim.now
+        if first < now:
+            first = now
+        if first < self._alarm_at:
             self._alarm_at = first
             self.sim.schedule(first, self)
 
@@ -207,7 +215,7 @@ class CreditPool(Action):
         if self._alarm_at != self.sim.now:
             # An earlier return was announced after this alarm was set.
             return
-        self._alarm_at = None
+        self._alarm_at = _NEVER
         self.catch_up()
         if self.waiting:
             self._serve()
@@ -221,7 +229,7 @@ class CreditPool(Action):
         self._serving = True
         waiting = self.waiting
         while waiting and waiting[0][0] <= self._available:
-            count, action = waiting.popleft()
+            count, action = waiting.pop(0)
             if self._ahead:
                 self._ahead -= 1
             self._available -= count

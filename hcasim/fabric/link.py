@@ -13,6 +13,9 @@ from hcasim.fabric.packet import Holder, Packet
 PACKET: Final = "packet"
 """What those who watch are told that a link does."""
 
+_NEVER: Final = 1 << 60
+"""A time in ps that does not come."""
+
 
 class Receiver:
     """What a transmitter delivers to."""
@@ -38,7 +41,7 @@ class _Waiting(Action):
 
     def act(self) -> None:
         """Send it."""
-        self._transmitter.transmit(self._packet)
+        self._transmitter.unblock(self._packet)
 
 
 class Transmitter(Action):
@@ -83,7 +86,7 @@ class Transmitter(Action):
         self._urgent = urgent
         self._next = urgent
         self._free_at = 0
-        self._wake_at: int | None = None
+        self._wake_at = _NEVER
         self._blocked = False
         self._flow_control_debt = 0
         self._freed = 0
@@ -121,15 +124,21 @@ class Transmitter(Action):
         packet.ready_at = ready_at
         packet.holder = holder
         active = self._active
-        place = bisect_left(active, source) if active else 0
-        if place < len(active) and active[place] == source:
-            self._queues[place].append(packet)
+        if not active:
+            active.append(source)
+            self._queues.append([packet])
         else:
-            active.insert(place, source)
-            self._queues.insert(place, [packet])
+            place = bisect_left(active, source)
+            if place < len(active) and active[place] == source:
+                self._queues[place].append(packet)
+            else:
+                active.insert(place, source)
+                self._queues.insert(place, [packet])
         if not self._blocked:
-            at = ready_at if ready_at > self._free_at else self._free_at
-            if self._wake_at is None or at < self._wake_at:
+            at = self._free_at
+            if ready_at > at:
+                at = ready_at
+            if at < self._wake_at:
                 self._wake_at = at
                 self.sim.schedule(at, self)
 
@@ -138,21 +147,23 @@ class Transmitter(Action):
 
         A flow control packet goes out for every ``credit_update`` bytes freed, if the link has any.
         """
-        if not self._credit_update:
+        update = self._credit_update
+        if not update:
             return
-        self._freed += freed_bytes
-        if self._freed >= self._credit_update:
-            packets = self._freed // self._credit_update
-            self._freed -= packets * self._credit_update
+        freed = self._freed + freed_bytes
+        if freed >= update:
+            packets = freed // update
+            freed -= packets * update
             self.flow_control_packets += packets
             self._flow_control_debt += packets * self._fcp_time
+        self._freed = freed
 
     def act(self) -> None:
         """Take the packet whose turn it is, unless that has happened earlier."""
         woken_at = self.sim.now
         if woken_at != self._wake_at:
             return
-        self._wake_at = None
+        self._wake_at = _NEVER
         active = self._active
         place = 0 if len(active) == 1 else self._choose(woken_at)
         source = active[place]
@@ -163,13 +174,13 @@ class Transmitter(Action):
         if not queue:
             active.pop(place)
             self._queues.pop(place)
-        self._blocked = True
         credits = self.credits
         assert credits is not None
         needed = -(-packet.size // self.credit_block)
         if credits.take(needed):
-            self.transmit(packet)
+            self._transmit(packet)
         else:
+            self._blocked = True
             credits.wait(needed, _Waiting(self, packet))
 
     def _choose(self, now: int) -> int:
@@ -189,9 +200,13 @@ class Transmitter(Action):
                 return place
             place += 1
 
-    def transmit(self, packet: Packet) -> None:
-        """Send a packet for which there is room at the far end."""
+    def unblock(self, packet: Packet) -> None:
+        """Send a packet that has waited for room at the far end."""
         self._blocked = False
+        self._transmit(packet)
+
+    def _transmit(self, packet: Packet) -> None:
+        """Send a packet for which there is room at the far end."""
         # Flow control packets have gone out while the link was idle, or go out first.
         debt = self._flow_control_debt
         start = self.sim.now
@@ -219,7 +234,7 @@ class Transmitter(Action):
             if len(queues) > 1:
                 ready = min([queue[0].ready_at for queue in queues])
             at = ready if ready > end else end
-            if self._wake_at is None or at < self._wake_at:
+            if at < self._wake_at:
                 self._wake_at = at
                 self.sim.schedule(at, self)
 

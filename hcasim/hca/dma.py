@@ -263,9 +263,9 @@ class DmaEngine:
     ) -> None:
         packet = arrival.packet
         self.scattered += packet.payload
-        watched = region.listeners or self._probe.listeners
-        now = self._sim.now
-        landing = Landing(self._probe, packet, region, address, now) if watched else None
+        landing = None
+        if self._probe.listeners or (region.listeners and region.watched(address, packet.payload)):
+            landing = Landing(self._probe, packet, region, address, self._sim.now)
         storage = self._local if region.on_adapter else self._host
         storage.start_write(address, packet.payload, arrival, landing)
         then(arrival)

@@ -101,6 +101,13 @@ class Region:
         self.listeners.append(watcher)
         return watcher
 
+    def watched(self, address: int, length: int) -> bool:
+        """Whether somebody is to be told that this range has been written."""
+        for listener in self.listeners:
+            if not isinstance(listener, Watcher) or 0 <= listener.address - address < length:
+                return True
+        return False
+
     def written(self, address: int, length: int) -> None:
         """Tell those who poll that this range has changed."""
         for listener in tuple(self.listeners):

@@ -7,30 +7,33 @@ from typing import Any, ClassVar
 
 from hcasim.catalog import Host as Description
 from hcasim.engine import Action, Simulator
-from hcasim.host.memory import SOCKET_BITS, Memory
+from hcasim.host.copying import Copies
+from hcasim.host.memory import SOCKET_BITS, Memory, Path
 from hcasim.host.upstream import Transfer, Upstream
 
 
 class _Fetch(Action):
     """A read that has come to memory, and will be answered when its latency is over."""
 
-    __slots__ = ("_address", "_chipset", "_size", "_transfer")
+    __slots__ = ("_address", "_copies", "_path", "_size", "_transfer")
 
     block: ClassVar[str] = "Chipset"
 
-    def __init__(self, chipset: Chipset, address: int, size: int, transfer: Transfer) -> None:
-        self._chipset = chipset
+    def __init__(
+        self, copies: Copies, path: Path, address: int, size: int, transfer: Transfer
+    ) -> None:
+        self._copies = copies
+        self._path = path
         self._address = address
         self._size = size
         self._transfer = transfer
 
     def act(self) -> None:
         """Answer it."""
-        chipset, address, size = self._chipset, self._address, self._size
-        if chipset.copies.running:
-            chipset.copies.advance()
-        last_at = chipset.paths_from[address >> SOCKET_BITS].transfer(size)
-        self._transfer.fetched(last_at, address, size)
+        if self._copies.running:
+            self._copies.advance()
+        size = self._size
+        self._transfer.fetched(self._path.transfer(size), self._address, size)
 
 
 class Chipset(Upstream):
@@ -39,10 +42,6 @@ class Chipset(Upstream):
     Args:
         description: latencies in ps.
         socket: the one that the bus is attached to.
-
-    Attributes:
-        copies: of the processors, which memory is busy with.
-        paths_from: the way from the memory of each socket to here.
     """
 
     def __init__(
@@ -55,11 +54,11 @@ class Chipset(Upstream):
         self.sim = sim
         self._memory = memory
         self._to = memory.paths(socket, away=True)
-        self.paths_from = memory.paths(socket, away=False)
+        self._from = memory.paths(socket, away=False)
         near = memory.caches[socket]
         self._ddio = near if near.ddio else None
         self._stale = [cache for cache in memory.caches if cache is not self._ddio]
-        self.copies = memory.copies
+        self._copies = memory.copies
         self._read_latency = description.memory.read_latency
         self._write_latency = description.memory.write_latency
         self._mmio_latency = description.chipset.mmio_latency
@@ -68,8 +67,9 @@ class Chipset(Upstream):
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         """Fetch from memory: it answers as a whole."""
-        at_ps += self._read_latency + 2 * self.paths_from[address >> SOCKET_BITS].latency
-        self.sim.schedule(at_ps, _Fetch(self, address, size, transfer))
+        path = self._from[address >> SOCKET_BITS]
+        fetch = _Fetch(self._copies, path, address, size, transfer)
+        self.sim.schedule(at_ps + self._read_latency + 2 * path.latency, fetch)
 
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
@@ -88,8 +88,9 @@ class Chipset(Upstream):
         transfer: Transfer,
         later_ps: int = 0,
     ) -> None:
-        if self.copies.begun or self._ddio is not None:
-            self.copies.advance()
+        if self._copies.begun or self._ddio is not None:
+            if self._copies.running:
+                self._copies.advance()
             for cache in self._stale:
                 cache.invalidate(address, size)
         path = self._to[address >> SOCKET_BITS]
