@@ -21,25 +21,26 @@ from hcasim.engine import Action, Call, CreditPool, Rate, Simulator
 from hcasim.host.upstream import Transfer, Upstream
 
 
-class _Whole:
-    """The requests of one read, which is here when the last completion of any of them is.
+class _Read(Transfer):
+    """A read, each of whose requests has a tag.
 
     Attributes:
+        asked: the address up to which it has been asked for.
         missing: requests that are not complete yet.
         here_at: when the completions known so far are here, in ps.
     """
 
-    __slots__ = ("here_at", "missing")
-
-    def __init__(self, requests: int) -> None:
-        self.missing = requests
-        self.here_at = 0
-
-
-class _Read(Transfer):
-    """One read request; `whole` says of several to which read they belong."""
-
-    __slots__ = ("address", "bus", "here", "issued", "missing", "short", "size", "whole")
+    __slots__ = (
+        "address",
+        "asked",
+        "bus",
+        "end",
+        "here",
+        "here_at",
+        "issued",
+        "missing",
+        "short",
+    )
 
     block: ClassVar[str] = "PcieBus"
 
@@ -48,31 +49,30 @@ class _Read(Transfer):
         bus: PcieBus,
         address: int,
         size: int,
+        requests: int,
         here: Action,
         issued: Action | None,
         short: bool,
-        whole: _Whole | None = None,
     ) -> None:
         self.bus = bus
-        self.address = address
-        self.size = size
-        self.missing = size
+        self.address = self.asked = address
+        self.end = address + size
+        self.missing = requests
         self.here = here
+        self.here_at = 0
         self.issued = issued
         self.short = short
-        self.whole = whole
 
     def fetched(self, last_at: int, address: int, size: int) -> None:
         """Have the root port send a part of what was asked for."""
-        bus = self.bus
-        downstream = bus.downstream
-        before = self.missing
-        self.missing = missing = before - size
+        bus, end = self.bus, address + size
+        downstream, limit = bus.downstream, bus.limit
         cut = bus.cut(address, size)
         tlps, duration = cut.tlps, cut.duration
-        if before == self.size:
+        if address == self.address or address % limit == 0:
             duration += downstream.answer_ps(1, 1)
-        if not missing and bus.nonposted is not None:
+        complete = end == self.end or end % limit == 0
+        if complete and bus.nonposted is not None:
             bus.nonposted.release(1)
         if self.short and downstream.free_at > bus.sim.now:
             arrival = bus.overtake(tlps, duration)
@@ -82,27 +82,24 @@ class _Read(Transfer):
             arrival = last_at
         # An endpoint advertises infinite completion credits: Acks, but no UpdateFC.
         bus.upstream.answer(tlps, 0)
-        if missing:
+        if not complete:
             return
-        whole = self.whole
-        if whole is not None:
-            whole.missing -= 1
-            if arrival > whole.here_at:
-                whole.here_at = arrival
-            if whole.missing:
-                bus.tags.release_at(arrival, 1)
-                return
-            if whole.here_at > arrival:
-                # Another request is answered before, from memory that takes longer.
-                bus.tags.release_at(arrival, 1)
-                bus.sim.schedule(whole.here_at, self.here)
-                return
-        bus.sim.schedule(arrival, self)
+        self.missing -= 1
+        if arrival > self.here_at:
+            self.here_at = arrival
+        if self.missing:
+            bus.tags.release_at(arrival, 1)
+        elif self.here_at > arrival:
+            # Another request is answered before, from memory that takes longer.
+            bus.tags.release_at(arrival, 1)
+            bus.sim.schedule(self.here_at, self.here)
+        else:
+            bus.sim.schedule(arrival, self)
 
     def act(self) -> None:
-        """It has the tag that it has waited for, or the last completion is here."""
-        if self.missing:
-            self.bus.tag_held(self)
+        """A request has the tag that it has waited for, or the last completion is here."""
+        if self.asked < self.end:
+            self.bus.tags_held(self, 1)
         else:
             self.bus.tags.release(1)
             self.here.act()
@@ -164,6 +161,9 @@ class PcieBus(Bus):
         device: the device's side of the link.
         far: the other side.
         behind: what the link leads to.
+
+    Attributes:
+        limit: bytes of the longest read request.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class PcieBus(Bus):
         super().__init__()
         self.sim = sim
         self.name = name
-        self._limit = device.max_read_request
+        self.limit = device.max_read_request
         self._payload = device.max_payload
         rate = Rate(ps_per_byte(device.generation, device.lanes))
         dllps = device.dllp_tlps_per_ack, device.dllp_tlps_per_update
@@ -209,66 +209,72 @@ class PcieBus(Bus):
     def start_read(
         self, address: int, size: int, here: Action, issued: Action | None = None
     ) -> None:
-        limit = self._limit
+        limit = self.limit
+        self.read_bytes += size
         if address % limit + size <= limit:
-            self._request(_Read(self, address, size, here, issued, short=size <= self._short_read))
-            return
-        # Not even a short end overtakes what it is no use without.
-        whole = _Whole(pieces(address, size, limit))
-        last = address + size
-        end = address - address % limit + limit
-        while end < last:
-            self._request(_Read(self, address, end - address, here, None, False, whole))
-            address = end
-            end += limit
-        self._request(_Read(self, address, last - address, here, issued, False, whole))
+            requests = 1
+            short = size <= self._short_read
+        else:
+            # Not even a short end overtakes what it is no use without.
+            requests = pieces(address, size, limit)
+            short = False
+        self.reads += requests
+        read = _Read(self, address, size, requests, here, issued, short)
+        tags = self.tags
+        held = 0
+        while held < requests and tags.take(1):
+            held += 1
+        if held:
+            self.tags_held(read, held)
+        for _ in range(requests - held):
+            tags.wait(1, read)
 
     def start_fetch(self, address: int, size: int, here: Action) -> None:
-        limit = self._limit
-        requests = pieces(address, size, limit)
-        whole = _Whole(requests) if requests > 1 else None
-        for start, piece in split(address, size, limit):
-            self.reads += 1
-            self.read_bytes += piece
-            read = _Read(self, start, piece, here, None, False, whole)
-            self.tags.acquire_ahead(self.tag_held, read)
+        requests = pieces(address, size, self.limit)
+        self.reads += requests
+        self.read_bytes += size
+        read = _Read(self, address, size, requests, here, None, False)
+        for _ in range(requests):
+            self.tags.acquire_ahead(self.tags_held, read, 1)
 
-    def _request(self, read: _Read) -> None:
-        self.reads += 1
-        self.read_bytes += read.size
-        if self.tags.take(1):
-            self.tag_held(read)
-        else:
-            self.tags.wait(1, read)
-
-    def tag_held(self, read: _Read) -> None:
-        """Send a request that has its tag when it has a credit, too."""
+    def tags_held(self, read: _Read, count: int) -> None:
+        """Send requests of a read that have their tags, each when it has a credit, too."""
         if self.nonposted is not None:
-            self.nonposted.acquire(1, self._push_writes, read)
+            for _ in range(count):
+                self.nonposted.acquire(1, self._push_writes, read)
         elif self.posted_headers.waiting or self.posted_data.waiting:
-            self._push_writes(read)
+            for _ in range(count):
+                self._push_writes(read)
         else:
-            self._send_request(read)
+            self._send_requests(read, count)
 
     def _push_writes(self, read: _Read) -> None:
         # A read may not pass a posted write that still waits for credits: it takes none, in turn.
         if self.posted_headers.waiting:
             self.posted_headers.acquire(0, self._push_data, read)
         elif self.posted_data.waiting:
-            self.posted_data.acquire(0, self._send_request, read)
+            self.posted_data.acquire(0, self._send_requests, read, 1)
         else:
-            self._send_request(read)
+            self._send_requests(read, 1)
 
     def _push_data(self, read: _Read) -> None:
         if self.posted_data.waiting:
-            self.posted_data.acquire(0, self._send_request, read)
+            self.posted_data.acquire(0, self._send_requests, read, 1)
         else:
-            self._send_request(read)
+            self._send_requests(read, 1)
 
-    def _send_request(self, read: _Read) -> None:
-        arrival = self.upstream.send(1, self._request_time) - self._gap
-        self.behind.read(arrival, read.address, read.size, read)
-        if read.issued is not None:
+    def _send_requests(self, read: _Read, count: int) -> None:
+        limit, end = self.limit, read.end
+        start = read.asked
+        for _ in range(count):
+            next_start = start - start % limit + limit
+            if next_start > end:
+                next_start = end
+            arrival = self.upstream.send(1, self._request_time) - self._gap
+            self.behind.read(arrival, start, next_start - start, read)
+            start = next_start
+        read.asked = start
+        if start == end and read.issued is not None:
             read.issued.act()
 
     def cut(self, address: int, size: int) -> Cut:
