@@ -239,9 +239,13 @@ class PcieBus(Bus):
 
     def tags_held(self, read: _Read, count: int) -> None:
         """Send requests of a read that have their tags, each when it has a credit, too."""
-        if self.nonposted is not None:
+        nonposted = self.nonposted
+        if nonposted is not None:
             for _ in range(count):
-                self.nonposted.acquire(1, self._push_writes, read)
+                if nonposted.take(1):
+                    self._push_writes(read)
+                else:
+                    nonposted.wait(1, Call(self._push_writes, (read,)))
         elif self.posted_headers.waiting or self.posted_data.waiting:
             for _ in range(count):
                 self._push_writes(read)

@@ -102,9 +102,13 @@ class PcieLink(SerialServer):
 
     def answer(self, tlps: int, updated: int) -> None:
         """Send the DLLPs for TLPs that arrived from the other direction; see `answer_ps`."""
-        duration = self.answer_ps(tlps, updated)
-        if not duration:
-            return
+        if self._answers_each:
+            self.dllps += tlps + updated
+            duration = (tlps + updated) * self._dllp_time
+        else:
+            duration = self.answer_ps(tlps, updated)
+            if not duration:
+                return
         start = self.sim.now
         if self.free_at > start:
             start = self.free_at
@@ -124,16 +128,13 @@ class PcieLink(SerialServer):
         if self._answers_each:
             dllps = tlps + updated
         else:
-            dllps = 0
             due = self._acks_due + tlps
-            if due >= self._tlps_per_ack:
-                dllps = due // self._tlps_per_ack
-                due -= dllps * self._tlps_per_ack
-            self._acks_due = due
+            dllps = due // self._tlps_per_ack
+            self._acks_due = due - dllps * self._tlps_per_ack
             if updated:
-                updates, self._updates_due = divmod(
-                    self._updates_due + updated, self._tlps_per_update
-                )
+                due = self._updates_due + updated
+                updates = due // self._tlps_per_update
+                self._updates_due = due - updates * self._tlps_per_update
                 dllps += updates
             if not dllps:
                 return 0

@@ -148,6 +148,15 @@ class CreditPool(Action):
         shown.value = value
         shown.time_ps = time_ps
 
+    def _show_returns(self, now: int) -> None:
+        """Tell who watches of all that has come back by now."""
+        value = self._available
+        for time_ps, count in zip(self._returns_at, self._counts, strict=True):
+            if time_ps > now:
+                return
+            value += count
+            self._show(time_ps, value)
+
     def release(self, count: int) -> None:
         """Give ``count`` credits back now.
 
@@ -166,14 +175,15 @@ class CreditPool(Action):
         More credits than were taken raise a ValueError when they are needed.
         """
         times = self._returns_at
-        if times and time_ps < times[-1]:
+        place = len(times)
+        if place and time_ps < times[-1]:
             place = bisect_right(times, time_ps)
             times.insert(place, time_ps)
             self._counts.insert(place, count)
         else:
             times.append(time_ps)
             self._counts.append(count)
-        if self.waiting:
+        if not place and self.waiting:
             self._arm()
 
     def catch_up(self) -> None:
@@ -183,18 +193,16 @@ class CreditPool(Action):
         if not times or times[0] > now:
             return
         counts = self._counts
-        available = self._available
-        if times[-1] <= now:
-            number = len(times)
+        if self._watchers:
+            self._show_returns(now)
+        if len(times) == 1:
+            times.clear()
+            available = self._available + counts.pop()
         else:
-            number = 1
-            while times[number] <= now:
-                number += 1
-        for place in range(number):
-            available += counts[place]
-            if self._watchers:
-                self._show(times[place], available)
-        del times[:number], counts[:number]
+            number = bisect_right(times, now)
+            available = self._available + sum(counts[:number])
+            del times[:number]
+            del counts[:number]
         self._available = available
         if available > self.capacity:
             raise ValueError(f"{self.name}: more credits given back than were taken")
@@ -228,8 +236,11 @@ class CreditPool(Action):
         # A loop, because those who give some back at once would nest as deep as many wait.
         self._serving = True
         waiting = self.waiting
-        while waiting and waiting[0][0] <= self._available:
-            count, action = waiting.pop(0)
+        while waiting:
+            count, action = waiting[0]
+            if count > self._available:
+                break
+            del waiting[0]
             if self._ahead:
                 self._ahead -= 1
             self._available -= count

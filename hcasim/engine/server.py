@@ -64,20 +64,22 @@ class SerialServer:
         self.busy_ps += duration_ps
         return end
 
-    def reserve_from(
-        self, arrival_ps: int, duration_ps: int, period_ps: int = 0, count: int = 1
-    ) -> int:
-        """Likewise for a request that arrives at ``arrival_ps``, in order of arrival.
-
-        Of several, a period apart, that is at least as long as one takes, none waits for another.
-        """
+    def reserve_from(self, arrival_ps: int, duration_ps: int) -> int:
+        """Likewise for a request that arrives at ``arrival_ps``, in order of arrival."""
         if duration_ps < 0:
             raise ValueError(f"{self.name}: a service time cannot be negative: {duration_ps} ps")
         start = self.free_at
         if arrival_ps > start:
             start = arrival_ps
-        self.free_at = end = start + (count - 1) * period_ps + duration_ps
-        self.busy_ps += count * duration_ps
+        self.free_at = end = start + duration_ps
+        self.busy_ps += duration_ps
+        return end
+
+    def reserve_each(self, arrival_ps: int, duration_ps: int, period_ps: int, count: int) -> int:
+        """Likewise for several, a period apart that is no shorter: none waits for another."""
+        end = self.reserve_from(arrival_ps, duration_ps) + (count - 1) * period_ps
+        self.free_at = end
+        self.busy_ps += (count - 1) * duration_ps
         return end
 
 

@@ -79,6 +79,8 @@ class SendEngine:
         self.wqes_fetched = 0
         self.fetches = 0
         self._units = parts.adapter.send.units
+        self._burst = parts.adapter.scheduler.burst
+        self._interval = parts.adapter.ack.interval
         self._busy = [0 for _ in parts.egresses]
         self._asking = [0 for _ in parts.egresses]
         self._rooms = [_Room(self, port) for port in range(len(parts.egresses))]
@@ -360,7 +362,7 @@ class SendEngine:
             qp.requester.current = None
             self._go_on(qp)
         else:
-            turn = wqe.sent * wqe.segment % self.adapter.scheduler.burst
+            turn = wqe.sent * wqe.segment % self._burst
             scheduler.add(qp, goes_on=turn >= wqe.segment)
             wqe.turn = 0 if scheduler.alone else turn
         if wqe.packets > LONG:
@@ -396,7 +398,7 @@ class SendEngine:
         if not wqe.awaits_response:
             payload = wqe.length - offset if last else wqe.segment
             if qp.reliable:
-                ask = qp.requester.asks_for_acknowledgement(last, self.adapter.ack.interval)
+                ask = qp.requester.asks_for_acknowledgement(last, self._interval)
         return Packet(
             wqe.opcode,
             lid,

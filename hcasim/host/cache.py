@@ -91,14 +91,15 @@ class ProcessorCache:
         used, written = self._used, self._written
         left = 0
         for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
-            if block in used:
+            if block in written:
+                written.move_to_end(block)
+            elif block in used:
                 used.move_to_end(block)
-                continue
-            written[block] = None
-            written.move_to_end(block)
-            if len(written) > self._blocks_of_devices:
-                written.popitem(last=False)
-                left += BLOCK
+            else:
+                written[block] = None
+                if len(written) > self._blocks_of_devices:
+                    written.popitem(last=False)
+                    left += BLOCK
         if self.log is not None:
             self.log.append((_PLACE, address, size, left))
         return left

@@ -59,7 +59,7 @@ class Copy:
                 count = 1
         end = start + count * self.period
         for server, each in self.demands:
-            served = server.reserve_from(start, each, self.period, count)
+            served = server.reserve_each(start, each, self.period, count)
             if served > end:
                 end = served
         self.next_at = end
