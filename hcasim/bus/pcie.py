@@ -30,17 +30,7 @@ class _Read(Transfer):
         here_at: when the completions known so far are here, in ps.
     """
 
-    __slots__ = (
-        "address",
-        "asked",
-        "bus",
-        "end",
-        "here",
-        "here_at",
-        "issued",
-        "missing",
-        "short",
-    )
+    __slots__ = ("address", "asked", "bus", "end", "here", "here_at", "issued", "missing", "short")
 
     block: ClassVar[str] = "PcieBus"
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from hcasim.bus import connect
 from hcasim.catalog import Machine
-from hcasim.engine import FastForward, Simulator
+from hcasim.engine import FastForward, Simulator, collect_seldom
 from hcasim.fabric import Fabric
 from hcasim.hca import HostChannelAdapter
 from hcasim.host import Host
@@ -59,6 +59,9 @@ class Node:
 class Cluster:
     """Nodes joined by the machine's network, or two nodes back to back if it has none.
 
+    From when it is built until its simulator has run for the first time Python looks for garbage
+    less often.
+
     Args:
         machine: a resolved machine.
         nodes: which of its nodes to build, or how many of the first; all of them by default.
@@ -75,6 +78,7 @@ class Cluster:
         if len(chosen) > machine.nodes:
             raise ValueError(f"{machine.id} has {machine.nodes} nodes, not {len(chosen)}")
         self.sim = sim
+        collect_seldom()
         if not sim.exact:
             sim.forward = FastForward(sim)
         self.machine = machine

@@ -5,7 +5,7 @@ from simpy.events import Event, Process, Timeout
 from hcasim.engine.arbiter import Arbiter
 from hcasim.engine.cache import SetAssociativeCache
 from hcasim.engine.clock import Action, Call, Onlooker, Simulator, Watcher
-from hcasim.engine.collecting import seldom_collected
+from hcasim.engine.collecting import collect_seldom, seldom_collected
 from hcasim.engine.credits import CreditPool
 from hcasim.engine.forward import FastForward
 from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
@@ -40,6 +40,7 @@ __all__ = [
     "Waits",
     "Watcher",
     "bounded_mean",
+    "collect_seldom",
     "find_period",
     "mean_error",
     "seldom_collected",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hcasim.engine import Simulator, seldom_collected
+from hcasim.engine import Simulator, collect_seldom, seldom_collected
 
 
 @pytest.fixture(autouse=True)
@@ -39,4 +39,15 @@ def test_a_failure_leaves_it_as_before() -> None:
     gc.set_threshold(700, 10, 10)
     with pytest.raises(ZeroDivisionError), seldom_collected():
         1 / 0  # noqa: B018
+    assert gc.get_threshold() == (700, 10, 10)
+
+
+def test_from_the_building_of_a_machine_until_its_run_it_is_seldom() -> None:
+    gc.set_threshold(700, 10, 10)
+    collect_seldom()
+    collect_seldom()
+    assert gc.get_threshold()[0] > 70_000
+    with seldom_collected():
+        while_running()
+        assert gc.get_threshold()[0] > 70_000
     assert gc.get_threshold() == (700, 10, 10)
