@@ -9,7 +9,7 @@ import socket
 import threading
 import warnings
 from concurrent.futures import CancelledError, Future
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -56,11 +56,13 @@ class Scheduler:
             return
         self._client = self._connected()
         self._pool = self._client.get_executor(pure=False)
-        try:
-            # A worker that died may be coming back.
-            self._client.wait_for_workers(1, timeout=COMING)
-        except TimeoutError:
-            warnings.warn(f"scheduler {self.address} has no workers yet; waiting", stacklevel=2)
+        # A worker that died may be coming back.
+        end = monotonic() + COMING
+        while not self._has_workers():
+            if monotonic() > end:
+                warnings.warn(f"scheduler {self.address} has no workers yet; waiting", stacklevel=2)
+                break
+            sleep(0.1)
         try:
             found = self._client.run(_digest)
         except Exception as error:  # noqa: BLE001
@@ -69,6 +71,21 @@ class Scheduler:
         faults = [_other_code(f"worker {one}", code) for one, code in found.items() if code != ours]
         if faults:
             raise CatalogError(faults)
+
+    def _has_workers(self) -> bool:
+        """Whether it has any now.
+
+        Raises:
+            CatalogError: it does not say so in time.
+        """
+        client = self._client
+        try:
+            found = client.sync(client.scheduler.identity, callback_timeout=ANSWER)
+        except TimeoutError:
+            raise CatalogError(
+                [f"scheduler: found {self.address!r}, which has fallen silent for {ANSWER} s"]
+            ) from None
+        return bool(found["workers"])
 
     def submit(self, task: Task, profile: bool) -> Future[list[Result]]:
         """Have points simulated; Dask tries it again on other workers if one dies."""

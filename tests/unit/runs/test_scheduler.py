@@ -5,10 +5,12 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -204,11 +206,49 @@ def test_another_server_is_told_from_a_scheduler(
         thread.join()
 
 
+RELAY = """
+import socket, sys, threading
+
+def pass_on(source, to, count):
+    while count > 0 and (piece := source.recv(min(count, 4096))):
+        to.sendall(piece)
+        count -= len(piece)
+    threading.Event().wait()
+
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+while True:
+    one, other = server.accept()[0], socket.create_connection((sys.argv[1], int(sys.argv[2])))
+    for ends in ((one, other, 1 << 30), (other, one, 2000)):
+        threading.Thread(target=pass_on, args=ends, daemon=True).start()
+"""
+"""Keeps back what a server says after its greeting."""
+
+
+@pytest.mark.check
+def test_a_scheduler_that_falls_silent_is_told(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "ANSWER", 1)
+    at = json.loads(cluster.file.read_text())["address"].removeprefix("tcp://").split(":")
+    words = [sys.executable, "-c", RELAY, *at]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as relay:
+        assert relay.stdout is not None
+        silent = scheduler.Scheduler(f"tcp://127.0.0.1:{int(relay.stdout.readline())}")
+        with pytest.raises(CatalogError, match="which has fallen silent for 1 s"):
+            silent.begin()
+        relay.kill()
+        silent.close()
+
+
 def test_a_worker_without_hcasim_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     class Client:
         def get_executor(self, pure: bool) -> None: ...
 
-        def wait_for_workers(self, count: int, timeout: float) -> None: ...
+        scheduler = SimpleNamespace(identity=None)
+
+        def sync(self, call: object, callback_timeout: float) -> dict[str, list[int]]:
+            return {"workers": [1]}
 
         def run(self, call: object) -> None:
             raise Exception("ModuleNotFoundError(\"No module named 'hcasim'\")")
