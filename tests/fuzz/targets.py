@@ -1,6 +1,7 @@
 """What reads foreign words, and the samples that are damaged to try it."""
 
 import contextlib
+import json
 import os
 import random
 import tempfile
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+import hcasim as hc
 from hcasim.apps.replay.reading import read_schedule
 from hcasim.calibrate.file.reading import read_calibration
 from hcasim.calibrate.traces.evaluations import EvaluationCache
@@ -173,6 +175,21 @@ def _schedule(name: str, content: bytes, dice: random.Random, folder: Path) -> N
     read_schedule(folder / ("t.0.et" if name.endswith(".et") else name))
 
 
+def _result(name: str, content: bytes, dice: random.Random, folder: Path) -> None:
+    """A result that is compared with the whole one."""
+    for file, what in ((f"damaged-{name}", content), (name, _RESULTS[name])):
+        (folder / file).write_bytes(what)
+    hc.compare(folder / f"damaged-{name}", folder / name)
+
+
+def _results() -> dict[str, bytes]:
+    found = {
+        "bench.json": hc.bench("write_lat", "liu2004", size=[4, 64]),
+        "sweep.json": hc.sweep("write_lat", "liu2004", size=[4, 64]),
+    }
+    return {name: json.dumps(one.to_dict(), indent=2).encode() for name, one in found.items()}
+
+
 def _resume(name: str, content: bytes, dice: random.Random, folder: Path) -> None:
     file = folder / name
     file.write_bytes(content)
@@ -248,6 +265,7 @@ b irequires a
     for rank in range(2)
 }
 """Of each form one that is read as it is."""
+_RESULTS = _results()
 _POINTS = [Point("write_lat", resolve("liu2004"), Options(size=size)) for size in range(1, 6)]
 _ROWS = [{"latency_us": size / 3, "size": size} for size in range(1, 6)]
 _WORDS = (
@@ -278,6 +296,7 @@ TARGETS = {
         _calibration,
     ),
     "schedules": Target(_SCHEDULES, _schedule),
+    "results": Target(_RESULTS, _result),
     "resumed": Target(_resume_samples(), _resume),
     "options": Target({name: _words(name) for name in WORKLOADS}, _options),
 }
