@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from math import gcd
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final
 
+from hcasim.engine.replacement import POLICIES
 from hcasim.engine.snapshot import Doings
 
 _USE: Final = 0
 _FILL: Final = 1
 _DISCARD: Final = 2
-
-Replacement = Literal["lru", "fifo", "random"]
 
 
 class SetAssociativeCache:
@@ -23,9 +21,8 @@ class SetAssociativeCache:
     Args:
         entries: capacity in entries.
         ways: entries per set; must divide ``entries``. ``ways == entries`` is fully associative.
-        replacement: ``lru`` evicts the entry used longest ago, ``fifo`` the one filled longest
-            ago, ``random`` any of the set.
-        seed: of the random replacement, so that a run can be repeated.
+        replacement: name of the policy.
+        seed: of what that leaves to chance.
 
     Attributes:
         last: the key that was used last, if it is held; below 0 if none is known. To use it again
@@ -38,9 +35,7 @@ class SetAssociativeCache:
 
     counts: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(
-        self, entries: int, ways: int, replacement: Replacement = "lru", seed: int = 0
-    ) -> None:
+    def __init__(self, entries: int, ways: int, replacement: str = "lru", seed: int = 0) -> None:
         if entries < 1 or ways < 1:
             raise ValueError(f"a cache needs positive entries and ways, not {entries} and {ways}")
         if entries % ways:
@@ -53,8 +48,7 @@ class SetAssociativeCache:
         self.log: list[tuple[int, ...]] | None = None
         # Dicts keep insertion order: the first key of a set is the next to go.
         self._sets: dict[int, dict[int, None]] = {}
-        self._seed = seed
-        self._random: random.Random | None = None
+        self._policy = POLICIES[replacement](seed)
 
     def __len__(self) -> int:
         return sum(len(held) for held in self._sets.values())
@@ -78,9 +72,7 @@ class SetAssociativeCache:
             return False
         if self.log is not None:
             self._note(self.log, (_USE, key, True))
-        if self.replacement == "lru":
-            del held[key]
-            held[key] = None
+        self._policy.use(held, key)
         self.last = key
         return True
 
@@ -91,18 +83,12 @@ class SetAssociativeCache:
         held = self._sets.setdefault(key % self.sets, {})
         if key in held:
             return None
-        victim: int | None = None
-        if len(held) >= self.ways:
-            if self.replacement == "random":
-                # On demand: it is larger than most caches that never have to choose.
-                if self._random is None:
-                    self._random = random.Random(self._seed)
-                victim = self._random.choice(list(held))
-            else:
-                victim = next(iter(held))
-            del held[victim]
         held[key] = None
         self.last = key
+        if len(held) <= self.ways:
+            return None
+        victim: int = self._policy.choose(held)
+        del held[victim]
         return victim
 
     def discard(self, key: int) -> None:
@@ -138,12 +124,12 @@ class SetAssociativeCache:
         """
         if any(step[0] or step[2] for step in steps):
             return 0
-        chance = self.replacement == "random"
         rows = [
             (what, key, held > 0, step[1])
             for (what, key, held), step in zip(doings, steps, strict=True)
         ]
-        if chance and any(what == _FILL and not held for what, _, held, _ in rows):
+        filled = any(what == _FILL and not held for what, _, held, _ in rows)
+        if filled and not self._policy.ordered:
             return 0
         cycle, by, places = self._cycle(rows)
         left: list[list[int]] | None = None
@@ -177,8 +163,7 @@ class SetAssociativeCache:
 
     def _turn(self, rows: list[tuple[int, int, bool, int]], turn: int) -> bool:
         """Do it as often on; return whether keys were held or not as it says."""
-        sets, number, ways = self._sets, self.sets, self.ways
-        by_use = self.replacement == "lru"
+        sets, number, ways, policy = self._sets, self.sets, self.ways, self._policy
         for what, first, was, step in rows:
             key = first + turn * step
             held = sets.get(key % number)
@@ -187,15 +172,14 @@ class SetAssociativeCache:
             if (key in held) != was:
                 return False
             if what == _USE:
-                if was and by_use:
-                    del held[key]
-                    held[key] = None
+                if was:
+                    policy.use(held, key)
             elif what == _DISCARD:
                 held.pop(key, None)
             elif not was:
-                if len(held) >= ways:
-                    del held[next(iter(held))]
                 held[key] = None
+                if len(held) > ways:
+                    del held[policy.choose(held)]
         return True
 
     def _recall(self, rows: list[tuple[int, int, bool, int]], turn: int) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import ClassVar, Final
 
 from hcasim.catalog.adapter import IcmCache
-from hcasim.engine.cache import Replacement
+from hcasim.engine.replacement import POLICIES, Fifo
 from hcasim.engine.snapshot import Doings
 
 _USE: Final = 0
@@ -34,9 +33,9 @@ class LineCache:
         self.accesses = 0
         self.misses = 0
         self.log: list[tuple[int, ...]] | None = None
-        self._policy = description.policy
+        policy = POLICIES[description.policy]
         self._room = max(1, description.size // description.banks)
-        self._banks = [Bank(description.policy) for _ in range(description.banks)]
+        self._banks = [Bank(policy()) for _ in range(description.banks)]
 
     def _bank(self, line: int) -> Bank:
         return self._banks[line % len(self._banks)]
@@ -93,7 +92,7 @@ class LineCache:
         fills = [result for what, _, _, _, result in doings if what == _FILL]
         if fills and (
             any(fills)
-            or self._policy == "random"
+            or not self._banks[0].policy.ordered
             or any(bank.changed for bank in self._banks)
             or any(what == _MARK for what, *_ in doings)
         ):
@@ -132,23 +131,17 @@ class Bank:
         size: bytes of all.
     """
 
-    def __init__(self, policy: Replacement) -> None:
+    def __init__(self, policy: Fifo) -> None:
         self.lines: dict[tuple[int, int], int] = {}
         self.changed: set[tuple[int, int]] = set()
         self.size = 0
-        self._policy = policy
-        self._random: Random | None = None
-        self._names: list[tuple[int, int]] = []
-        self._place: dict[tuple[int, int], int] = {}
+        self.policy = policy
 
     def touch(self, name: tuple[int, int]) -> bool:
         """Look a line up; return whether it is held, and note the use for the policy."""
-        size = self.lines.get(name)
-        if size is None:
+        if name not in self.lines:
             return False
-        if self._policy == "lru":
-            del self.lines[name]
-            self.lines[name] = size
+        self.policy.use(self.lines, name)
         return True
 
     def add(self, name: tuple[int, int], size: int) -> None:
@@ -156,9 +149,6 @@ class Bank:
         if name not in self.lines:
             self.lines[name] = size
             self.size += size
-            if self._policy == "random":
-                self._place[name] = len(self._names)
-                self._names.append(name)
 
     def make_room(self, name: tuple[int, int], size: int, room: int) -> list[tuple[int, int]]:
         """Hold one more line; return those of the others that had to leave and had changed."""
@@ -172,23 +162,14 @@ class Bank:
         return gone
 
     def copy(self) -> Bank:
-        """A bank that holds the same lines; of chance it knows nothing."""
-        copy = Bank(self._policy)
+        """A bank that holds the same lines; both have one policy."""
+        copy = Bank(self.policy)
         copy.lines = self.lines.copy()
         copy.size = self.size
         return copy
 
     def evict(self) -> tuple[int, int]:
         """Let a line go, but not the newest; return its name."""
-        if self._policy == "random":
-            if self._random is None:
-                self._random = Random(0)
-            index = self._random.randrange(len(self._names) - 1)
-            victim, last = self._names[index], self._names.pop()
-            self._names[index] = last
-            self._place[last] = index
-            del self._place[victim]
-        else:
-            victim = next(iter(self.lines))
+        victim: tuple[int, int] = self.policy.choose(self.lines)
         self.size -= self.lines.pop(victim)
         return victim

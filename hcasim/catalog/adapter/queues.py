@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from hcasim.catalog.adapter.tables import Policy
 from hcasim.catalog.description import Count, Latency, Section, Size
 from hcasim.ground.units import SIZE
 
@@ -32,7 +33,7 @@ class WqeCache(Section):
     """
 
     entries: Count = Field(description="entries of all queue pairs together")
-    policy: Literal["lru", "random", "fifo"] = Field(description="which entry is replaced")
+    policy: Policy = Field(description="which entry is replaced")
     service: Latency = Field(
         default=0, description="occupancy of a receiving unit by a response that had to wait for it"
     )

@@ -19,6 +19,9 @@ class LocalMemory(Section):
     bandwidth: Bandwidth = Field(description="of reads and writes together")
 
 
+Policy = Literal["lru", "random", "fifo"]
+"""Which entry of a full cache leaves."""
+
 NO_MEMORY = LocalMemory(size=0, latency=0, bandwidth=10**6)
 
 
@@ -30,7 +33,7 @@ class IcmCache(Section):
         description="equal parts; a line belongs to one by the lowest bits of its number"
     )
     latency: Latency = Field(description="of a line that it holds")
-    policy: Literal["lru", "random", "fifo"] = Field(description="which line of a bank is replaced")
+    policy: Policy = Field(description="which line of a bank is replaced")
 
 
 class Icm(Section):
@@ -68,7 +71,7 @@ class Cache(Section):
     entry: Entry = Field(description="size of one entry")
     line: Entry = Field(description="what is fetched at once: one entry, or several neighbours")
     ways: Count = Field(description="associativity, in lines; divides the number of lines")
-    policy: Literal["lru", "random", "fifo"] = Field(description="which line of a set is replaced")
+    policy: Policy = Field(description="which line of a set is replaced")
     outstanding: Annotated[int, Field(ge=1, le=1024)] = Field(
         description="fetches of this cache that may be in flight at once"
     )
