@@ -127,6 +127,8 @@ class Transmitter(Action):
         if not active:
             active.append(source)
             self._queues.append([packet])
+        elif active[-1] == source:
+            self._queues[-1].append(packet)
         else:
             place = bisect_left(active, source)
             if place < len(active) and active[place] == source:

@@ -37,6 +37,8 @@ from hcasim.hca.wqe_cache import WqeCache
 DRIVER: Final = 0
 """Protection domain of the queues, which no application shares."""
 
+# Bound once, because compiled code looks members of enumerations up each time.
+_RTS: Final = State.RTS
 _WITHOUT_DATA: Final = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLEDGE)
 
 
@@ -189,7 +191,7 @@ class HostChannelAdapter(Desk):
         """
         packet = arrival.packet
         qp = self._queue_pairs.get(packet.qpn)
-        if qp is None or qp.state is not State.RTS:
+        if qp is None or qp.state is not _RTS:
             self.responder.drop(arrival)
             return
         arrival.qp = qp

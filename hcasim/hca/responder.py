@@ -25,6 +25,9 @@ from hcasim.hca.services import PacketService
 from hcasim.hca.translation import Access
 from hcasim.hca.wqe import ReceiveWqe
 
+# Bound once, because compiled code looks members of enumerations up each time.
+_WRITE: Final = Opcode.RDMA_WRITE
+
 GRH: Final = 40
 """Bytes in front of the data of a datagram in its receive buffer (volume 1, 11.4.1.2)."""
 
@@ -102,7 +105,7 @@ class Responder:
             self.out_of_sequence += 1
             arrival.free()
             arrival.finish()
-        elif packet.opcode is Opcode.RDMA_WRITE:
+        elif packet.opcode is _WRITE:
             self._write(arrival)
         elif isinstance(packet.header, Reth):
             self._read(arrival, packet.header)

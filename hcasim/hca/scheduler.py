@@ -71,13 +71,14 @@ class Scheduler:
         """
         queue = qp.qpn % self._count
         order = self._order
-        place = bisect_left(order, queue) if order else 0
-        if place == len(order):
+        if not order or order[-1] < queue:
             order.append(queue)
             self._ready.append(qp)
-        elif order[place] != queue:
-            order.insert(place, queue)
-            self._ready.insert(place, qp)
+        else:
+            place = bisect_left(order, queue)
+            if order[place] != queue:
+                order.insert(place, queue)
+                self._ready.insert(place, qp)
         if goes_on:
             self._next = queue
 

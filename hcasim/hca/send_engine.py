@@ -19,6 +19,11 @@ from hcasim.hca.wqe import SendWqe
 
 NO_ACCESS: Final = Access(0)
 
+# Bound once, because compiled code looks members of enumerations up each time.
+_RTS: Final = State.RTS
+_DATAGRAM: Final = QPType.UD
+_REGISTER: Final = Opcode.REGISTER
+
 
 class _Room(Action):
     """Room for a packet that a port's engine has waited for."""
@@ -125,7 +130,7 @@ class SendEngine:
     def schedule(self, qp: QueuePair) -> None:
         """Put ``qp`` in line if it has work and is not in line yet."""
         mine = qp.requester
-        if qp.scheduled or mine.rnr_waiting or mine.stalled or qp.state is not State.RTS:
+        if qp.scheduled or mine.rnr_waiting or mine.stalled or qp.state is not _RTS:
             return
         if mine.current is None:
             if not mine.has_work:
@@ -144,7 +149,7 @@ class SendEngine:
         mine = qp.requester
         if mine.current is not None:
             self._make_ready(qp, mine.current)
-        elif not mine.has_work or qp.state is not State.RTS or mine.rnr_waiting:
+        elif not mine.has_work or qp.state is not _RTS or mine.rnr_waiting:
             # By an event, because a whole line may have lost its work while it waited.
             self.sim.call_after(0, self._leave, qp)
         elif mine.fetched:
@@ -303,12 +308,10 @@ class SendEngine:
     def execute(self, port: int, qp: QueuePair, since_ps: int) -> None:
         """Send the packet of a queue pair for which a processing unit is done."""
         wqe = qp.requester.current
-        if wqe is not None and wqe.opcode is Opcode.REGISTER and qp.state is State.RTS:
+        if wqe is not None and wqe.opcode is _REGISTER and qp.state is _RTS:
             self._idle(port)
             self.registrations.add(qp, wqe)
-        elif (
-            wqe is None or qp.state is not State.RTS or (wqe.sent == 0 and not self._begin(qp, wqe))
-        ):
+        elif wqe is None or qp.state is not _RTS or (wqe.sent == 0 and not self._begin(qp, wqe)):
             self._idle(port)
             self._leave(qp)
         else:
@@ -392,7 +395,7 @@ class SendEngine:
         elif index == 0 and wqe.opcode is not Opcode.SEND:
             header = Reth(wqe.remote_address, wqe.remote_key, wqe.length)
         lid, qpn = qp.remote_lid, qp.remote_qpn
-        if qp.kind is QPType.UD:
+        if qp.kind is _DATAGRAM:
             lid, qpn, header = wqe.dlid, wqe.remote_qpn, Deth(qp.qpn)
         payload, ask = 0, False
         if not wqe.awaits_response:
