@@ -240,7 +240,7 @@ class CreditPool(Action):
             count, action = waiting[0]
             if count > self._available:
                 break
-            del waiting[0]
+            waiting.pop(0)
             if self._ahead:
                 self._ahead -= 1
             self._available -= count

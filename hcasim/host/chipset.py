@@ -121,11 +121,3 @@ class Chipset(Upstream):
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that memory and interconnect were in use so far, by name."""
         return self._memory.busy_ps()
-
-    def waiting_ps(self) -> dict[str, int]:
-        """Nothing waits in pools here."""
-        return {}
-
-    def counters(self) -> dict[str, int]:
-        """Nothing is counted here."""
-        return {}

@@ -68,10 +68,10 @@ class Upstream(ABC):
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that each serial resource was in use so far, by name."""
 
-    @abstractmethod
     def waiting_ps(self) -> dict[str, int]:
         """Time in ps that requests waited for each pool of credits or tags so far, by name."""
+        return {}
 
-    @abstractmethod
     def counters(self) -> dict[str, int]:
         """Transactions and bytes so far, by name."""
+        return {}
