@@ -186,6 +186,15 @@ class CreditPool(Action):
         if not place and self.waiting:
             self._arm()
 
+    def postpone(self, after_ps: int, until_ps: int) -> None:
+        """Have credits that come back between two times do so at the later one only."""
+        times = self._returns_at
+        place = len(times) - 1
+        while place >= 0 and times[place] > after_ps:
+            if times[place] < until_ps:
+                times[place] = until_ps
+            place -= 1
+
     def catch_up(self) -> None:
         """Count what has come back by now."""
         now = self.sim.now

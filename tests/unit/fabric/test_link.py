@@ -14,6 +14,8 @@ from hcasim.fabric.medium import CREDIT_BLOCK, ps_per_byte
 
 SKIP = Fraction(4484, 4480)
 FLOW_CONTROL = 8
+NOTICE = round(FLOW_CONTROL * 1000 * SKIP)
+"""Time of a flow-control packet at single rate on four lanes, in ps."""
 
 
 def link(
@@ -99,6 +101,7 @@ def test_buffers_are_counted_in_blocks_of_64_bytes(size: int, expected: int) -> 
     pair.sim.run()
     assert pair.there.credits.available == 100 - expected
     pair.buffer.free(sent, pair.sim.now)
+    pair.sim.run(until=pair.sim.now + NOTICE + 1)
     assert pair.there.credits.available == 100
 
 
@@ -179,7 +182,7 @@ def test_nothing_is_sent_without_room_at_the_far_end() -> None:
     freed = int(pair.sim.now) + 5000
     pair.sim.run()
     assert len(pair.far.arrivals) == 3
-    assert pair.far.arrivals[2][0] == freed
+    assert pair.far.arrivals[2][0] == freed + NOTICE
 
 
 @pytest.mark.pure
@@ -199,7 +202,39 @@ def test_news_of_room_travels_back_over_the_cable() -> None:
     pair.buffer.free(packet(), now)
     pair.sim.run()
     flight = 20 * 5000
-    assert pair.far.arrivals[1][0] == now + 2 * flight
+    assert pair.far.arrivals[1][0] == now + NOTICE + 2 * flight
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize("known_before", [False, True])
+def test_news_of_room_waits_for_the_packet_under_way(known_before: bool) -> None:
+    """Also if that begins after it is known when there will be room, as in a switch."""
+    pair = Pair(link(), buffer=17 * 64)
+    pair.send(*[packet()] * 2)
+    pair.sim.run()
+    now = int(pair.sim.now)
+    if known_before:
+        pair.buffer.free(packet(), now + 500_000)
+    pair.back.send(0, packet(), now, pair)
+    pair.sim.run(until=now + 1)
+    if not known_before:
+        pair.buffer.free(packet(), now + 1)
+    pair.sim.run()
+    assert pair.near.arrivals[0][0] == now
+    assert pair.far.arrivals[1][0] == pair.near.arrivals[0][1] + NOTICE
+
+
+@pytest.mark.pure
+def test_news_of_room_that_is_free_when_a_packet_ends_goes_behind_it() -> None:
+    pair = Pair(link(), buffer=17 * 64)
+    pair.send(*[packet()] * 2)
+    pair.sim.run()
+    now, duration = int(pair.sim.now), round(1052 * 1000 * SKIP)
+    pair.back.send(0, packet(), now, pair)
+    pair.sim.run(until=now + 1)
+    pair.buffer.free(packet(), now + duration + 5000)
+    pair.sim.run()
+    assert pair.far.arrivals[1][0] == now + duration + 5000 + NOTICE
 
 
 @pytest.mark.pure
@@ -215,9 +250,8 @@ def test_flow_control_takes_time_of_the_reverse_direction() -> None:
     assert pair.back.flow_control_packets == 3
     pair.back.send(0, packet(), now, pair)
     pair.sim.run()
-    duration = round(FLOW_CONTROL * 1000 * SKIP)
-    assert pair.near.arrivals[0][0] == now + 3 * duration
-    assert pair.back.busy_ps == 3 * duration + round(1052 * 1000 * SKIP)
+    assert pair.near.arrivals[0][0] == now + 3 * NOTICE
+    assert pair.back.busy_ps == 3 * NOTICE + round(1052 * 1000 * SKIP)
     assert pair.there.busy_ps == there
 
 
@@ -226,14 +260,14 @@ def test_flow_control_takes_time_of_the_reverse_direction() -> None:
 def test_one_flow_control_packet_goes_for_so_many_bytes_freed(update: int, packets: int) -> None:
     pair = Pair(link(credit_update=update))
     for _ in range(8):
-        pair.back.owe_flow_control(1024)
+        pair.back.announce(1024, 0)
     assert pair.back.flow_control_packets == packets
 
 
 @pytest.mark.pure
 def test_flow_control_goes_out_while_the_link_is_idle() -> None:
     pair = Pair(link())
-    pair.back.owe_flow_control(1024)
+    pair.back.announce(1024, 0)
     pair.back.send(0, packet(), 10**6, pair)
     pair.sim.run()
     assert pair.near.arrivals[0][0] == 10**6
