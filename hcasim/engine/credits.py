@@ -105,12 +105,22 @@ class CreditPool(Action):
         """Call ``function(*args)`` when a credit is held, ahead of all that use `acquire`."""
         if self.take(1):
             function(*args)
-            return
+        else:
+            self.wait_ahead(1, Call(function, args))
+
+    def wait_ahead(self, count: int, action: Action) -> None:
+        """Have ``action`` done when ``count`` credits are held, ahead of all that use `wait`.
+
+        It is done at once if they are free, and only others need more.
+        """
         if not self.waiting:
             self._waiting_since = self.sim.now
-        self.waiting.insert(self._ahead, (1, Call(function, args)))
+        self.waiting.insert(self._ahead, (count, action))
         self._ahead += 1
-        self._arm()
+        self.catch_up()
+        self._serve()
+        if self.waiting:
+            self._arm()
 
     def take(self, count: int) -> bool:
         """Hold ``count`` credits if they can be had at once; return whether they are held."""

@@ -31,24 +31,32 @@ class Receiver:
 
 
 class _Waiting(Action):
-    """A packet whose turn it is, but for which the far end has no room yet."""
+    """A packet for which the far end has no room yet.
 
-    __slots__ = ("_packet", "_transmitter")
+    Args:
+        passes: whether it is another's turn, for which there is too little room.
+    """
 
-    def __init__(self, transmitter: Transmitter, packet: Packet) -> None:
+    __slots__ = ("_packet", "_passes", "_transmitter")
+
+    def __init__(self, transmitter: Transmitter, packet: Packet, passes: bool) -> None:
         self._transmitter = transmitter
         self._packet = packet
+        self._passes = passes
 
     def act(self) -> None:
         """Send it."""
-        self._transmitter.unblock(self._packet)
+        self._transmitter.unblock(self._packet, self._passes)
 
 
 class Transmitter(Action):
     """Sends packets of several sources over one direction of a link, taking turns.
 
     Each source has a queue; they are served round robin, except that those below ``urgent`` go
-    first. A packet waits until the receive buffer at the far end has room for it.
+    first. A packet waits until the receive buffer at the far end has room for it. Meanwhile those
+    of other sources that need less room pass it: an arbiter picks only what may be sent at once
+    (Mellanox's model of its own switches and adapters, ib_flit_sim, vlarb.cc,
+    roundRobinNextRQForVL).
 
     Args:
         link: description of the link.
@@ -87,7 +95,10 @@ class Transmitter(Action):
         self._next = urgent
         self._free_at = 0
         self._wake_at = _NEVER
-        self._blocked = False
+        # Blocks that the packet whose turn it is waits for, and its source; 0 if none does.
+        self._blocked = 0
+        self._blocked_source = 0
+        self._passing = False
         self._flow_control_debt = 0
         self._freed = 0
         self._times: dict[int, int] = {}
@@ -138,7 +149,7 @@ class Transmitter(Action):
             else:
                 active.insert(place, source)
                 self._queues.insert(place, [packet])
-        if not self._blocked:
+        if not self._blocked or source != self._blocked_source:
             at = self._free_at
             if ready_at > at:
                 at = ready_at
@@ -185,6 +196,9 @@ class Transmitter(Action):
         if woken_at != self._wake_at:
             return
         self._wake_at = _NEVER
+        if self._blocked:
+            self._pass(woken_at)
+            return
         active = self._active
         place = 0 if len(active) == 1 else self._choose(woken_at)
         source = active[place]
@@ -201,8 +215,38 @@ class Transmitter(Action):
         if credits.take(needed):
             self._transmit(packet)
         else:
-            self._blocked = True
-            credits.wait(needed, _Waiting(self, packet))
+            self._blocked = needed
+            self._blocked_source = source
+            credits.wait(needed, _Waiting(self, packet, passes=False))
+            if active:
+                self._pass(woken_at)
+
+    def _pass(self, now: int) -> None:
+        """Let a packet of another source pass the one whose turn it is, if it needs less room."""
+        if self._passing:
+            return
+        active, queues = self._active, self._queues
+        urgent, turn = bisect_left(active, self._urgent), bisect_left(active, self._next)
+        for place in (*range(urgent), *range(turn, len(active)), *range(urgent, turn)):
+            packet, source = queues[place][0], active[place]
+            needed = -(-packet.size // self.credit_block)
+            if needed >= self._blocked or source == self._blocked_source:
+                continue
+            if packet.ready_at > now:
+                if packet.ready_at < self._wake_at:
+                    self._wake_at = packet.ready_at
+                    self.sim.schedule(packet.ready_at, self)
+                continue
+            if source >= self._urgent:
+                self._next = source + 1
+            del queues[place][0]
+            if not queues[place]:
+                del active[place], queues[place]
+            self._passing = True
+            credits = self.credits
+            assert credits is not None
+            credits.wait_ahead(needed, _Waiting(self, packet, passes=True))
+            return
 
     def _choose(self, now: int) -> int:
         """Place among the sources that wait of the one whose turn it is; one is ready."""
@@ -221,21 +265,24 @@ class Transmitter(Action):
                 return place
             place += 1
 
-    def unblock(self, packet: Packet) -> None:
+    def unblock(self, packet: Packet, passes: bool) -> None:
         """Send a packet that has waited for room at the far end."""
-        self._blocked = False
+        if passes:
+            self._passing = False
+        else:
+            self._blocked = 0
         self._transmit(packet)
 
     def _transmit(self, packet: Packet) -> None:
-        """Send a packet for which there is room at the far end."""
+        """Send a packet for which there is room at the far end, behind one that passes it."""
         # Flow control packets have gone out while the link was idle, or go out first.
         debt = self._flow_control_debt
         start = self.sim.now
         if debt:
             self._flow_control_debt = 0
             self.busy_ps += debt
-            if self._free_at + debt > start:
-                start = self._free_at + debt
+        if self._free_at + debt > start:
+            start = self._free_at + debt
         size = packet.size
         duration = (self._times.get(size) or self._time(size)) + self._gap
         self.busy_ps += duration
@@ -257,7 +304,7 @@ class Transmitter(Action):
             if len(queues) > 1:
                 ready = min([queue[0].ready_at for queue in queues])
             at = ready if ready > end else end
-            if at < self._wake_at:
+            if at != self._wake_at:
                 self._wake_at = at
                 self.sim.schedule(at, self)
 

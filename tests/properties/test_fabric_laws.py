@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hcasim.catalog import EthernetLink, InfinibandLink, Link, Wiring
@@ -182,7 +182,12 @@ class Run:
         self.sim.run()
 
 
+SHORT_OF_ROOM = Shape("SDR", 4, 0, 1024, SMALLEST_BUFFER, (3,), 1, 5_000_000)
+BURST = [Message(0, n % 2, 2, 0 if n % 3 == 2 else 4096) for n in range(18)]
+
+
 @given(shape=SHAPES, traffic=TRAFFIC)
+@example(shape=SHORT_OF_ROOM, traffic=BURST)
 def test_every_packet_arrives_once_and_in_order(shape: Shape, traffic: list[Message]) -> None:
     run = Run(shape, traffic)
     arrived = [run.sent[packet.psn] for end in run.ends for _, _, packet in end.arrivals]

@@ -186,6 +186,66 @@ def test_nothing_is_sent_without_room_at_the_far_end() -> None:
 
 
 @pytest.mark.pure
+def test_what_needs_less_room_passes_a_packet_for_which_there_is_too_little() -> None:
+    pair = Pair(link(), buffer=18 * 64)
+    pair.send(*[packet()] * 2, source=0)
+    pair.send(packet(), source=1)
+    pair.send(packet(4), source=2)
+    pair.sim.run()
+    sizes = [each.payload for _, _, each in pair.far.arrivals]
+    assert sizes == [1024, 4]
+    pair.buffer.free(packet(), int(pair.sim.now))
+    pair.sim.run()
+    assert [each.payload for _, _, each in pair.far.arrivals[2:]] == [1024]
+
+
+@pytest.mark.pure
+def test_packets_of_a_source_keep_their_order_whatever_room_they_need() -> None:
+    pair = Pair(link(), buffer=18 * 64)
+    sizes = [1024, 1024, 4, 0]
+    pair.send(*[packet(size) for size in sizes], source=1)
+    pair.send(packet(8), source=0, at=3_000_000)
+    pair.sim.run()
+    assert [each.payload for _, _, each in pair.far.arrivals] == [1024, 8]
+    pair.buffer.free(packet(), int(pair.sim.now))
+    pair.buffer.free(packet(8), int(pair.sim.now))
+    pair.sim.run()
+    assert [each.payload for _, _, each in pair.far.arrivals] == [1024, 8, 1024, 4]
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize("late", [False, True])
+def test_an_acknowledgement_passes_as_soon_as_there_is_room_for_it(late: bool) -> None:
+    """Whether it was there when the packet before it began to wait, or came later."""
+    pair = Pair(link(), buffer=17 * 64, urgent=1)
+    pair.send(*[packet()] * 2, source=1)
+    if late:
+        pair.sim.run()
+    now = int(pair.sim.now)
+    pair.send(packet(0), source=0, at=now + 1_500_000)
+    pair.sim.run()
+    assert len(pair.far.arrivals) == 1
+    freed = int(pair.sim.now)
+    pair.buffer.free(packet(0), freed)
+    pair.sim.run()
+    assert [each.payload for _, _, each in pair.far.arrivals] == [1024, 0]
+    assert pair.far.arrivals[1][0] == freed + NOTICE
+
+
+@pytest.mark.pure
+def test_a_packet_that_was_passed_follows_when_the_other_has_left() -> None:
+    pair = Pair(link(), buffer=18 * 64)
+    pair.send(*[packet()] * 2, source=0)
+    pair.send(packet(4), source=1)
+    duration = round(1052 * 1000 * SKIP)
+    pair.buffer._credits.release_at(duration + 1000, 17)
+    pair.send(packet(4), source=1, at=duration + 1500)
+    pair.sim.run()
+    (_, first, _), (_, passed, _), (head, _, last) = pair.far.arrivals[:3]
+    assert (first, head, last.payload) == (duration, passed, 1024)
+
+
+@pytest.mark.pure
 def test_room_of_less_than_a_packet_is_not_enough() -> None:
     pair = Pair(link(), buffer=2 * 17 * 64 - 1)
     pair.send(*[packet()] * 2)
