@@ -99,6 +99,13 @@ class AtomicEth(Header):
 class Aeth(Header):
     """ACK extended transport header.
 
+    It grants no end-to-end credits, as a responder may choose by the code for invalid ones
+    (9.7.7.2): a send that finds no receive entry meets an RNR NAK. Drivers make adapters do so for
+    queue pairs with a shared receive queue (Linux, mthca_qp.c and mlx4/qp.c: the bit RIC), and
+    leave the credits on for others. There they would only have held back the first 4 to 10 sends of
+    a connection until the first acknowledgement: with receive entries posted ahead, no other send
+    of `send_bw`, `window_bw` and `osu_bw` on liu2004 and val would have lacked one.
+
     Attributes:
         msn: messages that the responder has completed, modulo 2 ** 24.
         rnr_timer_ps: pause that a receiver which is not ready asks for.
