@@ -152,8 +152,8 @@ class PcieBus(Bus):
     that is here when memory has answered, so that the credits of a root port are the reads it has
     in hand: what else limits these, no maker says. Both make little difference: had every credit
     come later by the longest completion and a DLLP, or those of reads when the root port had the
-    request, `write_bw` and `read_bw` of 4 KiB and 64 KiB on nine testbeds and `bw_rd`, `bw_wr` and
-    `bw_rdwr` on four would have been the same within 1e-6.
+    request, `write_bw` and `read_bw` of 4 KiB and 64 KiB on nine testbeds would have been the same
+    within 1e-6, and with the later credits `bw_rd`, `bw_wr` and `bw_rdwr` on four, too.
 
     The processor's writes take no credits, because a device takes each as it arrives, so that its
     credit would be back some ten ns later. At most 28 headers and 112 units of data would have been
