@@ -2,12 +2,14 @@
 
 from hcasim.hca.adapter import HostChannelAdapter
 from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
-from hcasim.hca.queue_pair import QPType, QueuePair, State
+from hcasim.hca.qp.endpoint import Attributes, QPType, State
+from hcasim.hca.qp.queue_pair import QueuePair
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
 __all__ = [
     "Access",
+    "Attributes",
     "Completion",
     "CompletionQueue",
     "HostChannelAdapter",

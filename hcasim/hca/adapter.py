@@ -6,33 +6,18 @@ from typing import Final
 
 from hcasim.bus import Bus
 from hcasim.catalog import Adapter, Link
-from hcasim.engine import Simulator, servers
+from hcasim.engine import Simulator
 from hcasim.fabric.packet import Opcode
-from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
-from hcasim.hca.dma import DmaEngine
 from hcasim.hca.doorbell import Doorbell
-from hcasim.hca.egress import Egress
-from hcasim.hca.icm import Icm
-from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.parts import Parts
-from hcasim.hca.port import Arrival, Desk, Port
-from hcasim.hca.queue_pair import (
-    QPType,
-    QueuePair,
-    ReceiveQueue,
-    ReliableRequester,
-    ReliableResponder,
-    State,
-)
-from hcasim.hca.requester import Requester
-from hcasim.hca.responder import Responder
+from hcasim.hca.port import Arrival, Desk, Port, Verdict
+from hcasim.hca.qp.endpoint import QPType, State
+from hcasim.hca.qp.queue_pair import QueuePair
 from hcasim.hca.rings import Ring, WorkQueueBuffer
 from hcasim.hca.send_engine import SendEngine
-from hcasim.hca.translation import Access, TranslationTables
-from hcasim.hca.transport import transport
-from hcasim.hca.wqe_cache import WqeCache
+from hcasim.hca.translation import Access
 
 DRIVER: Final = 0
 """Protection domain of the queues, which no application shares."""
@@ -69,61 +54,23 @@ class HostChannelAdapter(Desk):
         self.bus = bus
         self.mtu = mtu
         self.link = link
-        self.transport = transport(description.protocol)
-        payload = self.transport.wire.payload(mtu)
-        egresses = [
-            Egress(sim, f"{name}.port{index + 1}", first_lid + index, description, link, payload)
-            for index in range(description.ports)
-        ]
         self.doorbell = Doorbell(sim, description.doorbell.latency)
-        self.memory = LocalMemory(
-            sim, f"{name}.memory", description.memory, description.local_memory_size
-        )
-        self.icm = Icm(sim, name, description, bus, self.memory)
-        self.tables = TranslationTables(description, self.icm)
-        self.dma = DmaEngine(
-            sim,
-            name,
-            bus,
-            self.memory,
-            self.tables,
-            description.send.prefetch,
-            overlaps=description.overlaps,
-            request=description.bus.longest_read,
-            interval=description.send.read_interval,
-        )
-        self.completions = CompletionEngine(sim, name, description, self.icm, self.dma)
-        parts = Parts(
-            sim,
-            name,
-            description,
-            self.transport,
-            self.icm,
-            self.tables,
-            self.dma,
-            self.completions,
-            egresses,
-            servers(sim, f"{name}.send_engine", description.send.units),
-            WqeCache(in_flight) if (in_flight := description.wqe.cache) else None,
-        )
-        self.send_engine = SendEngine(parts)
-        self.requester = Requester(parts, self.send_engine)
-        self.responder = Responder(parts)
+        self.parts = parts = Parts(sim, name, description, bus, link, mtu, first_lid)
+        self.memory = parts.memory
+        self.tables = parts.tables
+        self.dma = parts.dma
+        self.completions = parts.completions
+        self.send_engine = SendEngine(name, parts)
         self._queue_pairs: dict[int, QueuePair] = {}
         self._protection_domains = 0
         self._completion_queues = 0
-        self.ports = [Port(sim, description, egress, self) for egress in egresses]
+        self.ports = [Port(sim, description, egress, parts.dma, self) for egress in parts.egresses]
 
     @property
     def caches(self) -> tuple[ContextCache, ...]:
         """The caches of contexts and translations."""
-        return (
-            self.send_engine.sqpc,
-            self.responder.rqpc,
-            self.completions.cqc,
-            self.tables.mpt,
-            self.tables.mtt,
-        )
+        parts, tables = self.parts, self.tables
+        return (parts.sqpc, parts.rqpc, parts.completions.cqc, tables.mpt, tables.mtt)
 
     @property
     def queue_pairs(self) -> int:
@@ -163,26 +110,25 @@ class HostChannelAdapter(Desk):
             signals_all: whether each of its requests has a completion.
         """
         memory = self.tables.register(DRIVER, address, queues.size, Access.LOCAL_WRITE)
-        send_ring, receive_ring = queues.rings(memory)
+        number, rings = len(self._queue_pairs) + 1, queues.rings(memory)
         qp = QueuePair(
-            len(self._queue_pairs) + 1,
+            number,
             pd,
             port,
-            ReliableRequester(send_cq, send_ring),
-            ReliableResponder(receive_cq, ReceiveQueue(receive_ring)),
-            self.transport.wire.size,
             kind,
-            kind.reliable,
             signals_all,
+            send_cq,
+            receive_cq,
+            rings,
+            self.parts,
+            self.send_engine,
         )
-        if kind.reliable:
-            qp.timer = self.requester.timer(qp)
         self._queue_pairs[qp.qpn] = qp
         return qp
 
     def packets(self, opcode: Opcode, length: int) -> int:
         """Packets that carry the ``length`` bytes of a message at the adapter's MTU."""
-        return max(1, -(-length // self.transport.wire.payload(self.mtu, opcode)))
+        return max(1, -(-length // self.parts.wire.payload(self.mtu, opcode)))
 
     def dispatch(self, arrival: Arrival) -> None:
         """Hand a packet to the requester or the responder, once their context is on chip.
@@ -191,32 +137,34 @@ class HostChannelAdapter(Desk):
         """
         packet = arrival.packet
         qp = self._queue_pairs.get(packet.qpn)
-        if qp is None or qp.state is not _RTS:
-            self.responder.drop(arrival)
-            return
-        arrival.qp = qp
-        if not packet.answers:
-            if self.responder.rqpc.held(packet.qpn):
-                self.responder.request(arrival)
+        if qp is None or qp.state is not State.RTS:
+            self.parts.counts.lose(packet)
+            arrival.settle(Verdict.DROP)
+        elif packet.answers:
+            if packet.opcode in _WITHOUT_DATA:
+                arrival.free()
+            arrival.half = qp.requester
+            self.parts.sqpc.access(packet.qpn, arrival.accept)
+        else:
+            arrival.half = qp.responder
+            if self.parts.rqpc.held(packet.qpn):
+                arrival.accept()
             else:
-                self.responder.rqpc.access(packet.qpn, self.responder.request, arrival)
-            return
-        if packet.opcode in _WITHOUT_DATA:
-            arrival.free()
-        self.send_engine.sqpc.access(packet.qpn, self.requester.answer, arrival)
+                self.parts.rqpc.access(packet.qpn, arrival.accept)
 
     def counters(self) -> dict[str, int]:
         """Everything the adapter and its bus have counted so far, by name."""
+        counts = self.parts.counts
         found = {
             "doorbells": self.doorbell.rung,
-            "wqes_fetched": self.send_engine.wqes_fetched,
-            "receive_wqes_fetched": self.responder.receive_wqes_fetched,
+            "wqes_fetched": counts.wqes_fetched,
+            "receive_wqes_fetched": counts.receive_wqes_fetched,
             "cqes_written": self.completions.written,
-            "acknowledgements": self.responder.acknowledgements + self.requester.acknowledgements,
-            "naks": self.responder.naks,
-            "out_of_sequence": self.responder.out_of_sequence,
-            "dropped": self.responder.dropped,
-            "retransmissions": self.requester.retransmissions,
+            "acknowledgements": counts.acknowledgements + counts.response_acknowledgements,
+            "naks": counts.naks,
+            "out_of_sequence": counts.out_of_sequence,
+            "dropped": counts.dropped,
+            "retransmissions": counts.retransmissions,
             "port_xmit_packets": sum(p.transmitter.packets for p in self.ports),
             "port_xmit_data": sum(p.transmitter.payload_bytes for p in self.ports),
             "port_rcv_packets": sum(p.packets_received for p in self.ports),
@@ -225,9 +173,9 @@ class HostChannelAdapter(Desk):
         }
         for cache in self.caches:
             found |= cache.counters()
-        if (shared := self.icm.cache) is not None:
+        if (shared := self.parts.icm.cache) is not None:
             found |= {"icm_access_cnt": shared.accesses, "icm_miss_cnt": shared.misses}
-        if (in_flight := self.send_engine.flight) is not None:
+        if (in_flight := self.parts.flight) is not None:
             found["wqe_cache_miss_cnt"] = in_flight.misses
         return found | self.memory.counters() | self.bus.counters()
 
@@ -236,11 +184,10 @@ class HostChannelAdapter(Desk):
 
         Where several units keep the order of queue pairs, also what one of them did for each.
         """
-        server = self.send_engine.server
-        memory = self.memory
+        server, icm, memory = self.parts.units, self.parts.icm, self.memory
         found = {server.name: server.busy_ps, memory.name: memory.busy_ps}
-        found |= {self.icm.name: self.icm.busy_ps} | self.bus.busy_ps()
-        atomics = self.responder.atomics
+        found |= {icm.name: icm.busy_ps} | self.bus.busy_ps()
+        atomics = self.parts.atomics
         if self.description.responder.atomics is not None:
             found[atomics.server.name] = atomics.server.busy_ps
         if self.description.completion.service:
@@ -262,8 +209,14 @@ class HostChannelAdapter(Desk):
         """Time in ps that work waited for tags, credits, buffers or entries so far, by name."""
         found = self.bus.waiting_ps()
         found |= {f"{self.name}.{cache.name}": cache.blocked_ps for cache in self.caches}
-        atomics, engine = self.responder.atomics, self.send_engine
-        waits = atomics.slots, atomics.locks, engine.entries, engine.reads, self.responder.entries
+        parts = self.parts
+        waits = (
+            parts.atomics.slots,
+            parts.atomics.locks,
+            parts.entries,
+            parts.reads,
+            parts.receive_entries,
+        )
         for one in waits:
             found[one.name] = found.get(one.name, 0) + one.wait_ps
         now, queue = self.sim.now, f"{self.name}.send_queue"

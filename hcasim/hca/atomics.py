@@ -6,13 +6,39 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from hcasim.engine import CreditPool, SerialServer, Waits
-from hcasim.fabric.packet import Opcode
-from hcasim.hca.parts import Parts
-from hcasim.hca.queue_pair import Atomic
+from hcasim.catalog.adapter import Atomics
+from hcasim.engine import CreditPool, SerialServer, Simulator, Waits
+from hcasim.fabric.packet import AtomicEth, Opcode, Packet
+from hcasim.hca.dma import DmaEngine
+from hcasim.hca.translation import Region
 
 ATOMIC_SIZE: Final = 8
 _ALL: Final = 1 << 64
+
+
+class Atomic:
+    """An atomic that a responder has executed on a word of ``region``.
+
+    Attributes:
+        accepted_ps: when its turn began to be awaited.
+        executed: called with it and the value that its word had.
+    """
+
+    __slots__ = ("accepted_ps", "executed", "header", "region", "request")
+
+    def __init__(
+        self,
+        request: Packet,
+        header: AtomicEth,
+        region: Region,
+        now_ps: int,
+        executed: Callable[[Atomic, int], None],
+    ) -> None:
+        self.request = request
+        self.header = header
+        self.region = region
+        self.accepted_ps = now_ps
+        self.executed = executed
 
 
 class AtomicUnit:
@@ -21,26 +47,22 @@ class AtomicUnit:
     An adapter whose description has no such unit executes one atomic at a time. Others work on
     several of different queue pairs, but on one at a time of those whose words are locked together.
 
-    Args:
-        executed: called with each atomic and the value that its word had.
-
     Attributes:
         locks: atomics that wait for others of words that are locked together.
     """
 
-    def __init__(self, parts: Parts, executed: Callable[[Atomic, int], None]) -> None:
-        self.sim = parts.sim
-        description = parts.adapter.responder.atomics
-        name = f"{parts.name}.atomic_unit"
+    def __init__(
+        self, sim: Simulator, name: str, description: Atomics | None, dma: DmaEngine
+    ) -> None:
+        self.sim = sim
         most = description.outstanding if description else 1
-        self.slots = CreditPool(parts.sim, f"{name}.atomics", most)
-        self.locks = Waits(parts.sim, f"{name}.locks" if description else f"{name}.atomics")
-        self.server = SerialServer(parts.sim, name)
+        self.slots = CreditPool(sim, f"{name}.atomics", most)
+        self.locks = Waits(sim, f"{name}.locks" if description else f"{name}.atomics")
+        self.server = SerialServer(sim, name)
         self._service = description.service if description else 0
         self._lock = description.lock if description else _ALL
         self._locked: dict[int, deque[Atomic]] = {}
-        self._dma = parts.dma
-        self._executed = executed
+        self._dma = dma
 
     def execute(self, atomic: Atomic) -> None:
         """Execute an atomic behind those before it that it must not mix with."""
@@ -79,4 +101,4 @@ class AtomicUnit:
         else:
             del self._locked[block]
         self.slots.release(1)
-        self._executed(atomic, original)
+        atomic.executed(atomic, original)

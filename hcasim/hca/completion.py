@@ -8,7 +8,6 @@ from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.icm import Icm
-from hcasim.hca.queue_pair import QueuePair, State
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
 
@@ -31,60 +30,34 @@ class CompletionEngine:
         self.writer = SerialServer(sim, f"{name}.completion_engine")
         self._size = adapter.cqe.size
 
-    # Which work has finished.
-
-    def retire(self, qp: QueuePair) -> None:
-        """Complete the requests that have been answered, as far as none before them waits."""
-        unacknowledged = qp.requester.unacknowledged
-        while unacknowledged and unacknowledged[0].responded:
-            wqe = unacknowledged.popleft()
-            if self._probe.listeners:
-                self._probe.over(wqe.operation, wqe)
-            if wqe.fault is not None:
-                if qp.requester.current is wqe:
-                    qp.requester.current = None
-                self._send(qp, wqe, wqe.fault)
-                self.flush(qp)
-            elif wqe.signaled:
-                self._send(qp, wqe, Status.SUCCESS)
-
-    def fail(self, qp: QueuePair, wqe: SendWqe, status: Status) -> None:
-        """Complete a request in error as soon as all before it have completed."""
-        wqe.fault = status
-        wqe.responded = True
-        self.retire(qp)
-
-    def flush(self, qp: QueuePair) -> None:
-        """Put ``qp`` into the error state; all that is queued completes with a flush error."""
-        qp.state = State.ERR
-        for wqe in qp.requester.drain():
-            if self._probe.listeners:
-                self._probe.over(wqe.operation, wqe)
-            self._send(qp, wqe, Status.WR_FLUSH_ERR)
-        receiving = qp.responder.receiving
-        if receiving is not None:
-            qp.responder.receiving = None
-            self.receive(qp, receiving, Status.WR_FLUSH_ERR, 0)
-        for received in qp.responder.receive_queue.drain():
-            self.receive(qp, received, Status.WR_FLUSH_ERR, 0)
-
-    def _send(self, qp: QueuePair, wqe: SendWqe, status: Status) -> None:
+    def send(self, cq: CompletionQueue, qpn: int, wqe: SendWqe, status: Status) -> None:
+        """Complete a request; one that succeeds may have asked for no entry."""
+        if self._probe.listeners:
+            self._probe.over(wqe.operation, wqe)
+        succeeded = status is Status.SUCCESS
+        if succeeded and not wqe.signaled:
+            return
         # What is only acknowledged has ended for the application when its data was there.
-        ends = wqe.awaits_response and status is Status.SUCCESS
-        operation = wqe.operation if ends else 0
-        completion = Completion(wqe.wr_id, status, qp.qpn, wqe.length, False, wqe.posted, operation)
+        operation = wqe.operation if wqe.awaits_response and succeeded else 0
+        completion = Completion(wqe.wr_id, status, qpn, wqe.length, False, wqe.posted, operation)
         if wqe.in_cqe and wqe.region is not None:
             completion.data = wqe.region, wqe.address, wqe.length
-        self._complete(qp.requester.cq, completion)
+        self._complete(cq, completion)
 
     def receive(
-        self, qp: QueuePair, wqe: ReceiveWqe, status: Status, length: int, operation: int = 0
+        self,
+        cq: CompletionQueue,
+        qpn: int,
+        wqe: ReceiveWqe,
+        status: Status,
+        length: int,
+        operation: int,
     ) -> None:
         """Complete a receive of ``length`` bytes."""
-        completion = Completion(wqe.wr_id, status, qp.qpn, length, True, wqe.posted, operation)
+        completion = Completion(wqe.wr_id, status, qpn, length, True, wqe.posted, operation)
         if wqe.in_cqe and wqe.region is not None:
             completion.data = wqe.region, wqe.address, length
-        self._complete(qp.responder.cq, completion)
+        self._complete(cq, completion)
 
     # From there to the application.
 

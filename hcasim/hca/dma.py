@@ -10,7 +10,6 @@ from hcasim.bus import Storage
 from hcasim.engine import Action, Call, Probe, Simulator, Waits
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
-from hcasim.hca.port import Arrival
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region, TranslationTables
 
@@ -98,6 +97,19 @@ class ReadStream(Action):
             packet, region, address = self._waiting.popleft()
             self.waits.end()
             self._translate(packet, region, address)
+
+
+class Placing(Action):
+    """A packet whose data goes to memory; it acts when that has left."""
+
+    __slots__ = ("packet",)
+
+    def __init__(self, packet: Packet) -> None:
+        self.packet = packet
+
+    def placed(self) -> None:
+        """Its data is on its way."""
+        raise NotImplementedError
 
 
 class Landing(Action):
@@ -239,36 +251,26 @@ class DmaEngine:
             region, address, size, self._storage(region).read, address, size, on_data, *args
         )
 
-    def place(
-        self, arrival: Arrival, region: Region, address: int, then: Callable[[Arrival], None]
-    ) -> None:
-        """Write the data of a packet into a region; call ``then(arrival)`` when it is on its way.
+    def place(self, placing: Placing, region: Region, address: int) -> None:
+        """Write the data of a packet into a region.
 
-        Whatever is written afterwards becomes visible afterwards. The arrival's room is freed when
-        the last byte has left for the memory.
+        Whatever is written afterwards becomes visible afterwards.
         """
-        payload = arrival.packet.payload
-        if payload and self._tables.held(region, address, payload):
-            self._write(arrival, region, address, then)
-        elif payload:
-            self._tables.translate(
-                region, address, payload, self._write, arrival, region, address, then
-            )
+        payload = placing.packet.payload
+        if self._tables.held(region, address, payload):
+            self._write(placing, region, address)
         else:
-            arrival.free()
-            then(arrival)
+            self._tables.translate(region, address, payload, self._write, placing, region, address)
 
-    def _write(
-        self, arrival: Arrival, region: Region, address: int, then: Callable[[Arrival], None]
-    ) -> None:
-        packet = arrival.packet
+    def _write(self, placing: Placing, region: Region, address: int) -> None:
+        packet = placing.packet
         self.scattered += packet.payload
         landing = None
         if self._probe.listeners or (region.listeners and region.watched(address, packet.payload)):
             landing = Landing(self._probe, packet, region, address, self._sim.now)
         storage = self._local if region.on_adapter else self._host
-        storage.start_write(address, packet.payload, arrival, landing)
-        then(arrival)
+        storage.start_write(address, packet.payload, placing, landing)
+        placing.placed()
 
     def store(self, region: Region, address: int, size: int) -> None:
         """Write a few bytes that are already translated."""

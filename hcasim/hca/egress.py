@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from hcasim.catalog import Adapter, Link
-from hcasim.engine import CreditPool, Probe, Simulator
+from hcasim.engine import Action, CreditPool, Probe, Simulator
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Holder, Packet
 
@@ -76,10 +75,10 @@ class StagingBuffer(Holder):
         self._rest = rest_ps
         self._lines: dict[int, PacketLine] = {}
         self._only = None if overlaps else PacketLine()
-        self._told: dict[Packet, Callable[[], None]] = {}
+        self._told: dict[Packet, Action] = {}
 
-    def when_sent(self, packet: Packet, action: Callable[[], None]) -> None:
-        """Call ``action()`` when the last byte of a staged packet has left."""
+    def when_sent(self, packet: Packet, action: Action) -> None:
+        """Have an action done when the last byte of a staged packet has left."""
         self._told[packet] = action
 
     def _line(self, packet: Packet) -> PacketLine:
@@ -142,7 +141,7 @@ class StagingBuffer(Holder):
     def free(self, packet: Packet, at_ps: int) -> None:
         """Make room for others, and let what has waited for it follow."""
         if self._told and packet in self._told:
-            self.sim.call_at(at_ps, self._told.pop(packet))
+            self.sim.schedule(at_ps, self._told.pop(packet))
         line = self._only or self._line(packet)
         line.inside -= 1
         if self._rest:

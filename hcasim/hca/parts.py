@@ -1,44 +1,118 @@
-"""The parts of an adapter that its engines share."""
+"""What the queue pairs of an adapter share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from hcasim.catalog import Adapter, Cache
-from hcasim.engine import Server, Simulator
+from hcasim.bus import Bus
+from hcasim.catalog import Adapter, Cache, Link
+from hcasim.engine import Probe, Simulator, Waits, servers
+from hcasim.fabric.packet import Packet
+from hcasim.fabric.wire import wire_format
+from hcasim.hca.atomics import AtomicUnit
+from hcasim.hca.beats import Beats
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
+from hcasim.hca.local_memory import LocalMemory
+from hcasim.hca.services import PacketService
 from hcasim.hca.translation import TranslationTables
-from hcasim.hca.transport import Transport
 from hcasim.hca.wqe_cache import WqeCache
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the send engine, the requester and the responder work with.
+class Counts:
+    """What an adapter counts of its queue pairs.
 
     Attributes:
+        fetches: reads of one or several send entries.
+        acknowledgements: of requests.
+        response_acknowledgements: of packets of responses, where the transport has them.
+        retransmissions: messages sent again, since the receiver was not ready or did not answer.
+        dropped: packets without effect of which nobody is told.
+    """
+
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self.fetches = self.wqes_fetched = self.receive_wqes_fetched = 0
+        self.acknowledgements = self.response_acknowledgements = self.naks = 0
+        self.out_of_sequence = self.dropped = self.retransmissions = 0
+
+    def lose(self, packet: Packet) -> None:
+        """Count a packet that has no effect; who waits for an answer will notice."""
+        self.dropped += 1
+        if self._probe.listeners:
+            self._probe.event("drop", packet.operation, packet)
+        if packet.sender is not None:
+            packet.sender.lost(packet)
+
+
+class Parts:
+    """What the queue pairs of an adapter share.
+
+    Args:
         name: of the adapter.
+        adapter: what it is.
+        bus: its connection to the host.
+        link: the links on its ports.
+        mtu: largest path MTU in bytes.
+        first_lid: local identifier of its first port; the others follow.
+
+    Attributes:
         egresses: the transmitting side of each port.
         units: processing units of the transmit pipeline.
         flight: the requests in flight whose entries are on the chip, if that is limited.
+        entries: requesters that wait for an entry behind which others wait to be fetched.
+        reads: requesters that have as many reads and atomics in flight as they may.
+        receive_entries: messages that wait for entries on their way to the chip.
     """
 
-    sim: Simulator
-    name: str
-    adapter: Adapter
-    transport: Transport
-    icm: Icm
-    tables: TranslationTables
-    dma: DmaEngine
-    completions: CompletionEngine
-    egresses: list[Egress]
-    units: Server
-    flight: WqeCache | None
+    def __init__(
+        self,
+        sim: Simulator,
+        name: str,
+        adapter: Adapter,
+        bus: Bus,
+        link: Link,
+        mtu: int,
+        first_lid: int,
+    ) -> None:
+        self.sim = sim
+        self.adapter = adapter
+        self.wire = wire_format(adapter.protocol)
+        payload = self.wire.payload(mtu)
+        self.egresses = [
+            Egress(sim, f"{name}.port{index + 1}", first_lid + index, adapter, link, payload)
+            for index in range(adapter.ports)
+        ]
+        self.memory = LocalMemory(sim, f"{name}.memory", adapter.memory, adapter.local_memory_size)
+        self.icm = Icm(sim, name, adapter, bus, self.memory)
+        self.tables = TranslationTables(adapter, self.icm)
+        self.dma = DmaEngine(
+            sim,
+            name,
+            bus,
+            self.memory,
+            self.tables,
+            adapter.send.prefetch,
+            overlaps=adapter.overlaps,
+            request=adapter.bus.longest_read,
+            interval=adapter.send.read_interval,
+        )
+        self.completions = CompletionEngine(sim, name, adapter, self.icm, self.dma)
+        self.sqpc = self._context_cache("sqpc", adapter.sqpc)
+        self.rqpc = self._context_cache("rqpc", adapter.rqpc)
+        self.units = servers(sim, f"{name}.send_engine", adapter.send.units)
+        self.packet_service = PacketService(adapter.send)
+        self.beats = Beats(sim, adapter)
+        self.flight = WqeCache(in_flight) if (in_flight := adapter.wqe.cache) else None
+        self.atomics = AtomicUnit(sim, f"{name}.atomic_unit", adapter.responder.atomics, self.dma)
+        self.entries = Waits(sim, f"{name}.wqe_fetch")
+        self.reads = Waits(sim, f"{name}.reads_in_flight")
+        self.receive_entries = Waits(sim, f"{name}.receive_wqe_fetch")
+        self.send_probe = Probe(sim, self.units.name)
+        self.receive_probe = Probe(sim, f"{name}.responder")
+        self.counts = Counts(self.receive_probe)
 
-    def context_cache(self, name: str, description: Cache) -> ContextCache:
+    def _context_cache(self, name: str, description: Cache) -> ContextCache:
         """A cache of queue pair contexts, which every use changes."""
         return ContextCache(self.sim, name, description, self.icm.table(description), written=True)

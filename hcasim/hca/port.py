@@ -2,16 +2,61 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import ClassVar
 
 from hcasim.catalog import Adapter
-from hcasim.engine import Action, Probe, Simulator, servers
+from hcasim.engine import Probe, Simulator, servers
 from hcasim.fabric.link import ReceiveBuffer, Receiver, Transmitter
 from hcasim.fabric.packet import Packet
 from hcasim.fabric.topology import EndPort
+from hcasim.hca.dma import DmaEngine, Placing
 from hcasim.hca.egress import Egress
-from hcasim.hca.queue_pair import QueuePair
 from hcasim.hca.services import services_of
+from hcasim.hca.translation import Region
+
+
+class Verdict(Enum):
+    """What becomes of a packet.
+
+    PLACE: its data, if it has any, goes to memory. ANSWER: what it asks for will be sent. HOLD: it
+    stays in hand until it is settled. DROP: there is no more to do. REFUSE: it may not be placed.
+    """
+
+    PLACE = auto()
+    ANSWER = auto()
+    HOLD = auto()
+    DROP = auto()
+    REFUSE = auto()
+
+
+class Half:
+    """A half of a queue pair: where the packets for it come to.
+
+    Attributes:
+        region: memory for the data of the packet that is to be placed; None if that has none.
+        address: where in it that goes.
+    """
+
+    def __init__(self) -> None:
+        self.region: Region | None = None
+        self.address = 0
+
+    def accept(self, arrival: Arrival) -> Verdict:
+        """Deal with a packet whose context is on chip; one that is held has to be settled later."""
+        raise NotImplementedError
+
+    def placed(self, packet: Packet) -> None:
+        """Go on behind a packet whose data is on its way to memory, or that has none."""
+        raise NotImplementedError
+
+    def answer(self, packet: Packet) -> None:
+        """Answer a packet in its turn."""
+        raise NotImplementedError
+
+    def refuse(self, packet: Packet) -> None:
+        """Do what is to be done for a packet that is refused."""
+        raise NotImplementedError
 
 
 class Desk:
@@ -93,31 +138,31 @@ class ArrivalLine:
             self._draining = False
 
 
-class Arrival(Action):
+class Arrival(Placing):
     """A packet in a receive buffer of a port, from its last byte on until it leaves both.
 
     It acts when it has come through the receive pipeline, and when its data has left.
 
     It holds two things. Its turn: of a line one arrival at a time is dealt with, from when it is
-    handed out until :meth:`finish`. And its room, until :meth:`free`. Whoever has the arrival in
-    hand calls each of them once, in either order.
+    handed out until :meth:`finish`. And its room, until :meth:`free`. The verdict of the half of a
+    queue pair that it is for says when either ends.
 
     Attributes:
         line: the one that it is in, once it is in the receive pipeline.
         tail_at: when its last byte is here, in ps, likewise.
-        qp: the queue pair that it is for, once the port has handed it out.
+        half: what it is for, once it has been handed out.
     """
 
-    __slots__ = ("_has_turn", "_is_through", "_port", "_room", "line", "packet", "qp", "tail_at")
+    __slots__ = ("_has_turn", "_is_through", "_port", "_room", "half", "line", "tail_at")
 
     block: ClassVar[str] = "Port"
 
     line: ArrivalLine
-    qp: QueuePair
+    half: Half
     tail_at: int
 
     def __init__(self, port: Port, packet: Packet, room: ReceiveBuffer) -> None:
-        self.packet = packet
+        super().__init__(packet)
         self._port = port
         self._room: ReceiveBuffer | None = room
         self._has_turn = True
@@ -130,6 +175,36 @@ class Arrival(Action):
         else:
             self._is_through = True
             self._port.through(self)
+
+    def accept(self) -> None:
+        """Hand it to what it is for, whose context is on chip."""
+        self.settle(self.half.accept(self))
+
+    def settle(self, verdict: Verdict) -> None:
+        """Do with it what has been decided."""
+        packet = self.packet
+        if verdict is Verdict.PLACE:
+            half = self.half
+            if half.region is not None and packet.payload:
+                self._port.dma.place(self, half.region, half.address)
+                return
+            self.free()
+            self.placed()
+            return
+        if verdict is Verdict.HOLD:
+            return
+        if self._room is not None:
+            self.free()
+        if verdict is Verdict.ANSWER:
+            self.half.answer(packet)
+        elif verdict is Verdict.REFUSE:
+            self.half.refuse(packet)
+        self.finish()
+
+    def placed(self) -> None:
+        """Its data is on its way to memory, or it has none."""
+        self.half.placed(self.packet)
+        self.finish()
 
     def finish(self) -> None:
         """It has been dealt with, but for data on its way to memory: the next has its turn."""
@@ -169,6 +244,7 @@ class Port(EndPort):
 
     Args:
         egress: its transmitting side.
+        dma: places the data that it receives.
         desk: handed each arrival when it has its turn.
 
     Attributes:
@@ -177,8 +253,11 @@ class Port(EndPort):
         lines: of arrivals, by the number of their queue pair, where queue pairs overlap.
     """
 
-    def __init__(self, sim: Simulator, adapter: Adapter, egress: Egress, desk: Desk) -> None:
+    def __init__(
+        self, sim: Simulator, adapter: Adapter, egress: Egress, dma: DmaEngine, desk: Desk
+    ) -> None:
         self.sim = sim
+        self.dma = dma
         self.egress = egress
         self.lid = egress.lid
         self.transmitter = egress.transmitter

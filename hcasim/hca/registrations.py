@@ -9,7 +9,7 @@ from typing import Final
 from hcasim.catalog.adapter import Umr
 from hcasim.engine import Simulator
 from hcasim.hca.dma import DmaEngine
-from hcasim.hca.queue_pair import QueuePair
+from hcasim.hca.qp.requester import Requester
 from hcasim.hca.wqe import SendWqe
 
 ENTRY: Final = 8
@@ -23,7 +23,7 @@ class RegistrationUnit:
     adapter fetches one list at a time.
 
     Args:
-        registered: called with the queue pair and its request when it is done.
+        registered: called with the requester and the request when it is done.
 
     Attributes:
         busy_ps: time that registrations have taken, with the fetch of their lists.
@@ -35,20 +35,20 @@ class RegistrationUnit:
         name: str,
         description: Umr | None,
         dma: DmaEngine,
-        registered: Callable[[QueuePair, SendWqe], None],
+        registered: Callable[[Requester, SendWqe], None],
     ) -> None:
         self.sim = sim
         self.name = name
         self._service = description.service if description else 0
         self._dma = dma
         self._registered = registered
-        self._line: deque[tuple[QueuePair, SendWqe]] = deque()
+        self._line: deque[tuple[Requester, SendWqe]] = deque()
         self.busy_ps = 0
         self._began = 0
 
-    def add(self, qp: QueuePair, wqe: SendWqe) -> None:
+    def add(self, requester: Requester, wqe: SendWqe) -> None:
         """Execute a request behind those before it."""
-        self._line.append((qp, wqe))
+        self._line.append((requester, wqe))
         if len(self._line) == 1:
             self._begin()
 
@@ -65,7 +65,7 @@ class RegistrationUnit:
 
     def _done(self) -> None:
         self.busy_ps += self.sim.now - self._began
-        qp, wqe = self._line.popleft()
+        requester, wqe = self._line.popleft()
         if self._line:
             self._begin()
-        self._registered(qp, wqe)
+        self._registered(requester, wqe)

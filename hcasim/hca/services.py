@@ -31,11 +31,13 @@ class PacketService:
     """Occupancy of a processing unit by a packet that leaves.
 
     Attributes:
+        requests: what the first packet of a request takes beside, by its opcode.
         least: that of a packet without data, in ps.
         rate: of the data of others, if that may take longer.
     """
 
     def __init__(self, send: Send) -> None:
+        self.requests = services_of(send.services, send.wqe_service)
         self.least = send.packet_service
         self.rate = Rate.from_bandwidth(send.unit_bandwidth) if send.unit_bandwidth else None
 

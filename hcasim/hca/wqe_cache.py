@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hcasim.catalog.adapter import WqeCache as Description
 from hcasim.engine import SetAssociativeCache
-from hcasim.hca.queue_pair import QueuePair
 from hcasim.hca.wqe import SendWqe
 
 
@@ -22,23 +21,23 @@ class WqeCache:
         entries = description.entries
         self._cache = SetAssociativeCache(entries, entries, description.policy)
 
-    def add(self, qp: QueuePair, wqe: SendWqe) -> None:
+    def add(self, qpn: int, wqe: SendWqe) -> None:
         """Keep the entry of a request that has just been sent."""
-        self._cache.fill(_name(qp, wqe))
+        self._cache.fill(_name(qpn, wqe))
 
-    def held(self, qp: QueuePair, wqe: SendWqe) -> bool:
+    def held(self, qpn: int, wqe: SendWqe) -> bool:
         """Look up the entry of a request whose response is here; count it if it is not here."""
-        key = _name(qp, wqe)
+        key = _name(qpn, wqe)
         if self._cache.touch(key):
             return True
         self.misses += 1
         self._cache.fill(key)
         return False
 
-    def drop(self, qp: QueuePair, wqe: SendWqe) -> None:
+    def drop(self, qpn: int, wqe: SendWqe) -> None:
         """Forget the entry of a request that has been answered."""
-        self._cache.discard(_name(qp, wqe))
+        self._cache.discard(_name(qpn, wqe))
 
 
-def _name(qp: QueuePair, wqe: SendWqe) -> int:
-    return wqe.posted << 24 | qp.qpn
+def _name(qpn: int, wqe: SendWqe) -> int:
+    return wqe.posted << 24 | qpn

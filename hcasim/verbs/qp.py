@@ -9,10 +9,10 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import mtu_fault, path_mtus
 from hcasim.catalog.protocol import MTU_OF
 from hcasim.engine import Event
-from hcasim.hca import Completion, QPType, ReceiveWqe, SendWqe, State
+from hcasim.hca import Attributes, Completion, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
+from hcasim.hca.qp.retry_timer import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
 from hcasim.hca.registrations import ENTRY
-from hcasim.hca.retry_timer import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
 from hcasim.hca.rings import Ring, WorkQueueBuffer
 from hcasim.hca.wqe import entry_layout
 from hcasim.verbs.cq import CQ
@@ -146,15 +146,20 @@ class QP:
             allowed = "activate" if self._datagram else f"two of the service {kind.name}"
             raise VerbsError("EINVAL", f"connect {kind.name} with {other.name}; allowed: {allowed}")
         mtu = self._mtu(path_mtu)
-        if self._qp.timer is not None:
-            self._qp.timer.timeout = timeout
-            self._qp.timer.retries = retry_cnt
-        self._qp.requester.rnr_retry = rnr_retry
-        self._qp.responder.rnr_timer_ps = min_rnr_timer_ps
         adapter = self.context.adapter
         answers = remote.context.adapter.description.responder.outstanding
-        self._qp.requester.max_rd_atomic = min(adapter.description.requester.outstanding, answers)
-        self._qp.connect(mtu, remote.lid, remote.qp_num)
+        self._connect(
+            Attributes(
+                mtu,
+                remote.lid,
+                remote.qp_num,
+                timeout,
+                retry_cnt,
+                rnr_retry,
+                min_rnr_timer_ps,
+                min(adapter.description.requester.outstanding, answers),
+            )
+        )
 
     def activate(self, *, path_mtu: int | None = None) -> None:
         """Bring a queue pair for datagrams to ready-to-send.
@@ -167,7 +172,12 @@ class QP:
         """
         if not self._datagram:
             raise VerbsError("EINVAL", f"activate of {self._qp.kind.name}; allowed: connect")
-        self._qp.connect(self._mtu(path_mtu), 0, 0)
+        self._connect(Attributes(self._mtu(path_mtu)))
+
+    def _connect(self, attributes: Attributes) -> None:
+        if self._qp.state is State.ERR:
+            raise VerbsError("EINVAL", "the queue pair is in the state ERR; allowed: RESET, RTS")
+        self._qp.connect(attributes)
 
     def _mtu(self, path_mtu: int | None) -> int:
         adapter = self.context.adapter
@@ -181,9 +191,9 @@ class QP:
     @property
     def used(self) -> tuple[tuple[Ring, int], ...]:
         """The memory of the send and of the receive queue, each with its entries used so far."""
-        receives = self._qp.responder.receive_queue.ring
+        receives = self._qp.responder.queue.ring
         return (
-            (self._qp.requester.ring, self._next_slot),
+            (self._qp.requester.queue.ring, self._next_slot),
             (receives, self._retired_receives),
         )
 
@@ -318,9 +328,7 @@ class QP:
     def _ring(self, size: int, wqes: Sequence[SendWqe]) -> None:
         """Tell the adapter of new entries by a register write of ``size`` bytes."""
         adapter = self.context.adapter
-        self.context.node.bus.mmio_write(
-            size, adapter.doorbell.ring, adapter.send_engine.doorbell, self._qp, wqes
-        )
+        self.context.node.bus.mmio_write(size, adapter.doorbell.ring, self._qp.requester.post, wqes)
 
     def _check_send(self, wr: SendWR, ahead: int = 0) -> None:
         """Raise what is wrong with a request that is posted behind ``ahead`` others."""
@@ -373,7 +381,7 @@ class QP:
         yield context.core.work(context.stack.post_recv)
         adapter = context.adapter
         context.node.bus.mmio_write(
-            DOORBELL_SIZE, adapter.doorbell.ring, adapter.responder.post_receive, self._qp, wqe
+            DOORBELL_SIZE, adapter.doorbell.ring, self._qp.responder.post, wqe
         )
 
     def post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
@@ -396,7 +404,7 @@ class QP:
 
     def _post_receives(self, wqes: Sequence[ReceiveWqe]) -> None:
         for wqe in wqes:
-            self.context.adapter.responder.post_receive(self._qp, wqe)
+            self._qp.responder.post(wqe)
 
     def prepost_recv(self, wr: RecvWR) -> None:
         """Post a request to the receive queue in no time, as while a program sets itself up.
@@ -404,7 +412,7 @@ class QP:
         Raises:
             VerbsError: ``ENOMEM`` if the queue is full.
         """
-        self.context.adapter.responder.post_receive(self._qp, self._receive(wr))
+        self._qp.responder.post(self._receive(wr))
 
     def fill_recv(self, count: int, request: Callable[[int], RecvWR]) -> None:
         """Have so many requests in an empty receive queue that were posted long ago.
@@ -427,7 +435,7 @@ class QP:
             return _receive_entry(request(number), number + 1)
 
         # A map, because compiled code makes all of a generator expression at once.
-        self.context.adapter.responder.fill(self._qp, map(entry, range(count)), count)
+        self._qp.responder.queue.fill(map(entry, range(count)), count)
 
     def _check_receives(self, count: int) -> None:
         """Raise if the receive queue has no room for so many more requests."""

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from hcasim.fabric.packet import Opcode
-from hcasim.hca.responder import GRH
+from hcasim.hca.qp.responder import GRH
 
 if TYPE_CHECKING:
     from hcasim.verbs.memory import MR

@@ -235,7 +235,7 @@ def test_the_link_carries_what_the_rfcs_give_and_no_more(mix: Mix) -> None:
                 size += weight(wire, mix.mtu, opcode, op.size)
                 data += op.size
         adapter = peer.adapter
-        acknowledged = adapter.requester.acknowledgements + adapter.responder.acknowledgements
+        acknowledged = adapter.counters()["acknowledgements"]
         way = adapter.ports[0].transmitter
         assert way.packets == frames + acknowledged
         assert way.wire_bytes == size + acknowledged * acknowledgement

@@ -16,7 +16,7 @@ from hcasim.fabric.link import PACKET
 from hcasim.fabric.packet import Deth, Packet
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.writing import written_through
-from hcasim.hca.queue_pair import QPType, QueuePair
+from hcasim.hca import QPType, QueuePair
 from hcasim.study.capture.ethernet import Rocev2Frames
 from hcasim.study.capture.frames import Frames, Way
 from hcasim.study.capture.infiniband import InfinibandFrames

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hcasim.fabric.packet import Packet
-from hcasim.hca.queue_pair import QPType
+from hcasim.hca import QPType
 
 Frame = tuple[bytes, int]
 """The bytes that are kept, and how many there are."""

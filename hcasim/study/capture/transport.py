@@ -11,7 +11,7 @@ from typing import Final
 from zlib import crc32
 
 from hcasim.fabric.packet import Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
-from hcasim.hca.queue_pair import QPType
+from hcasim.hca import QPType
 
 _BTH: Final = struct.Struct(">BBHII")
 _RETH: Final = struct.Struct(">QII")

@@ -8,7 +8,6 @@ from hcasim.catalog import InfinibandProtocol, IwarpProtocol, Rocev2Protocol
 from hcasim.fabric import Opcode
 from hcasim.fabric.packet import MTUS, Aeth, AtomicEth, Header, Reth, Syndrome
 from hcasim.fabric.wire import wire_format
-from hcasim.hca.transport import transport
 
 WIRE = wire_format(Rocev2Protocol())
 ON_THE_WIRE = 8 + 14 + 20 + 8 + 12 + 4 + 4 + 12
@@ -49,10 +48,3 @@ def test_a_larger_mtu_never_carries_less() -> None:
         sent = [wire.size(Opcode.RDMA_WRITE, data, None) + wire.around for data in full]
         shares = [Fraction(*each) for each in zip(full, sent, strict=True)]
         assert shares == sorted(shares)
-
-
-def test_its_transport_is_that_of_infiniband_but_for_the_packets() -> None:
-    roce, own = transport(Rocev2Protocol()), transport(InfinibandProtocol())
-    for name in ("not_ready", "acknowledges_responses", "answers_in_turn"):
-        assert getattr(roce, name) == getattr(own, name)
-    assert roce.wire is not own.wire

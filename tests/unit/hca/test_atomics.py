@@ -33,14 +33,14 @@ def gaps(made: Rig, *offsets: int) -> list[int]:
     for qp in pairs:
         # Contexts and translations are on the chip from here on.
         made.exchange(qp, a, a.request(FETCH_ADD, b, remote_offset=4096))
-    unit, times = b.adapter.responder.atomics, []
-    executed = unit._executed
+    unit, times = b.adapter.parts.atomics, []
+    modify = unit._modify
 
     def noted(*arguments: object) -> None:
         times.append(int(made.sim.now))
-        executed(*arguments)
+        modify(*arguments)
 
-    unit._executed = noted
+    unit._modify = noted
 
     def program() -> Program:
         for qp, offset in zip(pairs, offsets, strict=True):

@@ -74,14 +74,14 @@ def test_one_request_of_a_line_is_on_the_chip_at_a_time() -> None:
     a, b = rig.peers
     qps = [qp for qp, _ in same_line(rig, 20)]
     most = 0
-    make_ready = a.adapter.send_engine._make_ready
+    compete = a.adapter.send_engine.compete
 
-    def noted(qp: object, wqe: object) -> None:
+    def noted(requester: object) -> None:
         nonlocal most
         most = max(most, sum(each._qp.requester.current is not None for each in qps))
-        make_ready(qp, wqe)
+        compete(requester)
 
-    a.adapter.send_engine._make_ready = noted
+    a.adapter.send_engine.compete = noted
     rig.run(post_all(rig, qps, *[a.request(WRITE, b, 2000)] * 3), a.collect(60))
     assert most == 1
 

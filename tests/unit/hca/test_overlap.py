@@ -88,7 +88,7 @@ def test_one_read_brings_several_entries_of_a_list(fetch: int, reads: int) -> No
     a, b = rig.peers
     qp, _ = rig.connect(a, b)
     rig.run(writes(a, qp, b, 16))
-    assert a.adapter.send_engine.fetches == reads
+    assert a.adapter.parts.counts.fetches == reads
     assert rig.counter("wqes_fetched") == 16
 
 

@@ -5,18 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.fabric import Opcode
-from hcasim.hca import CompletionQueue, SendWqe, Status
-from hcasim.hca.queue_pair import (
-    PSN_MODULUS,
-    ReceiveQueue,
-    ReliableRequester,
-    ReliableResponder,
-)
-from hcasim.hca.rings import Ring
-from hcasim.hca.translation import Access, Region
+from hcasim.fabric.packet import PSN_MODULUS
+from hcasim.hca import QPType, QueuePair, SendWqe, State, Status
+from hcasim.hca.qp.reliable_requester import ReliableRequester
+from hcasim.verbs import QP, VerbsError
+from tests.iwarp import machine as iwarp
+from tests.rig import Rig
 
-RING = Ring(Region(1, 0, 4096, 4096, Access.LOCAL_WRITE, 4096, 0, on_adapter=False), 0, 64, 8)
-CQ = CompletionQueue(1, 8, RING)
 START = st.sampled_from([0, 5, PSN_MODULUS - 3, PSN_MODULUS - 1])
 REQUESTS = st.lists(
     st.tuples(
@@ -28,9 +23,15 @@ REQUESTS = st.lists(
 )
 
 
+def queue_pair() -> QueuePair:
+    peer = Rig().peers[0]
+    return QP(peer.pd, peer.cq, peer.cq)._qp
+
+
 def requester(start: int, requests: list[tuple[Opcode, int]]) -> ReliableRequester:
     """One that has sent all of these, in packets of 10 bytes."""
-    made = ReliableRequester(CQ, RING)
+    made = queue_pair().requester
+    assert isinstance(made, ReliableRequester)
     made.next_psn = start
     for number, (opcode, length) in enumerate(requests):
         wqe = SendWqe(opcode, number, length, segment=10)
@@ -71,18 +72,18 @@ def test_what_is_taken_back_is_sent_again_under_the_same_numbers(
     made = requester(start, requests)
     sent = list(made.unacknowledged)
     refused = sent[number % len(sent)]
-    assert made.refuse(refused.first_psn) is refused
+    assert made.refuse_at(refused.first_psn) is refused
     assert [wqe.responded for wqe in sent] == [
         not wqe.awaits_response and wqe.wr_id < refused.wr_id for wqe in sent
     ]
     numbers = [wqe.first_psn for wqe in sent]
-    assert made.rewind(refused) == len(sent) - refused.wr_id
+    made.rewind(refused)
     assert list(made.unacknowledged) == sent[: refused.wr_id]
-    assert list(made.send_queue) == sent[refused.wr_id :]
+    assert list(made.queue.posted) == sent[refused.wr_id :]
     kept = sum(wqe.awaits_response for wqe in made.unacknowledged)
     assert made.outstanding_reads == kept
-    while made.send_queue:
-        wqe = made.send_queue.popleft()
+    while made.queue.posted:
+        wqe = made.queue.posted.popleft()
         assert wqe.sent == 0
         made.number(wqe)
         made.unacknowledged.append(wqe)
@@ -100,7 +101,57 @@ def test_a_request_that_failed_before_it_was_sent_has_no_sequence_numbers() -> N
 
 @pytest.mark.parametrize(("packets", "last", "msn"), [(1, False, 0), (1, True, 1), (7, True, 1)])
 def test_the_responder_counts_packets_and_messages(packets: int, last: bool, msn: int) -> None:
-    made = ReliableResponder(CQ, ReceiveQueue(RING))
+    made = queue_pair().responder
     made.expected_psn = PSN_MODULUS - 1
-    made.accept(packets, last)
+    made.advance(packets, last)
     assert (made.expected_psn, made.msn) == (packets - 1, msn)
+
+
+WAYS = {
+    State.RESET: {State.INIT},
+    State.INIT: {State.INIT, State.RTR},
+    State.RTR: {State.RTS},
+    State.RTS: {State.RTS, State.SQD, State.SQE},
+    State.SQD: {State.RTS, State.SQD, State.SQE},
+    State.SQE: {State.RTS},
+    State.ERR: set(),
+}
+
+
+def test_a_state_follows_those_that_lead_to_it_and_no_others() -> None:
+    for before, after in WAYS.items():
+        for state in State:
+            made = queue_pair()
+            made.state = before
+            if state in after | {State.RESET, State.ERR}:
+                made.move(state)
+                assert made.state is state
+            else:
+                with pytest.raises(ValueError, match=f"{state.name} after {before.name}; allowed"):
+                    made.move(state)
+
+
+def test_the_transport_follows_from_the_service_and_the_protocol() -> None:
+    found = {}
+    for name, machine in (("infiniband", None), ("iwarp", iwarp())):
+        peer = Rig(machine).peers[0] if machine else Rig().peers[0]
+        for kind in QPType if machine is None else (QPType.RC,):
+            made = QP(peer.pd, peer.cq, peer.cq, qp_type=kind)._qp
+            halves = type(made.requester).__name__, type(made.responder).__name__
+            found[name, kind.name] = halves
+    assert found == {
+        ("infiniband", "RC"): ("ReliableRequester", "ReliableResponder"),
+        ("infiniband", "UC"): ("Requester", "Responder"),
+        ("infiniband", "UD"): ("DatagramRequester", "DatagramResponder"),
+        ("iwarp", "RC"): ("IwarpRequester", "IwarpResponder"),
+    }
+
+
+def test_a_queue_pair_that_failed_is_not_connected_again() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b)
+    qp._qp.fail()
+    with pytest.raises(VerbsError, match="in the state ERR; allowed: RESET, RTS"):
+        qp.connect(remote)
+    assert qp.state is State.ERR

@@ -2,7 +2,7 @@
 
 from hcasim.engine import Call, Simulator
 from hcasim.fabric import Opcode, Packet
-from hcasim.hca.retry_timer import BASE_PS, RetryTimer
+from hcasim.hca.qp.retry_timer import BASE_PS, RetryTimer
 
 TIMEOUT = 3
 EXPIRY = BASE_PS << TIMEOUT

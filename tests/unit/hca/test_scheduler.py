@@ -2,26 +2,16 @@
 
 import pytest
 
-from hcasim.engine import Simulator
-from hcasim.fabric.packet import packet_size
-from hcasim.hca import CompletionQueue, QueuePair
-from hcasim.hca.icm import Icm
-from hcasim.hca.local_memory import LocalMemory
-from hcasim.hca.queue_pair import ReceiveQueue, ReliableRequester, ReliableResponder
-from hcasim.hca.rings import Ring
+from hcasim.hca.qp.requester import Requester
 from hcasim.hca.scheduler import Scheduler
-from hcasim.hca.translation import Access, TranslationTables
-from tests.rig import machine
+from hcasim.verbs import QP
+from tests.rig import Rig
 
 
-def queue_pairs(*numbers: int) -> list[QueuePair]:
-    sim, adapter = Simulator(), machine().adapter
-    local = LocalMemory(sim, "local", adapter.memory, 0)
-    tables = TranslationTables(adapter, Icm(sim, "hca", adapter, local, local))
-    ring = Ring(tables.register(0, 4096, 4096, Access.LOCAL_WRITE), 0, 64, 8)
-    cq = CompletionQueue(1, 8, ring)
-    halves = ReliableRequester(cq, ring), ReliableResponder(cq, ReceiveQueue(ring))
-    return [QueuePair(number, 1, 0, *halves, packet_size) for number in numbers]
+def queue_pairs(*numbers: int) -> list[Requester]:
+    peer = Rig().peers[0]
+    made = [QP(peer.pd, peer.cq, peer.cq) for _ in range(max(numbers))]
+    return [made[number - 1]._qp.requester for number in numbers]
 
 
 def taken(scheduler: Scheduler) -> list[int]:
@@ -31,7 +21,7 @@ def taken(scheduler: Scheduler) -> list[int]:
     return order
 
 
-def in_hand(scheduler: Scheduler, *qps: QueuePair) -> list[int]:
+def in_hand(scheduler: Scheduler, *qps: Requester) -> list[int]:
     """Line up; which of them are in hand at once."""
     return [qp.qpn for qp in qps if scheduler.enqueue(qp)]
 
@@ -93,13 +83,13 @@ def test_those_in_line_are_in_hand_in_the_order_in_which_they_lined_up() -> None
 def test_a_queue_pair_knows_whether_it_is_in_line() -> None:
     scheduler = Scheduler(16)
     first, second = queue_pairs(1, 17)
-    assert not first.scheduled
+    assert first not in scheduler.members
     in_hand(scheduler, first, second)
-    assert first.scheduled
-    assert second.scheduled
+    assert first in scheduler.members
+    assert second in scheduler.members
     scheduler.release(first)
-    assert not first.scheduled
-    assert second.scheduled
+    assert first not in scheduler.members
+    assert second in scheduler.members
 
 
 def test_a_queue_shares_its_turn_however_many_queue_pairs_it_holds() -> None:

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from hcasim.hca.queue_pair import State
+from hcasim.hca import State
 from hcasim.verbs import QP, SGE, QPType, VerbsError, WROpcode
 from tests.iwarp import machine as iwarp
 from tests.rig import (

@@ -1,0 +1,153 @@
+"""One end of a connection: its number, its state and its peer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from hcasim.fabric.packet import Header, Opcode, Packet
+
+
+class QPType(Enum):
+    """Transport service of a queue pair; the names are those of libibverbs.
+
+    RC is acknowledged. UC, unreliable connection, and UD, unreliable datagram, are not: a request
+    has ended when its last packet has left, and what finds no receive buffer is dropped without a
+    word (InfiniBand Architecture Specification volume 1, 9.8.2 and 9.8.3).
+    """
+
+    RC = auto()
+    UC = auto()
+    UD = auto()
+
+    @property
+    def reliable(self) -> bool:
+        """Whether requests are acknowledged."""
+        return self is QPType.RC
+
+
+class State(Enum):
+    """State of a queue pair; the names are those of libibverbs."""
+
+    RESET = auto()
+    INIT = auto()
+    RTR = auto()
+    RTS = auto()
+    SQD = auto()
+    SQE = auto()
+    ERR = auto()
+
+
+_NEXT: Final = {
+    State.RESET: (State.INIT,),
+    State.INIT: (State.INIT, State.RTR),
+    State.RTR: (State.RTS,),
+    State.RTS: (State.RTS, State.SQD, State.SQE),
+    State.SQD: (State.RTS, State.SQD, State.SQE),
+    State.SQE: (State.RTS,),
+    State.ERR: (),
+}
+"""The states that may follow each, beside RESET and ERR, which follow any (volume 1, 10.3.1)."""
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """What both ends of a connection agree on, or datagrams begin with.
+
+    Attributes:
+        mtu: path MTU in bytes.
+        remote_lid, remote_qpn: the peer.
+        timeout: exponent of the time to wait for an answer.
+        retries: times that it may expire in a row.
+        rnr_retry: tries after the receiver was not ready; 7 is for ever.
+        rnr_timer_ps: pause in ps before a try of the remote end, when this end is not ready.
+        max_rd_atomic: reads and atomics in flight.
+    """
+
+    mtu: int
+    remote_lid: int = 0
+    remote_qpn: int = 0
+    timeout: int = 0
+    retries: int = 0
+    rnr_retry: int = 0
+    rnr_timer_ps: int = 0
+    max_rd_atomic: int = 0
+
+
+class Endpoint:
+    """One end of a connection, or of datagrams.
+
+    Attributes:
+        port: index of the adapter port it uses.
+        kind: its transport service.
+        signals_all: whether each of its requests has a completion.
+        size_of: sizes of its packets.
+        mtu: path MTU in bytes, once it is connected.
+        remote_lid, remote_qpn: its peer, likewise.
+    """
+
+    def __init__(
+        self,
+        qpn: int,
+        pd: int,
+        port: int,
+        kind: QPType,
+        signals_all: bool,
+        size_of: Callable[[Opcode, int, Header | None], int],
+    ) -> None:
+        self.qpn = qpn
+        self.pd = pd
+        self.port = port
+        self.kind = kind
+        self.signals_all = signals_all
+        self.size_of = size_of
+        self.state = State.RESET
+        self.mtu = self.remote_lid = self.remote_qpn = 0
+
+    def __str__(self) -> str:
+        return f"qp {self.qpn}"
+
+    def answer(
+        self,
+        opcode: Opcode,
+        psn: int,
+        header: Header | None,
+        payload: int = 0,
+        operation: int = 0,
+        ack_request: bool = False,
+        first: bool = True,
+        last: bool = True,
+    ) -> Packet:
+        """A packet that answers one of the queue pair at the other end."""
+        return Packet(
+            opcode,
+            self.remote_lid,
+            self.remote_qpn,
+            psn,
+            payload,
+            header,
+            first=first,
+            last=last,
+            ack_request=ack_request,
+            answers=True,
+            operation=operation,
+            size_of=self.size_of,
+        )
+
+    def move(self, *states: State) -> None:
+        """Go through states, one after the other.
+
+        Raises:
+            ValueError: if one may not follow the one before it.
+        """
+        for state in states:
+            if state not in _NEXT[self.state] and state not in (State.RESET, State.ERR):
+                allowed = ", ".join(one.name for one in (*_NEXT[self.state], State.ERR))
+                raise ValueError(f"{state.name} after {self.state.name}; allowed: {allowed}")
+            self.state = state
+
+    def fail(self) -> None:
+        """Enter the error state, in which all that is queued completes with a flush error."""
+        raise NotImplementedError

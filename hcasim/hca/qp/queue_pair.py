@@ -1,0 +1,72 @@
+"""Queue pairs: one end and both halves of its transport."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hcasim.catalog import IwarpProtocol
+from hcasim.hca.completion_queue import CompletionQueue
+from hcasim.hca.parts import Parts
+from hcasim.hca.qp.endpoint import Attributes, Endpoint, QPType, State
+from hcasim.hca.qp.receive_queue import ReceiveQueue
+from hcasim.hca.qp.reliable_requester import IwarpRequester, ReliableRequester
+from hcasim.hca.qp.reliable_responder import IwarpResponder, ReliableResponder
+from hcasim.hca.qp.requester import DatagramRequester, Line, Requester
+from hcasim.hca.qp.responder import DatagramResponder, Responder
+from hcasim.hca.rings import Ring
+
+_HALVES: Final[dict[QPType, tuple[type[Requester], type[Responder]]]] = {
+    QPType.RC: (ReliableRequester, ReliableResponder),
+    QPType.UC: (Requester, Responder),
+    QPType.UD: (DatagramRequester, DatagramResponder),
+}
+
+
+class QueuePair(Endpoint):
+    """A queue pair: one end of a connection, whose transport is that of its two halves.
+
+    Args:
+        rings: memory of the send and of the receive queue.
+        line: where it lines up for the port.
+    """
+
+    def __init__(
+        self,
+        qpn: int,
+        pd: int,
+        port: int,
+        kind: QPType,
+        signals_all: bool,
+        send_cq: CompletionQueue,
+        receive_cq: CompletionQueue,
+        rings: tuple[Ring, Ring],
+        parts: Parts,
+        line: Line,
+    ) -> None:
+        super().__init__(qpn, pd, port, kind, signals_all, parts.wire.size)
+        requester, responder = _HALVES[kind]
+        if isinstance(parts.adapter.protocol, IwarpProtocol):
+            requester, responder = IwarpRequester, IwarpResponder
+        self.requester = requester(self, send_cq, rings[0], parts, line)
+        self.responder = responder(self, receive_cq, ReceiveQueue(rings[1], parts), parts)
+
+    def connect(self, attributes: Attributes) -> None:
+        """Make it ready to send and to receive.
+
+        Raises:
+            ValueError: if its state does not lead there.
+        """
+        if self.state is State.RESET:
+            self.move(State.INIT, State.RTR)
+        self.move(State.RTS)
+        self.mtu = attributes.mtu
+        self.remote_lid = attributes.remote_lid
+        self.remote_qpn = attributes.remote_qpn
+        self.requester.connect(attributes)
+        self.responder.rnr_timer_ps = attributes.rnr_timer_ps
+
+    def fail(self) -> None:
+        """Enter the error state, in which all that is queued completes with a flush error."""
+        self.move(State.ERR)
+        self.requester.flush()
+        self.responder.flush()

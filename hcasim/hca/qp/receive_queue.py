@@ -1,0 +1,115 @@
+"""Receive queues, which queue pairs may share."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from hcasim.hca.parts import Parts
+from hcasim.hca.port import Arrival
+from hcasim.hca.rings import Ring
+from hcasim.hca.wqe import ReceiveWqe
+
+LINE: Final = 64
+"""Bytes of receive entries that are worth a fetch: a cache line of the host."""
+
+
+class ReceiveQueue:
+    """A receive queue: the entries that the adapter has been told of.
+
+    Attributes:
+        ring: memory of the queue.
+        ready: entries on the chip that no message has taken.
+    """
+
+    def __init__(self, ring: Ring, parts: Parts) -> None:
+        self.ring = ring
+        self.ready = 0
+        self._entries: deque[ReceiveWqe] = deque()
+        self._settled: Iterator[ReceiveWqe] = iter(())
+        self._posted = self._fetched = self._taken = 0
+        self._ahead = parts.adapter.receive_queue.ahead
+        self._stride = parts.adapter.wqe.stride
+        self._least = LINE // self._stride
+        self._dma = parts.dma
+        self._counts = parts.counts
+        self._waits = parts.receive_entries
+        self._awaiting: deque[tuple[Callable[[Arrival], None], Arrival]] = deque()
+
+    def post(self, wqe: ReceiveWqe) -> None:
+        """Add an entry."""
+        self._entries.append(wqe)
+        self._posted = wqe.posted
+        if self._ahead:
+            self._fetch_ahead()
+
+    def fill(self, entries: Iterator[ReceiveWqe], count: int) -> None:
+        """Hold entries in an empty queue for long; each is made when a message takes it.
+
+        Args:
+            entries: all of them, counted from 1.
+            count: how many there are.
+        """
+        self._settled = entries
+        self._posted = count
+        self.ready = self._fetched = min(self._ahead, count)
+
+    def take(self) -> ReceiveWqe | None:
+        """The oldest entry, which belongs to a message from now on; None if there is none."""
+        wqe = next(self._settled, None)
+        if wqe is None:
+            if not self._entries:
+                return None
+            wqe = self._entries.popleft()
+        self._taken = wqe.posted
+        return wqe
+
+    def bring(self, wqe: ReceiveWqe, here: Callable[[Arrival], None], arrival: Arrival) -> None:
+        """Call ``here(arrival)`` once the entry that its message has taken is on the chip."""
+        if not self._ahead:
+            self._counts.receive_wqes_fetched += 1
+            self._dma.fetch_entry(self.ring, wqe.posted - 1, self._stride, here, arrival)
+            return
+        if self.ready:
+            self.ready -= 1
+            here(arrival)
+        else:
+            self._awaiting.append((here, arrival))
+            self._waits.begin()
+        self._fetch_ahead()
+
+    def _fetch_ahead(self) -> None:
+        """Fetch entries that lie side by side before messages take them.
+
+        While half as many as may be are on the chip, less than a line is not worth a fetch.
+        """
+        known = self._fetched - self._taken
+        count = min(self._ahead - known, self._posted - self._fetched)
+        if count <= 0 or (count < self._least and 2 * known >= self._ahead):
+            return
+        first = self._fetched
+        count = min(count, self.ring.entries - first % self.ring.entries)
+        self._fetched += count
+        self._counts.receive_wqes_fetched += count
+        self._dma.fetch_entry(self.ring, first, count * self._stride, self._arrived, count)
+
+    def _arrived(self, count: int) -> None:
+        self.ready += count
+        while self._awaiting and self.ready:
+            self.ready -= 1
+            self._waits.end()
+            here, arrival = self._awaiting.popleft()
+            here(arrival)
+
+    def ends(self) -> dict[str, int]:
+        """A message that takes an entry is like none before it."""
+        return {"_taken": self._taken}
+
+    def drain(self) -> list[ReceiveWqe]:
+        """Give up all entries, oldest first."""
+        drained = [*self._settled, *self._entries]
+        self._entries.clear()
+        self.ready = 0
+        self._fetched = self._taken = self._posted
+        return drained

@@ -1,0 +1,242 @@
+"""The requesters of reliable connections, which find their requests by sequence number."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from hcasim.engine import Call
+from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Syndrome
+from hcasim.hca.completion_queue import CompletionQueue, Status
+from hcasim.hca.parts import Parts
+from hcasim.hca.port import Arrival, Verdict
+from hcasim.hca.qp.endpoint import Attributes, Endpoint, State
+from hcasim.hca.qp.requester import Line, Requester
+from hcasim.hca.qp.retry_timer import RetryTimer
+from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Access
+from hcasim.hca.wqe import SendWqe
+
+RETRY_FOR_EVER: Final = 7
+
+_STATUS: Final = {
+    Syndrome.RNR_NAK: Status.RNR_RETRY_EXC_ERR,
+    Syndrome.INVALID_REQUEST: Status.REM_INV_REQ_ERR,
+    Syndrome.REMOTE_ACCESS_ERROR: Status.REM_ACCESS_ERR,
+    Syndrome.REMOTE_OPERATIONAL_ERROR: Status.REM_OP_ERR,
+}
+
+
+class ReliableRequester(Requester):
+    """The requester of a reliable connection: it completes what the responder acknowledges.
+
+    What has been lost or refused for a while is sent again from there on, in order.
+
+    Attributes:
+        timer: notices that no answer comes.
+        since_ack_request: packets sent since one asked for an acknowledgement.
+        rnr_retry: tries after the receiver was not ready; 7 is for ever.
+        rnr_tries: those of them in a row so far.
+    """
+
+    def __init__(
+        self, end: Endpoint, cq: CompletionQueue, ring: Ring, parts: Parts, line: Line
+    ) -> None:
+        super().__init__(end, cq, ring, parts, line)
+        self.watch = self.timer = RetryTimer(parts.sim, Call(self._unanswered, ()))
+        self.since_ack_request = 0
+        self.rnr_retry = RETRY_FOR_EVER
+        self.rnr_tries = 0
+        self._interval = parts.adapter.ack.interval
+        self._in_cqe = parts.adapter.cqe.inline or 0
+
+    def connect(self, attributes: Attributes) -> None:
+        """Learn what both ends have agreed on."""
+        super().connect(attributes)
+        self.rnr_retry = attributes.rnr_retry
+        self.timer.timeout = attributes.timeout
+        self.timer.retries = attributes.retries
+
+    def wraps(self) -> tuple[str, ...]:
+        """What counts up to the next packet that asks for an acknowledgement."""
+        return ("since_ack_request",)
+
+    def asks_for_acknowledgement(self, last: bool) -> bool:
+        """Whether the next packet does: the last of a message, and one of every interval."""
+        self.since_ack_request += 1
+        if last or self.since_ack_request >= self._interval:
+            self.since_ack_request = 0
+            return True
+        return False
+
+    def sent(self, wqe: SendWqe, packet: Packet) -> None:
+        """The last packet of a request is about to leave, and will be answered."""
+
+    def accept(self, arrival: Arrival) -> Verdict:
+        """Deal with a packet of the responder."""
+        packet = arrival.packet
+        self.timer.heard_at = self._sim.now
+        opcode = packet.opcode
+        if opcode is Opcode.RDMA_READ_RESPONSE or opcode is Opcode.ATOMIC_ACKNOWLEDGE:
+            return self._response(arrival)
+        if opcode is Opcode.ACKNOWLEDGE:
+            self.acknowledge(packet.psn)
+            self.retire()
+        elif isinstance(packet.header, Aeth):
+            self._refused(packet.psn, packet.header)
+        return Verdict.DROP
+
+    def acknowledge(self, psn: int) -> None:
+        """Everything up to ``psn`` has been received; what awaits a response still does."""
+        for wqe in self.unacknowledged:
+            if wqe.awaits_response:
+                continue
+            if _behind(psn, wqe.first_psn + wqe.packets - 1):
+                break
+            wqe.responded = True
+        self.rnr_tries = 0
+
+    # Reads and atomics.
+
+    def awaiting(self, psn: int) -> SendWqe | None:
+        """The entry that awaits a response with this sequence number."""
+        for wqe in self.unacknowledged:
+            if wqe.awaits_response and (psn - wqe.first_psn) % PSN_MODULUS < wqe.packets:
+                return wqe
+        return None
+
+    def _response(self, arrival: Arrival) -> Verdict:
+        packet, parts = arrival.packet, self._parts
+        wqe = self.awaiting(packet.psn)
+        if wqe is None:
+            return Verdict.DROP
+        self.region = region = parts.tables.find(
+            wqe.key, self.end.pd, wqe.address, wqe.length, Access.LOCAL_WRITE
+        )
+        if region is None:
+            if wqe.length == 0:
+                return Verdict.PLACE
+            self.fail(wqe, Status.LOC_PROT_ERR)
+            return Verdict.DROP
+        if wqe.is_atomic and isinstance(packet.header, Aeth):
+            region.words[wqe.address] = packet.header.original
+        if self._flight is not None and not self._flight.held(self.end.qpn, wqe):
+            ring = self.queue.ring
+            parts.dma.fetch_entry(ring, wqe.slot, wqe.size, self._again, arrival, wqe)
+            return Verdict.HOLD
+        return self._place(packet, wqe)
+
+    def _again(self, arrival: Arrival, wqe: SendWqe) -> None:
+        """Go on with a response whose entry had to be fetched again."""
+        assert self._flight is not None
+        done = arrival.occupy(self._flight.service)
+        self._sim.call_at(done, self._go_on, arrival, wqe)
+
+    def _go_on(self, arrival: Arrival, wqe: SendWqe) -> None:
+        arrival.settle(self._place(arrival.packet, wqe))
+
+    def _place(self, packet: Packet, wqe: SendWqe) -> Verdict:
+        if wqe.length <= self._in_cqe and self.end.signals_all:
+            wqe.in_cqe = True
+            self.region = None
+        self.address = wqe.address + (packet.psn - wqe.first_psn) % PSN_MODULUS * wqe.segment
+        return Verdict.PLACE
+
+    def placed(self, packet: Packet) -> None:
+        """Note a packet of a response, the last of which ends its request."""
+        wqe = self.awaiting(packet.psn)
+        if wqe is None:
+            return
+        wqe.received += 1
+        if wqe.received < wqe.packets:
+            return
+        wqe.responded = True
+        if self._flight is not None:
+            self._flight.drop(self.end.qpn, wqe)
+        self.outstanding_reads -= 1
+        self.retire()
+        if self.stalled:
+            self._unstall()
+            self._line.schedule(self)
+
+    def _unstall(self) -> None:
+        if self.stalled:
+            self.stalled = False
+            self.waited_ps += self._sim.now - self.waits_since
+            self._parts.reads.end()
+
+    # When things go wrong.
+
+    def refuse_at(self, psn: int) -> SendWqe | None:
+        """The entry that ``psn`` belongs to has been refused; those before it were received."""
+        for wqe in self.unacknowledged:
+            if not _behind(wqe.first_psn + wqe.packets - 1, psn):
+                return wqe
+            if not wqe.awaits_response:
+                wqe.responded = True
+        return None
+
+    def _refused(self, psn: int, header: Aeth) -> None:
+        wqe = self.refuse_at(psn)
+        if wqe is None:
+            return
+        self.retire()
+        not_ready = header.syndrome is Syndrome.RNR_NAK
+        if not_ready and (self.rnr_retry == RETRY_FOR_EVER or self.rnr_tries < self.rnr_retry):
+            self.rnr_tries += 1
+            self.rewind(wqe)
+            self.pausing = True
+            self._sim.call_after(header.rnr_timer_ps, self._retry)
+        else:
+            self.fail(wqe, _STATUS[header.syndrome])
+
+    def _retry(self) -> None:
+        self.pausing = False
+        self._line.schedule(self)
+
+    def _unanswered(self) -> None:
+        """Send again what has had no answer for too long, or give it up."""
+        waiting = self.unacknowledged
+        if self.end.state is not State.RTS or not waiting:
+            return
+        if self.timer.exhausted:
+            self.fail(waiting[0], Status.RETRY_EXC_ERR)
+        else:
+            self.rewind(waiting[0])
+            self._line.schedule(self)
+
+    def rewind(self, wqe: SendWqe) -> None:
+        """Take back an entry and all after it, to send them again."""
+        self._unstall()
+        again: deque[SendWqe] = deque()
+        while self.unacknowledged:
+            last = self.unacknowledged.pop()
+            again.appendleft(last)
+            if last.awaits_response and last.sent:
+                self.outstanding_reads -= 1
+            last.reset()
+            if last is wqe:
+                break
+        self._parts.counts.retransmissions += len(again)
+        if self.current is not None and self.current not in again:
+            again.append(self.current)
+        self.current = None
+        self.queue.take_back(again)
+        self.since_ack_request = 0
+
+
+class IwarpRequester(ReliableRequester):
+    """The requester of iWARP, where TCP acknowledges segments of responses, too."""
+
+    def _response(self, arrival: Arrival) -> Verdict:
+        packet = arrival.packet
+        if packet.ack_request:
+            self._parts.counts.response_acknowledgements += 1
+            acknowledgement = self.end.answer(Opcode.RESPONSE_ACKNOWLEDGE, packet.psn, None)
+            self.egress.acknowledge_at_once(acknowledgement)
+        return super()._response(arrival)
+
+
+def _behind(psn: int, other: int) -> bool:
+    """Whether ``psn`` comes before ``other`` on the circle of sequence numbers."""
+    return (psn - other) % PSN_MODULUS >= PSN_MODULUS // 2

@@ -1,0 +1,259 @@
+"""The responders of reliable connections, which answer in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import ClassVar
+
+from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
+from hcasim.hca.atomics import ATOMIC_SIZE, Atomic
+from hcasim.hca.beats import LONG
+from hcasim.hca.completion_queue import CompletionQueue, Status
+from hcasim.hca.parts import Parts
+from hcasim.hca.port import Verdict
+from hcasim.hca.qp.endpoint import Endpoint
+from hcasim.hca.qp.receive_queue import ReceiveQueue
+from hcasim.hca.qp.responder import Responder
+from hcasim.hca.translation import Access, Region
+from hcasim.hca.wqe import ReceiveWqe
+
+
+class Read:
+    """A read that a responder answers, packet by packet.
+
+    Attributes:
+        region: memory that it reads; None if it reads nothing.
+        segment: bytes in each packet of the response but the last.
+        sent: packets of the response sent so far.
+        accepted_ps: when its turn began to be awaited.
+    """
+
+    __slots__ = ("accepted_ps", "header", "region", "request", "segment", "sent")
+
+    def __init__(
+        self, request: Packet, header: Reth, region: Region | None, segment: int, now_ps: int
+    ) -> None:
+        self.request = request
+        self.header = header
+        self.region = region
+        self.segment = segment
+        self.sent = 0
+        self.accepted_ps = now_ps
+
+    def ends(self) -> dict[str, int]:
+        """What the count of packets may not reach unnoticed: the last one, or a large page."""
+        packets = self.packets
+        if self.region is not None:
+            address = self.header.address + self.sent * self.segment
+            alike = (self.region.alike_until(address) - address) // self.segment
+            packets = min(packets, self.sent + alike)
+        return {"sent": packets}
+
+    @property
+    def packets(self) -> int:
+        """Packets of the response."""
+        return max(1, -(-self.header.length // self.segment))
+
+
+class ReliableResponder(Responder):
+    """The responder of a reliable connection over InfiniBand.
+
+    Acknowledgements keep their place behind read responses, which need none, and the requester may
+    ask a receiver again that is not ready (volume 1, 9.7). Where queue pairs overlap, a processing
+    unit is at work on each packet of a response, and the time to begin an answer runs while those
+    before it are given.
+
+    Attributes:
+        answers: reads, atomics and acknowledgements whose answers keep their order, oldest first.
+    """
+
+    acknowledges_responses: ClassVar[bool] = False
+
+    def __init__(
+        self, end: Endpoint, cq: CompletionQueue, queue: ReceiveQueue, parts: Parts
+    ) -> None:
+        super().__init__(end, cq, queue, parts)
+        self.answers: deque[Packet | Read | Atomic] = deque()
+        self._responses = self._egress.responses
+        self._units = parts.units if parts.adapter.overlaps else None
+        self._latency = parts.adapter.responder.latency
+
+    def begins_at(self, packet: Packet) -> bool:
+        """After a negative acknowledgement the requester starts again at the refused PSN."""
+        return False
+
+    def spoil(self, wqe: ReceiveWqe, status: Status, syndrome: Syndrome) -> Verdict:
+        """Give up a message that does not fit its receive entry; the queue pair once it is told."""
+        self.receiving = None
+        self._complete(wqe, status)
+        return self.deny(syndrome)
+
+    # Reads and atomics.
+
+    def ask(self, packet: Packet) -> Verdict:
+        """Take a read or an atomic, to be answered in its turn."""
+        header, tables, pd, now = packet.header, self._parts.tables, self.end.pd, self._sim.now
+        region: Region | None = None
+        if isinstance(header, Reth):
+            size, access = header.length, Access.REMOTE_READ
+            if size:
+                region = tables.find(header.rkey, pd, header.address, size, access)
+                if region is None:
+                    return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
+            # Both ends know the path MTU, so the responses take the sequence numbers left for them.
+            segment = self._parts.wire.payload(self.end.mtu, Opcode.RDMA_READ_REQUEST)
+            read = Read(packet, header, region, segment, now)
+            self.answers.append(read)
+            self.advance(read.packets, last=True)
+        elif isinstance(header, AtomicEth):
+            access = Access.REMOTE_ATOMIC
+            region = tables.find(header.rkey, pd, header.address, ATOMIC_SIZE, access)
+            if region is None:
+                return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
+            if header.address % ATOMIC_SIZE:
+                return self.deny(Syndrome.INVALID_REQUEST)
+            self.answers.append(Atomic(packet, header, region, now, self._executed))
+            self.advance(1, last=True)
+        return Verdict.ANSWER
+
+    def _execute(self, answer: Read | Atomic) -> None:
+        if self._probe.listeners:
+            event = "read responder" if isinstance(answer, Read) else "atomic responder"
+            since = max(answer.accepted_ps, self._sim.now - self._latency)
+            self._probe.event(event, answer.request.operation, self.end, None, since)
+        if isinstance(answer, Read):
+            self._respond(answer)
+        else:
+            self._parts.atomics.execute(answer)
+
+    def _respond(self, read: Read) -> None:
+        """Send the packets of a response, as long as there is room for the next."""
+        responses = self._responses
+        if self._units is not None:
+            responses.room.acquire(responses.full, self._take_unit, read)
+            return
+        while responses.room.take(responses.full):
+            if self._send_response(read):
+                return
+        responses.room.acquire(responses.full, self._go_on, read)
+
+    def _go_on(self, read: Read) -> None:
+        if not self._send_response(read):
+            self._respond(read)
+
+    def _take_unit(self, read: Read) -> None:
+        assert self._units is not None
+        payload = min(read.segment, read.header.length - read.sent * read.segment)
+        service = self._parts.packet_service.time(payload)
+        self.busy_ps += service
+        done = self._units.reserve(service)
+        self._sim.call_at(done, self._go_on, read)
+
+    def _send_response(self, read: Read) -> bool:
+        """Send the next packet of a response; return whether it was the last."""
+        header, psn = read.header, read.request.psn + read.sent
+        segment = read.segment
+        offset = read.sent * segment
+        last = offset + segment >= header.length
+        aeth = Aeth(Syndrome.ACK, self.msn) if last or not read.sent else None
+        read.sent += 1
+        packet = self.end.answer(
+            Opcode.RDMA_READ_RESPONSE,
+            psn % PSN_MODULUS,
+            aeth,
+            header.length - offset if last else segment,
+            operation=read.request.operation if last else 0,
+            first=read.sent == 1,
+            last=last,
+            ack_request=self.acknowledges_responses
+            and (last or read.sent % self._parts.adapter.ack.interval == 0),
+        )
+        responses = self._responses
+        responses.stage(packet)
+        if self._probe.listeners:
+            packet.staged_at = self._sim.now
+        if header.length > LONG * segment:
+            self._parts.beats.sent(read, read.sent, read.packets, segment)
+        if read.region is None:
+            responses.complete(packet)
+        else:
+            self._parts.dma.gather(responses, packet, read.region, header.address + offset)
+        if last:
+            self._answered()
+        return last
+
+    def _executed(self, atomic: Atomic, original: int) -> None:
+        self._responses.room.acquire(self._responses.full, self._send_word, atomic, original)
+
+    def _send_word(self, atomic: Atomic, original: int) -> None:
+        request = atomic.request
+        aeth = Aeth(Syndrome.ACK, self.msn, original=original)
+        self._egress.respond(
+            self.end.answer(
+                Opcode.ATOMIC_ACKNOWLEDGE,
+                request.psn,
+                aeth,
+                ATOMIC_SIZE,
+                operation=request.operation,
+            )
+        )
+        self._answered()
+
+    # Acknowledgements, and answers in turn.
+
+    def _acknowledgement(self, packet: Packet) -> Packet:
+        self._parts.counts.acknowledgements += 1
+        return self.end.answer(Opcode.ACKNOWLEDGE, packet.psn, Aeth(Syndrome.ACK, self.msn))
+
+    def acknowledge(self, packet: Packet) -> None:
+        """Acknowledge a packet behind the answers before it."""
+        self.answers.append(self._acknowledgement(packet))
+        self.answer(packet)
+
+    def refuse(self, packet: Packet) -> None:
+        """Tell why a packet was refused, and give up the queue pair unless it may be sent again."""
+        self._parts.counts.naks += 1
+        header = Aeth(self._syndrome, self.msn, rnr_timer_ps=self.rnr_timer_ps)
+        self.answers.append(self.end.answer(Opcode.NAK, packet.psn, header))
+        self.answer(packet)
+        if self._syndrome is not Syndrome.RNR_NAK:
+            self.end.fail()
+
+    def answer(self, packet: Packet) -> None:
+        """Begin the answer that has been put in line, unless others are before it."""
+        if len(self.answers) == 1:
+            self._begin_answers()
+
+    def _begin_answers(self) -> None:
+        """Send the acknowledgements that are next, and begin the read or atomic behind them."""
+        while self.answers:
+            answer = self.answers[0]
+            if not isinstance(answer, Packet):
+                latency = self._latency
+                if self._units is not None:
+                    latency = max(0, latency - (self._sim.now - answer.accepted_ps))
+                self.busy_ps += latency
+                self._sim.call_after(latency, self._execute, answer)
+                return
+            self._egress.acknowledge(answer)
+            self.answers.popleft()
+
+    def _answered(self) -> None:
+        self.answers.popleft()
+        self._begin_answers()
+
+
+class IwarpResponder(ReliableResponder):
+    """The responder of iWARP.
+
+    TCP acknowledges segments of data whatever they are, also read responses, no matter what is
+    still to be answered. A send that finds no receive buffer terminates the connection (RFC 5041
+    section 7, RFC 5040 section 7).
+    """
+
+    acknowledges_responses: ClassVar[bool] = True
+    not_ready: ClassVar[Syndrome] = Syndrome.REMOTE_OPERATIONAL_ERROR
+
+    def acknowledge(self, packet: Packet) -> None:
+        """Acknowledge a packet at once."""
+        self._egress.acknowledge_at_once(self._acknowledgement(packet))

@@ -1,0 +1,364 @@
+"""The requesters of what nobody acknowledges: unreliable connections and datagrams."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Final
+
+from hcasim.engine import Call
+from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth, Sender
+from hcasim.hca.completion_queue import CompletionQueue, Status
+from hcasim.hca.parts import Parts
+from hcasim.hca.port import Arrival, Half, Verdict
+from hcasim.hca.qp.endpoint import Attributes, Endpoint, State
+from hcasim.hca.qp.send_queue import SendQueue
+from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Access, Region
+from hcasim.hca.wqe import SendWqe
+
+NO_ACCESS: Final = Access(0)
+
+
+class Line:
+    """Where requesters line up for the port."""
+
+    def schedule(self, requester: Requester) -> None:
+        """Put a requester in line if it has work and is not in line yet."""
+        raise NotImplementedError
+
+    def compete(self, requester: Requester) -> None:
+        """Let a requester that is in hand send packets in its turn."""
+        raise NotImplementedError
+
+    def leave(self, requester: Requester) -> None:
+        """Let the next in line take the place of a requester, which lines up again with work."""
+        raise NotImplementedError
+
+
+class Requester(Half):
+    """The requester of an unreliable connection: a request has ended when its last packet has left.
+
+    Source: InfiniBand Architecture Specification volume 1, 9.8.2.
+
+    Attributes:
+        queue: entries that have not had their turn.
+        awaits_entry: whether its turn has come before an entry was on the chip.
+        backlogged: whether more than what is being fetched was left when that began to be awaited.
+        current: the entry being executed.
+        unacknowledged: entries sent, oldest first, whose completion is still due.
+        next_psn: sequence number of the next message's first packet.
+        outstanding_reads: reads and atomics sent that have not been answered.
+        max_rd_atomic: of those, how many both ends have agreed to.
+        stalled: whether the current entry waits for an earlier read or atomic to end.
+        pausing: whether it may not send for a while.
+        busy_ps: time that a processing unit was at work for it, in ps.
+        waited_ps: time that its turn waited for entries, and for earlier reads to end, in ps.
+        waits_since: when it began to, if it does, in ps.
+        watch: told of packets that are lost, if answers are waited for.
+    """
+
+    def __init__(
+        self, end: Endpoint, cq: CompletionQueue, ring: Ring, parts: Parts, line: Line
+    ) -> None:
+        super().__init__()
+        self.end = end
+        self.qpn = end.qpn
+        self.cq = cq
+        self.queue = SendQueue(ring)
+        self.egress = parts.egresses[end.port]
+        self.awaits_entry = self.backlogged = self.stalled = self.pausing = False
+        self.current: SendWqe | None = None
+        self.unacknowledged: deque[SendWqe] = deque()
+        self.next_psn = 0
+        self.outstanding_reads = 0
+        self.max_rd_atomic = 1
+        self.busy_ps = self.waited_ps = self.waits_since = 0
+        self.watch: Sender | None = None
+        self._sim = parts.sim
+        self._parts = parts
+        self._line = line
+        self._flight = parts.flight
+        self._packet_service = parts.packet_service
+
+    def connect(self, attributes: Attributes) -> None:
+        """Learn what both ends have agreed on."""
+        self.max_rd_atomic = attributes.max_rd_atomic
+
+    # From the doorbell to an entry in the adapter.
+
+    def post(self, wqes: Sequence[SendWqe]) -> None:
+        """Learn of more entries in the send queue."""
+        parts, end = self._parts, self.end
+        for wqe in wqes:
+            if parts.send_probe.listeners:
+                since = self._sim.now - parts.adapter.doorbell.latency
+                parts.send_probe.event("doorbell", wqe.operation, end, None, since)
+            wqe.segment = parts.wire.payload(end.mtu, wqe.opcode)
+            self.queue.post(wqe)
+        self._line.schedule(self)
+        if end.state is State.ERR:
+            end.fail()
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is something to do that nothing holds up."""
+        if self.pausing or self.stalled or self.end.state is not State.RTS:
+            return False
+        # What has a fault waits for the requests before it, and those behind it will be flushed.
+        return self.queue.has_work if self.current is None else self.current.fault is None
+
+    def load(self) -> None:
+        """Bring the context and the next entry onto the chip."""
+        self._parts.sqpc.access(self.qpn, self._next)
+
+    def _next(self) -> None:
+        queue = self.queue
+        if self.current is not None:
+            self._make_ready(self.current)
+        elif not queue.has_work or self.end.state is not State.RTS or self.pausing:
+            # By an event, because a whole line may have lost its work while it waited.
+            self._sim.call_after(0, self._line.leave, self)
+        elif queue.fetched:
+            self._begin_next()
+        else:
+            self.awaits_entry = True
+            self.waits_since = self._sim.now
+            if not queue.fetching:
+                if self._parts.send_probe.listeners:
+                    operation = queue.posted[0].operation
+                    self._parts.send_probe.event("send QP context", operation, self.end)
+                self._fetch()
+            if len(queue.posted) > queue.fetching and not self.backlogged:
+                self.backlogged = True
+                self._parts.entries.begin()
+
+    def _fetch(self) -> None:
+        """Fetch as many entries as one read brings."""
+        parts, queue = self._parts, self.queue
+        first, size = queue.posted[0], queue.fetch(parts.adapter.wqe.fetch)
+        parts.counts.fetches += 1
+        parts.dma.fetch_entry(
+            queue.ring, first.slot, size, self._fetched, first, queue.fetching, self._sim.now
+        )
+
+    def _fetched(self, first: SendWqe, count: int, since_ps: int) -> None:
+        parts, queue = self._parts, self.queue
+        parts.counts.wqes_fetched += count
+        if queue.fetching:
+            if queue.posted[0] is not first:
+                # What this read brings has been taken back, and another is on its way.
+                return
+            for wqe in queue.arrive():
+                if parts.send_probe.listeners:
+                    details = f"{wqe.opcode.name} {self.end}"
+                    parts.send_probe.event("WQE fetch", wqe.operation, details, None, since_ps)
+        if self.awaits_entry:
+            self.awaits_entry = False
+            self.waited_ps += self._sim.now - self.waits_since
+            if self.backlogged:
+                self.backlogged = False
+                parts.entries.end()
+            self._next()
+        self._fetch_ahead()
+
+    def _fetch_ahead(self) -> None:
+        queue = self.queue
+        ahead = self._parts.adapter.wqe.ahead
+        if queue.posted and not queue.fetching and len(queue.fetched) < ahead:
+            self._fetch()
+
+    def _begin_next(self) -> None:
+        self.current = wqe = self.queue.fetched.popleft()
+        self._fetch_ahead()
+        self._make_ready(wqe)
+
+    def _make_ready(self, wqe: SendWqe) -> None:
+        """Compete for the port once a packet can be sent.
+
+        That has to wait if too many reads or atomics are in flight, and for the translation of the
+        first data.
+        """
+        full = self.outstanding_reads >= self.max_rd_atomic
+        if full and wqe.awaits_response and wqe.sent == 0:
+            self.stalled = True
+            self.waits_since = self._sim.now
+            self._parts.reads.begin()
+            self._line.leave(self)
+            return
+        region = None if wqe.awaits_response else self._find(wqe, NO_ACCESS)
+        if region is None:
+            self._line.compete(self)
+        else:
+            first = min(wqe.length, wqe.segment)
+            tables = self._parts.tables
+            tables.translate(region, wqe.address, first, self._line.compete, self)
+
+    def _find(self, wqe: SendWqe, needed: Access) -> Region | None:
+        """The local memory of a message; None without any, or if it is wrong."""
+        if wqe.inline or not wqe.length:
+            return None
+        return self._parts.tables.find(wqe.key, self.end.pd, wqe.address, wqe.length, needed)
+
+    # Its turns at the port, one packet each.
+
+    def service(self) -> int:
+        """Time in ps that a processing unit will be at work on its next packet."""
+        wqe, packets = self.current, self._packet_service
+        service = packets.least
+        if wqe is not None:
+            if packets.rate is not None and not wqe.awaits_response:
+                service = packets.time(min(wqe.segment, wqe.length - wqe.sent * wqe.segment))
+            if packets.requests and wqe.sent == 0:
+                service += packets.requests.get(wqe.opcode, 0)
+        self.busy_ps += service
+        return service
+
+    def begin(self, wqe: SendWqe) -> bool:
+        """Check the local memory and give the message its sequence numbers, or fail it."""
+        self.unacknowledged.append(wqe)
+        wqe.region = self._find(wqe, Access.LOCAL_WRITE if wqe.awaits_response else NO_ACCESS)
+        if wqe.region is None and wqe.length and not wqe.inline:
+            self.fail(wqe, Status.LOC_PROT_ERR)
+            return False
+        self.number(wqe)
+        if self._flight is not None and wqe.awaits_response:
+            self._flight.add(self.qpn, wqe)
+        return True
+
+    def number(self, wqe: SendWqe) -> None:
+        """Give a message its sequence numbers, unless it is sent again."""
+        if wqe.first_psn < 0:
+            wqe.first_psn = self.next_psn
+            wqe.packets = 1 if wqe.is_atomic else max(1, -(-wqe.length // wqe.segment))
+            self.next_psn = (self.next_psn + wqe.packets) % PSN_MODULUS
+        if wqe.awaits_response:
+            self.outstanding_reads += 1
+
+    def send(self, wqe: SendWqe) -> Packet:
+        """The next packet of the entry being executed."""
+        end, index = self.end, wqe.sent
+        wqe.sent += 1
+        last = wqe.sent == wqe.request_packets
+        header: Header | None = None
+        payload, asks = 0, False
+        if wqe.is_atomic:
+            # The operand of a fetch-and-add is in the field of a swap (9.4.5.1).
+            adds = wqe.opcode is Opcode.FETCH_ADD
+            swap_add, compare = (wqe.compare_add, 0) if adds else (wqe.swap, wqe.compare_add)
+            header = AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare)
+        elif index == 0 and wqe.opcode is not Opcode.SEND:
+            header = Reth(wqe.remote_address, wqe.remote_key, wqe.length)
+        if not wqe.awaits_response:
+            payload = wqe.length - index * wqe.segment if last else wqe.segment
+            asks = self.asks_for_acknowledgement(last)
+        packet = Packet(
+            wqe.opcode,
+            end.remote_lid,
+            end.remote_qpn,
+            (wqe.first_psn + index) % PSN_MODULUS,
+            payload,
+            header,
+            first=index == 0,
+            last=last,
+            ack_request=asks,
+            operation=wqe.operation if last else 0,
+            size_of=end.size_of,
+            sender=self.watch,
+        )
+        if last:
+            self.current = None
+            self.sent(wqe, packet)
+        return packet
+
+    def asks_for_acknowledgement(self, last: bool) -> bool:
+        """Whether the next packet does."""
+        return False
+
+    def sent(self, wqe: SendWqe, packet: Packet) -> None:
+        """The last packet of a request is about to leave."""
+        self.egress.requests.when_sent(packet, Call(self._left, (wqe,)))
+
+    def _left(self, wqe: SendWqe) -> None:
+        wqe.responded = True
+        self.retire()
+
+    def registered(self, wqe: SendWqe) -> bool:
+        """Go on behind a registration that has been done; False if it was given up meanwhile."""
+        if self.current is not wqe or wqe.region is None:
+            return False
+        self._parts.tables.enter(wqe.region)
+        self.current = None
+        # It completes in its turn, behind what has been sent before it.
+        wqe.first_psn = self.next_psn
+        wqe.responded = True
+        self.unacknowledged.append(wqe)
+        self.retire()
+        return True
+
+    def in_turn_ps(self, now_ps: int) -> int:
+        """Time in ps that its entries took one after the other so far, waiting included."""
+        waits = now_ps - self.waits_since if self.awaits_entry or self.stalled else 0
+        return self.busy_ps + self.waited_ps + waits
+
+    # The end of requests.
+
+    def accept(self, arrival: Arrival) -> Verdict:
+        """Nobody answers."""
+        return Verdict.DROP
+
+    def retire(self) -> None:
+        """Complete the requests that have been answered, as far as none before them waits."""
+        unacknowledged = self.unacknowledged
+        while unacknowledged and unacknowledged[0].responded:
+            wqe = unacknowledged.popleft()
+            self._complete(wqe, wqe.fault or Status.SUCCESS)
+            if wqe.fault is not None:
+                if self.current is wqe:
+                    self.current = None
+                self.end.fail()
+
+    def fail(self, wqe: SendWqe, status: Status) -> None:
+        """Complete a request in error as soon as all before it have completed."""
+        wqe.fault = status
+        wqe.responded = True
+        self.retire()
+
+    def flush(self) -> None:
+        """Complete all that is unfinished with a flush error."""
+        for wqe in self.drain():
+            self._complete(wqe, Status.WR_FLUSH_ERR)
+
+    def _complete(self, wqe: SendWqe, status: Status) -> None:
+        self._parts.completions.send(self.cq, self.qpn, wqe, status)
+
+    def drain(self) -> list[SendWqe]:
+        """Give up all that is unfinished, oldest first."""
+        drained = [*self.unacknowledged]
+        if self.current is not None and self.current not in self.unacknowledged:
+            drained.append(self.current)
+        self.current = None
+        self.unacknowledged.clear()
+        self.outstanding_reads = 0
+        return drained + self.queue.drain()
+
+
+class DatagramRequester(Requester):
+    """The requester of unreliable datagrams, each of which says where it goes."""
+
+    def send(self, wqe: SendWqe) -> Packet:
+        """The packet of the entry being executed."""
+        wqe.sent += 1
+        packet = Packet(
+            Opcode.SEND,
+            wqe.dlid,
+            wqe.remote_qpn,
+            wqe.first_psn,
+            wqe.length,
+            Deth(self.qpn),
+            operation=wqe.operation,
+            size_of=self.end.size_of,
+        )
+        self.current = None
+        self.sent(wqe, packet)
+        return packet

@@ -1,0 +1,209 @@
+"""The responders of what nobody acknowledges: unreliable connections and datagrams."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from hcasim.fabric.packet import PSN_MODULUS, Opcode, Packet, Reth, Syndrome
+from hcasim.hca.completion_queue import CompletionQueue, Status
+from hcasim.hca.parts import Parts
+from hcasim.hca.port import Arrival, Half, Verdict
+from hcasim.hca.qp.endpoint import Endpoint, State
+from hcasim.hca.qp.receive_queue import ReceiveQueue
+from hcasim.hca.translation import Access
+from hcasim.hca.wqe import ReceiveWqe
+
+GRH: Final = 40
+"""Bytes in front of the data of a datagram in its receive buffer (volume 1, 11.4.1.2)."""
+
+
+class Responder(Half):
+    """The responder of an unreliable connection.
+
+    It places data, and knows of it what the headers say. What it cannot place it drops without a
+    word; then the packets behind are out of sequence, up to the first of another message
+    (InfiniBand Architecture Specification volume 1, 9.8.2).
+
+    Attributes:
+        queue: where sends find their receive entries.
+        rnr_timer_ps: pause that it asks for when no receive entry is there.
+        expected_psn: sequence number of the next packet that it accepts.
+        msn: messages completed so far, modulo 2 ** 24.
+        receiving: receive entry of the send being received.
+        busy_ps: time that answers took before they or the next could begin, in ps.
+    """
+
+    block: ClassVar[str] = "Responder"
+    front: ClassVar[int] = 0
+    not_ready: ClassVar[Syndrome] = Syndrome.RNR_NAK
+
+    def __init__(
+        self, end: Endpoint, cq: CompletionQueue, queue: ReceiveQueue, parts: Parts
+    ) -> None:
+        super().__init__()
+        self.end = end
+        self.cq = cq
+        self.queue = queue
+        self.rnr_timer_ps = self.expected_psn = self.msn = self.busy_ps = 0
+        self.receiving: ReceiveWqe | None = None
+        self._sim = parts.sim
+        self._parts = parts
+        self._probe = parts.receive_probe
+        self._egress = parts.egresses[end.port]
+        self._in_cqe = parts.adapter.cqe.inline or 0
+        self._syndrome = Syndrome.ACK
+
+    def ends(self) -> dict[str, int]:
+        """After which number they begin anew, and how far addresses are alike."""
+        ends = {"expected_psn": PSN_MODULUS}
+        if self.region is not None:
+            ends["address"] = self.region.alike_until(self.address)
+        return ends
+
+    def post(self, wqe: ReceiveWqe) -> None:
+        """Learn of one more entry in the receive queue."""
+        self.queue.post(wqe)
+        if self.end.state is State.ERR:
+            self.end.fail()
+
+    def accept(self, arrival: Arrival) -> Verdict:
+        """Deal with a request."""
+        packet = arrival.packet
+        if self._probe.listeners:
+            self._probe.event("receive QP context", packet.operation, packet)
+        if packet.psn != self.expected_psn and not self.begins_at(packet):
+            self._parts.counts.out_of_sequence += 1
+            return Verdict.DROP
+        if packet.opcode is Opcode.RDMA_WRITE:
+            return self._write(packet)
+        if packet.opcode is not Opcode.SEND:
+            return self.ask(packet)
+        return self._begin_receive(arrival) if packet.first else self._receive(packet)
+
+    def begins_at(self, packet: Packet) -> bool:
+        """Whether another message may begin with a packet that is not the expected one."""
+        if packet.first:
+            # Nothing is sent again, so any message may be next.
+            self.expected_psn = packet.psn
+        return packet.first
+
+    def ask(self, packet: Packet) -> Verdict:
+        """Take what asks for data: this service has neither reads nor atomics."""
+        return Verdict.DROP
+
+    def advance(self, packets: int, last: bool) -> None:
+        """Note that packets are in sequence and allowed, and whether they end a message."""
+        self.expected_psn = (self.expected_psn + packets) % PSN_MODULUS
+        if last:
+            self.msn = (self.msn + 1) % PSN_MODULUS
+
+    def _write(self, packet: Packet) -> Verdict:
+        header = packet.header
+        if isinstance(header, Reth):
+            self.region = None
+            self.address = header.address
+            if header.length:
+                self.region = self._parts.tables.find(
+                    header.rkey, self.end.pd, header.address, header.length, Access.REMOTE_WRITE
+                )
+                if self.region is None:
+                    return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
+        self.advance(1, packet.last)
+        return Verdict.PLACE
+
+    def _begin_receive(self, arrival: Arrival) -> Verdict:
+        wqe = self.receiving = self.queue.take()
+        if wqe is None:
+            return self.deny(self.not_ready)
+        wqe.received = self.front
+        self.queue.bring(wqe, self._fetched, arrival)
+        return Verdict.HOLD
+
+    def _fetched(self, arrival: Arrival) -> None:
+        self._sim.call_after(self._parts.adapter.receive_queue.latency, self._ready, arrival)
+
+    def _ready(self, arrival: Arrival) -> None:
+        packet = arrival.packet
+        if self._probe.listeners:
+            self._probe.event("receive WQE fetch", packet.operation, self.end)
+        arrival.settle(self._receive(packet))
+
+    def _receive(self, packet: Packet) -> Verdict:
+        """Place a packet of a send behind those before it, if there is room."""
+        wqe, payload = self.receiving, packet.payload
+        if wqe is None:
+            # Flushed meanwhile.
+            self._parts.counts.lose(packet)
+            return Verdict.DROP
+        address, region = wqe.address + wqe.received, wqe.region
+        if payload:
+            if wqe.received + payload > wqe.length:
+                return self.spoil(wqe, Status.LOC_LEN_ERR, Syndrome.INVALID_REQUEST)
+            if region is None or not region.covers(address, payload):
+                tables = self._parts.tables
+                region = tables.find(wqe.key, self.end.pd, address, payload, Access.LOCAL_WRITE)
+                wqe.region = region
+            if region is None:
+                return self.spoil(wqe, Status.LOC_PROT_ERR, Syndrome.REMOTE_OPERATIONAL_ERROR)
+        self.advance(1, packet.last)
+        if 0 < payload <= self._in_cqe and packet.first and packet.last and wqe.signaled:
+            wqe.in_cqe = self.front == 0
+        self.region = None if wqe.in_cqe else region
+        self.address = address
+        return Verdict.PLACE
+
+    def placed(self, packet: Packet) -> None:
+        """Go on behind a packet whose data is on its way, or that had none."""
+        if packet.opcode is Opcode.RDMA_WRITE:
+            self.address += packet.payload
+        else:
+            wqe = self.receiving
+            if wqe is None:
+                self._parts.counts.lose(packet)
+                return
+            wqe.received += packet.payload
+            if packet.last:
+                self.receiving = None
+                if wqe.signaled:
+                    self._complete(wqe, Status.SUCCESS, wqe.received, packet.operation)
+        if packet.ack_request:
+            self.acknowledge(packet)
+
+    def acknowledge(self, packet: Packet) -> None:
+        """Acknowledge a packet that asks for it; none does."""
+
+    def _complete(
+        self, wqe: ReceiveWqe, status: Status, length: int = 0, operation: int = 0
+    ) -> None:
+        completions = self._parts.completions
+        completions.receive(self.cq, self.end.qpn, wqe, status, length, operation)
+
+    def spoil(self, wqe: ReceiveWqe, status: Status, syndrome: Syndrome) -> Verdict:
+        """Give up a message that does not fit its receive entry, and the queue pair."""
+        self.receiving = None
+        self._complete(wqe, status)
+        self.end.fail()
+        return self.deny(syndrome)
+
+    def deny(self, syndrome: Syndrome) -> Verdict:
+        """Refuse a packet, for a reason of which its requester is told if the service does so."""
+        self._syndrome = syndrome
+        return Verdict.REFUSE
+
+    def refuse(self, packet: Packet) -> None:
+        """Drop a packet that was refused without a word."""
+        self._parts.counts.dropped += 1
+
+    def flush(self) -> None:
+        """Complete all receive entries with a flush error."""
+        if self.receiving is not None:
+            receiving, self.receiving = self.receiving, None
+            self._complete(receiving, Status.WR_FLUSH_ERR)
+        for wqe in self.queue.drain():
+            self._complete(wqe, Status.WR_FLUSH_ERR)
+
+
+class DatagramResponder(Responder):
+    """The responder of unreliable datagrams, in front of which is room for a routing header."""
+
+    front: ClassVar[int] = GRH
