@@ -340,9 +340,9 @@ def check_that_nothing_is_lent(rig: Rig, ends: Iterable[QP]) -> None:
     rig.sim.run(until=rig.sim.now + 10**6)
     transmitters = rig.cluster.fabric.transmitters()
     for peer in rig.peers:
-        for scheduler in peer.adapter.send_engine.schedulers:
-            assert not scheduler.competing
-            assert not scheduler._in_hand
+        for engine in peer.adapter.send_engines:
+            assert not engine.scheduler.competing
+            assert not engine.scheduler.members
         for port in peer.adapter.ports:
             transmitters.append(port.transmitter)
             for staging in (port.egress.requests, port.egress.responses):

@@ -2,17 +2,17 @@
 
 from hcasim.hca.adapter import HostChannelAdapter
 from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
-from hcasim.hca.qp.endpoint import Attributes, QPType, State
+from hcasim.hca.qp.endpoint import Path, QPType, State
 from hcasim.hca.qp.queue_pair import QueuePair
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
 __all__ = [
     "Access",
-    "Attributes",
     "Completion",
     "CompletionQueue",
     "HostChannelAdapter",
+    "Path",
     "QPType",
     "QueuePair",
     "ReceiveWqe",

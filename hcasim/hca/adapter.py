@@ -12,7 +12,7 @@ from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.doorbell import Doorbell
 from hcasim.hca.parts import Parts
-from hcasim.hca.port import Arrival, Desk, Port, Verdict
+from hcasim.hca.port import Arrival, Verdict
 from hcasim.hca.qp.endpoint import QPType, State
 from hcasim.hca.qp.queue_pair import QueuePair
 from hcasim.hca.rings import Ring, WorkQueueBuffer
@@ -27,16 +27,8 @@ _RTS: Final = State.RTS
 _WITHOUT_DATA: Final = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLEDGE)
 
 
-class HostChannelAdapter(Desk):
-    """An RDMA adapter with its ports.
-
-    Args:
-        description: what the adapter is.
-        bus: its connection to the host.
-        link: the links on its ports.
-        mtu: largest path MTU in bytes.
-        first_lid: local identifier of its first port; the others follow.
-    """
+class HostChannelAdapter(Parts):
+    """An RDMA adapter with its ports."""
 
     def __init__(
         self,
@@ -48,29 +40,21 @@ class HostChannelAdapter(Desk):
         mtu: int,
         first_lid: int,
     ) -> None:
-        self.sim = sim
-        self.name = name
-        self.description = description
-        self.bus = bus
-        self.mtu = mtu
-        self.link = link
+        super().__init__(sim, name, description, bus, link, mtu, first_lid)
         self.doorbell = Doorbell(sim, description.doorbell.latency)
-        self.parts = parts = Parts(sim, name, description, bus, link, mtu, first_lid)
-        self.memory = parts.memory
-        self.tables = parts.tables
-        self.dma = parts.dma
-        self.completions = parts.completions
-        self.send_engine = SendEngine(name, parts)
+        self.send_engines = [SendEngine(self, port) for port in range(description.ports)]
         self._queue_pairs: dict[int, QueuePair] = {}
         self._protection_domains = 0
         self._completion_queues = 0
-        self.ports = [Port(sim, description, egress, parts.dma, self) for egress in parts.egresses]
+        self.ports = [
+            self.pipeline.port(sim, description, egress, self.dma, self) for egress in self.egresses
+        ]
 
     @property
     def caches(self) -> tuple[ContextCache, ...]:
         """The caches of contexts and translations."""
-        parts, tables = self.parts, self.tables
-        return (parts.sqpc, parts.rqpc, parts.completions.cqc, tables.mpt, tables.mtt)
+        tables = self.tables
+        return (self.sqpc, self.rqpc, self.completions.cqc, tables.mpt, tables.mtt)
 
     @property
     def queue_pairs(self) -> int:
@@ -100,15 +84,7 @@ class HostChannelAdapter(Desk):
         kind: QPType = QPType.RC,
         signals_all: bool = False,
     ) -> QueuePair:
-        """A new queue pair.
-
-        Args:
-            port: number of its port, from 0.
-            queues: geometry of its send and receive queue.
-            address: of their entries in host memory.
-            kind: its transport service.
-            signals_all: whether each of its requests has a completion.
-        """
+        """A new queue pair, whose queues lie at ``address`` in host memory."""
         memory = self.tables.register(DRIVER, address, queues.size, Access.LOCAL_WRITE)
         number, rings = len(self._queue_pairs) + 1, queues.rings(memory)
         qp = QueuePair(
@@ -120,15 +96,15 @@ class HostChannelAdapter(Desk):
             send_cq,
             receive_cq,
             rings,
-            self.parts,
-            self.send_engine,
+            self,
+            self.send_engines[port],
         )
         self._queue_pairs[qp.qpn] = qp
         return qp
 
     def packets(self, opcode: Opcode, length: int) -> int:
         """Packets that carry the ``length`` bytes of a message at the adapter's MTU."""
-        return max(1, -(-length // self.parts.wire.payload(self.mtu, opcode)))
+        return max(1, -(-length // self.wire.payload(self.mtu, opcode)))
 
     def dispatch(self, arrival: Arrival) -> None:
         """Hand a packet to the requester or the responder, once their context is on chip.
@@ -138,33 +114,25 @@ class HostChannelAdapter(Desk):
         packet = arrival.packet
         qp = self._queue_pairs.get(packet.qpn)
         if qp is None or qp.state is not State.RTS:
-            self.parts.counts.lose(packet)
+            self.lose(packet)
             arrival.settle(Verdict.DROP)
         elif packet.answers:
             if packet.opcode in _WITHOUT_DATA:
                 arrival.free()
             arrival.half = qp.requester
-            self.parts.sqpc.access(packet.qpn, arrival.accept)
+            self.sqpc.access(packet.qpn, arrival.accept)
         else:
             arrival.half = qp.responder
-            if self.parts.rqpc.held(packet.qpn):
+            if self.rqpc.held(packet.qpn):
                 arrival.accept()
             else:
-                self.parts.rqpc.access(packet.qpn, arrival.accept)
+                self.rqpc.access(packet.qpn, arrival.accept)
 
     def counters(self) -> dict[str, int]:
         """Everything the adapter and its bus have counted so far, by name."""
-        counts = self.parts.counts
-        found = {
+        found = self.counts | {
             "doorbells": self.doorbell.rung,
-            "wqes_fetched": counts.wqes_fetched,
-            "receive_wqes_fetched": counts.receive_wqes_fetched,
             "cqes_written": self.completions.written,
-            "acknowledgements": counts.acknowledgements + counts.response_acknowledgements,
-            "naks": counts.naks,
-            "out_of_sequence": counts.out_of_sequence,
-            "dropped": counts.dropped,
-            "retransmissions": counts.retransmissions,
             "port_xmit_packets": sum(p.transmitter.packets for p in self.ports),
             "port_xmit_data": sum(p.transmitter.payload_bytes for p in self.ports),
             "port_rcv_packets": sum(p.packets_received for p in self.ports),
@@ -173,9 +141,9 @@ class HostChannelAdapter(Desk):
         }
         for cache in self.caches:
             found |= cache.counters()
-        if (shared := self.parts.icm.cache) is not None:
+        if (shared := self.icm.cache) is not None:
             found |= {"icm_access_cnt": shared.accesses, "icm_miss_cnt": shared.misses}
-        if (in_flight := self.parts.flight) is not None:
+        if (in_flight := self.flight) is not None:
             found["wqe_cache_miss_cnt"] = in_flight.misses
         return found | self.memory.counters() | self.bus.counters()
 
@@ -184,23 +152,19 @@ class HostChannelAdapter(Desk):
 
         Where several units keep the order of queue pairs, also what one of them did for each.
         """
-        server, icm, memory = self.parts.units, self.parts.icm, self.memory
-        found = {server.name: server.busy_ps, memory.name: memory.busy_ps}
-        found |= {icm.name: icm.busy_ps} | self.bus.busy_ps()
-        atomics = self.parts.atomics
-        if self.description.responder.atomics is not None:
-            found[atomics.server.name] = atomics.server.busy_ps
-        if self.description.completion.service:
+        description, units, memory = self.description, self.units, self.memory
+        found = {units.name: units.busy_ps, memory.name: memory.busy_ps}
+        found |= {self.icm.name: self.icm.busy_ps} | self.bus.busy_ps()
+        if description.responder.atomics is not None:
+            found[self.atomics.server.name] = self.atomics.server.busy_ps
+        if description.completion.service:
             found[self.completions.writer.name] = self.completions.writer.busy_ps
-        if self.description.send.units > 1:
-            units = server.name
-            pairs = self._queue_pairs.items()
-            found |= {f"{units}.qp{qpn}": qp.requester.busy_ps for qpn, qp in pairs}
-        responder = f"{self.name}.responder"
-        found |= {f"{responder}.qp{n}": qp.responder.busy_ps for n, qp in self._queue_pairs.items()}
-        if self.description.umr is not None:
-            registrations = self.send_engine.registrations
-            found[registrations.name] = registrations.busy_ps
+        pairs, responder = self._queue_pairs.items(), f"{self.name}.responder"
+        if description.send.units > 1:
+            found |= {f"{units.name}.qp{qpn}": qp.requester.busy_ps for qpn, qp in pairs}
+        found |= {f"{responder}.qp{qpn}": qp.responder.busy_ps for qpn, qp in pairs}
+        if description.umr is not None:
+            found[self.registrations.name] = self.registrations.busy_ps
         for port in self.ports:
             found |= port.busy_ps()
         return found
@@ -209,14 +173,8 @@ class HostChannelAdapter(Desk):
         """Time in ps that work waited for tags, credits, buffers or entries so far, by name."""
         found = self.bus.waiting_ps()
         found |= {f"{self.name}.{cache.name}": cache.blocked_ps for cache in self.caches}
-        parts = self.parts
-        waits = (
-            parts.atomics.slots,
-            parts.atomics.locks,
-            parts.entries,
-            parts.reads,
-            parts.receive_entries,
-        )
+        atomics = self.atomics.slots, self.atomics.locks
+        waits = *atomics, self.entries, self.reads, self.receive_entries
         for one in waits:
             found[one.name] = found.get(one.name, 0) + one.wait_ps
         now, queue = self.sim.now, f"{self.name}.send_queue"

@@ -30,38 +30,30 @@ class CompletionEngine:
         self.writer = SerialServer(sim, f"{name}.completion_engine")
         self._size = adapter.cqe.size
 
-    def send(self, cq: CompletionQueue, qpn: int, wqe: SendWqe, status: Status) -> None:
-        """Complete a request; one that succeeds may have asked for no entry."""
+    def over(self, wqe: SendWqe) -> None:
+        """Tell that the adapter has done with a request."""
         if self._probe.listeners:
             self._probe.over(wqe.operation, wqe)
-        succeeded = status is Status.SUCCESS
-        if succeeded and not wqe.signaled:
-            return
-        # What is only acknowledged has ended for the application when its data was there.
-        operation = wqe.operation if wqe.awaits_response and succeeded else 0
-        completion = Completion(wqe.wr_id, status, qpn, wqe.length, False, wqe.posted, operation)
-        if wqe.in_cqe and wqe.region is not None:
-            completion.data = wqe.region, wqe.address, wqe.length
-        self._complete(cq, completion)
 
-    def receive(
+    def complete(
         self,
         cq: CompletionQueue,
         qpn: int,
-        wqe: ReceiveWqe,
+        wqe: SendWqe | ReceiveWqe,
         status: Status,
         length: int,
-        operation: int,
+        operation: int = 0,
     ) -> None:
-        """Complete a receive of ``length`` bytes."""
-        completion = Completion(wqe.wr_id, status, qpn, length, True, wqe.posted, operation)
+        """Complete a request.
+
+        Args:
+            length: bytes of the message.
+            operation: number of the operation that has ended with it, or 0.
+        """
+        receives = isinstance(wqe, ReceiveWqe)
+        completion = Completion(wqe.wr_id, status, qpn, length, receives, wqe.posted, operation)
         if wqe.in_cqe and wqe.region is not None:
             completion.data = wqe.region, wqe.address, length
-        self._complete(cq, completion)
-
-    # From there to the application.
-
-    def _complete(self, cq: CompletionQueue, completion: Completion) -> None:
         if self._service:
             self.cqc.access(cq.number, self._take_turn, cq, completion)
         else:

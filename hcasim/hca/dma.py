@@ -7,11 +7,15 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from hcasim.bus import Storage
+from hcasim.catalog import Adapter
 from hcasim.engine import Action, Call, Probe, Simulator, Waits
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region, TranslationTables
+
+Fetch = Callable[[int, int, Action], None]
+"""Reads so many bytes from an address; the action is done when they are here."""
 
 
 class Data(Action):
@@ -142,10 +146,7 @@ class DmaEngine:
     Args:
         host: host memory, over the bus.
         local: the adapter's own memory.
-        prefetch: packets translated while others wait to be read.
-        overlaps: whether packets need not wait for the reads before them.
-        request: bytes of the longest read request.
-        interval: between two requests for the data of one packet, in ps.
+        fetch: reads an entry from host memory.
 
     Attributes:
         gathered: bytes of message data read so far.
@@ -156,24 +157,21 @@ class DmaEngine:
         self,
         sim: Simulator,
         name: str,
+        description: Adapter,
         host: Storage,
         local: Storage,
         tables: TranslationTables,
-        prefetch: int,
-        *,
-        overlaps: bool,
-        request: int,
-        interval: int,
+        fetch: Fetch,
     ) -> None:
         self._sim = sim
-        self._overlaps = overlaps
-        self._request = request
-        self._interval = interval
+        self._fetch = fetch
+        self._request = description.bus.longest_read
+        self._interval = description.send.read_interval
+        self._prefetch = description.send.prefetch
         self._probe = Probe(sim, f"{name}.dma")
         self._host = host
         self._local = local
         self._tables = tables
-        self._prefetch = prefetch
         self._streams: dict[StagingBuffer, ReadStream] = {}
         self.gathered = 0
         self.scattered = 0
@@ -188,10 +186,8 @@ class DmaEngine:
     ) -> None:
         """Read ``size`` bytes of an entry; call ``on_data(*args)`` when they are here."""
         address = ring.address(index)
-        # The engines of an adapter that overlaps do not queue for the bus behind each other.
-        fetch = self._host.start_fetch if self._overlaps else self._host.start_read
         here = Call(on_data, args)
-        self._tables.translate(ring.region, address, size, fetch, address, size, here)
+        self._tables.translate(ring.region, address, size, self._fetch, address, size, here)
 
     def write_entry(
         self,
@@ -222,25 +218,12 @@ class DmaEngine:
     def gather(self, buffer: StagingBuffer, packet: Packet, region: Region, address: int) -> None:
         """Read the data of a staged packet from a region, in turn, and complete the packet."""
         self.gathered += packet.payload
-        if self._overlaps:
-            self._gather(buffer, packet, region, address)
-            return
         stream = self._streams.get(buffer)
         if stream is None:
             stream = self._streams[buffer] = ReadStream(
                 buffer, self._host, self._local, self._tables, self._prefetch
             )
         stream.add(packet, region, address)
-
-    def _gather(self, buffer: StagingBuffer, packet: Packet, region: Region, address: int) -> None:
-        """Read the data of a packet at once, which takes longer if it needs several requests."""
-        size = packet.payload
-        data = Data(buffer, packet, (size - 1) // self._request * self._interval)
-        storage = self._storage(region)
-        if self._tables.held(region, address, size):
-            storage.start_read(address, size, data)
-        else:
-            self._tables.translate(region, address, size, storage.start_read, address, size, data)
 
     def fetch_word(
         self, region: Region, address: int, size: int, on_data: Callable[..., None], *args: object
@@ -280,3 +263,18 @@ class DmaEngine:
     def waiting_ps(self) -> dict[str, int]:
         """Time in ps that packets waited for the reads before them to be issued, by name."""
         return {one.waits.name: one.waits.wait_ps for one in self._streams.values()}
+
+
+class OverlappingDmaEngine(DmaEngine):
+    """One in which packets need not wait for the reads before them."""
+
+    def gather(self, buffer: StagingBuffer, packet: Packet, region: Region, address: int) -> None:
+        """Read the data of a packet at once, which takes longer if it needs several requests."""
+        size = packet.payload
+        self.gathered += size
+        data = Data(buffer, packet, (size - 1) // self._request * self._interval)
+        storage = self._storage(region)
+        if self._tables.held(region, address, size):
+            storage.start_read(address, size, data)
+        else:
+            self._tables.translate(region, address, size, storage.start_read, address, size, data)

@@ -35,7 +35,7 @@ class PacketLine:
 
 
 class StagingBuffer(Holder):
-    """Packets being gathered, which go onto the link in the order of their port or queue pair.
+    """Packets being gathered, which go onto the link in order; each takes the room of a full one.
 
     Args:
         size: bytes that fit; one full packet always does.
@@ -44,8 +44,6 @@ class StagingBuffer(Holder):
         rest_ps: from the end of a message to the next of its line; 0: that may follow at once.
         egress: where the packets leave.
         source: queue of the port's transmitter that it feeds.
-        overlaps: whether only packets of a queue pair keep their order. If not, each packet takes
-            the room of a full one.
 
     Attributes:
         full: bytes of room that must be held before it is known which packet is next.
@@ -61,48 +59,45 @@ class StagingBuffer(Holder):
         full: int,
         latency_ps: int,
         rest_ps: int,
-        *,
-        overlaps: bool,
     ) -> None:
         self.sim = sim
         self.full = full
-        self.room = CreditPool(sim, name, max(full, size if overlaps else size // full * full))
-        self._overlaps = overlaps
+        self.room = CreditPool(sim, name, max(full, self.usable(size)))
         self._probe = Probe(sim, name)
         self._egress = egress
         self._source = source
         self._latency = latency_ps
         self._rest = rest_ps
-        self._lines: dict[int, PacketLine] = {}
-        self._only = None if overlaps else PacketLine()
+        self._lines = {0: PacketLine()}
         self._told: dict[Packet, Action] = {}
 
     def when_sent(self, packet: Packet, action: Action) -> None:
         """Have an action done when the last byte of a staged packet has left."""
         self._told[packet] = action
 
-    def _line(self, packet: Packet) -> PacketLine:
-        """The line whose order a packet keeps where they overlap: that of its connection."""
-        key = packet.lid << 24 | packet.qpn
-        line = self._lines.get(key)
-        if line is None:
-            line = self._lines[key] = PacketLine()
-        return line
+    def line(self, packet: Packet) -> PacketLine:
+        """The line whose order a packet keeps."""
+        return self._lines[0]
+
+    def usable(self, size: int) -> int:
+        """Bytes of room in a buffer of ``size`` bytes."""
+        return size // self.full * self.full
+
+    def takes(self, packet: Packet) -> int:
+        """Bytes of room for a packet."""
+        return self.full
 
     def holds(self, packet: Packet) -> bool:
         """Whether packets in whose line another would be have not begun to leave over the link."""
-        return (self._only or self._line(packet)).inside > 0
+        return (self.line(packet)).inside > 0
 
     def stage(self, packet: Packet) -> None:
         """Put a packet in line, behind which those after it wait; room for a full one is held."""
-        line = self._only or self._line(packet)
+        line = self.line(packet)
         line.inside += 1
         line.packets.append(packet)
-        if self._overlaps and (rest := self.full - self._takes(packet)):
+        if rest := self.full - self.takes(packet):
             self.room.release(rest)
-
-    def _takes(self, packet: Packet) -> int:
-        return min(self.full, max(LEAST, packet.payload))
 
     def complete(self, packet: Packet) -> None:
         """Note that a packet's data is here, and send on what has become first in line."""
@@ -114,11 +109,11 @@ class StagingBuffer(Holder):
             self.sim.call_after(self._latency, self._ready, packet)
         else:
             packet.gathered = True
-            self._send_on(self._only or self._line(packet))
+            self._send_on(self.line(packet))
 
     def _ready(self, packet: Packet) -> None:
         packet.gathered = True
-        self._send_on(self._only or self._line(packet))
+        self._send_on(self.line(packet))
 
     def _send_on(self, line: PacketLine) -> None:
         """Offer the packets of a line to the link as far as they are here and may begin."""
@@ -142,7 +137,7 @@ class StagingBuffer(Holder):
         """Make room for others, and let what has waited for it follow."""
         if self._told and packet in self._told:
             self.sim.schedule(at_ps, self._told.pop(packet))
-        line = self._only or self._line(packet)
+        line = self.line(packet)
         line.inside -= 1
         if self._rest:
             line.busy_ps += at_ps - self.sim.now
@@ -150,17 +145,42 @@ class StagingBuffer(Holder):
                 line.busy_ps += self._rest
                 line.rests_until = at_ps + self._rest
                 self._send_on(line)
-        self.room.release_at(at_ps, self._takes(packet) if self._overlaps else self.full)
+        self.room.release_at(at_ps, self.takes(packet))
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that each line sent or rested so far, by name; none if lines do not rest."""
         if not self._rest:
             return {}
         name = f"{self.room.name}.rest"
-        if self._only is not None:
-            return {name: self._only.busy_ps}
-        lines = self._lines.items()
-        return {f"{name}.lid{key >> 24}.qp{key & 0xFFFFFF}": one.busy_ps for key, one in lines}
+        return {f"{name}{self.suffix(key)}": one.busy_ps for key, one in self._lines.items()}
+
+    def suffix(self, key: int) -> str:
+        """What the name of a line ends with."""
+        return ""
+
+
+class SharedBuffer(StagingBuffer):
+    """A buffer shared by bytes, in which only packets of a connection keep their order."""
+
+    def line(self, packet: Packet) -> PacketLine:
+        """The line of its connection."""
+        key = packet.lid << 24 | packet.qpn
+        line = self._lines.get(key)
+        if line is None:
+            line = self._lines[key] = PacketLine()
+        return line
+
+    def usable(self, size: int) -> int:
+        """All of it."""
+        return size
+
+    def takes(self, packet: Packet) -> int:
+        """What its data takes, or its descriptor at least."""
+        return min(self.full, max(LEAST, packet.payload))
+
+    def suffix(self, key: int) -> str:
+        """The connection: its far end."""
+        return f".lid{key >> 24}.qp{key & 0xFFFFFF}"
 
 
 class Egress:
@@ -171,6 +191,7 @@ class Egress:
     Args:
         lid: local identifier of the port.
         payload: bytes of data in a full packet.
+        buffer: how what waits keeps its order.
 
     Attributes:
         loopback: the way back into the same port, for packets between two of its queue pairs. It
@@ -178,7 +199,14 @@ class Egress:
     """
 
     def __init__(
-        self, sim: Simulator, name: str, lid: int, adapter: Adapter, link: Link, payload: int
+        self,
+        sim: Simulator,
+        name: str,
+        lid: int,
+        adapter: Adapter,
+        link: Link,
+        payload: int,
+        buffer: type[StagingBuffer],
     ) -> None:
         self.sim = sim
         self.name = name
@@ -189,7 +217,7 @@ class Egress:
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, urgent=1)
         send = adapter.send
         self.requests, self.responses = (
-            StagingBuffer(
+            buffer(
                 sim,
                 f"{name}.{what}",
                 self,
@@ -198,7 +226,6 @@ class Egress:
                 payload,
                 send.latency,
                 rest,
-                overlaps=adapter.overlaps,
             )
             for what, source, rest in (
                 ("requests", REQUESTS, send.rest),

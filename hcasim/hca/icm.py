@@ -8,11 +8,12 @@ tables may be in between.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from hcasim.bus import Storage
 from hcasim.catalog import Adapter, Cache
-from hcasim.engine import Simulator
+from hcasim.engine import Action, Call, Simulator
 from hcasim.hca.line_cache import LineCache
 from hcasim.hca.local_memory import LocalMemory
 
@@ -39,12 +40,18 @@ class Icm:
     Attributes:
         owner: name of the adapter.
         latency: of the path, in ps.
-        overlaps: whether fetches need not queue for the bus behind data.
+        host_fetch: reads a line from host memory.
         cache: lines of all tables on the chip, if there is such a cache.
     """
 
     def __init__(
-        self, sim: Simulator, name: str, adapter: Adapter, host: Storage, local: LocalMemory
+        self,
+        sim: Simulator,
+        name: str,
+        adapter: Adapter,
+        host: Storage,
+        local: LocalMemory,
+        fetch: Callable[[int, int, Action], None],
     ) -> None:
         self.sim = sim
         self.owner = name
@@ -59,7 +66,7 @@ class Icm:
         self.cache = LineCache(shared) if (shared := adapter.icm.cache) else None
         self._tables: list[Table] = []
         self._adapter = adapter
-        self.overlaps = adapter.overlaps
+        self.host_fetch = fetch
         self._victims: deque[tuple[Storage, int, int]] = deque()
         self._host = host
         self._local = local
@@ -143,7 +150,6 @@ class Table:
         self._icm = icm
         self.number = number
         self._storage = storage
-        self._fetch = storage.fetch if icm.overlaps else storage.read
         self.line = line
         self.read_ps = 0
 
@@ -163,8 +169,8 @@ class Table:
 
     def read(self, line: int, cache: Waiting) -> None:
         """Read a line now."""
-        size = self.line
-        self._fetch(line * size, size, self._arrived, self._icm.sim.now, line, cache)
+        size, now = self.line, self._icm.sim.now
+        self._icm.host_fetch(line * size, size, Call(self._arrived, (now, line, cache)))
 
     def _arrived(self, began: int, line: int, cache: Waiting) -> None:
         icm = self._icm

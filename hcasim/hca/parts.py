@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from hcasim.bus import Bus
 from hcasim.catalog import Adapter, Cache, Link
 from hcasim.engine import Probe, Simulator, Waits, servers
@@ -11,47 +13,34 @@ from hcasim.hca.atomics import AtomicUnit
 from hcasim.hca.beats import Beats
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
-from hcasim.hca.dma import DmaEngine
 from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
+from hcasim.hca.pipeline import InOrder, PerQueuePair
+from hcasim.hca.port import Desk
+from hcasim.hca.registrations import RegistrationUnit
 from hcasim.hca.services import PacketService
 from hcasim.hca.translation import TranslationTables
 from hcasim.hca.wqe_cache import WqeCache
 
-
-class Counts:
-    """What an adapter counts of its queue pairs.
-
-    Attributes:
-        fetches: reads of one or several send entries.
-        acknowledgements: of requests.
-        response_acknowledgements: of packets of responses, where the transport has them.
-        retransmissions: messages sent again, since the receiver was not ready or did not answer.
-        dropped: packets without effect of which nobody is told.
-    """
-
-    def __init__(self, probe: Probe) -> None:
-        self._probe = probe
-        self.fetches = self.wqes_fetched = self.receive_wqes_fetched = 0
-        self.acknowledgements = self.response_acknowledgements = self.naks = 0
-        self.out_of_sequence = self.dropped = self.retransmissions = 0
-
-    def lose(self, packet: Packet) -> None:
-        """Count a packet that has no effect; who waits for an answer will notice."""
-        self.dropped += 1
-        if self._probe.listeners:
-            self._probe.event("drop", packet.operation, packet)
-        if packet.sender is not None:
-            packet.sender.lost(packet)
+COUNTED: Final = (
+    "doorbells",
+    "wqes_fetched",
+    "receive_wqes_fetched",
+    "cqes_written",
+    "acknowledgements",
+    "naks",
+    "out_of_sequence",
+    "dropped",
+    "retransmissions",
+)
 
 
-class Parts:
+class Parts(Desk):
     """What the queue pairs of an adapter share.
 
     Args:
-        name: of the adapter.
-        adapter: what it is.
+        description: what the adapter is.
         bus: its connection to the host.
         link: the links on its ports.
         mtu: largest path MTU in bytes.
@@ -64,44 +53,49 @@ class Parts:
         entries: requesters that wait for an entry behind which others wait to be fetched.
         reads: requesters that have as many reads and atomics in flight as they may.
         receive_entries: messages that wait for entries on their way to the chip.
+        counts: what has happened, by the name of the counter.
     """
 
     def __init__(
         self,
         sim: Simulator,
         name: str,
-        adapter: Adapter,
+        description: Adapter,
         bus: Bus,
         link: Link,
         mtu: int,
         first_lid: int,
     ) -> None:
         self.sim = sim
-        self.adapter = adapter
+        self.name = name
+        self.description = adapter = description
+        self.bus = bus
+        self.mtu = mtu
         self.wire = wire_format(adapter.protocol)
         payload = self.wire.payload(mtu)
+        self.pipeline = PerQueuePair() if adapter.overlaps else InOrder()
         self.egresses = [
-            Egress(sim, f"{name}.port{index + 1}", first_lid + index, adapter, link, payload)
+            Egress(
+                sim,
+                f"{name}.port{index + 1}",
+                first_lid + index,
+                adapter,
+                link,
+                payload,
+                self.pipeline.buffer,
+            )
             for index in range(adapter.ports)
         ]
+        fetch = self.pipeline.fetch(bus)
         self.memory = LocalMemory(sim, f"{name}.memory", adapter.memory, adapter.local_memory_size)
-        self.icm = Icm(sim, name, adapter, bus, self.memory)
+        self.icm = Icm(sim, name, adapter, bus, self.memory, fetch)
         self.tables = TranslationTables(adapter, self.icm)
-        self.dma = DmaEngine(
-            sim,
-            name,
-            bus,
-            self.memory,
-            self.tables,
-            adapter.send.prefetch,
-            overlaps=adapter.overlaps,
-            request=adapter.bus.longest_read,
-            interval=adapter.send.read_interval,
-        )
+        self.dma = self.pipeline.dma(sim, name, adapter, bus, self.memory, self.tables, fetch)
         self.completions = CompletionEngine(sim, name, adapter, self.icm, self.dma)
         self.sqpc = self._context_cache("sqpc", adapter.sqpc)
         self.rqpc = self._context_cache("rqpc", adapter.rqpc)
         self.units = servers(sim, f"{name}.send_engine", adapter.send.units)
+        self.response_units = self.pipeline.response_units(self.units)
         self.packet_service = PacketService(adapter.send)
         self.beats = Beats(sim, adapter)
         self.flight = WqeCache(in_flight) if (in_flight := adapter.wqe.cache) else None
@@ -109,10 +103,19 @@ class Parts:
         self.entries = Waits(sim, f"{name}.wqe_fetch")
         self.reads = Waits(sim, f"{name}.reads_in_flight")
         self.receive_entries = Waits(sim, f"{name}.receive_wqe_fetch")
+        self.registrations = RegistrationUnit(sim, f"{name}.registrations", adapter.umr, self.dma)
         self.send_probe = Probe(sim, self.units.name)
         self.receive_probe = Probe(sim, f"{name}.responder")
-        self.counts = Counts(self.receive_probe)
+        self.counts = dict.fromkeys(COUNTED, 0)
 
     def _context_cache(self, name: str, description: Cache) -> ContextCache:
         """A cache of queue pair contexts, which every use changes."""
         return ContextCache(self.sim, name, description, self.icm.table(description), written=True)
+
+    def lose(self, packet: Packet) -> None:
+        """Drop a packet without a word; who waits for an answer will notice."""
+        self.counts["dropped"] += 1
+        if self.receive_probe.listeners:
+            self.receive_probe.event("drop", packet.operation, packet)
+        if packet.sender is not None:
+            packet.sender.lost(packet)

@@ -250,7 +250,7 @@ class Port(EndPort):
     Attributes:
         buffer: receive buffer at the end of the link, once that is attached.
         pipeline: its receiving units.
-        lines: of arrivals, by the number of their queue pair, where queue pairs overlap.
+        lines: of arrivals that keep their order.
     """
 
     def __init__(
@@ -268,13 +268,11 @@ class Port(EndPort):
         self._latency = adapter.receive.latency
         self._service = adapter.receive.packet_service
         self._services = services_of(adapter.responder.services)
-        self._units = adapter.receive.units if adapter.overlaps else 1
         self.pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
         self._probe = Probe(sim, egress.name)
         self._desk = desk
-        self._only = None if adapter.overlaps else ArrivalLine(desk, sim)
         self._parallel = adapter.receive.units > 1
-        self.lines: dict[int, ArrivalLine] = {}
+        self.lines = {0: ArrivalLine(desk, sim)}
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Take a packet once the whole of it is here."""
@@ -285,7 +283,7 @@ class Port(EndPort):
         if self._probe.listeners:
             packet = arrival.packet
             self._probe.event("link", packet.operation, packet, tail_at)
-        line = self._only or self._line(arrival.packet.qpn)
+        line = self.line(arrival.packet.qpn)
         arrival.line, arrival.tail_at = line, tail_at
         if line.unserved or (self._parallel and line.served_at > tail_at):
             # A unit is not held for a packet that may not begin yet.
@@ -317,12 +315,9 @@ class Port(EndPort):
         # What a request takes beside its packet holds up those behind it only.
         self.sim.schedule(served - rest + self._latency, arrival)
 
-    def _line(self, qpn: int) -> ArrivalLine:
-        """What a packet to a queue pair keeps its order with where queue pairs overlap."""
-        line = self.lines.get(qpn)
-        if line is None:
-            line = self.lines[qpn] = ArrivalLine(self._desk, self.sim)
-        return line
+    def line(self, qpn: int) -> ArrivalLine:
+        """What packets to a queue pair keep their order with."""
+        return self.lines[0]
 
     def through(self, arrival: Arrival) -> None:
         """Have an arrival dealt with that has come through the receive pipeline."""
@@ -338,9 +333,6 @@ class Port(EndPort):
         """Time in ps that the pipeline, the link and what rests were in use, by name."""
         servers = (self.pipeline, self.transmitter, self.egress.loopback)
         found = {server.name: server.busy_ps for server in servers}
-        if self._units > 1:
-            pipeline = self.pipeline.name
-            found |= {f"{pipeline}.qp{qpn}": one.busy_ps for qpn, one in self.lines.items()}
         return found | self.egress.requests.busy_ps() | self.egress.responses.busy_ps()
 
     def waiting_ps(self) -> dict[str, int]:
@@ -348,6 +340,37 @@ class Port(EndPort):
         egress, name = self.egress, f"{self.egress.name}.arrivals"
         rooms = egress.requests.room, egress.responses.room, self.transmitter.credits
         found = {pool.name: pool.wait_ps for pool in rooms if pool is not None}
-        if self._only is not None:
-            return found | {name: self._only.wait_ps}
-        return found | {f"{name}.qp{qpn}": one.wait_ps for qpn, one in self.lines.items()}
+        return found | {f"{name}{self.suffix(qpn)}": one.wait_ps for qpn, one in self.lines.items()}
+
+    def suffix(self, qpn: int) -> str:
+        """What the name of a line ends with."""
+        return ""
+
+
+class QueuePairPort(Port):
+    """A port where only packets to the same queue pair keep their order."""
+
+    def __init__(
+        self, sim: Simulator, adapter: Adapter, egress: Egress, dma: DmaEngine, desk: Desk
+    ) -> None:
+        super().__init__(sim, adapter, egress, dma, desk)
+        self.lines: dict[int, ArrivalLine] = {}
+
+    def line(self, qpn: int) -> ArrivalLine:
+        """The line of a queue pair."""
+        line = self.lines.get(qpn)
+        if line is None:
+            line = self.lines[qpn] = ArrivalLine(self._desk, self.sim)
+        return line
+
+    def busy_ps(self) -> dict[str, int]:
+        """Also what one of several receiving units did for each queue pair."""
+        found = super().busy_ps()
+        if self._parallel:
+            name = self.pipeline.name
+            found |= {f"{name}{self.suffix(qpn)}": one.busy_ps for qpn, one in self.lines.items()}
+        return found
+
+    def suffix(self, qpn: int) -> str:
+        """The queue pair."""
+        return f".qp{qpn}"

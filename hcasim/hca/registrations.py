@@ -9,7 +9,6 @@ from typing import Final
 from hcasim.catalog.adapter import Umr
 from hcasim.engine import Simulator
 from hcasim.hca.dma import DmaEngine
-from hcasim.hca.qp.requester import Requester
 from hcasim.hca.wqe import SendWqe
 
 ENTRY: Final = 8
@@ -22,9 +21,6 @@ class RegistrationUnit:
     Source: Linux commit 064e526247, which puts short lists into the work request because the
     adapter fetches one list at a time.
 
-    Args:
-        registered: called with the requester and the request when it is done.
-
     Attributes:
         busy_ps: time that registrations have taken, with the fetch of their lists.
     """
@@ -35,26 +31,24 @@ class RegistrationUnit:
         name: str,
         description: Umr | None,
         dma: DmaEngine,
-        registered: Callable[[Requester, SendWqe], None],
     ) -> None:
         self.sim = sim
         self.name = name
         self._service = description.service if description else 0
         self._dma = dma
-        self._registered = registered
-        self._line: deque[tuple[Requester, SendWqe]] = deque()
+        self._line: deque[tuple[SendWqe, Callable[[SendWqe], None]]] = deque()
         self.busy_ps = 0
         self._began = 0
 
-    def add(self, requester: Requester, wqe: SendWqe) -> None:
-        """Execute a request behind those before it."""
-        self._line.append((requester, wqe))
+    def add(self, wqe: SendWqe, registered: Callable[[SendWqe], None]) -> None:
+        """Execute a request behind those before it; then call ``registered(wqe)``."""
+        self._line.append((wqe, registered))
         if len(self._line) == 1:
             self._begin()
 
     def _begin(self) -> None:
         self._began = self.sim.now
-        _, wqe = self._line[0]
+        wqe, _ = self._line[0]
         if wqe.inline:
             self._serve()
         else:
@@ -65,7 +59,7 @@ class RegistrationUnit:
 
     def _done(self) -> None:
         self.busy_ps += self.sim.now - self._began
-        requester, wqe = self._line.popleft()
+        wqe, registered = self._line.popleft()
         if self._line:
             self._begin()
-        self._registered(requester, wqe)
+        registered(wqe)

@@ -9,7 +9,7 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import mtu_fault, path_mtus
 from hcasim.catalog.protocol import MTU_OF
 from hcasim.engine import Event
-from hcasim.hca import Attributes, Completion, QPType, ReceiveWqe, SendWqe, State
+from hcasim.hca import Completion, Path, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
 from hcasim.hca.qp.retry_timer import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
 from hcasim.hca.registrations import ENTRY
@@ -149,7 +149,7 @@ class QP:
         adapter = self.context.adapter
         answers = remote.context.adapter.description.responder.outstanding
         self._connect(
-            Attributes(
+            Path(
                 mtu,
                 remote.lid,
                 remote.qp_num,
@@ -172,12 +172,12 @@ class QP:
         """
         if not self._datagram:
             raise VerbsError("EINVAL", f"activate of {self._qp.kind.name}; allowed: connect")
-        self._connect(Attributes(self._mtu(path_mtu)))
+        self._connect(Path(self._mtu(path_mtu)))
 
-    def _connect(self, attributes: Attributes) -> None:
+    def _connect(self, path: Path) -> None:
         if self._qp.state is State.ERR:
             raise VerbsError("EINVAL", "the queue pair is in the state ERR; allowed: RESET, RTS")
-        self._qp.connect(attributes)
+        self._qp.connect(path)
 
     def _mtu(self, path_mtu: int | None) -> int:
         adapter = self.context.adapter
@@ -346,9 +346,10 @@ class QP:
             raise VerbsError(
                 "EINVAL", f"{wr.opcode.name} on a queue pair of the service {kind.name}"
             )
-        if self._datagram and length > self._qp.mtu:
+        if self._datagram and length > self._qp.path.mtu:
             raise VerbsError(
-                "EINVAL", f"a datagram of {length} bytes; allowed: up to the MTU, {self._qp.mtu}"
+                "EINVAL",
+                f"a datagram of {length} bytes; allowed: up to the MTU, {self._qp.path.mtu}",
             )
         description = self.context.adapter.description
         if (wr.opcode is WROpcode.REG_MR) != (wr.mr is not None):

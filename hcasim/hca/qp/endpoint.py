@@ -53,27 +53,27 @@ _NEXT: Final = {
 
 
 @dataclass(frozen=True)
-class Attributes:
-    """What both ends of a connection agree on, or datagrams begin with.
+class Path:
+    """What both ends of a connection have agreed on, or datagrams begin with.
 
     Attributes:
-        mtu: path MTU in bytes.
-        remote_lid, remote_qpn: the peer.
-        timeout: exponent of the time to wait for an answer.
-        retries: times that it may expire in a row.
+        mtu: in bytes.
+        lid, qpn: the peer.
+        timeout: exponent of the time to wait for an answer, 0 to 31; 0 is for ever.
+        retries: times that it may expire in a row before the request is given up.
         rnr_retry: tries after the receiver was not ready; 7 is for ever.
-        rnr_timer_ps: pause in ps before a try of the remote end, when this end is not ready.
-        max_rd_atomic: reads and atomics in flight.
+        rnr_timer_ps: pause that this end asks for when it is not ready.
+        max_rd_atomic: reads and atomics that may be in flight.
     """
 
-    mtu: int
-    remote_lid: int = 0
-    remote_qpn: int = 0
+    mtu: int = 0
+    lid: int = 0
+    qpn: int = 0
     timeout: int = 0
     retries: int = 0
     rnr_retry: int = 0
     rnr_timer_ps: int = 0
-    max_rd_atomic: int = 0
+    max_rd_atomic: int = 1
 
 
 class Endpoint:
@@ -84,8 +84,6 @@ class Endpoint:
         kind: its transport service.
         signals_all: whether each of its requests has a completion.
         size_of: sizes of its packets.
-        mtu: path MTU in bytes, once it is connected.
-        remote_lid, remote_qpn: its peer, likewise.
     """
 
     def __init__(
@@ -104,7 +102,7 @@ class Endpoint:
         self.signals_all = signals_all
         self.size_of = size_of
         self.state = State.RESET
-        self.mtu = self.remote_lid = self.remote_qpn = 0
+        self.path = Path()
 
     def __str__(self) -> str:
         return f"qp {self.qpn}"
@@ -123,8 +121,8 @@ class Endpoint:
         """A packet that answers one of the queue pair at the other end."""
         return Packet(
             opcode,
-            self.remote_lid,
-            self.remote_qpn,
+            self.path.lid,
+            self.path.qpn,
             psn,
             payload,
             header,

@@ -7,8 +7,8 @@ from typing import Final
 from hcasim.catalog import IwarpProtocol
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.parts import Parts
-from hcasim.hca.qp.endpoint import Attributes, Endpoint, QPType, State
-from hcasim.hca.qp.receive_queue import ReceiveQueue
+from hcasim.hca.qp.endpoint import Endpoint, Path, QPType, State
+from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.reliable_requester import IwarpRequester, ReliableRequester
 from hcasim.hca.qp.reliable_responder import IwarpResponder, ReliableResponder
 from hcasim.hca.qp.requester import DatagramRequester, Line, Requester
@@ -45,12 +45,12 @@ class QueuePair(Endpoint):
     ) -> None:
         super().__init__(qpn, pd, port, kind, signals_all, parts.wire.size)
         requester, responder = _HALVES[kind]
-        if isinstance(parts.adapter.protocol, IwarpProtocol):
+        if isinstance(parts.description.protocol, IwarpProtocol):
             requester, responder = IwarpRequester, IwarpResponder
         self.requester = requester(self, send_cq, rings[0], parts, line)
         self.responder = responder(self, receive_cq, ReceiveQueue(rings[1], parts), parts)
 
-    def connect(self, attributes: Attributes) -> None:
+    def connect(self, path: Path) -> None:
         """Make it ready to send and to receive.
 
         Raises:
@@ -59,11 +59,7 @@ class QueuePair(Endpoint):
         if self.state is State.RESET:
             self.move(State.INIT, State.RTR)
         self.move(State.RTS)
-        self.mtu = attributes.mtu
-        self.remote_lid = attributes.remote_lid
-        self.remote_qpn = attributes.remote_qpn
-        self.requester.connect(attributes)
-        self.responder.rnr_timer_ps = attributes.rnr_timer_ps
+        self.path = path
 
     def fail(self) -> None:
         """Enter the error state, in which all that is queued completes with a flush error."""

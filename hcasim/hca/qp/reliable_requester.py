@@ -10,7 +10,7 @@ from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Syndrome
 from hcasim.hca.completion_queue import CompletionQueue, Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
-from hcasim.hca.qp.endpoint import Attributes, Endpoint, State
+from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.requester import Line, Requester
 from hcasim.hca.qp.retry_timer import RetryTimer
 from hcasim.hca.rings import Ring
@@ -35,27 +35,18 @@ class ReliableRequester(Requester):
     Attributes:
         timer: notices that no answer comes.
         since_ack_request: packets sent since one asked for an acknowledgement.
-        rnr_retry: tries after the receiver was not ready; 7 is for ever.
-        rnr_tries: those of them in a row so far.
+        rnr_tries: those in a row so far after the receiver was not ready.
     """
 
     def __init__(
         self, end: Endpoint, cq: CompletionQueue, ring: Ring, parts: Parts, line: Line
     ) -> None:
         super().__init__(end, cq, ring, parts, line)
-        self.watch = self.timer = RetryTimer(parts.sim, Call(self._unanswered, ()))
+        self.watch = self.timer = RetryTimer(parts.sim, end, Call(self._unanswered, ()))
         self.since_ack_request = 0
-        self.rnr_retry = RETRY_FOR_EVER
         self.rnr_tries = 0
-        self._interval = parts.adapter.ack.interval
-        self._in_cqe = parts.adapter.cqe.inline or 0
-
-    def connect(self, attributes: Attributes) -> None:
-        """Learn what both ends have agreed on."""
-        super().connect(attributes)
-        self.rnr_retry = attributes.rnr_retry
-        self.timer.timeout = attributes.timeout
-        self.timer.retries = attributes.retries
+        self._interval = parts.description.ack.interval
+        self._in_cqe = parts.description.cqe.inline or 0
 
     def wraps(self) -> tuple[str, ...]:
         """What counts up to the next packet that asks for an acknowledgement."""
@@ -181,8 +172,9 @@ class ReliableRequester(Requester):
         if wqe is None:
             return
         self.retire()
+        most = self.end.path.rnr_retry
         not_ready = header.syndrome is Syndrome.RNR_NAK
-        if not_ready and (self.rnr_retry == RETRY_FOR_EVER or self.rnr_tries < self.rnr_retry):
+        if not_ready and (most == RETRY_FOR_EVER or self.rnr_tries < most):
             self.rnr_tries += 1
             self.rewind(wqe)
             self.pausing = True
@@ -217,7 +209,7 @@ class ReliableRequester(Requester):
             last.reset()
             if last is wqe:
                 break
-        self._parts.counts.retransmissions += len(again)
+        self._parts.counts["retransmissions"] += len(again)
         if self.current is not None and self.current not in again:
             again.append(self.current)
         self.current = None
@@ -231,7 +223,7 @@ class IwarpRequester(ReliableRequester):
     def _response(self, arrival: Arrival) -> Verdict:
         packet = arrival.packet
         if packet.ack_request:
-            self._parts.counts.response_acknowledgements += 1
+            self._parts.counts["acknowledgements"] += 1
             acknowledgement = self.end.answer(Opcode.RESPONSE_ACKNOWLEDGE, packet.psn, None)
             self.egress.acknowledge_at_once(acknowledgement)
         return super()._response(arrival)

@@ -12,7 +12,7 @@ from hcasim.hca.completion_queue import CompletionQueue, Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Verdict
 from hcasim.hca.qp.endpoint import Endpoint
-from hcasim.hca.qp.receive_queue import ReceiveQueue
+from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.responder import Responder
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import ReceiveWqe
@@ -75,8 +75,8 @@ class ReliableResponder(Responder):
         super().__init__(end, cq, queue, parts)
         self.answers: deque[Packet | Read | Atomic] = deque()
         self._responses = self._egress.responses
-        self._units = parts.units if parts.adapter.overlaps else None
-        self._latency = parts.adapter.responder.latency
+        self._units = parts.response_units
+        self._latency = parts.description.responder.latency
 
     def begins_at(self, packet: Packet) -> bool:
         """After a negative acknowledgement the requester starts again at the refused PSN."""
@@ -101,7 +101,7 @@ class ReliableResponder(Responder):
                 if region is None:
                     return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             # Both ends know the path MTU, so the responses take the sequence numbers left for them.
-            segment = self._parts.wire.payload(self.end.mtu, Opcode.RDMA_READ_REQUEST)
+            segment = self._parts.wire.payload(self.end.path.mtu, Opcode.RDMA_READ_REQUEST)
             read = Read(packet, header, region, segment, now)
             self.answers.append(read)
             self.advance(read.packets, last=True)
@@ -166,7 +166,7 @@ class ReliableResponder(Responder):
             first=read.sent == 1,
             last=last,
             ack_request=self.acknowledges_responses
-            and (last or read.sent % self._parts.adapter.ack.interval == 0),
+            and (last or read.sent % self._parts.description.ack.interval == 0),
         )
         responses = self._responses
         responses.stage(packet)
@@ -202,7 +202,7 @@ class ReliableResponder(Responder):
     # Acknowledgements, and answers in turn.
 
     def _acknowledgement(self, packet: Packet) -> Packet:
-        self._parts.counts.acknowledgements += 1
+        self._parts.counts["acknowledgements"] += 1
         return self.end.answer(Opcode.ACKNOWLEDGE, packet.psn, Aeth(Syndrome.ACK, self.msn))
 
     def acknowledge(self, packet: Packet) -> None:
@@ -212,8 +212,8 @@ class ReliableResponder(Responder):
 
     def refuse(self, packet: Packet) -> None:
         """Tell why a packet was refused, and give up the queue pair unless it may be sent again."""
-        self._parts.counts.naks += 1
-        header = Aeth(self._syndrome, self.msn, rnr_timer_ps=self.rnr_timer_ps)
+        self._parts.counts["naks"] += 1
+        header = Aeth(self._syndrome, self.msn, rnr_timer_ps=self.end.path.rnr_timer_ps)
         self.answers.append(self.end.answer(Opcode.NAK, packet.psn, header))
         self.answer(packet)
         if self._syndrome is not Syndrome.RNR_NAK:

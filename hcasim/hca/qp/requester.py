@@ -11,8 +11,8 @@ from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, P
 from hcasim.hca.completion_queue import CompletionQueue, Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
-from hcasim.hca.qp.endpoint import Attributes, Endpoint, State
-from hcasim.hca.qp.send_queue import SendQueue
+from hcasim.hca.qp.endpoint import Endpoint, State
+from hcasim.hca.qp.queues import SendQueue
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import SendWqe
@@ -29,6 +29,10 @@ class Line:
 
     def compete(self, requester: Requester) -> None:
         """Let a requester that is in hand send packets in its turn."""
+        raise NotImplementedError
+
+    def go_on(self, requester: Requester) -> None:
+        """Begin the next request of a requester, or let others have their turn."""
         raise NotImplementedError
 
     def leave(self, requester: Requester) -> None:
@@ -49,7 +53,6 @@ class Requester(Half):
         unacknowledged: entries sent, oldest first, whose completion is still due.
         next_psn: sequence number of the next message's first packet.
         outstanding_reads: reads and atomics sent that have not been answered.
-        max_rd_atomic: of those, how many both ends have agreed to.
         stalled: whether the current entry waits for an earlier read or atomic to end.
         pausing: whether it may not send for a while.
         busy_ps: time that a processing unit was at work for it, in ps.
@@ -72,7 +75,6 @@ class Requester(Half):
         self.unacknowledged: deque[SendWqe] = deque()
         self.next_psn = 0
         self.outstanding_reads = 0
-        self.max_rd_atomic = 1
         self.busy_ps = self.waited_ps = self.waits_since = 0
         self.watch: Sender | None = None
         self._sim = parts.sim
@@ -81,10 +83,6 @@ class Requester(Half):
         self._flight = parts.flight
         self._packet_service = parts.packet_service
 
-    def connect(self, attributes: Attributes) -> None:
-        """Learn what both ends have agreed on."""
-        self.max_rd_atomic = attributes.max_rd_atomic
-
     # From the doorbell to an entry in the adapter.
 
     def post(self, wqes: Sequence[SendWqe]) -> None:
@@ -92,9 +90,9 @@ class Requester(Half):
         parts, end = self._parts, self.end
         for wqe in wqes:
             if parts.send_probe.listeners:
-                since = self._sim.now - parts.adapter.doorbell.latency
+                since = self._sim.now - parts.description.doorbell.latency
                 parts.send_probe.event("doorbell", wqe.operation, end, None, since)
-            wqe.segment = parts.wire.payload(end.mtu, wqe.opcode)
+            wqe.segment = parts.wire.payload(end.path.mtu, wqe.opcode)
             self.queue.post(wqe)
         self._line.schedule(self)
         if end.state is State.ERR:
@@ -136,15 +134,14 @@ class Requester(Half):
     def _fetch(self) -> None:
         """Fetch as many entries as one read brings."""
         parts, queue = self._parts, self.queue
-        first, size = queue.posted[0], queue.fetch(parts.adapter.wqe.fetch)
-        parts.counts.fetches += 1
+        first, size = queue.posted[0], queue.fetch(parts.description.wqe.fetch)
         parts.dma.fetch_entry(
             queue.ring, first.slot, size, self._fetched, first, queue.fetching, self._sim.now
         )
 
     def _fetched(self, first: SendWqe, count: int, since_ps: int) -> None:
         parts, queue = self._parts, self.queue
-        parts.counts.wqes_fetched += count
+        parts.counts["wqes_fetched"] += count
         if queue.fetching:
             if queue.posted[0] is not first:
                 # What this read brings has been taken back, and another is on its way.
@@ -164,7 +161,7 @@ class Requester(Half):
 
     def _fetch_ahead(self) -> None:
         queue = self.queue
-        ahead = self._parts.adapter.wqe.ahead
+        ahead = self._parts.description.wqe.ahead
         if queue.posted and not queue.fetching and len(queue.fetched) < ahead:
             self._fetch()
 
@@ -179,7 +176,7 @@ class Requester(Half):
         That has to wait if too many reads or atomics are in flight, and for the translation of the
         first data.
         """
-        full = self.outstanding_reads >= self.max_rd_atomic
+        full = self.outstanding_reads >= self.end.path.max_rd_atomic
         if full and wqe.awaits_response and wqe.sent == 0:
             self.stalled = True
             self.waits_since = self._sim.now
@@ -254,8 +251,8 @@ class Requester(Half):
             asks = self.asks_for_acknowledgement(last)
         packet = Packet(
             wqe.opcode,
-            end.remote_lid,
-            end.remote_qpn,
+            end.path.lid,
+            end.path.qpn,
             (wqe.first_psn + index) % PSN_MODULUS,
             payload,
             header,
@@ -283,10 +280,13 @@ class Requester(Half):
         wqe.responded = True
         self.retire()
 
-    def registered(self, wqe: SendWqe) -> bool:
-        """Go on behind a registration that has been done; False if it was given up meanwhile."""
+    def register(self, wqe: SendWqe) -> None:
+        """Execute a registration, for which the requests behind it wait."""
+        self._parts.registrations.add(wqe, self._registered)
+
+    def _registered(self, wqe: SendWqe) -> None:
         if self.current is not wqe or wqe.region is None:
-            return False
+            return  # It has been given up meanwhile.
         self._parts.tables.enter(wqe.region)
         self.current = None
         # It completes in its turn, behind what has been sent before it.
@@ -294,7 +294,7 @@ class Requester(Half):
         wqe.responded = True
         self.unacknowledged.append(wqe)
         self.retire()
-        return True
+        self._line.go_on(self)
 
     def in_turn_ps(self, now_ps: int) -> int:
         """Time in ps that its entries took one after the other so far, waiting included."""
@@ -330,7 +330,12 @@ class Requester(Half):
             self._complete(wqe, Status.WR_FLUSH_ERR)
 
     def _complete(self, wqe: SendWqe, status: Status) -> None:
-        self._parts.completions.send(self.cq, self.qpn, wqe, status)
+        completions, succeeded = self._parts.completions, status is Status.SUCCESS
+        completions.over(wqe)
+        if wqe.signaled or not succeeded:
+            # What is only acknowledged has ended for the application when its data was there.
+            operation = wqe.operation if wqe.awaits_response and succeeded else 0
+            completions.complete(self.cq, self.qpn, wqe, status, wqe.length, operation)
 
     def drain(self) -> list[SendWqe]:
         """Give up all that is unfinished, oldest first."""
@@ -348,17 +353,7 @@ class DatagramRequester(Requester):
 
     def send(self, wqe: SendWqe) -> Packet:
         """The packet of the entry being executed."""
-        wqe.sent += 1
-        packet = Packet(
-            Opcode.SEND,
-            wqe.dlid,
-            wqe.remote_qpn,
-            wqe.first_psn,
-            wqe.length,
-            Deth(self.qpn),
-            operation=wqe.operation,
-            size_of=self.end.size_of,
-        )
-        self.current = None
-        self.sent(wqe, packet)
+        packet = super().send(wqe)
+        packet.lid, packet.qpn, packet.header = wqe.dlid, wqe.remote_qpn, Deth(self.qpn)
+        packet.size = self.end.size_of(packet.opcode, packet.payload, packet.header)
         return packet

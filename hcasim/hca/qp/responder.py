@@ -9,7 +9,7 @@ from hcasim.hca.completion_queue import CompletionQueue, Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
-from hcasim.hca.qp.receive_queue import ReceiveQueue
+from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.translation import Access
 from hcasim.hca.wqe import ReceiveWqe
 
@@ -26,14 +26,12 @@ class Responder(Half):
 
     Attributes:
         queue: where sends find their receive entries.
-        rnr_timer_ps: pause that it asks for when no receive entry is there.
         expected_psn: sequence number of the next packet that it accepts.
         msn: messages completed so far, modulo 2 ** 24.
         receiving: receive entry of the send being received.
         busy_ps: time that answers took before they or the next could begin, in ps.
     """
 
-    block: ClassVar[str] = "Responder"
     front: ClassVar[int] = 0
     not_ready: ClassVar[Syndrome] = Syndrome.RNR_NAK
 
@@ -44,13 +42,13 @@ class Responder(Half):
         self.end = end
         self.cq = cq
         self.queue = queue
-        self.rnr_timer_ps = self.expected_psn = self.msn = self.busy_ps = 0
+        self.expected_psn = self.msn = self.busy_ps = 0
         self.receiving: ReceiveWqe | None = None
         self._sim = parts.sim
         self._parts = parts
         self._probe = parts.receive_probe
         self._egress = parts.egresses[end.port]
-        self._in_cqe = parts.adapter.cqe.inline or 0
+        self._in_cqe = parts.description.cqe.inline or 0
         self._syndrome = Syndrome.ACK
 
     def ends(self) -> dict[str, int]:
@@ -72,7 +70,7 @@ class Responder(Half):
         if self._probe.listeners:
             self._probe.event("receive QP context", packet.operation, packet)
         if packet.psn != self.expected_psn and not self.begins_at(packet):
-            self._parts.counts.out_of_sequence += 1
+            self._parts.counts["out_of_sequence"] += 1
             return Verdict.DROP
         if packet.opcode is Opcode.RDMA_WRITE:
             return self._write(packet)
@@ -120,7 +118,7 @@ class Responder(Half):
         return Verdict.HOLD
 
     def _fetched(self, arrival: Arrival) -> None:
-        self._sim.call_after(self._parts.adapter.receive_queue.latency, self._ready, arrival)
+        self._sim.call_after(self._parts.description.receive_queue.latency, self._ready, arrival)
 
     def _ready(self, arrival: Arrival) -> None:
         packet = arrival.packet
@@ -133,7 +131,7 @@ class Responder(Half):
         wqe, payload = self.receiving, packet.payload
         if wqe is None:
             # Flushed meanwhile.
-            self._parts.counts.lose(packet)
+            self._parts.lose(packet)
             return Verdict.DROP
         address, region = wqe.address + wqe.received, wqe.region
         if payload:
@@ -159,7 +157,7 @@ class Responder(Half):
         else:
             wqe = self.receiving
             if wqe is None:
-                self._parts.counts.lose(packet)
+                self._parts.lose(packet)
                 return
             wqe.received += packet.payload
             if packet.last:
@@ -176,7 +174,7 @@ class Responder(Half):
         self, wqe: ReceiveWqe, status: Status, length: int = 0, operation: int = 0
     ) -> None:
         completions = self._parts.completions
-        completions.receive(self.cq, self.end.qpn, wqe, status, length, operation)
+        completions.complete(self.cq, self.end.qpn, wqe, status, length, operation)
 
     def spoil(self, wqe: ReceiveWqe, status: Status, syndrome: Syndrome) -> Verdict:
         """Give up a message that does not fit its receive entry, and the queue pair."""
@@ -192,7 +190,7 @@ class Responder(Half):
 
     def refuse(self, packet: Packet) -> None:
         """Drop a packet that was refused without a word."""
-        self._parts.counts.dropped += 1
+        self._parts.counts["dropped"] += 1
 
     def flush(self) -> None:
         """Complete all receive entries with a flush error."""

@@ -6,6 +6,7 @@ from typing import Final
 
 from hcasim.engine import Action, Simulator
 from hcasim.fabric.packet import Opcode, Packet, Sender
+from hcasim.hca.qp.endpoint import Endpoint
 
 BASE_PS: Final = 4_096_000
 """Local ACK timeout of exponent 0, in ps (volume 1, 9.7.6.1.3): each step doubles it."""
@@ -26,21 +27,19 @@ class RetryTimer(Sender):
     watched when a packet is lost, of which whoever loses it tells.
 
     Args:
+        end: whose path says how long and how often.
         expired: done each time that it expires.
 
     Attributes:
-        timeout: exponent of the time, 0 to 31; 0 means that it never expires.
-        retries: times that it may expire in a row before the request is given up.
         heard_at: when the last answer came, in ps.
     """
 
-    __slots__ = ("_expired", "_from", "_runs", "_sim", "_tries", "heard_at", "retries", "timeout")
+    __slots__ = ("_end", "_expired", "_from", "_runs", "_sim", "_tries", "heard_at")
 
-    def __init__(self, sim: Simulator, expired: Action) -> None:
+    def __init__(self, sim: Simulator, end: Endpoint, expired: Action) -> None:
         self._sim = sim
+        self._end = end
         self._expired = expired
-        self.timeout = TIMEOUT
-        self.retries = RETRIES
         self.heard_at = 0
         self._runs = False
         self._from = 0
@@ -49,12 +48,12 @@ class RetryTimer(Sender):
     @property
     def exhausted(self) -> bool:
         """Whether it has expired more often in a row than is allowed."""
-        return self._tries > self.retries
+        return self._tries > self._end.path.retries
 
     def lost(self, packet: Packet) -> None:
         """Watch the timer from now on, if the packet asks for an answer."""
         asks = packet.ack_request or packet.opcode in _ANSWERED
-        if asks and self.timeout and not self._runs:
+        if asks and self._end.path.timeout and not self._runs:
             self._run(packet.staged_at)
 
     def _run(self, since_ps: int) -> None:
@@ -62,7 +61,7 @@ class RetryTimer(Sender):
         if self.heard_at > self._from:
             self._tries = 0
         self._from = max(since_ps, self.heard_at)
-        ends_at = self._from + (BASE_PS << self.timeout)
+        ends_at = self._from + (BASE_PS << self._end.path.timeout)
         self._sim.schedule(max(ends_at, self._sim.now), self)
 
     def act(self) -> None:

@@ -173,7 +173,7 @@ class Capture(Onlooker):
         if qp.kind is QPType.UD:
             return
         mine = self._lids[f"{node}.hca.port{qp.port + 1}"], qp.qpn
-        yours = qp.remote_lid, qp.remote_qpn
+        yours = qp.path.lid, qp.path.qpn
         self._peers[yours], self._peers[mine] = mine, yours
         self._services[yours] = self._services[mine] = qp.kind
 

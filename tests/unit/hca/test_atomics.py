@@ -33,7 +33,7 @@ def gaps(made: Rig, *offsets: int) -> list[int]:
     for qp in pairs:
         # Contexts and translations are on the chip from here on.
         made.exchange(qp, a, a.request(FETCH_ADD, b, remote_offset=4096))
-    unit, times = b.adapter.parts.atomics, []
+    unit, times = b.adapter.atomics, []
     modify = unit._modify
 
     def noted(*arguments: object) -> None:

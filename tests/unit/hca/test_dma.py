@@ -52,7 +52,8 @@ def stream(prefetch: int) -> tuple[Simulator, BusyBus, TranslationTables, ReadSt
     sim, bus = Simulator(), BusyBus()
     adapter = machine(adapter="mt25218", firmware_mode="memfree").adapter
     local = LocalMemory(sim, "local", adapter.memory, 0)
-    tables = TranslationTables(adapter, Icm(sim, "hca", adapter, FakeStorage(sim, 1000), local))
+    host = FakeStorage(sim, 1000)
+    tables = TranslationTables(adapter, Icm(sim, "hca", adapter, host, local, host.start_read))
     region = tables.register(1, 0, 64 * PAGE, Access.LOCAL_WRITE, PAGE)
     return sim, bus, tables, ReadStream(Buffer(sim), bus, local, tables, prefetch), region
 

@@ -43,7 +43,7 @@ def path(mode: str = "memfree", **icm: int | str) -> tuple[Simulator, Icm, FakeS
     described = adapter(mode, **icm)
     host = FakeStorage(sim, 400_000)
     local = LocalMemory(sim, "local", described.memory, described.local_memory_size)
-    made = Icm(sim, "hca", described, host, local)
+    made = Icm(sim, "hca", described, host, local, host.start_read)
     return sim, made, host, context_cache(made, "sqpc", described.sqpc, written=True)
 
 

@@ -64,8 +64,8 @@ def test_all_of_one_line_complete(opcode: object, count: int) -> None:
     assert succeeded(found)
     for qp in qps:
         assert [c.wr_id for c in found if c.qpn == qp.qp_num] == list(range(times))
-    assert not a.adapter.send_engine.schedulers[0].competing
-    assert not a.adapter.send_engine.schedulers[0]._in_hand
+    assert not a.adapter.send_engines[0].scheduler.competing
+    assert not a.adapter.send_engines[0].scheduler.members
 
 
 @pytest.mark.pure
@@ -74,14 +74,14 @@ def test_one_request_of_a_line_is_on_the_chip_at_a_time() -> None:
     a, b = rig.peers
     qps = [qp for qp, _ in same_line(rig, 20)]
     most = 0
-    compete = a.adapter.send_engine.compete
+    compete = a.adapter.send_engines[0].compete
 
     def noted(requester: object) -> None:
         nonlocal most
         most = max(most, sum(each._qp.requester.current is not None for each in qps))
         compete(requester)
 
-    a.adapter.send_engine.compete = noted
+    a.adapter.send_engines[0].compete = noted
     rig.run(post_all(rig, qps, *[a.request(WRITE, b, 2000)] * 3), a.collect(60))
     assert most == 1
 

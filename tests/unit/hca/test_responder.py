@@ -90,13 +90,13 @@ def test_atomics_of_an_adapter_follow_each_other_by_an_access_to_memory() -> Non
     rig = Rig(nodes=3)
     target, *others = rig.peers
     modified: list[int] = []
-    modify = target.adapter.parts.atomics._modify
+    modify = target.adapter.atomics._modify
 
     def noted(*arguments: object) -> None:
         modified.append(int(rig.sim.now))
         modify(*arguments)
 
-    target.adapter.parts.atomics._modify = noted
+    target.adapter.atomics._modify = noted
     rig.run(*adders(rig, target, others, 8))
     gaps = [later - earlier for earlier, later in pairwise(modified)]
     assert len(gaps) == 15

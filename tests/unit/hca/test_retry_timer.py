@@ -2,10 +2,19 @@
 
 from hcasim.engine import Call, Simulator
 from hcasim.fabric import Opcode, Packet
+from hcasim.fabric.packet import packet_size
+from hcasim.hca import Path, QPType
+from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.retry_timer import BASE_PS, RetryTimer
 
 TIMEOUT = 3
 EXPIRY = BASE_PS << TIMEOUT
+
+
+def endpoint() -> Endpoint:
+    made = Endpoint(1, 1, 0, QPType.RC, False, packet_size)
+    made.path = Path(timeout=TIMEOUT, retries=2)
+    return made
 
 
 def packet(sent_ps: int, opcode: Opcode = Opcode.SEND, *, asks: bool = True) -> Packet:
@@ -16,8 +25,8 @@ def packet(sent_ps: int, opcode: Opcode = Opcode.SEND, *, asks: bool = True) -> 
 
 def test_it_runs_from_the_last_answer_or_from_the_request_behind_it() -> None:
     sim, ends = Simulator(), list[int]()
-    timer = RetryTimer(sim, Call(lambda: ends.append(sim.now), ()))
-    timer.timeout = TIMEOUT
+    end = endpoint()
+    timer = RetryTimer(sim, end, Call(lambda: ends.append(sim.now), ()))
 
     def heard(at: int) -> None:
         timer.heard_at = at
@@ -53,14 +62,14 @@ def test_it_is_exhausted_when_it_has_expired_too_often_in_a_row() -> None:
         timer.lost(packet(sim.now))
         sim.run()
 
-    timer = RetryTimer(sim, Call(lambda: found.append(timer.exhausted), ()))
-    timer.timeout, timer.retries = TIMEOUT, 2
+    end = endpoint()
+    timer = RetryTimer(sim, end, Call(lambda: found.append(timer.exhausted), ()))
     for _ in range(2):
         expire()
     timer.heard_at = sim.now
     for _ in range(3):
         expire()
     assert found == [False] * 4 + [True]
-    timer.timeout = 0
+    end.path = Path(timeout=0)
     expire()
     assert len(found) == 5

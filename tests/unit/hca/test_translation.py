@@ -20,7 +20,8 @@ def tables() -> tuple[Simulator, TranslationTables]:
     local = LocalMemory(sim, "local", adapter.memory, 0)
     # Fast enough that only its latency takes time.
     description = adapter.memory.model_copy(update={"latency": MISS, "bandwidth": 10**18})
-    icm = Icm(sim, "hca", adapter, LocalMemory(sim, "host", description, 0), local)
+    host = LocalMemory(sim, "host", description, 0)
+    icm = Icm(sim, "hca", adapter, host, local, host.start_read)
     return sim, TranslationTables(adapter, icm)
 
 

@@ -53,7 +53,7 @@ def test_a_message_is_cut_at_the_mtu() -> None:
             assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, size)))
             assert a.adapter.ports[0].transmitter.packets == packets(size, mtu)
             assert succeeded(rig.exchange(qp, a, a.request(READ, b, size)))
-            acknowledgements = b.adapter.parts.counts.acknowledgements
+            acknowledgements = b.adapter.counts["acknowledgements"]
             sent_back = b.adapter.ports[0].transmitter.packets - acknowledgements
             assert sent_back == packets(size, mtu)
 

@@ -1,18 +1,81 @@
-"""Receive queues, which queue pairs may share."""
+"""Work queues: the way of their entries to the chip."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
 from hcasim.hca.rings import Ring
-from hcasim.hca.wqe import ReceiveWqe
+from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
 LINE: Final = 64
 """Bytes of receive entries that are worth a fetch: a cache line of the host."""
+
+
+class SendQueue:
+    """A send queue: the entries that the adapter has been told of and that have not had their turn.
+
+    Attributes:
+        ring: memory of the queue.
+        posted: entries that are not on the chip.
+        fetched: entries on the chip.
+        fetching: entries on their way to the chip, the first ones of ``posted``.
+    """
+
+    def __init__(self, ring: Ring) -> None:
+        self.ring = ring
+        self.posted: deque[SendWqe] = deque()
+        self.fetched: deque[SendWqe] = deque()
+        self.fetching = 0
+
+    @property
+    def has_work(self) -> bool:
+        """Whether an entry waits for its turn, on the chip or in memory."""
+        return bool(self.fetched or self.posted)
+
+    def post(self, wqe: SendWqe) -> None:
+        """Add an entry."""
+        if wqe.carried and not self.posted:
+            self.fetched.append(wqe)
+        else:
+            self.posted.append(wqe)
+
+    def fetch(self, most: int) -> int:
+        """Begin to fetch entries that lie side by side, at most so many; return their bytes."""
+        posted, ring = self.posted, self.ring
+        first = last = posted[0]
+        count = 1
+        for _ in range(min(most, len(posted)) - 1):
+            if posted[count].slot % ring.entries < last.slot % ring.entries:
+                break
+            last = posted[count]
+            count += 1
+        self.fetching = count
+        return (last.slot - first.slot) * ring.stride + last.size
+
+    def arrive(self) -> list[SendWqe]:
+        """Take the entries that are fetched onto the chip; return them."""
+        arrived = [self.posted.popleft() for _ in range(self.fetching)]
+        self.fetched.extend(arrived)
+        self.fetching = 0
+        return arrived
+
+    def take_back(self, wqes: Iterable[SendWqe]) -> None:
+        """Begin again with entries that have had their turn, oldest first, all to be fetched."""
+        self.posted.extendleft(reversed([*wqes, *self.fetched]))
+        self.fetched.clear()
+        self.fetching = 0
+
+    def drain(self) -> list[SendWqe]:
+        """Give up all entries, oldest first."""
+        drained = [*self.fetched, *self.posted]
+        self.fetched.clear()
+        self.posted.clear()
+        self.fetching = 0
+        return drained
 
 
 class ReceiveQueue:
@@ -29,8 +92,8 @@ class ReceiveQueue:
         self._entries: deque[ReceiveWqe] = deque()
         self._settled: Iterator[ReceiveWqe] = iter(())
         self._posted = self._fetched = self._taken = 0
-        self._ahead = parts.adapter.receive_queue.ahead
-        self._stride = parts.adapter.wqe.stride
+        self._ahead = parts.description.receive_queue.ahead
+        self._stride = parts.description.wqe.stride
         self._least = LINE // self._stride
         self._dma = parts.dma
         self._counts = parts.counts
@@ -68,7 +131,7 @@ class ReceiveQueue:
     def bring(self, wqe: ReceiveWqe, here: Callable[[Arrival], None], arrival: Arrival) -> None:
         """Call ``here(arrival)`` once the entry that its message has taken is on the chip."""
         if not self._ahead:
-            self._counts.receive_wqes_fetched += 1
+            self._counts["receive_wqes_fetched"] += 1
             self._dma.fetch_entry(self.ring, wqe.posted - 1, self._stride, here, arrival)
             return
         if self.ready:
@@ -91,7 +154,7 @@ class ReceiveQueue:
         first = self._fetched
         count = min(count, self.ring.entries - first % self.ring.entries)
         self._fetched += count
-        self._counts.receive_wqes_fetched += count
+        self._counts["receive_wqes_fetched"] += count
         self._dma.fetch_entry(self.ring, first, count * self._stride, self._arrived, count)
 
     def _arrived(self, count: int) -> None:
