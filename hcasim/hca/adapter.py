@@ -12,7 +12,7 @@ from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.doorbell import Doorbell
 from hcasim.hca.parts import Parts
-from hcasim.hca.port import Arrival, Verdict
+from hcasim.hca.port import Arrival, Port, Verdict
 from hcasim.hca.qp.endpoint import QPType, State
 from hcasim.hca.qp.queue_pair import QueuePair
 from hcasim.hca.rings import Ring, WorkQueueBuffer
@@ -47,7 +47,8 @@ class HostChannelAdapter(Parts):
         self._protection_domains = 0
         self._completion_queues = 0
         self.ports = [
-            self.pipeline.port(sim, description, egress, self.dma, self) for egress in self.egresses
+            Port(sim, description, self.pipeline, egress, self.dma, self)
+            for egress in self.egresses
         ]
 
     @property
@@ -77,28 +78,21 @@ class HostChannelAdapter(Parts):
         self,
         pd: int,
         port: int,
-        send_cq: CompletionQueue,
-        receive_cq: CompletionQueue,
-        queues: WorkQueueBuffer,
+        queues: tuple[CompletionQueue, CompletionQueue],
+        layout: WorkQueueBuffer,
         address: int,
         kind: QPType = QPType.RC,
         signals_all: bool = False,
     ) -> QueuePair:
-        """A new queue pair, whose queues lie at ``address`` in host memory."""
-        memory = self.tables.register(DRIVER, address, queues.size, Access.LOCAL_WRITE)
-        number, rings = len(self._queue_pairs) + 1, queues.rings(memory)
-        qp = QueuePair(
-            number,
-            pd,
-            port,
-            kind,
-            signals_all,
-            send_cq,
-            receive_cq,
-            rings,
-            self,
-            self.send_engines[port],
-        )
+        """A new queue pair, whose work queues lie at ``address`` in host memory.
+
+        Args:
+            queues: where its requests and its receives are completed.
+        """
+        memory = self.tables.register(DRIVER, address, layout.size, Access.LOCAL_WRITE)
+        number, size_of = len(self._queue_pairs) + 1, self.wire.size
+        qp = QueuePair(number, pd, port, kind, signals_all, size_of)
+        qp.open(queues, layout.rings(memory), self, self.send_engines[port])
         self._queue_pairs[qp.qpn] = qp
         return qp
 

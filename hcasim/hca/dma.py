@@ -11,11 +11,9 @@ from hcasim.catalog import Adapter
 from hcasim.engine import Action, Call, Probe, Simulator, Waits
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
+from hcasim.hca.pipeline import Fetch
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region, TranslationTables
-
-Fetch = Callable[[int, int, Action], None]
-"""Reads so many bytes from an address; the action is done when they are here."""
 
 
 class Data(Action):

@@ -8,11 +8,9 @@ from hcasim.catalog import Adapter, Link
 from hcasim.engine import Action, CreditPool, Probe, Simulator
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Holder, Packet
+from hcasim.hca.pipeline import InOrder, name_of
 
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
-
-LEAST: Final = 64
-"""Bytes that the descriptor of a packet takes at least in a buffer that is shared by bytes."""
 
 
 class PacketLine:
@@ -35,7 +33,7 @@ class PacketLine:
 
 
 class StagingBuffer(Holder):
-    """Packets being gathered, which go onto the link in order; each takes the room of a full one.
+    """Packets being gathered, which go onto the link in the order of their line.
 
     Args:
         size: bytes that fit; one full packet always does.
@@ -44,6 +42,7 @@ class StagingBuffer(Holder):
         rest_ps: from the end of a message to the next of its line; 0: that may follow at once.
         egress: where the packets leave.
         source: queue of the port's transmitter that it feeds.
+        pipeline: what keeps its order.
 
     Attributes:
         full: bytes of room that must be held before it is known which packet is next.
@@ -59,44 +58,41 @@ class StagingBuffer(Holder):
         full: int,
         latency_ps: int,
         rest_ps: int,
+        pipeline: InOrder,
     ) -> None:
         self.sim = sim
         self.full = full
-        self.room = CreditPool(sim, name, max(full, self.usable(size)))
+        self.room = CreditPool(sim, name, max(full, pipeline.room(size, full)))
         self._probe = Probe(sim, name)
         self._egress = egress
         self._source = source
         self._latency = latency_ps
         self._rest = rest_ps
-        self._lines = {0: PacketLine()}
+        self._pipeline = pipeline
+        self._lines: dict[int, PacketLine] = {}
         self._told: dict[Packet, Action] = {}
 
     def when_sent(self, packet: Packet, action: Action) -> None:
         """Have an action done when the last byte of a staged packet has left."""
         self._told[packet] = action
 
-    def line(self, packet: Packet) -> PacketLine:
-        """The line whose order a packet keeps."""
-        return self._lines[0]
-
-    def usable(self, size: int) -> int:
-        """Bytes of room in a buffer of ``size`` bytes."""
-        return size // self.full * self.full
-
-    def takes(self, packet: Packet) -> int:
-        """Bytes of room for a packet."""
-        return self.full
+    def _line(self, packet: Packet) -> PacketLine:
+        key = self._pipeline.line(packet)
+        line = self._lines.get(key)
+        if line is None:
+            line = self._lines[key] = PacketLine()
+        return line
 
     def holds(self, packet: Packet) -> bool:
         """Whether packets in whose line another would be have not begun to leave over the link."""
-        return (self.line(packet)).inside > 0
+        return self._line(packet).inside > 0
 
     def stage(self, packet: Packet) -> None:
         """Put a packet in line, behind which those after it wait; room for a full one is held."""
-        line = self.line(packet)
+        line = self._line(packet)
         line.inside += 1
         line.packets.append(packet)
-        if rest := self.full - self.takes(packet):
+        if rest := self.full - self._pipeline.takes(packet, self.full):
             self.room.release(rest)
 
     def complete(self, packet: Packet) -> None:
@@ -108,12 +104,11 @@ class StagingBuffer(Holder):
             # The pipeline goes on while its line rests.
             self.sim.call_after(self._latency, self._ready, packet)
         else:
-            packet.gathered = True
-            self._send_on(self.line(packet))
+            self._ready(packet)
 
     def _ready(self, packet: Packet) -> None:
         packet.gathered = True
-        self._send_on(self.line(packet))
+        self._send_on(self._line(packet))
 
     def _send_on(self, line: PacketLine) -> None:
         """Offer the packets of a line to the link as far as they are here and may begin."""
@@ -137,7 +132,7 @@ class StagingBuffer(Holder):
         """Make room for others, and let what has waited for it follow."""
         if self._told and packet in self._told:
             self.sim.schedule(at_ps, self._told.pop(packet))
-        line = self.line(packet)
+        line = self._line(packet)
         line.inside -= 1
         if self._rest:
             line.busy_ps += at_ps - self.sim.now
@@ -145,42 +140,17 @@ class StagingBuffer(Holder):
                 line.busy_ps += self._rest
                 line.rests_until = at_ps + self._rest
                 self._send_on(line)
-        self.room.release_at(at_ps, self.takes(packet))
+        self.room.release_at(at_ps, self._pipeline.takes(packet, self.full))
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that each line sent or rested so far, by name; none if lines do not rest."""
         if not self._rest:
             return {}
-        name = f"{self.room.name}.rest"
-        return {f"{name}{self.suffix(key)}": one.busy_ps for key, one in self._lines.items()}
-
-    def suffix(self, key: int) -> str:
-        """What the name of a line ends with."""
-        return ""
-
-
-class SharedBuffer(StagingBuffer):
-    """A buffer shared by bytes, in which only packets of a connection keep their order."""
-
-    def line(self, packet: Packet) -> PacketLine:
-        """The line of its connection."""
-        key = packet.lid << 24 | packet.qpn
-        line = self._lines.get(key)
-        if line is None:
-            line = self._lines[key] = PacketLine()
-        return line
-
-    def usable(self, size: int) -> int:
-        """All of it."""
-        return size
-
-    def takes(self, packet: Packet) -> int:
-        """What its data takes, or its descriptor at least."""
-        return min(self.full, max(LEAST, packet.payload))
-
-    def suffix(self, key: int) -> str:
-        """The connection: its far end."""
-        return f".lid{key >> 24}.qp{key & 0xFFFFFF}"
+        name, lines = f"{self.room.name}.rest", self._lines.items()
+        return {
+            f"{name}{f'.lid{key >> 24}' if key else ''}{name_of(key)}": one.busy_ps
+            for key, one in lines
+        }
 
 
 class Egress:
@@ -191,7 +161,7 @@ class Egress:
     Args:
         lid: local identifier of the port.
         payload: bytes of data in a full packet.
-        buffer: how what waits keeps its order.
+        pipeline: what keeps its order.
 
     Attributes:
         loopback: the way back into the same port, for packets between two of its queue pairs. It
@@ -206,7 +176,7 @@ class Egress:
         adapter: Adapter,
         link: Link,
         payload: int,
-        buffer: type[StagingBuffer],
+        pipeline: InOrder,
     ) -> None:
         self.sim = sim
         self.name = name
@@ -217,7 +187,7 @@ class Egress:
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, urgent=1)
         send = adapter.send
         self.requests, self.responses = (
-            buffer(
+            StagingBuffer(
                 sim,
                 f"{name}.{what}",
                 self,
@@ -226,6 +196,7 @@ class Egress:
                 payload,
                 send.latency,
                 rest,
+                pipeline,
             )
             for what, source, rest in (
                 ("requests", REQUESTS, send.rest),

@@ -8,14 +8,14 @@ tables may be in between.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from typing import Protocol
 
 from hcasim.bus import Storage
 from hcasim.catalog import Adapter, Cache
-from hcasim.engine import Action, Call, Simulator
+from hcasim.engine import Call, Simulator
 from hcasim.hca.line_cache import LineCache
 from hcasim.hca.local_memory import LocalMemory
+from hcasim.hca.pipeline import Fetch
 
 
 class Waiting(Protocol):
@@ -51,7 +51,7 @@ class Icm:
         adapter: Adapter,
         host: Storage,
         local: LocalMemory,
-        fetch: Callable[[int, int, Action], None],
+        fetch: Fetch,
     ) -> None:
         self.sim = sim
         self.owner = name

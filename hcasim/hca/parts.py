@@ -13,6 +13,7 @@ from hcasim.hca.atomics import AtomicUnit
 from hcasim.hca.beats import Beats
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
+from hcasim.hca.dma import DmaEngine, OverlappingDmaEngine
 from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
@@ -34,6 +35,11 @@ COUNTED: Final = (
     "dropped",
     "retransmissions",
 )
+
+_PIPELINES: Final[dict[str, tuple[type[InOrder], type[DmaEngine]]]] = {
+    "port": (InOrder, DmaEngine),
+    "queue_pair": (PerQueuePair, OverlappingDmaEngine),
+}
 
 
 class Parts(Desk):
@@ -73,7 +79,8 @@ class Parts(Desk):
         self.mtu = mtu
         self.wire = wire_format(adapter.protocol)
         payload = self.wire.payload(mtu)
-        self.pipeline = PerQueuePair() if adapter.overlaps else InOrder()
+        pipeline, dma = _PIPELINES[adapter.order]
+        self.pipeline = pipeline()
         self.egresses = [
             Egress(
                 sim,
@@ -82,7 +89,7 @@ class Parts(Desk):
                 adapter,
                 link,
                 payload,
-                self.pipeline.buffer,
+                self.pipeline,
             )
             for index in range(adapter.ports)
         ]
@@ -90,7 +97,7 @@ class Parts(Desk):
         self.memory = LocalMemory(sim, f"{name}.memory", adapter.memory, adapter.local_memory_size)
         self.icm = Icm(sim, name, adapter, bus, self.memory, fetch)
         self.tables = TranslationTables(adapter, self.icm)
-        self.dma = self.pipeline.dma(sim, name, adapter, bus, self.memory, self.tables, fetch)
+        self.dma = dma(sim, name, adapter, bus, self.memory, self.tables, fetch)
         self.completions = CompletionEngine(sim, name, adapter, self.icm, self.dma)
         self.sqpc = self._context_cache("sqpc", adapter.sqpc)
         self.rqpc = self._context_cache("rqpc", adapter.rqpc)

@@ -12,6 +12,7 @@ from hcasim.fabric.packet import Packet
 from hcasim.fabric.topology import EndPort
 from hcasim.hca.dma import DmaEngine, Placing
 from hcasim.hca.egress import Egress
+from hcasim.hca.pipeline import InOrder, name_of
 from hcasim.hca.services import services_of
 from hcasim.hca.translation import Region
 
@@ -243,6 +244,7 @@ class Port(EndPort):
     """One port: what it sends leaves by its egress, what it receives is dealt with in order.
 
     Args:
+        order: what keeps its order.
         egress: its transmitting side.
         dma: places the data that it receives.
         desk: handed each arrival when it has its turn.
@@ -254,7 +256,13 @@ class Port(EndPort):
     """
 
     def __init__(
-        self, sim: Simulator, adapter: Adapter, egress: Egress, dma: DmaEngine, desk: Desk
+        self,
+        sim: Simulator,
+        adapter: Adapter,
+        order: InOrder,
+        egress: Egress,
+        dma: DmaEngine,
+        desk: Desk,
     ) -> None:
         self.sim = sim
         self.dma = dma
@@ -272,7 +280,8 @@ class Port(EndPort):
         self._probe = Probe(sim, egress.name)
         self._desk = desk
         self._parallel = adapter.receive.units > 1
-        self.lines = {0: ArrivalLine(desk, sim)}
+        self._order = order
+        self.lines: dict[int, ArrivalLine] = {}
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Take a packet once the whole of it is here."""
@@ -283,7 +292,7 @@ class Port(EndPort):
         if self._probe.listeners:
             packet = arrival.packet
             self._probe.event("link", packet.operation, packet, tail_at)
-        line = self.line(arrival.packet.qpn)
+        line = self._line(arrival.packet)
         arrival.line, arrival.tail_at = line, tail_at
         if line.unserved or (self._parallel and line.served_at > tail_at):
             # A unit is not held for a packet that may not begin yet.
@@ -315,9 +324,12 @@ class Port(EndPort):
         # What a request takes beside its packet holds up those behind it only.
         self.sim.schedule(served - rest + self._latency, arrival)
 
-    def line(self, qpn: int) -> ArrivalLine:
-        """What packets to a queue pair keep their order with."""
-        return self.lines[0]
+    def _line(self, packet: Packet) -> ArrivalLine:
+        key = self._order.line(packet)
+        line = self.lines.get(key)
+        if line is None:
+            line = self.lines[key] = ArrivalLine(self._desk, self.sim)
+        return line
 
     def through(self, arrival: Arrival) -> None:
         """Have an arrival dealt with that has come through the receive pipeline."""
@@ -333,6 +345,11 @@ class Port(EndPort):
         """Time in ps that the pipeline, the link and what rests were in use, by name."""
         servers = (self.pipeline, self.transmitter, self.egress.loopback)
         found = {server.name: server.busy_ps for server in servers}
+        if self._parallel:
+            name = self.pipeline.name
+            found |= {
+                f"{name}{name_of(key)}": one.busy_ps for key, one in self.lines.items() if key
+            }
         return found | self.egress.requests.busy_ps() | self.egress.responses.busy_ps()
 
     def waiting_ps(self) -> dict[str, int]:
@@ -340,37 +357,4 @@ class Port(EndPort):
         egress, name = self.egress, f"{self.egress.name}.arrivals"
         rooms = egress.requests.room, egress.responses.room, self.transmitter.credits
         found = {pool.name: pool.wait_ps for pool in rooms if pool is not None}
-        return found | {f"{name}{self.suffix(qpn)}": one.wait_ps for qpn, one in self.lines.items()}
-
-    def suffix(self, qpn: int) -> str:
-        """What the name of a line ends with."""
-        return ""
-
-
-class QueuePairPort(Port):
-    """A port where only packets to the same queue pair keep their order."""
-
-    def __init__(
-        self, sim: Simulator, adapter: Adapter, egress: Egress, dma: DmaEngine, desk: Desk
-    ) -> None:
-        super().__init__(sim, adapter, egress, dma, desk)
-        self.lines: dict[int, ArrivalLine] = {}
-
-    def line(self, qpn: int) -> ArrivalLine:
-        """The line of a queue pair."""
-        line = self.lines.get(qpn)
-        if line is None:
-            line = self.lines[qpn] = ArrivalLine(self._desk, self.sim)
-        return line
-
-    def busy_ps(self) -> dict[str, int]:
-        """Also what one of several receiving units did for each queue pair."""
-        found = super().busy_ps()
-        if self._parallel:
-            name = self.pipeline.name
-            found |= {f"{name}{self.suffix(qpn)}": one.busy_ps for qpn, one in self.lines.items()}
-        return found
-
-    def suffix(self, qpn: int) -> str:
-        """The queue pair."""
-        return f".qp{qpn}"
+        return found | {f"{name}{name_of(key)}": one.wait_ps for key, one in self.lines.items()}

@@ -14,19 +14,6 @@ from hcasim.hca.scheduler import Scheduler
 from hcasim.hca.wqe import SendWqe
 
 
-class _Room(Action):
-    """Room for a packet that a send engine has waited for."""
-
-    __slots__ = ("_engine",)
-
-    def __init__(self, engine: SendEngine) -> None:
-        self._engine = engine
-
-    def act(self) -> None:
-        """It is held."""
-        self._engine.room_held()
-
-
 class _Turn(Action):
     """The turn of a requester at a processing unit."""
 
@@ -64,7 +51,6 @@ class SendEngine(Line):
         self._units = parts.description.send.units
         self._burst = parts.description.scheduler.burst
         self._busy = self._asking = 0
-        self._room = _Room(self)
         self._beats = parts.beats
         self._probe = parts.send_probe
         self._dma = parts.dma
@@ -106,17 +92,17 @@ class SendEngine(Line):
             self._busy += 1
             self._asking += 1
             if staging.room.take(staging.full):
-                self.room_held()
+                self.act()
             else:
-                staging.room.wait(staging.full, self._room)
+                staging.room.wait(staging.full, self)
 
     def _idle(self) -> None:
         """Give back a unit and the room that nobody needs."""
         self._busy -= 1
         self._staging.room.release(self._staging.full)
 
-    def room_held(self) -> None:
-        """Give the requester whose turn it is a processing unit."""
+    def act(self) -> None:
+        """Give the requester whose turn it is a processing unit: there is room for its packet."""
         self._asking -= 1
         requester = self.scheduler.take()
         service = requester.service()

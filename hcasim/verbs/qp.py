@@ -91,8 +91,7 @@ class QP:
         self._qp = adapter.create_qp(
             pd.handle,
             port_num - 1,
-            send_cq.queue,
-            recv_cq.queue,
+            (send_cq.queue, recv_cq.queue),
             queues,
             address,
             qp_type,
@@ -373,17 +372,7 @@ class QP:
         Raises:
             VerbsError: ``ENOMEM`` if the queue is full.
         """
-        return self.context.made(self._post_recv(wr), "qp.post_recv")
-
-    def _post_recv(self, wr: RecvWR) -> Generator[Event, object, None]:
-        context = self.context
-        context.sim.unrun.run()
-        wqe = self._receive(wr)
-        yield context.core.work(context.stack.post_recv)
-        adapter = context.adapter
-        context.node.bus.mmio_write(
-            DOORBELL_SIZE, adapter.doorbell.ring, self._qp.responder.post, wqe
-        )
+        return self.context.made(self._post_recv_list((wr,)), "qp.post_recv")
 
     def post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
         """Post requests to the receive queue and ring the doorbell once, for all of them.

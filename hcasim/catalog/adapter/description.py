@@ -91,11 +91,6 @@ class Adapter(Device):
         }
 
     @property
-    def overlaps(self) -> bool:
-        """Whether packets of other queue pairs go on while one has to wait."""
-        return self.order == "queue_pair"
-
-    @property
     def local_memory_size(self) -> int:
         """Bytes of the adapter's own memory that are in use: none in MemFree mode."""
         return 0 if self.firmware_mode == "memfree" else self.memory.size

@@ -108,31 +108,14 @@ class Endpoint:
         return f"qp {self.qpn}"
 
     def answer(
-        self,
-        opcode: Opcode,
-        psn: int,
-        header: Header | None,
-        payload: int = 0,
-        operation: int = 0,
-        ack_request: bool = False,
-        first: bool = True,
-        last: bool = True,
+        self, opcode: Opcode, psn: int, header: Header | None, payload: int = 0, operation: int = 0
     ) -> Packet:
         """A packet that answers one of the queue pair at the other end."""
-        return Packet(
-            opcode,
-            self.path.lid,
-            self.path.qpn,
-            psn,
-            payload,
-            header,
-            first=first,
-            last=last,
-            ack_request=ack_request,
-            answers=True,
-            operation=operation,
-            size_of=self.size_of,
-        )
+        path, size_of = self.path, self.size_of
+        packet = Packet(opcode, path.lid, path.qpn, psn, payload, header, size_of=size_of)
+        packet.answers = True
+        packet.operation = operation
+        return packet
 
     def move(self, *states: State) -> None:
         """Go through states, one after the other.

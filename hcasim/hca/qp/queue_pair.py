@@ -23,32 +23,30 @@ _HALVES: Final[dict[QPType, tuple[type[Requester], type[Responder]]]] = {
 
 
 class QueuePair(Endpoint):
-    """A queue pair: one end of a connection, whose transport is that of its two halves.
+    """A queue pair: one end of a connection, whose transport is that of its two halves."""
 
-    Args:
-        rings: memory of the send and of the receive queue.
-        line: where it lines up for the port.
-    """
+    requester: Requester
+    responder: Responder
 
-    def __init__(
+    def open(
         self,
-        qpn: int,
-        pd: int,
-        port: int,
-        kind: QPType,
-        signals_all: bool,
-        send_cq: CompletionQueue,
-        receive_cq: CompletionQueue,
+        queues: tuple[CompletionQueue, CompletionQueue],
         rings: tuple[Ring, Ring],
         parts: Parts,
         line: Line,
     ) -> None:
-        super().__init__(qpn, pd, port, kind, signals_all, parts.wire.size)
-        requester, responder = _HALVES[kind]
+        """Choose the transport.
+
+        Args:
+            queues: where requests and receives are completed.
+            rings: memory of the send and of the receive queue.
+            line: where it lines up for the port.
+        """
+        requester, responder = _HALVES[self.kind]
         if isinstance(parts.description.protocol, IwarpProtocol):
             requester, responder = IwarpRequester, IwarpResponder
-        self.requester = requester(self, send_cq, rings[0], parts, line)
-        self.responder = responder(self, receive_cq, ReceiveQueue(rings[1], parts), parts)
+        self.requester = requester(self, queues[0], rings[0], parts, line)
+        self.responder = responder(self, queues[1], ReceiveQueue(rings[1], parts), parts)
 
     def connect(self, path: Path) -> None:
         """Make it ready to send and to receive.

@@ -94,10 +94,8 @@ class ReceiveQueue:
         self._posted = self._fetched = self._taken = 0
         self._ahead = parts.description.receive_queue.ahead
         self._stride = parts.description.wqe.stride
-        self._least = LINE // self._stride
-        self._dma = parts.dma
-        self._counts = parts.counts
-        self._waits = parts.receive_entries
+        self._latency = parts.description.receive_queue.latency
+        self._parts = parts
         self._awaiting: deque[tuple[Callable[[Arrival], None], Arrival]] = deque()
 
     def post(self, wqe: ReceiveWqe) -> None:
@@ -129,18 +127,22 @@ class ReceiveQueue:
         return wqe
 
     def bring(self, wqe: ReceiveWqe, here: Callable[[Arrival], None], arrival: Arrival) -> None:
-        """Call ``here(arrival)`` once the entry that its message has taken is on the chip."""
+        """Call ``here(arrival)`` once the entry that its message has taken can be used."""
         if not self._ahead:
-            self._counts["receive_wqes_fetched"] += 1
-            self._dma.fetch_entry(self.ring, wqe.posted - 1, self._stride, here, arrival)
+            self._parts.counts["receive_wqes_fetched"] += 1
+            dma = self._parts.dma
+            dma.fetch_entry(self.ring, wqe.posted - 1, self._stride, self._use, here, arrival)
             return
         if self.ready:
             self.ready -= 1
-            here(arrival)
+            self._use(here, arrival)
         else:
             self._awaiting.append((here, arrival))
-            self._waits.begin()
+            self._parts.receive_entries.begin()
         self._fetch_ahead()
+
+    def _use(self, here: Callable[[Arrival], None], arrival: Arrival) -> None:
+        self._parts.sim.call_after(self._latency, here, arrival)
 
     def _fetch_ahead(self) -> None:
         """Fetch entries that lie side by side before messages take them.
@@ -149,21 +151,20 @@ class ReceiveQueue:
         """
         known = self._fetched - self._taken
         count = min(self._ahead - known, self._posted - self._fetched)
-        if count <= 0 or (count < self._least and 2 * known >= self._ahead):
+        if count <= 0 or (count < LINE // self._stride and 2 * known >= self._ahead):
             return
         first = self._fetched
         count = min(count, self.ring.entries - first % self.ring.entries)
         self._fetched += count
-        self._counts["receive_wqes_fetched"] += count
-        self._dma.fetch_entry(self.ring, first, count * self._stride, self._arrived, count)
+        self._parts.counts["receive_wqes_fetched"] += count
+        self._parts.dma.fetch_entry(self.ring, first, count * self._stride, self._arrived, count)
 
     def _arrived(self, count: int) -> None:
         self.ready += count
         while self._awaiting and self.ready:
             self.ready -= 1
-            self._waits.end()
-            here, arrival = self._awaiting.popleft()
-            here(arrival)
+            self._parts.receive_entries.end()
+            self._use(*self._awaiting.popleft())
 
     def ends(self) -> dict[str, int]:
         """A message that takes an entry is like none before it."""

@@ -157,17 +157,14 @@ class ReliableResponder(Responder):
         last = offset + segment >= header.length
         aeth = Aeth(Syndrome.ACK, self.msn) if last or not read.sent else None
         read.sent += 1
+        payload = header.length - offset if last else segment
+        operation = read.request.operation if last else 0
         packet = self.end.answer(
-            Opcode.RDMA_READ_RESPONSE,
-            psn % PSN_MODULUS,
-            aeth,
-            header.length - offset if last else segment,
-            operation=read.request.operation if last else 0,
-            first=read.sent == 1,
-            last=last,
-            ack_request=self.acknowledges_responses
-            and (last or read.sent % self._parts.description.ack.interval == 0),
+            Opcode.RDMA_READ_RESPONSE, psn % PSN_MODULUS, aeth, payload, operation
         )
+        packet.first, packet.last = read.sent == 1, last
+        if self.acknowledges_responses:
+            packet.ack_request = last or read.sent % self._parts.description.ack.interval == 0
         responses = self._responses
         responses.stage(packet)
         if self._probe.listeners:
@@ -188,15 +185,8 @@ class ReliableResponder(Responder):
     def _send_word(self, atomic: Atomic, original: int) -> None:
         request = atomic.request
         aeth = Aeth(Syndrome.ACK, self.msn, original=original)
-        self._egress.respond(
-            self.end.answer(
-                Opcode.ATOMIC_ACKNOWLEDGE,
-                request.psn,
-                aeth,
-                ATOMIC_SIZE,
-                operation=request.operation,
-            )
-        )
+        opcode, operation = Opcode.ATOMIC_ACKNOWLEDGE, request.operation
+        self._egress.respond(self.end.answer(opcode, request.psn, aeth, ATOMIC_SIZE, operation))
         self._answered()
 
     # Acknowledgements, and answers in turn.

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from hcasim.engine import Call
+from hcasim.engine import Action, Call
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth, Sender
 from hcasim.hca.completion_queue import CompletionQueue, Status
 from hcasim.hca.parts import Parts
@@ -20,7 +20,7 @@ from hcasim.hca.wqe import SendWqe
 NO_ACCESS: Final = Access(0)
 
 
-class Line:
+class Line(Action):
     """Where requesters line up for the port."""
 
     def schedule(self, requester: Requester) -> None:

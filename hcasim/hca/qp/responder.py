@@ -114,11 +114,8 @@ class Responder(Half):
         if wqe is None:
             return self.deny(self.not_ready)
         wqe.received = self.front
-        self.queue.bring(wqe, self._fetched, arrival)
+        self.queue.bring(wqe, self._ready, arrival)
         return Verdict.HOLD
-
-    def _fetched(self, arrival: Arrival) -> None:
-        self._sim.call_after(self._parts.description.receive_queue.latency, self._ready, arrival)
 
     def _ready(self, arrival: Arrival) -> None:
         packet = arrival.packet
