@@ -171,9 +171,9 @@ class HostChannelAdapter(Parts):
         waits = *atomics, self.entries, self.reads, self.receive_entries
         for one in waits:
             found[one.name] = found.get(one.name, 0) + one.wait_ps
-        now, queue = self.sim.now, f"{self.name}.send_queue"
-        pairs = self._queue_pairs.items()
-        found |= {f"{queue}.qp{qpn}": qp.requester.in_turn_ps(now) for qpn, qp in pairs}
+        halves = [qp.requester for qp in self._queue_pairs.values()]
+        # That its entries took one after the other so far, waiting included.
+        found |= {one.waits.name: one.busy_ps + one.waits.wait_ps for one in halves}
         for port in self.ports:
             found |= port.waiting_ps()
         return found | self.dma.waiting_ps()

@@ -20,16 +20,16 @@ class PacketLine:
         packets: those that have not been offered to the link, oldest first.
         inside: packets that have not begun to leave.
         rests_until: when the next message may begin, in ps.
-        busy_ps: time that its packets were on the link and that it rested, in ps.
+        used_ps: time that its packets were on the link and that it rested, in ps.
     """
 
-    __slots__ = ("busy_ps", "inside", "packets", "rests_until")
+    __slots__ = ("inside", "packets", "rests_until", "used_ps")
 
     def __init__(self) -> None:
         self.packets: list[Packet] = []
         self.inside = 0
         self.rests_until = 0
-        self.busy_ps = 0
+        self.used_ps = 0
 
 
 class StagingBuffer(Holder):
@@ -135,9 +135,9 @@ class StagingBuffer(Holder):
         line = self._line(packet)
         line.inside -= 1
         if self._rest:
-            line.busy_ps += at_ps - self.sim.now
+            line.used_ps += at_ps - self.sim.now
             if packet.last:
-                line.busy_ps += self._rest
+                line.used_ps += self._rest
                 line.rests_until = at_ps + self._rest
                 self._send_on(line)
         self.room.release_at(at_ps, self._pipeline.takes(packet, self.full))
@@ -148,7 +148,7 @@ class StagingBuffer(Holder):
             return {}
         name, lines = f"{self.room.name}.rest", self._lines.items()
         return {
-            f"{name}{f'.lid{key >> 24}' if key else ''}{name_of(key)}": one.busy_ps
+            f"{name}{f'.lid{key >> 24}' if key else ''}{name_of(key)}": one.used_ps
             for key, one in lines
         }
 

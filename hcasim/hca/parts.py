@@ -78,19 +78,11 @@ class Parts(Desk):
         self.bus = bus
         self.mtu = mtu
         self.wire = wire_format(adapter.protocol)
-        payload = self.wire.payload(mtu)
         pipeline, dma = _PIPELINES[adapter.order]
         self.pipeline = pipeline()
+        common = adapter, link, self.wire.payload(mtu), self.pipeline
         self.egresses = [
-            Egress(
-                sim,
-                f"{name}.port{index + 1}",
-                first_lid + index,
-                adapter,
-                link,
-                payload,
-                self.pipeline,
-            )
+            Egress(sim, f"{name}.port{index + 1}", first_lid + index, *common)
             for index in range(adapter.ports)
         ]
         fetch = self.pipeline.fetch(bus)

@@ -78,7 +78,7 @@ class ArrivalLine:
     Attributes:
         occupied: whether an arrival is in hand.
         waiting: those behind it.
-        busy_ps: time that one of several processing units was at work for it, in ps.
+        served_ps: time that one of several processing units was at work for it, in ps.
         unserved: those that wait until a unit is done with the one before, oldest first.
         served_at: when a processing unit is done with the last one, in ps.
     """
@@ -89,9 +89,9 @@ class ArrivalLine:
         "_sim",
         "_waited_ps",
         "_waiting_since",
-        "busy_ps",
         "occupied",
         "served_at",
+        "served_ps",
         "unserved",
         "waiting",
     )
@@ -103,7 +103,7 @@ class ArrivalLine:
         self.unserved: list[Arrival] = []
         self.occupied = False
         self.served_at = 0
-        self.busy_ps = 0
+        self.served_ps = 0
         self._draining = False
         self._waited_ps = 0
         self._waiting_since = 0
@@ -319,7 +319,7 @@ class Port(EndPort):
         service = self._service + rest
         served = self.pipeline.reserve_from(tail_at if tail_at > now else now, service)
         if self._parallel:
-            arrival.line.busy_ps += service
+            arrival.line.served_ps += service
             arrival.line.served_at = served
         # What a request takes beside its packet holds up those behind it only.
         self.sim.schedule(served - rest + self._latency, arrival)
@@ -348,7 +348,7 @@ class Port(EndPort):
         if self._parallel:
             name = self.pipeline.name
             found |= {
-                f"{name}{name_of(key)}": one.busy_ps for key, one in self.lines.items() if key
+                f"{name}{name_of(key)}": one.served_ps for key, one in self.lines.items() if key
             }
         return found | self.egress.requests.busy_ps() | self.egress.responses.busy_ps()
 

@@ -147,18 +147,9 @@ class QP:
         mtu = self._mtu(path_mtu)
         adapter = self.context.adapter
         answers = remote.context.adapter.description.responder.outstanding
-        self._connect(
-            Path(
-                mtu,
-                remote.lid,
-                remote.qp_num,
-                timeout,
-                retry_cnt,
-                rnr_retry,
-                min_rnr_timer_ps,
-                min(adapter.description.requester.outstanding, answers),
-            )
-        )
+        reads = min(adapter.description.requester.outstanding, answers)
+        tries = timeout, retry_cnt, rnr_retry, min_rnr_timer_ps
+        self._connect(Path(mtu, remote.lid, remote.qp_num, *tries, reads))
 
     def activate(self, *, path_mtu: int | None = None) -> None:
         """Bring a queue pair for datagrams to ready-to-send.

@@ -78,3 +78,28 @@ def test_each_folder_says_in_a_sentence_what_it_is_for() -> None:
         said = ast.get_docstring(modules()[name_of(folder / "__init__.py")])
         assert said is not None
         assert said.split("\n\n")[0].endswith(".")
+
+
+def assigned(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """What is assigned as an attribute of what: (object, attribute)."""
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load):
+            yield ast.unparse(one.value), one.attr
+
+
+def taken_from_owners(tree: ast.AST, owned: set[str]) -> list[tuple[str, str]]:
+    return [(of, name) for of, name in assigned(tree) if of != "self" and name in owned]
+
+
+def test_only_their_folder_assigns_attributes_of_queue_pairs() -> None:
+    home, users = "hcasim.hca.qp", ("hcasim.hca.", "hcasim.verbs.")
+    inside = [tree for name, tree in modules().items() if name.startswith(f"{home}.")]
+    owned = {name for tree in inside for of, name in assigned(tree) if of == "self"}
+    assert {"state", "current", "expected_psn", "path"} <= owned
+    outside = {
+        name: taken_from_owners(tree, owned)
+        for name, tree in modules().items()
+        if name.startswith(users) and not name.startswith(f"{home}.")
+    }
+    assert [(name, found) for name, found in outside.items() if found] == []
+    assert taken_from_owners(ast.parse("self._qp.state, x = ERR, 1"), owned)

@@ -153,7 +153,7 @@ class ReliableRequester(Requester):
     def _unstall(self) -> None:
         if self.stalled:
             self.stalled = False
-            self.waited_ps += self._sim.now - self.waits_since
+            self.waits.end()
             self._parts.reads.end()
 
     # When things go wrong.

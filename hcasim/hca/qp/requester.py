@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from hcasim.engine import Action, Call
+from hcasim.engine import Action, Call, Waits
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth, Sender
 from hcasim.hca.completion_queue import CompletionQueue, Status
 from hcasim.hca.parts import Parts
@@ -56,8 +56,7 @@ class Requester(Half):
         stalled: whether the current entry waits for an earlier read or atomic to end.
         pausing: whether it may not send for a while.
         busy_ps: time that a processing unit was at work for it, in ps.
-        waited_ps: time that its turn waited for entries, and for earlier reads to end, in ps.
-        waits_since: when it began to, if it does, in ps.
+        waits: for entries, and for earlier reads to end.
         watch: told of packets that are lost, if answers are waited for.
     """
 
@@ -75,7 +74,8 @@ class Requester(Half):
         self.unacknowledged: deque[SendWqe] = deque()
         self.next_psn = 0
         self.outstanding_reads = 0
-        self.busy_ps = self.waited_ps = self.waits_since = 0
+        self.busy_ps = 0
+        self.waits = Waits(parts.sim, f"{parts.name}.send_queue.qp{end.qpn}")
         self.watch: Sender | None = None
         self._sim = parts.sim
         self._parts = parts
@@ -121,7 +121,7 @@ class Requester(Half):
             self._begin_next()
         else:
             self.awaits_entry = True
-            self.waits_since = self._sim.now
+            self.waits.begin()
             if not queue.fetching:
                 if self._parts.send_probe.listeners:
                     operation = queue.posted[0].operation
@@ -152,7 +152,7 @@ class Requester(Half):
                     parts.send_probe.event("WQE fetch", wqe.operation, details, None, since_ps)
         if self.awaits_entry:
             self.awaits_entry = False
-            self.waited_ps += self._sim.now - self.waits_since
+            self.waits.end()
             if self.backlogged:
                 self.backlogged = False
                 parts.entries.end()
@@ -179,7 +179,7 @@ class Requester(Half):
         full = self.outstanding_reads >= self.end.path.max_rd_atomic
         if full and wqe.awaits_response and wqe.sent == 0:
             self.stalled = True
-            self.waits_since = self._sim.now
+            self.waits.begin()
             self._parts.reads.begin()
             self._line.leave(self)
             return
@@ -295,11 +295,6 @@ class Requester(Half):
         self.unacknowledged.append(wqe)
         self.retire()
         self._line.go_on(self)
-
-    def in_turn_ps(self, now_ps: int) -> int:
-        """Time in ps that its entries took one after the other so far, waiting included."""
-        waits = now_ps - self.waits_since if self.awaits_entry or self.stalled else 0
-        return self.busy_ps + self.waited_ps + waits
 
     # The end of requests.
 
