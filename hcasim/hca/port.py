@@ -101,12 +101,8 @@ class ArrivalLine:
         self._sim = sim
         self.waiting: list[Arrival] = []
         self.unserved: list[Arrival] = []
-        self.occupied = False
-        self.served_at = 0
-        self.served_ps = 0
-        self._draining = False
-        self._waited_ps = 0
-        self._waiting_since = 0
+        self.occupied = self._draining = False
+        self.served_at = self.served_ps = self._waited_ps = self._waiting_since = 0
 
     @property
     def wait_ps(self) -> int:

@@ -128,12 +128,8 @@ class SendWqe:
         self.segment = segment
         self.region = region
         self.first_psn = -1
-        self.packets = 0
-        self.sent = 0
-        self.turn = 0
-        self.received = 0
-        self.in_cqe = False
-        self.responded = False
+        self.packets = self.sent = self.turn = self.received = 0
+        self.in_cqe = self.responded = False
         self.fault = fault
 
     def reset(self) -> None:

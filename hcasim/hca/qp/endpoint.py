@@ -22,11 +22,6 @@ class QPType(Enum):
     UC = auto()
     UD = auto()
 
-    @property
-    def reliable(self) -> bool:
-        """Whether requests are acknowledged."""
-        return self is QPType.RC
-
 
 class State(Enum):
     """State of a queue pair; the names are those of libibverbs."""
@@ -40,16 +35,17 @@ class State(Enum):
     ERR = auto()
 
 
+_ANY: Final = (State.RESET, State.ERR)
 _NEXT: Final = {
-    State.RESET: (State.INIT,),
-    State.INIT: (State.INIT, State.RTR),
-    State.RTR: (State.RTS,),
-    State.RTS: (State.RTS, State.SQD, State.SQE),
-    State.SQD: (State.RTS, State.SQD, State.SQE),
-    State.SQE: (State.RTS,),
-    State.ERR: (),
+    State.RESET: (State.INIT, *_ANY),
+    State.INIT: (State.INIT, State.RTR, *_ANY),
+    State.RTR: (State.RTS, *_ANY),
+    State.RTS: (State.RTS, State.SQD, State.SQE, *_ANY),
+    State.SQD: (State.RTS, State.SQD, State.SQE, *_ANY),
+    State.SQE: (State.RTS, *_ANY),
+    State.ERR: _ANY,
 }
-"""The states that may follow each, beside RESET and ERR, which follow any (volume 1, 10.3.1)."""
+"""The states that may follow each (volume 1, 10.3.1)."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +120,8 @@ class Endpoint:
             ValueError: if one may not follow the one before it.
         """
         for state in states:
-            if state not in _NEXT[self.state] and state not in (State.RESET, State.ERR):
-                allowed = ", ".join(one.name for one in (*_NEXT[self.state], State.ERR))
+            if state not in _NEXT[self.state]:
+                allowed = ", ".join(one.name for one in _NEXT[self.state])
                 raise ValueError(f"{state.name} after {self.state.name}; allowed: {allowed}")
             self.state = state
 

@@ -67,8 +67,6 @@ class ReliableResponder(Responder):
         answers: reads, atomics and acknowledgements whose answers keep their order, oldest first.
     """
 
-    acknowledges_responses: ClassVar[bool] = False
-
     def __init__(
         self, end: Endpoint, cq: CompletionQueue, queue: ReceiveQueue, parts: Parts
     ) -> None:
@@ -163,8 +161,7 @@ class ReliableResponder(Responder):
             Opcode.RDMA_READ_RESPONSE, psn % PSN_MODULUS, aeth, payload, operation
         )
         packet.first, packet.last = read.sent == 1, last
-        if self.acknowledges_responses:
-            packet.ack_request = last or read.sent % self._parts.description.ack.interval == 0
+        packet.ack_request = self.asks_for_acknowledgement(read.sent, last)
         responses = self._responses
         responses.stage(packet)
         if self._probe.listeners:
@@ -178,6 +175,10 @@ class ReliableResponder(Responder):
         if last:
             self._answered()
         return last
+
+    def asks_for_acknowledgement(self, sent: int, last: bool) -> bool:
+        """Whether the packet of a response that is the ``sent``-th does."""
+        return False
 
     def _executed(self, atomic: Atomic, original: int) -> None:
         self._responses.room.acquire(self._responses.full, self._send_word, atomic, original)
@@ -241,8 +242,11 @@ class IwarpResponder(ReliableResponder):
     section 7, RFC 5040 section 7).
     """
 
-    acknowledges_responses: ClassVar[bool] = True
     not_ready: ClassVar[Syndrome] = Syndrome.REMOTE_OPERATIONAL_ERROR
+
+    def asks_for_acknowledgement(self, sent: int, last: bool) -> bool:
+        """Whether a packet of a response does: the last, and one of every interval."""
+        return last or sent % self._parts.description.ack.interval == 0
 
     def acknowledge(self, packet: Packet) -> None:
         """Acknowledge a packet at once."""
