@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from hcasim.catalog.adapter import Atomics
@@ -16,6 +17,7 @@ ATOMIC_SIZE: Final = 8
 _ALL: Final = 1 << 64
 
 
+@dataclass(slots=True, eq=False)
 class Atomic:
     """An atomic that a responder has executed on a word of ``region``.
 
@@ -24,21 +26,11 @@ class Atomic:
         executed: called with it and the value that its word had.
     """
 
-    __slots__ = ("accepted_ps", "executed", "header", "region", "request")
-
-    def __init__(
-        self,
-        request: Packet,
-        header: AtomicEth,
-        region: Region,
-        now_ps: int,
-        executed: Callable[[Atomic, int], None],
-    ) -> None:
-        self.request = request
-        self.header = header
-        self.region = region
-        self.accepted_ps = now_ps
-        self.executed = executed
+    request: Packet
+    header: AtomicEth
+    region: Region
+    accepted_ps: int
+    executed: Callable[[Atomic, int], None]
 
 
 class AtomicUnit:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Final
 
 from hcasim.catalog import Adapter, Link
+from hcasim.catalog.adapter import Send
 from hcasim.engine import Action, CreditPool, Probe, Simulator
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Holder, Packet
@@ -13,6 +15,7 @@ from hcasim.hca.pipeline import InOrder, name_of
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
 
 
+@dataclass(slots=True, eq=False)
 class PacketLine:
     """Packets that keep their order on the way to the link.
 
@@ -23,25 +26,21 @@ class PacketLine:
         used_ps: time that its packets were on the link and that it rested, in ps.
     """
 
-    __slots__ = ("inside", "packets", "rests_until", "used_ps")
-
-    def __init__(self) -> None:
-        self.packets: list[Packet] = []
-        self.inside = 0
-        self.rests_until = 0
-        self.used_ps = 0
+    packets: list[Packet] = field(default_factory=list)
+    inside: int = 0
+    rests_until: int = 0
+    used_ps: int = 0
 
 
 class StagingBuffer(Holder):
     """Packets being gathered, which go onto the link in the order of their line.
 
     Args:
-        size: bytes that fit; one full packet always does.
-        full: bytes of data in a full packet.
-        latency_ps: from the last byte gathered to the packet offered to the link.
+        source: queue of the port's transmitter that it feeds.
         rest_ps: from the end of a message to the next of its line; 0: that may follow at once.
         egress: where the packets leave.
-        source: queue of the port's transmitter that it feeds.
+        send: how many bytes fit; one full packet always does.
+        full: bytes of data in a full packet.
         pipeline: what keeps its order.
 
     Attributes:
@@ -52,21 +51,20 @@ class StagingBuffer(Holder):
         self,
         sim: Simulator,
         name: str,
-        egress: Egress,
         source: int,
-        size: int,
-        full: int,
-        latency_ps: int,
         rest_ps: int,
+        egress: Egress,
+        send: Send,
+        full: int,
         pipeline: InOrder,
     ) -> None:
         self.sim = sim
         self.full = full
-        self.room = CreditPool(sim, name, max(full, pipeline.room(size, full)))
+        self.room = CreditPool(sim, name, max(full, pipeline.room(send.port_buffer, full)))
         self._probe = Probe(sim, name)
         self._egress = egress
         self._source = source
-        self._latency = latency_ps
+        self._latency = send.latency
         self._rest = rest_ps
         self._pipeline = pipeline
         self._lines: dict[int, PacketLine] = {}
@@ -185,24 +183,9 @@ class Egress:
         self.transmitter = Transmitter(sim, f"{name}.link", link, urgent=1, gap_ps=gap)
         inside = link.model_copy(update={"cable_length": 0, "credit_update": 0, "fec": None})
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, urgent=1)
-        send = adapter.send
-        self.requests, self.responses = (
-            StagingBuffer(
-                sim,
-                f"{name}.{what}",
-                self,
-                source,
-                send.port_buffer,
-                payload,
-                send.latency,
-                rest,
-                pipeline,
-            )
-            for what, source, rest in (
-                ("requests", REQUESTS, send.rest),
-                ("responses", RESPONSES, adapter.responder.rest),
-            )
-        )
+        rests, shared = adapter.responder.rest, (self, adapter.send, payload, pipeline)
+        self.requests = StagingBuffer(sim, f"{name}.requests", REQUESTS, adapter.send.rest, *shared)
+        self.responses = StagingBuffer(sim, f"{name}.responses", RESPONSES, rests, *shared)
         self._ack_latency = adapter.ack.latency
 
     @property

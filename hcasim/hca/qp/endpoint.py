@@ -72,6 +72,7 @@ class Path:
     max_rd_atomic: int = 1
 
 
+@dataclass(eq=False)
 class Endpoint:
     """One end of a connection, or of datagrams.
 
@@ -82,23 +83,14 @@ class Endpoint:
         size_of: sizes of its packets.
     """
 
-    def __init__(
-        self,
-        qpn: int,
-        pd: int,
-        port: int,
-        kind: QPType,
-        signals_all: bool,
-        size_of: Callable[[Opcode, int, Header | None], int],
-    ) -> None:
-        self.qpn = qpn
-        self.pd = pd
-        self.port = port
-        self.kind = kind
-        self.signals_all = signals_all
-        self.size_of = size_of
-        self.state = State.RESET
-        self.path = Path()
+    qpn: int
+    pd: int
+    port: int
+    kind: QPType
+    signals_all: bool
+    size_of: Callable[[Opcode, int, Header | None], int]
+    state: State = State.RESET
+    path: Path = Path()
 
     def __str__(self) -> str:
         return f"qp {self.qpn}"

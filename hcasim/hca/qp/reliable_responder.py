@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import ClassVar
 
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
@@ -18,27 +19,23 @@ from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import ReceiveWqe
 
 
+@dataclass(slots=True, eq=False)
 class Read:
     """A read that a responder answers, packet by packet.
 
     Attributes:
         region: memory that it reads; None if it reads nothing.
         segment: bytes in each packet of the response but the last.
-        sent: packets of the response sent so far.
         accepted_ps: when its turn began to be awaited.
+        sent: packets of the response sent so far.
     """
 
-    __slots__ = ("accepted_ps", "header", "region", "request", "segment", "sent")
-
-    def __init__(
-        self, request: Packet, header: Reth, region: Region | None, segment: int, now_ps: int
-    ) -> None:
-        self.request = request
-        self.header = header
-        self.region = region
-        self.segment = segment
-        self.sent = 0
-        self.accepted_ps = now_ps
+    request: Packet
+    header: Reth
+    region: Region | None
+    segment: int
+    accepted_ps: int
+    sent: int = 0
 
     def ends(self) -> dict[str, int]:
         """What the count of packets may not reach unnoticed: the last one, or a large page."""
