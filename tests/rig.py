@@ -343,6 +343,7 @@ def check_that_nothing_is_lent(rig: Rig, ends: Iterable[QP]) -> None:
         for engine in peer.adapter.send_engines:
             assert not engine.scheduler.competing
             assert not engine.scheduler.members
+        assert peer.adapter.reads.waiting == peer.adapter.entries.waiting == 0
         for port in peer.adapter.ports:
             transmitters.append(port.transmitter)
             for staging in (port.egress.requests, port.egress.responses):

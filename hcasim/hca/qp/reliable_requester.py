@@ -167,6 +167,11 @@ class ReliableRequester(Requester):
                 wqe.responded = True
         return None
 
+    def flush(self) -> None:
+        """Complete all that is unfinished with a flush error."""
+        self._unstall()
+        super().flush()
+
     def _refused(self, psn: int, header: Aeth) -> None:
         wqe = self.refuse_at(psn)
         if wqe is None:

@@ -177,6 +177,15 @@ def test_requests_to_a_queue_pair_that_is_not_ready_are_never_answered(
     check_that_nothing_is_lent(rig, (qp, remote))
 
 
+def test_a_read_that_waited_for_others_waits_no_more_when_all_are_given_up(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, remote = (QP(peer.pd, peer.cq, peer.cq) for peer in (a, b))
+    qp.connect(remote, timeout=5)
+    done = rig.exchange(qp, a, *[a.request(READ, b)] * 6)
+    assert statuses(done) == ["RETRY_EXC_ERR"] + ["WR_FLUSH_ERR"] * 5
+    check_that_nothing_is_lent(rig, (qp, remote))
+
+
 def test_how_long_and_how_often_to_try_are_attributes_of_the_connection(rig: Rig) -> None:
     a, b = rig.peers
     qp, remote = (QP(peer.pd, peer.cq, peer.cq) for peer in (a, b))
