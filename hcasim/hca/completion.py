@@ -77,13 +77,8 @@ class CompletionEngine:
         """Write the oldest entry; the next waits until its address has been translated."""
         index, cq.produced = cq.produced, cq.produced + 1
         completion = cq.unwritten[0]
-        self._dma.write_entry(
-            cq.ring,
-            index,
-            self._size,
-            Call(self._visible, (cq, completion)).act,
-            Call(self._issued, (cq,)).act,
-        )
+        seen = Call(self._visible, (cq, completion))
+        self._dma.write_entry(cq.ring, index, self._size, seen, self._issued, cq)
 
     def _issued(self, cq: CompletionQueue) -> None:
         """The write of the oldest entry is on its way."""

@@ -192,20 +192,24 @@ class DmaEngine:
         ring: Ring,
         index: int,
         size: int,
-        on_visible: Callable[[], None],
-        then: Callable[[], None],
+        visible: Action,
+        then: Callable[..., None],
+        *args: object,
     ) -> None:
-        """Write an entry; call ``then()`` once the write is on its way."""
-        address = ring.address(index)
-        self._tables.translate(
-            ring.region, address, size, self._put_entry, address, size, on_visible, then
-        )
+        """Write an entry; call ``then(*args)`` once the write is on its way."""
+        address, put = ring.address(index), self._put_entry
+        self._tables.translate(ring.region, address, size, put, address, size, visible, then, args)
 
     def _put_entry(
-        self, address: int, size: int, on_visible: Callable[[], None], then: Callable[[], None]
+        self,
+        address: int,
+        size: int,
+        visible: Action,
+        then: Callable[..., None],
+        args: tuple[object, ...],
     ) -> None:
-        self._host.write(address, size, None, on_visible)
-        then()
+        self._host.start_write(address, size, None, visible)
+        then(*args)
 
     def read_list(self, address: int, size: int, then: Callable[[], None]) -> None:
         """Read a list of the driver, whose addresses are those of the bus; then call ``then()``."""
@@ -255,8 +259,8 @@ class DmaEngine:
 
     def store(self, region: Region, address: int, size: int) -> None:
         """Write a few bytes that are already translated."""
-        written = Call(region.written, (address, size)).act
-        self._storage(region).write(address, size, None, written)
+        written = Call(region.written, (address, size))
+        self._storage(region).start_write(address, size, None, written)
 
     def waiting_ps(self) -> dict[str, int]:
         """Time in ps that packets waited for the reads before them to be issued, by name."""

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
 
 from hcasim.catalog.adapter import Wqe
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.translation import Region
-
-CONTROL_SEGMENT: Final = 16
-REMOTE_ADDRESS_SEGMENT: Final = 16
-DATA_SEGMENT: Final = 16
-ATOMIC_SEGMENT: Final = 16
-INLINE_HEADER: Final = 4
-DATAGRAM_SEGMENT: Final = 48
 
 
 class SendWqe:
@@ -223,12 +215,12 @@ class EntryLayout:
 
     stride: int
     packed: bool
-    control: int
-    remote_address: int
-    data: int
-    atomic: int
-    inline_header: int
-    datagram: int
+    control: int = 16
+    remote_address: int = 16
+    data: int = 16
+    atomic: int = 16
+    inline_header: int = 4
+    datagram: int = 48
 
     def size(self, opcode: Opcode, inline: int, datagram: bool = False) -> int:
         """Bytes of an entry: a multiple of the stride.
@@ -237,11 +229,7 @@ class EntryLayout:
             inline: bytes of the data in the entry itself; below 0 if it points to the data.
             datagram: whether it tells whom it goes to.
         """
-        size = self.control
-        if datagram:
-            size += self.datagram
-        if opcode is not Opcode.SEND:
-            size += self.remote_address
+        size = self._ahead(opcode, datagram)
         if opcode is Opcode.FETCH_ADD or opcode is Opcode.COMPARE_SWAP:
             size += self.atomic
         size += self.data if inline < 0 else self.inline_header + inline
@@ -249,12 +237,12 @@ class EntryLayout:
 
     def inline_within(self, room: int, opcode: Opcode, datagram: bool = False) -> int:
         """The longest message inside an entry of ``room`` bytes; 0 if there is none."""
-        around = self.control + self.inline_header
-        if datagram:
-            around += self.datagram
-        if opcode is not Opcode.SEND:
-            around += self.remote_address
-        return max(0, room - around)
+        return max(0, room - self._ahead(opcode, datagram) - self.inline_header)
+
+    def _ahead(self, opcode: Opcode, datagram: bool) -> int:
+        """Bytes of the segments that say what is done, and where."""
+        size = self.control + (self.datagram if datagram else 0)
+        return size if opcode is Opcode.SEND else size + self.remote_address
 
     def room(self, max_inline: int) -> int:
         """Bytes of a slot that holds any entry: a power of two.
@@ -298,17 +286,6 @@ class EntryLayout:
 @cache
 def entry_layout(description: Wqe) -> EntryLayout:
     """The layout of an adapter's entries."""
-
-    def given(value: int | None, usual: int) -> int:
-        return usual if value is None else value
-
-    return EntryLayout(
-        description.stride,
-        bool(description.packed),
-        given(description.control, CONTROL_SEGMENT),
-        given(description.remote_address, REMOTE_ADDRESS_SEGMENT),
-        given(description.data, DATA_SEGMENT),
-        given(description.atomic, ATOMIC_SEGMENT),
-        given(description.inline_header, INLINE_HEADER),
-        given(description.datagram, DATAGRAM_SEGMENT),
-    )
+    segments = {"control", "remote_address", "data", "atomic", "inline_header", "datagram"}
+    told = description.model_dump(include=segments, exclude_none=True)
+    return EntryLayout(description.stride, bool(description.packed), **told)

@@ -87,22 +87,18 @@ class ReliableResponder(Responder):
 
     def ask(self, packet: Packet) -> Verdict:
         """Take a read or an atomic, to be answered in its turn."""
-        header, tables, pd, now = packet.header, self._parts.tables, self.end.pd, self._sim.now
-        region: Region | None = None
+        header, now = packet.header, self._sim.now
         if isinstance(header, Reth):
-            size, access = header.length, Access.REMOTE_READ
-            if size:
-                region = tables.find(header.rkey, pd, header.address, size, access)
-                if region is None:
-                    return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
+            region = self.find(header, header.length, Access.REMOTE_READ)
+            if region is None and header.length:
+                return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             # Both ends know the path MTU, so the responses take the sequence numbers left for them.
             segment = self._parts.wire.payload(self.end.path.mtu, Opcode.RDMA_READ_REQUEST)
             read = Read(packet, header, region, segment, now)
             self.answers.append(read)
             self.advance(read.packets, last=True)
         elif isinstance(header, AtomicEth):
-            access = Access.REMOTE_ATOMIC
-            region = tables.find(header.rkey, pd, header.address, ATOMIC_SIZE, access)
+            region = self.find(header, ATOMIC_SIZE, Access.REMOTE_ATOMIC)
             if region is None:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             if header.address % ATOMIC_SIZE:

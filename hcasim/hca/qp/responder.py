@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from hcasim.fabric.packet import PSN_MODULUS, Opcode, Packet, Reth, Syndrome
+from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Opcode, Packet, Reth, Syndrome
 from hcasim.hca.completion_queue import CompletionQueue, Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.queues import ReceiveQueue
-from hcasim.hca.translation import Access
+from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import ReceiveWqe
 
 GRH: Final = 40
@@ -98,16 +98,18 @@ class Responder(Half):
     def _write(self, packet: Packet) -> Verdict:
         header = packet.header
         if isinstance(header, Reth):
-            self.region = None
             self.address = header.address
-            if header.length:
-                self.region = self._parts.tables.find(
-                    header.rkey, self.end.pd, header.address, header.length, Access.REMOTE_WRITE
-                )
-                if self.region is None:
-                    return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
+            self.region = self.find(header, header.length, Access.REMOTE_WRITE)
+            if self.region is None and header.length:
+                return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
         self.advance(1, packet.last)
         return Verdict.PLACE
+
+    def find(self, header: Reth | AtomicEth, size: int, needed: Access) -> Region | None:
+        """The memory that a header names; None without any, or if it is wrong."""
+        if not size:
+            return None
+        return self._parts.tables.find(header.rkey, self.end.pd, header.address, size, needed)
 
     def _begin_receive(self, arrival: Arrival) -> Verdict:
         wqe = self.receiving = self.queue.take()
