@@ -119,13 +119,13 @@ def test_completions_are_written_in_turn_to_their_queue() -> None:
     a, b = rig.peers
     qp, _ = rig.connect(a, b)
     written: list[int] = []
-    write = rig.cluster.nodes[0].bus.write
+    write = rig.cluster.nodes[0].bus.start_write
 
     def noted(address: int, size: int, *rest: object) -> None:
         written.append(address)
         write(address, size, *rest)
 
-    rig.cluster.nodes[0].bus.write = noted
+    rig.cluster.nodes[0].bus.start_write = noted
     for _ in range(7):
         rig.exchange(qp, a, a.request(WRITE, b))
     first = a.cq.queue.ring.region.address
