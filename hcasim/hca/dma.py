@@ -106,8 +106,7 @@ class Placing(Action):
 
     __slots__ = ("packet",)
 
-    def __init__(self, packet: Packet) -> None:
-        self.packet = packet
+    packet: Packet
 
     def placed(self) -> None:
         """Its data is on its way."""

@@ -76,10 +76,7 @@ class StagingBuffer(Holder):
 
     def _line(self, packet: Packet) -> PacketLine:
         key = self._pipeline.line(packet)
-        line = self._lines.get(key)
-        if line is None:
-            line = self._lines[key] = PacketLine()
-        return line
+        return self._lines.get(key) or self._lines.setdefault(key, PacketLine())
 
     def holds(self, packet: Packet) -> bool:
         """Whether packets in whose line another would be have not begun to leave over the link."""
@@ -102,7 +99,8 @@ class StagingBuffer(Holder):
             # The pipeline goes on while its line rests.
             self.sim.call_after(self._latency, self._ready, packet)
         else:
-            self._ready(packet)
+            packet.gathered = True
+            self._send_on(self._line(packet))
 
     def _ready(self, packet: Packet) -> None:
         packet.gathered = True

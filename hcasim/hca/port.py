@@ -159,7 +159,7 @@ class Arrival(Placing):
     tail_at: int
 
     def __init__(self, port: Port, packet: Packet, room: ReceiveBuffer) -> None:
-        super().__init__(packet)
+        self.packet = packet
         self._port = port
         self._room: ReceiveBuffer | None = room
         self._has_turn = True
@@ -322,10 +322,7 @@ class Port(EndPort):
 
     def _line(self, packet: Packet) -> ArrivalLine:
         key = self._order.line(packet)
-        line = self.lines.get(key)
-        if line is None:
-            line = self.lines[key] = ArrivalLine(self._desk, self.sim)
-        return line
+        return self.lines.get(key) or self.lines.setdefault(key, ArrivalLine(self._desk, self.sim))
 
     def through(self, arrival: Arrival) -> None:
         """Have an arrival dealt with that has come through the receive pipeline."""
