@@ -107,7 +107,7 @@ class HostChannelAdapter(Parts):
         """
         packet = arrival.packet
         qp = self._queue_pairs.get(packet.qpn)
-        if qp is None or qp.state is not State.RTS:
+        if qp is None or qp.state is not _RTS:
             self.lose(packet)
             arrival.settle(Verdict.DROP)
         elif packet.answers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from hcasim.catalog import Adapter
 from hcasim.engine import Probe, Simulator, servers
@@ -29,6 +29,10 @@ class Verdict(Enum):
     HOLD = auto()
     DROP = auto()
     REFUSE = auto()
+
+
+# Bound once, because compiled code looks members of enumerations up each time.
+_PLACE: Final = Verdict.PLACE
 
 
 class Half:
@@ -180,7 +184,7 @@ class Arrival(Placing):
     def settle(self, verdict: Verdict) -> None:
         """Do with it what has been decided."""
         packet = self.packet
-        if verdict is Verdict.PLACE:
+        if verdict is _PLACE:
             half = self.half
             if half.region is not None and packet.payload:
                 self._port.dma.place(self, half.region, half.address)

@@ -78,9 +78,11 @@ class Scheduler:
         if not order or order[-1] < queue:
             order.append(queue)
             self._ready.append(requester)
-        elif order[place] != queue:
-            order.insert(place, queue)
-            self._ready.insert(place, requester)
+        else:
+            place = bisect_left(order, queue)
+            if order[place] != queue:
+                order.insert(place, queue)
+                self._ready.insert(place, requester)
         if goes_on:
             self._next = queue
 

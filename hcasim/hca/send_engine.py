@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from hcasim.engine import Action
 from hcasim.fabric.packet import Opcode
@@ -12,6 +12,10 @@ from hcasim.hca.qp.endpoint import State
 from hcasim.hca.qp.requester import Line, Requester
 from hcasim.hca.scheduler import Scheduler
 from hcasim.hca.wqe import SendWqe
+
+# Bound once, because compiled code looks members of enumerations up each time.
+_RTS: Final = State.RTS
+_REGISTER: Final = Opcode.REGISTER
 
 
 class _Turn(Action):
@@ -112,8 +116,8 @@ class SendEngine(Line):
     def execute(self, requester: Requester, since_ps: int) -> None:
         """Send the packet of a requester for which a processing unit is done."""
         wqe = requester.current
-        ready = wqe is not None and requester.end.state is State.RTS
-        if wqe is not None and ready and wqe.opcode is Opcode.REGISTER:
+        ready = wqe is not None and requester.end.state is _RTS
+        if wqe is not None and ready and wqe.opcode is _REGISTER:
             self._idle()
             requester.register(wqe)
         elif wqe is not None and ready and (wqe.sent or requester.begin(wqe)):

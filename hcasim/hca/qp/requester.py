@@ -19,6 +19,9 @@ from hcasim.hca.wqe import SendWqe
 
 NO_ACCESS: Final = Access(0)
 
+# Bound once, because compiled code looks members of enumerations up each time.
+_RTS: Final = State.RTS
+
 
 class Line(Action):
     """Where requesters line up for the port."""
@@ -101,7 +104,7 @@ class Requester(Half):
     @property
     def ready(self) -> bool:
         """Whether there is something to do that nothing holds up."""
-        if self.pausing or self.stalled or self.end.state is not State.RTS:
+        if self.pausing or self.stalled or self.end.state is not _RTS:
             return False
         # What has a fault waits for the requests before it, and those behind it will be flushed.
         return self.queue.has_work if self.current is None else self.current.fault is None
@@ -114,7 +117,7 @@ class Requester(Half):
         queue = self.queue
         if self.current is not None:
             self._make_ready(self.current)
-        elif not queue.has_work or self.end.state is not State.RTS or self.pausing:
+        elif not queue.has_work or self.end.state is not _RTS or self.pausing:
             # By an event, because a whole line may have lost its work while it waited.
             self._sim.call_after(0, self._line.leave, self)
         elif queue.fetched:

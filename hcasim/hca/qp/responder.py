@@ -16,6 +16,10 @@ from hcasim.hca.wqe import ReceiveWqe
 GRH: Final = 40
 """Bytes in front of the data of a datagram in its receive buffer (volume 1, 11.4.1.2)."""
 
+# Bound once, because compiled code looks members of enumerations up each time.
+_WRITE: Final = Opcode.RDMA_WRITE
+_PLACE: Final = Verdict.PLACE
+
 
 class Responder(Half):
     """The responder of an unreliable connection.
@@ -72,7 +76,7 @@ class Responder(Half):
         if packet.psn != self.expected_psn and not self.begins_at(packet):
             self._parts.counts["out_of_sequence"] += 1
             return Verdict.DROP
-        if packet.opcode is Opcode.RDMA_WRITE:
+        if packet.opcode is _WRITE:
             return self._write(packet)
         if packet.opcode is not Opcode.SEND:
             return self.ask(packet)
@@ -103,7 +107,7 @@ class Responder(Half):
             if self.region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
         self.advance(1, packet.last)
-        return Verdict.PLACE
+        return _PLACE
 
     def find(self, header: Reth | AtomicEth, size: int, needed: Access) -> Region | None:
         """The memory that a header names; None without any, or if it is wrong."""
@@ -147,11 +151,11 @@ class Responder(Half):
             wqe.in_cqe = self.front == 0
         self.region = None if wqe.in_cqe else region
         self.address = address
-        return Verdict.PLACE
+        return _PLACE
 
     def placed(self, packet: Packet) -> None:
         """Go on behind a packet whose data is on its way, or that had none."""
-        if packet.opcode is Opcode.RDMA_WRITE:
+        if packet.opcode is _WRITE:
             self.address += packet.payload
         else:
             wqe = self.receiving
