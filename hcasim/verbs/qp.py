@@ -24,7 +24,7 @@ ATOMIC_SIZE: Final = 8
 MAX_MESSAGE: Final = 1 << 31
 _ATOMICS: Final = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
 _INLINE: Final = (WROpcode.RDMA_WRITE, WROpcode.SEND)
-_SERVED: Final = {QPType.RC: tuple(WROpcode), QPType.UC: _INLINE, QPType.UD: (WROpcode.SEND,)}
+_SERVED: Final = {QPType.UC: _INLINE, QPType.UD: (WROpcode.SEND,)}
 
 
 class QP:
@@ -332,7 +332,7 @@ class QP:
         if length < 0 or length > MAX_MESSAGE:
             raise VerbsError("EINVAL", f"a message of {length} bytes; allowed: 0 to {MAX_MESSAGE}")
         kind = self._qp.kind
-        if wr.opcode not in _SERVED[kind]:
+        if wr.opcode not in _SERVED.get(kind, WROpcode):
             raise VerbsError(
                 "EINVAL", f"{wr.opcode.name} on a queue pair of the service {kind.name}"
             )

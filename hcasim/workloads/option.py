@@ -69,7 +69,12 @@ class Option:
         fits = self.is_flag or self.low <= value <= self.high
         if fits and not (self.is_power and value & (value - 1)):
             return ""
-        return f"found {text or value}; allowed: {self.allowed}"
+        try:
+            found = text or str(value)
+        except ValueError:
+            # Python writes no whole number of so many digits.
+            found = "a number of thousands of digits"
+        return f"found {found}; allowed: {self.allowed}"
 
     def read(self, given: Any) -> Any:
         """Return what was given, as text or not: a value, or for an axis all of them.

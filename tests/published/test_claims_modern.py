@@ -15,4 +15,4 @@ def test_the_replay_agrees_with_the_source(replayed: Report, scenario: str) -> N
 
 @pytest.mark.check
 def test_four_of_five_claims_pass_outright_and_numbers_are_near() -> None:
-    check_paper(PAPER)
+    check_paper(PAPER, near=0.025)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hcasim.cli import main
@@ -169,6 +169,7 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 @given(words=lines(), on_terminal=st.booleans())
+@example(words=["bench", *USUAL["bench"], "--inline-size", "9" * 5000], on_terminal=False)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_words_end_in_a_traceback(
     odd_folder: Path, invented: Any, ended: list[int], words: list[str], on_terminal: bool

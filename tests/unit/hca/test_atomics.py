@@ -33,14 +33,14 @@ def gaps(made: Rig, *offsets: int) -> list[int]:
     for qp in pairs:
         # Contexts and translations are on the chip from here on.
         made.exchange(qp, a, a.request(FETCH_ADD, b, remote_offset=4096))
-    unit, times = b.adapter.atomics, []
-    modify = unit._modify
+    times: list[int] = []
 
-    def noted(*arguments: object) -> None:
-        times.append(int(made.sim.now))
-        modify(*arguments)
+    class Words(dict[int, int]):
+        def __setitem__(self, address: int, word: int) -> None:
+            times.append(int(made.sim.now))
+            super().__setitem__(address, word)
 
-    unit._modify = noted
+    b.mr.region.words = Words(b.mr.region.words)
 
     def program() -> Program:
         for qp, offset in zip(pairs, offsets, strict=True):
