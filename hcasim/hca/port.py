@@ -38,6 +38,8 @@ _PLACE: Final = Verdict.PLACE
 class Half:
     """A half of a queue pair: where the packets for it come to.
 
+    It is a class, not a protocol, because compiled code finds methods of classes without a search.
+
     Attributes:
         region: memory for the data of the packet that is to be placed; None if that has none.
         address: where in it that goes.

@@ -56,11 +56,11 @@ def fault(claim: Claim, verdict: Verdict) -> str | None:
     return None if abs(error - claim.deviation.error) <= 0.02 else f"{said}: another deviation"
 
 
-def check_paper(paper: str, role: str = "predicted", near: float = 0.02) -> None:
-    """Four of five claims pass outright, and the median number is not further off than stated."""
+def check_paper(paper: str, role: str = "predicted") -> float:
+    """Four of five claims pass outright; return how far off the median number is."""
     replayed = reproduce(paper, jobs=1)
     summary = replayed.summary
     assert summary["pass"] >= 0.8 * (sum(summary.values()) - summary["context"])
     error = replayed.median_error(role)
     assert error is not None
-    assert error <= near
+    return error

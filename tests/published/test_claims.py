@@ -17,4 +17,4 @@ def test_the_replay_agrees_with_the_paper(replayed: Report, scenario: str) -> No
 # The only predicted number of sur2005 is that of the host's memory, a documented deviation.
 @pytest.mark.parametrize(("paper", "role"), [("liu2004", "predicted"), ("sur2005", "fitted")])
 def test_four_of_five_claims_pass_outright_and_numbers_are_near(paper: str, role: str) -> None:
-    check_paper(paper, role)
+    assert check_paper(paper, role) <= 0.02

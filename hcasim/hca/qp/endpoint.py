@@ -118,5 +118,5 @@ class Endpoint:
             self.state = state
 
     def fail(self) -> None:
-        """Enter the error state, in which all that is queued completes with a flush error."""
+        """Enter the error state; the queue pair says how, which knows both halves."""
         raise NotImplementedError

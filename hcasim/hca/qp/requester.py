@@ -24,7 +24,7 @@ _RTS: Final = State.RTS
 
 
 class Line(Action):
-    """Where requesters line up for the port."""
+    """Where requesters line up for the port; a class for the same reason as `Half`."""
 
     def schedule(self, requester: Requester) -> None:
         """Put a requester in line if it has work and is not in line yet."""
