@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 from hcasim.engine import Action, Call
+from hcasim.engine.changes import Changes
 
 
 class Storage(ABC):
@@ -66,6 +68,8 @@ class Bus(Storage):
     which they were made. On PCI Express a read stays behind earlier writes; on PCI-X the adapter
     may ask for one before a write that still waits for the bus.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="reads read_bytes writes write_bytes mmio_writes")
 
     name: str
 

@@ -18,6 +18,7 @@ from hcasim.bus.pcie_link import (
 )
 from hcasim.catalog import PcieDevice
 from hcasim.engine import Action, Call, CreditPool, Rate, Simulator
+from hcasim.engine.changes import Changes, alike
 from hcasim.host.upstream import Transfer, Upstream
 
 
@@ -29,6 +30,8 @@ class _Read(Transfer):
         missing: requests that are not complete yet.
         here_at: when the completions known so far are here, in ps.
     """
+
+    changes: ClassVar[Changes] = Changes(times="here_at", addresses="address asked end")
 
     __slots__ = ("address", "asked", "bus", "end", "here", "here_at", "issued", "missing", "short")
 
@@ -52,6 +55,10 @@ class _Read(Transfer):
         self.here_at = 0
         self.issued = issued
         self.short = short
+
+    def alike(self) -> int:
+        """Bytes after which such addresses are alike."""
+        return alike(self.address, self.end - self.address)
 
     def fetched(self, last_at: int, address: int, size: int) -> None:
         """Have the root port send a part of what was asked for."""
@@ -98,6 +105,8 @@ class _Read(Transfer):
 class _Write(Transfer):
     """Writes that take and return their credits as one; only the last has anything to do then."""
 
+    changes: ClassVar[Changes] = Changes(addresses="address")
+
     __slots__ = ("address", "bus", "sent", "size", "tlps", "units", "visible")
 
     block: ClassVar[str] = "PcieBus"
@@ -118,6 +127,10 @@ class _Write(Transfer):
         self.units = -(-size // DATA_CREDIT)
         self.sent = sent
         self.visible = visible
+
+    def alike(self) -> int:
+        """Bytes after which such addresses are alike."""
+        return alike(self.address, self.size)
 
     def act(self) -> None:
         """They have arrived."""
@@ -167,6 +180,8 @@ class PcieBus(Bus):
     Attributes:
         limit: bytes of the longest read request.
     """
+
+    changes: ClassVar[Changes] = Changes(times="_short_free_at")
 
     def __init__(
         self, sim: Simulator, device: PcieDevice, far: FarEnd, behind: Upstream, name: str

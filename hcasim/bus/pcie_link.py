@@ -9,11 +9,12 @@ in 1538 to skip ordered sets (8b/10b).
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from hcasim.catalog.adapter import CardBridge
 from hcasim.catalog.host import RootPort
 from hcasim.engine import Rate, SerialServer, Simulator
+from hcasim.engine.changes import Changes
 
 TLP_LINK_OVERHEAD: Final = 8
 COMPLETION_HEADER: Final = 12
@@ -55,6 +56,8 @@ class PcieLink(SerialServer):
         tlps_per_update: TLPs from the other direction that one UpdateFC covers.
     """
 
+    changes: ClassVar[Changes] = Changes(counts="dllps tlps", wraps="_acks_due _updates_due")
+
     __slots__ = (
         "_acks_due",
         "_answers_each",
@@ -82,10 +85,6 @@ class PcieLink(SerialServer):
         self.dllps = 0
         self.tlps = 0
         self._watchers = sim.watchers
-
-    def wraps(self) -> tuple[str, ...]:
-        """What counts up to the next DLLP."""
-        return "_acks_due", "_updates_due"
 
     def send(self, tlps: int, duration_ps: int) -> int:
         """Send TLPs back to back; return the time in ps at which the last byte has arrived."""

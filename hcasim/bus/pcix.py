@@ -16,6 +16,7 @@ from typing import ClassVar, Final
 from hcasim.bus.base import Bus, Gather, pieces, split
 from hcasim.catalog import PcixDevice
 from hcasim.engine import Action, Arbiter, Call, CreditPool, Rate, Simulator
+from hcasim.engine.changes import Changes, alike
 from hcasim.host.upstream import Transfer, Upstream
 
 ADDRESS_CLOCKS: Final = 1
@@ -33,6 +34,8 @@ TURNS: Final = ("read request", "write", "bridge")
 class _Read(Transfer):
     """A split transaction, and the read that it belongs to."""
 
+    changes: ClassVar[Changes] = Changes(addresses="_address")
+
     __slots__ = ("_address", "_bus", "_issued", "_size", "missing", "requested", "whole")
 
     block: ClassVar[str] = "PcixBus"
@@ -47,6 +50,10 @@ class _Read(Transfer):
         self.missing = size
         self.whole = whole
         self.requested = False
+
+    def alike(self) -> int:
+        """Bytes after which such addresses are alike."""
+        return alike(self._address, self._size)
 
     def act(self) -> None:
         """Ask for the bus once there is room for one more, then hand the request to the bridge."""
@@ -66,6 +73,8 @@ class _Read(Transfer):
 
 class _Completion(Action):
     """The last part of a split transaction."""
+
+    changes: ClassVar[Changes] = Changes(times="_here_at")
 
     __slots__ = ("_bus", "_here_at", "_whole")
 
@@ -101,6 +110,8 @@ _NOTHING: Final = _Nothing()
 class _Write(Transfer):
     """A burst; only the last of a write has anything to do then."""
 
+    changes: ClassVar[Changes] = Changes(addresses="_address")
+
     __slots__ = ("_address", "_bus", "_sent", "_size", "_visible")
 
     block: ClassVar[str] = "PcixBus"
@@ -118,6 +129,10 @@ class _Write(Transfer):
         self._size = size
         self._sent = sent
         self._visible = visible
+
+    def alike(self) -> int:
+        """Bytes after which such addresses are alike."""
+        return alike(self._address, self._size)
 
     def act(self) -> None:
         """It is in the bridge."""

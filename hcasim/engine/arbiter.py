@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import ClassVar
 
+from hcasim.engine.changes import Changes
 from hcasim.engine.clock import Action, Simulator
 
 
@@ -28,6 +30,8 @@ class Arbiter(Action):
     Raises:
         ValueError: if there is no requester, or an empty group.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="busy_ps grants", wraps="_passed _next")
 
     def __init__(
         self,
@@ -55,10 +59,6 @@ class Arbiter(Action):
         self._waiting = 0
         self._busy = False
         self._watchers = sim.watchers
-
-    def wraps(self) -> tuple[str, ...]:
-        """What counts up to the turn of one who has been passed."""
-        return ("_passed",)
 
     def request(self, requester: int, duration_ps: int, done: Action) -> None:
         """Queue a request to hold the resource for ``duration_ps``, and do ``done`` at the end.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from math import gcd
-from typing import ClassVar, Final
+from typing import Final
 
 from hcasim.engine.replacement import POLICIES
-from hcasim.engine.snapshot import Doings
+from hcasim.engine.state import Doings
 
 _USE: Final = 0
 _FILL: Final = 1
@@ -32,8 +32,6 @@ class SetAssociativeCache:
     Raises:
         ValueError: if a capacity is not positive or the ways do not divide it.
     """
-
-    counts: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, entries: int, ways: int, replacement: str = "lru", seed: int = 0) -> None:
         if entries < 1 or ways < 1:

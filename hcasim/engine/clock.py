@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, NoReturn, Protocol
 from simpy.core import Environment, SimTime
 from simpy.events import NORMAL, AllOf, AnyOf, Event, Process, Timeout
 
+from hcasim.engine.changes import Changes
 from hcasim.engine.collecting import seldom_collected
 from hcasim.engine.profile import SOFTWARE, Profile, block_of
 from hcasim.engine.unrun import Unrun
@@ -51,6 +52,8 @@ class Action:
 
 class Call(Action):
     """A call of anything with its arguments."""
+
+    changes: ClassVar[Changes] = Changes(mixed="args")
 
     __slots__ = ("args", "function")
 

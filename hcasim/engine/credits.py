@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+from hcasim.engine.changes import Changes
 from hcasim.engine.clock import Action, Call, Simulator
 
 _BURST: Final = 100_000
@@ -41,6 +42,12 @@ class CreditPool(Action):
     Attributes:
         waiting: requests that wait for credits, oldest first.
     """
+
+    changes: ClassVar[Changes] = Changes(
+        times="_returns_at _alarm_at",
+        counts="_waited_ps",
+        since="_waiting_since",
+    )
 
     def __init__(self, sim: Simulator, name: str, capacity: int) -> None:
         if capacity < 1:

@@ -7,26 +7,25 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from hcasim.engine.clock import Onlooker, Simulator
-from hcasim.engine.snapshot import Snapshot
+from hcasim.engine.state import Aside, State
 
 _LONGEST: Final = 16
-"""Laps that a period may have."""
-_TRIES: Final = 3
-"""Looks that find something else under way, before the next period is looked for."""
-_MOST: Final = 8
-"""Such periods that together may be one."""
+"""Laps that a period may look like."""
+_TRIES: Final = 8
+"""Looks before it is begun anew that equal none before them."""
+_MOST: Final = 24
+"""Looks before it is begun anew."""
 _PATIENCE: Final = 2
 """Calls for each number looked at in vain, before the next period is looked for."""
 
 
-class Repetition:
+class Repetition(Aside):
     """Proves that what a machine does from lap to lap is a period.
 
     Laps that take equally long, with as much to come at equal times after them, are a reason to
-    look, and prove nothing: a queue may be filling up behind them. The state is looked at three
-    times, a period apart. The same must be under way, and each number must differ by as much from
-    the first look to the second as from the second to the third: what counts goes on counting,
-    times go on with the clock, all else stays.
+    look, and prove nothing: a queue may be filling up behind them. Three equal states as far apart
+    do, if every count has gone on by as much from the first to the second as from the second to the
+    third.
 
     What caches hold is not a part of it: the same addresses have to be used in each lap, and
     before the first that counts, each has to have been used once.
@@ -49,44 +48,43 @@ class Repetition:
         self._cold = cold
         self._ends_ps: list[int] = []
         self._dues: deque[list[int]] = deque(maxlen=_LONGEST + 1)
-        self._looks: list[Snapshot] = []
-        self._period = 0
+        self._looks: list[_Look] = []
+        self._first: State | None = None
         self._due = 0
-        self._stretch = 1
-        self._tries = self._spent = 0
+        self._equal = False
+        self._spent = 0
         self._rests_until = 0
 
     def lap(self) -> int:
         """Note the end of a lap; return the laps of the period that is proven, or 0."""
         sim = self._sim
-        now = sim.now
-        self._ends_ps.append(now)
-        to_come = [entry[0] - now for entry in sim.queue if not isinstance(entry[2], Onlooker)]
-        self._dues.append(sorted(to_come))
+        self._ends_ps.append(sim.now)
+        to_come = [entry[0] - sim.now for entry in sim.queue if not isinstance(entry[2], Onlooker)]
+        self._dues.append(sorted(to_come) + (self._first.round() if self._first else []))
         laps = len(self._ends_ps)
         if (self._looks and laps < self._due) or sim.calls < self._rests_until:
             return 0
-        period = self._candidate()
-        if not period or (self._looks and period != self._period):
+        candidate = self._candidate()
+        if not candidate:
             self._begin_again()
             return 0
-        self._period = period
-        looks = self._looks
-        looks.append(Snapshot(sim, roots=self._roots()))
-        self._spent += len(looks[-1].numbers)
-        if looks[-1].shape != looks[0].shape:
-            del looks[:-1]
-            self._tries += 1
-        elif len(looks) == 3:
-            if _steady(*looks):
-                self.period_ps = now - self._ends_ps[-1 - period * self._stretch]
-                return period * self._stretch
-            # What counts round and round takes several of them.
-            del looks[:-1]
-            self._stretch *= 2
-        if self._tries == _TRIES or self._stretch > _MOST:
+        self._due = laps + candidate
+        look = _Look(laps, State(sim, roots=self._roots()))
+        if self._first is None:
+            self._first = look.state
+        self._spent += look.state.size
+        for before in reversed(self._looks):
+            steps = look.state.steps_from(before.state)
+            if steps is not None:
+                look.period, look.steps = laps - before.lap, steps
+                if look.period == before.period and steps == before.steps:
+                    self.period_ps = sim.now - self._ends_ps[before.lap - 1]
+                    return look.period
+                self._equal = True
+                break
+        self._looks.append(look)
+        if len(self._looks) >= (_MOST if self._equal else _TRIES):
             self._begin_again()
-        self._due = laps + period * self._stretch
         return 0
 
     def _candidate(self) -> int:
@@ -104,17 +102,19 @@ class Repetition:
             # The more often in vain, the more seldom.
             self._rests_until = self._sim.calls + _PATIENCE * self._spent
         self._looks = []
-        self._stretch = 1
-        self._tries = 0
+        self._equal = False
 
 
-def _steady(first: Snapshot, second: Snapshot, third: Snapshot) -> bool:
-    """Whether three states differ by steady counts and times alone."""
-    return (
-        third.comparable
-        and first.shape == second.shape == third.shape
-        and all(
-            c - b == b - a
-            for a, b, c in zip(first.numbers, second.numbers, third.numbers, strict=True)
-        )
-    )
+class _Look:
+    """A look at the state after so many laps.
+
+    Attributes:
+        period: laps since the last look at an equal state, if there was one.
+        steps: by how much each number has gone on since then.
+    """
+
+    def __init__(self, lap: int, state: State) -> None:
+        self.lap = lap
+        self.state = state
+        self.period = 0
+        self.steps: list[int] = []

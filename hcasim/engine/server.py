@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from heapq import heapreplace
+from typing import ClassVar
 
+from hcasim.engine.changes import Changes
 from hcasim.engine.clock import Simulator
 
 
@@ -44,6 +46,8 @@ class SerialServer:
         free_at: when the last reservation ends, in ps.
         busy_ps: time spent serving so far, in ps.
     """
+
+    changes: ClassVar[Changes] = Changes(times="free_at", counts="busy_ps")
 
     __slots__ = ("busy_ps", "free_at", "name", "sim")
 
@@ -89,6 +93,8 @@ class ParallelServers:
     Args:
         count: how many.
     """
+
+    changes: ClassVar[Changes] = Changes(times="_free_at", counts="_served_ps")
 
     __slots__ = ("_free_at", "_served_ps", "name", "sim")
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from hcasim.engine.changes import Changes
 from hcasim.engine.clock import Simulator
 
 
 class Waits:
     """The time during which at least one waits for the same thing."""
+
+    changes: ClassVar[Changes] = Changes(counts="_sum", since="_since")
 
     __slots__ = ("_since", "_sum", "name", "sim", "waiting")
 

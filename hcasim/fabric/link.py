@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.catalog import Link
 from hcasim.engine import Action, CreditPool, Rate, Simulator
+from hcasim.engine.changes import Changes
 from hcasim.fabric.medium import medium
 from hcasim.fabric.packet import Holder, Packet
 
@@ -68,6 +69,12 @@ class Transmitter(Action):
         credit_block: bytes of the receive buffer that one credit stands for.
     """
 
+    changes: ClassVar[Changes] = Changes(
+        times="_free_at _wake_at",
+        counts="busy_ps packets payload_bytes wire_bytes flow_control_packets _flow_control_debt",
+        wraps="_freed _next",
+    )
+
     def __init__(
         self,
         sim: Simulator,
@@ -115,9 +122,9 @@ class Transmitter(Action):
         # As those who watch know.
         self._queued = 0
 
-    def wraps(self) -> tuple[str, ...]:
-        """What counts up to the next flow control packet."""
-        return ("_freed",)
+    def phase(self) -> tuple[int, ...]:
+        """How long flow control packets hold up what is sent next, in ps."""
+        return (max(0, self._free_at + self._flow_control_debt - self.sim.now),)
 
     def attach(self, receiver: Receiver, buffer_bytes: int) -> None:
         """Connect the far end, which has a receive buffer of ``buffer_bytes``."""

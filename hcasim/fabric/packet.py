@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.engine import Action
+from hcasim.engine.changes import Changes
 
 LRH: Final = 8
 BTH: Final = 12
@@ -112,6 +113,8 @@ class Aeth(Header):
         original: the word before an atomic (AtomicAckETH), which counts as payload here.
     """
 
+    changes: ClassVar[Changes] = Changes(counts="msn original")
+
     __slots__ = ("msn", "original", "rnr_timer_ps", "syndrome")
 
     def __init__(
@@ -184,6 +187,10 @@ class Packet:
         sender: told if it is lost, if anybody waits for an answer.
     """
 
+    changes: ClassVar[Changes] = Changes(
+        times="ready_at", counts="psn operation", unseen="staged_at"
+    )
+
     __slots__ = (
         "ack_request",
         "answers",
@@ -243,10 +250,6 @@ class Packet:
     def ends(self) -> dict[str, int]:
         """After which number they begin anew."""
         return {"psn": PSN_MODULUS}
-
-    def lapses(self) -> tuple[str, ...]:
-        """From when on it may leave, and what only those who look on are told."""
-        return ("ready_at", "staged_at")
 
     def __repr__(self) -> str:
         return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn}"

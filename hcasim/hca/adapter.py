@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.bus import Bus
 from hcasim.catalog import Adapter, Link
 from hcasim.engine import Simulator
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
@@ -29,6 +30,8 @@ _WITHOUT_DATA: Final = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLE
 
 class HostChannelAdapter(Parts):
     """An RDMA adapter with its ports."""
+
+    changes: ClassVar[Changes] = Changes(counts="counts")
 
     def __init__(
         self,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hcasim.catalog import Adapter
 from hcasim.engine import Call, Probe, SerialServer, Simulator
+from hcasim.engine.changes import Changes
 from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
@@ -16,6 +19,8 @@ class CompletionEngine:
 
     Entries of one adapter are written in the order in which the work finished.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="written")
 
     def __init__(
         self, sim: Simulator, name: str, adapter: Adapter, icm: Icm, dma: DmaEngine

@@ -6,7 +6,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import ClassVar
 
+from hcasim.engine.changes import Changes
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region
 
@@ -39,6 +41,11 @@ class Completion:
         data: region, address and length of a message that is in the entry, from where the
             application's library copies it.
     """
+
+    changes: ClassVar[Changes] = Changes(
+        counts="wr_id posted operation",
+        unseen="timestamp_ps written_ps",
+    )
 
     __slots__ = (
         "byte_len",
@@ -89,6 +96,8 @@ class CompletionQueue:
         unwritten: what is to be written, oldest first.
         overrun: whether an entry was lost because the queue was full.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="produced")
 
     number: int
     depth: int

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from hcasim.catalog import Cache
 from hcasim.engine import Probe, SetAssociativeCache, Simulator
+from hcasim.engine.changes import Changes
 from hcasim.hca.icm import Table
 
 
@@ -25,6 +26,12 @@ class ContextCache:
         wait_ps: time that look-ups waited for those fetches in all, in ps.
         write_backs: lines written back.
     """
+
+    changes: ClassVar[Changes] = Changes(
+        counts="accesses misses wait_ps write_backs _blocked_ps _queued",
+        since="_blocked_since",
+        mixed="_waiting",
+    )
 
     def __init__(
         self, sim: Simulator, name: str, description: Cache, table: Table, *, written: bool

@@ -9,6 +9,7 @@ from typing import ClassVar
 from hcasim.bus import Storage
 from hcasim.catalog import Adapter
 from hcasim.engine import Action, Call, Probe, Simulator, Waits
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
 from hcasim.hca.pipeline import Fetch
@@ -53,6 +54,8 @@ class ReadStream(Action):
     Attributes:
         waits: packets that wait until reads before them have been issued.
     """
+
+    changes: ClassVar[Changes] = Changes(addresses="_waiting")
 
     def __init__(
         self,
@@ -116,6 +119,8 @@ class Placing(Action):
 class Landing(Action):
     """The data of a packet on its way into a region that somebody watches."""
 
+    changes: ClassVar[Changes] = Changes(unseen="_since", addresses="_address")
+
     __slots__ = ("_address", "_packet", "_probe", "_region", "_since")
 
     block: ClassVar[str] = "DmaEngine"
@@ -149,6 +154,8 @@ class DmaEngine:
         gathered: bytes of message data read so far.
         scattered: bytes of message data written so far.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="gathered scattered")
 
     def __init__(
         self,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.engine import Simulator
+from hcasim.engine.changes import Changes
 
 DOORBELL_SIZE: Final = 8
 GRANULE: Final = 64
@@ -18,6 +19,8 @@ class Doorbell:
     Args:
         latency_ps: from the arrival of the register write to the start of the work.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="rung")
 
     def __init__(self, sim: Simulator, latency_ps: int) -> None:
         self.sim = sim

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.catalog import Adapter, Link
 from hcasim.catalog.adapter import Send
 from hcasim.engine import Action, CreditPool, Probe, Simulator
+from hcasim.engine.changes import Changes
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Holder, Packet
 from hcasim.hca.pipeline import InOrder, name_of
@@ -25,6 +26,8 @@ class PacketLine:
         rests_until: when the next message may begin, in ps.
         used_ps: time that its packets were on the link and that it rested, in ps.
     """
+
+    changes: ClassVar[Changes] = Changes(times="rests_until", counts="used_ps")
 
     packets: list[Packet] = field(default_factory=list)
     inside: int = 0

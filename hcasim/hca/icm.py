@@ -8,11 +8,12 @@ tables may be in between.
 from __future__ import annotations
 
 from collections import deque
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from hcasim.bus import Storage
 from hcasim.catalog import Adapter, Cache
-from hcasim.engine import Call, Simulator
+from hcasim.engine import Action, Simulator
+from hcasim.engine.changes import Changes
 from hcasim.hca.line_cache import LineCache
 from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.pipeline import Fetch
@@ -23,6 +24,56 @@ class Waiting(Protocol):
 
     def arrived(self, line: int) -> None:
         """The line is here."""
+
+
+class _Fetch(Action):
+    """A line of a table on its way to a cache.
+
+    Args:
+        in_memory: whether it has to come through the path from there.
+    """
+
+    changes: ClassVar[Changes] = Changes(counts="line", since="_began")
+
+    __slots__ = ("_began", "_in_memory", "cache", "line", "table")
+
+    block: ClassVar[str] = "Icm"
+
+    def __init__(self, table: Table, line: int, cache: Waiting, in_memory: bool) -> None:
+        self.table = table
+        self.line = line
+        self.cache = cache
+        self._began = table.icm.sim.now
+        self._in_memory = in_memory
+
+    def act(self) -> None:
+        """It has come out of memory, or here."""
+        if self._in_memory:
+            self._in_memory = False
+            table = self.table
+            icm = table.icm
+            table.read_ps += icm.sim.now - self._began
+            icm.sim.schedule(icm.sim.now + icm.latency, self)
+        else:
+            self.table.icm.fetched(self)
+
+
+class _Held(Action):
+    """A line that the shared cache holds, on its way to another."""
+
+    changes: ClassVar[Changes] = Changes(counts="_line")
+
+    __slots__ = ("_cache", "_line")
+
+    block: ClassVar[str] = "Icm"
+
+    def __init__(self, line: int, cache: Waiting) -> None:
+        self._cache = cache
+        self._line = line
+
+    def act(self) -> None:
+        """It is here."""
+        self._cache.arrived(self._line)
 
 
 class Icm:
@@ -43,6 +94,12 @@ class Icm:
         host_fetch: reads a line from host memory.
         cache: lines of all tables on the chip, if there is such a cache.
     """
+
+    changes: ClassVar[Changes] = Changes(
+        counts="_full_ps _queued",
+        since="_full_since",
+        mixed="_victims",
+    )
 
     def __init__(
         self,
@@ -97,7 +154,7 @@ class Icm:
     def fetch(self, table: Table, line: int, cache: Waiting) -> None:
         """Fetch a line for a cache as soon as a fetch can be started."""
         if self.cache is not None and self.cache.touch(table.number, line):
-            self.sim.call_after(self.cache.latency, cache.arrived, line)
+            self.sim.schedule(self.sim.now + self.cache.latency, _Held(line, cache))
         elif self._free:
             self._free -= 1
             self._begin(table, line, cache)
@@ -113,15 +170,16 @@ class Icm:
             self._write_back()
         table.read(line, cache)
 
-    def fetched(self, table: Table, line: int, cache: Waiting) -> None:
+    def fetched(self, fetch: _Fetch) -> None:
         """What was fetched has come through the path."""
+        table, line = fetch.table, fetch.line
         if self.cache is not None:
             for number, gone in self.cache.fill(table.number, line, table.line):
                 self._tables[number].store(gone)
         if self._in_flight == self._outstanding:
             self._full_ps += self.sim.now - self._full_since
         self._in_flight -= 1
-        cache.arrived(line)
+        fetch.cache.arrived(line)
         if self._queued:
             self._begin(*self._queued.popleft())
             return
@@ -143,11 +201,14 @@ class Table:
         line: bytes of one fetch.
 
     Attributes:
+        icm: the one that it is a part of.
         read_ps: time that the memory took for all fetches so far, in ps.
     """
 
+    changes: ClassVar[Changes] = Changes(counts="read_ps")
+
     def __init__(self, icm: Icm, number: int, storage: Storage, line: int) -> None:
-        self._icm = icm
+        self.icm = icm
         self.number = number
         self._storage = storage
         self.line = line
@@ -156,30 +217,25 @@ class Table:
     @property
     def owner(self) -> str:
         """Name of the adapter."""
-        return self._icm.owner
+        return self.icm.owner
 
     def fetch(self, line: int, cache: Waiting) -> None:
         """Fetch a line for a cache."""
-        self._icm.fetch(self, line, cache)
+        self.icm.fetch(self, line, cache)
 
     def hold(self, line: int) -> None:
         """Have a line in the shared cache, if there is room, as if used before all others."""
-        if (shared := self._icm.cache) is not None:
+        if (shared := self.icm.cache) is not None:
             shared.precede(self.number, line, self.line)
 
     def read(self, line: int, cache: Waiting) -> None:
         """Read a line now."""
-        size, now = self.line, self._icm.sim.now
-        self._icm.host_fetch(line * size, size, Call(self._arrived, (now, line, cache)))
-
-    def _arrived(self, began: int, line: int, cache: Waiting) -> None:
-        icm = self._icm
-        self.read_ps += icm.sim.now - began
-        icm.sim.call_after(icm.latency, icm.fetched, self, line, cache)
+        size = self.line
+        self.icm.host_fetch(line * size, size, _Fetch(self, line, cache, in_memory=True))
 
     def write_back(self, line: int) -> None:
         """Take back a changed line: into the shared cache if it is there, else into memory."""
-        shared = self._icm.cache
+        shared = self.icm.cache
         if shared is not None and shared.holds(self.number, line):
             shared.mark(self.number, line)
         else:
@@ -187,7 +243,7 @@ class Table:
 
     def store(self, line: int) -> None:
         """Write a line to memory when no fetch is waiting; nobody waits for it."""
-        self._icm.leave(self._storage, line * self.line, self.line)
+        self.icm.leave(self._storage, line * self.line, self.line)
 
 
 class LocalTable(Table):
@@ -199,7 +255,7 @@ class LocalTable(Table):
 
     def read(self, line: int, cache: Waiting) -> None:
         """Read a line now."""
-        icm = self._icm
+        icm = self.icm
         here = self._memory.begin_read(self.line)
         self.read_ps += here - icm.sim.now
-        icm.sim.call_at(here + icm.latency, icm.fetched, self, line, cache)
+        icm.sim.schedule(here + icm.latency, _Fetch(self, line, cache, in_memory=False))

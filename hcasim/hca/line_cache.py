@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from hcasim.catalog.adapter import IcmCache
+from hcasim.engine.changes import Changes
 from hcasim.engine.replacement import POLICIES, Fifo
-from hcasim.engine.snapshot import Doings
+from hcasim.engine.state import Doings
 
 _USE: Final = 0
 _FILL: Final = 1
@@ -26,7 +27,7 @@ class LineCache:
         log: what has been done, while somebody wants to know: (what, table, line, bytes, result).
     """
 
-    counts: ClassVar[tuple[str, ...]] = ("accesses", "misses")
+    changes: ClassVar[Changes] = Changes(counts="accesses misses")
 
     def __init__(self, description: IcmCache) -> None:
         self.latency = description.latency

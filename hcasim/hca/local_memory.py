@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import ClassVar
 
 from hcasim.bus import Storage
 from hcasim.catalog.adapter import LocalMemory as Description
 from hcasim.engine import Action, Rate, Simulator
+from hcasim.engine.changes import Changes
 
 
 class LocalMemory(Storage):
@@ -19,6 +21,11 @@ class LocalMemory(Storage):
         description: latency in ps, bandwidth in B/s.
         size: bytes that buffers may take.
     """
+
+    changes: ClassVar[Changes] = Changes(
+        times="_free_at",
+        counts="_busy_ps reads read_bytes writes write_bytes",
+    )
 
     def __init__(self, sim: Simulator, name: str, description: Description, size: int) -> None:
         self.sim = sim

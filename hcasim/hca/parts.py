@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.bus import Bus
 from hcasim.catalog import Adapter, Cache, Link
 from hcasim.engine import Probe, Simulator, Waits, servers
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
 from hcasim.fabric.wire import wire_format
 from hcasim.hca.atomics import AtomicUnit
@@ -61,6 +62,8 @@ class Parts(Desk):
         receive_entries: messages that wait for entries on their way to the chip.
         counts: what has happened, by the name of the counter.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="counts")
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from hcasim.catalog import Adapter
 from hcasim.engine import Probe, Simulator, servers
+from hcasim.engine.changes import Changes
 from hcasim.fabric.link import ReceiveBuffer, Receiver, Transmitter
 from hcasim.fabric.packet import Packet
 from hcasim.fabric.topology import EndPort
@@ -44,6 +45,8 @@ class Half:
         region: memory for the data of the packet that is to be placed; None if that has none.
         address: where in it that goes.
     """
+
+    changes: ClassVar[Changes] = Changes(addresses="address")
 
     def __init__(self) -> None:
         self.region: Region | None = None
@@ -88,6 +91,12 @@ class ArrivalLine:
         unserved: those that wait until a unit is done with the one before, oldest first.
         served_at: when a processing unit is done with the last one, in ps.
     """
+
+    changes: ClassVar[Changes] = Changes(
+        times="served_at",
+        counts="served_ps _waited_ps",
+        since="_waiting_since",
+    )
 
     __slots__ = (
         "_desk",
@@ -155,6 +164,8 @@ class Arrival(Placing):
         tail_at: when its last byte is here, in ps, likewise.
         half: what it is for, once it has been handed out.
     """
+
+    changes: ClassVar[Changes] = Changes(times="tail_at")
 
     __slots__ = ("_has_turn", "_is_through", "_port", "_room", "half", "line", "tail_at")
 
@@ -256,6 +267,8 @@ class Port(EndPort):
         pipeline: its receiving units.
         lines: of arrivals that keep their order.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="packets_received payload_received")
 
     def __init__(
         self,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.catalog.adapter import Umr
 from hcasim.engine import Simulator
+from hcasim.engine.changes import Changes
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.wqe import SendWqe
 
@@ -24,6 +25,8 @@ class RegistrationUnit:
     Attributes:
         busy_ps: time that registrations have taken, with the fetch of their lists.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="busy_ps", since="_began")
 
     def __init__(
         self,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
+from typing import ClassVar
 
+from hcasim.engine.changes import Changes
 from hcasim.hca.qp.requester import Requester
 
 
@@ -21,6 +23,8 @@ class Scheduler:
     Attributes:
         members: those in line or in hand.
     """
+
+    changes: ClassVar[Changes] = Changes(wraps="_next")
 
     def __init__(self, queues: int) -> None:
         self.members: set[Requester] = set()

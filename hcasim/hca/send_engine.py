@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from hcasim.engine import Action
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.beats import LONG
 from hcasim.hca.parts import Parts
@@ -20,6 +21,8 @@ _REGISTER: Final = Opcode.REGISTER
 
 class _Turn(Action):
     """The turn of a requester at a processing unit."""
+
+    changes: ClassVar[Changes] = Changes(unseen="_since")
 
     __slots__ = ("_engine", "_requester", "_since")
 

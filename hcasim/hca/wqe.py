@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 from hcasim.catalog.adapter import Wqe
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.translation import Region
@@ -36,6 +38,10 @@ class SendWqe:
         responded: whether it has been answered and may complete in its turn.
         fault: the error with which it completes when its turn comes, or None.
     """
+
+    changes: ClassVar[Changes] = Changes(
+        counts="sent received wr_id operation posted slot first_psn"
+    )
 
     __slots__ = (
         "address",
@@ -140,10 +146,6 @@ class SendWqe:
                 ends[name] = min(ends[name], packets + alike)
         return ends
 
-    def wraps(self) -> tuple[str, ...]:
-        """What counts up to the end of its turn."""
-        return ("turn",)
-
     @property
     def request_packets(self) -> int:
         """Packets that the requester sends for it."""
@@ -161,6 +163,8 @@ class ReceiveWqe:
         received: bytes of the message so far.
         in_cqe: whether the message is in its completion.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="received wr_id posted")
 
     __slots__ = (
         "address",

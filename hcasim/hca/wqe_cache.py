@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hcasim.catalog.adapter import WqeCache as Description
 from hcasim.engine import SetAssociativeCache
+from hcasim.engine.changes import Changes
 from hcasim.hca.wqe import SendWqe
 
 
@@ -14,6 +17,8 @@ class WqeCache:
         service: occupancy of a receiving unit by a response that had to wait for its entry, in ps.
         misses: responses whose entry had left.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="misses")
 
     def __init__(self, description: Description) -> None:
         self.misses = 0

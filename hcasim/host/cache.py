@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import ClassVar, Final
+from typing import Final
 
 from hcasim.catalog.host import ProcessorCache as Description
-from hcasim.engine.snapshot import Doings, later
+from hcasim.engine.state import Doings, later
 
 BLOCK: Final = 256
 """Bytes that are held or not together: a few lines, so that long copies stay cheap to follow."""
@@ -30,8 +30,6 @@ class ProcessorCache:
     Attributes:
         log: what devices have done, while somebody wants to know: (what, address, bytes, result).
     """
-
-    counts: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, description: Description) -> None:
         self._description = description

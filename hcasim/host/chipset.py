@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from hcasim.catalog import Host as Description
 from hcasim.engine import Action, Simulator
+from hcasim.engine.changes import Changes, alike
 from hcasim.host.copying import Copies
 from hcasim.host.memory import SOCKET_BITS, Memory, Path
 from hcasim.host.upstream import Transfer, Upstream
@@ -14,6 +15,8 @@ from hcasim.host.upstream import Transfer, Upstream
 
 class _Fetch(Action):
     """A read that has come to memory, and will be answered when its latency is over."""
+
+    changes: ClassVar[Changes] = Changes(addresses="_address")
 
     __slots__ = ("_address", "_copies", "_path", "_size", "_transfer")
 
@@ -27,6 +30,10 @@ class _Fetch(Action):
         self._address = address
         self._size = size
         self._transfer = transfer
+
+    def alike(self) -> int:
+        """Bytes after which such addresses are alike."""
+        return alike(self._address, self._size)
 
     def act(self) -> None:
         """Answer it."""
@@ -43,6 +50,8 @@ class Chipset(Upstream):
         description: latencies in ps.
         socket: the one that the bus is attached to.
     """
+
+    changes: ClassVar[Changes] = Changes(times="_visible_at")
 
     def __init__(
         self,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hcasim.catalog import Host as Description
 from hcasim.engine import Event, Rate, SerialServer, Simulator, Timeout
+from hcasim.engine.changes import Changes
 from hcasim.host.copying import Copy
 from hcasim.host.memory import SOCKET_BITS, Memory
 
@@ -18,6 +21,8 @@ class Core:
         busy_ps: time spent in calls so far, in ps; spinning in a poll loop is not counted.
         begun_ps: when it began its last piece of work, in ps.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="busy_ps", since="begun_ps")
 
     def __init__(
         self, sim: Simulator, name: str, description: Description, number: int, memory: Memory

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.catalog import Host as Description
 from hcasim.catalog.host import RootPort
 from hcasim.engine import Action, CreditPool, SerialServer, Simulator
+from hcasim.engine.changes import Changes
 from hcasim.host.chipset import Chipset
 from hcasim.host.iommu import Iommu
 from hcasim.host.memory import Memory
@@ -58,6 +59,8 @@ class RootComplex(Chipset):
             them can be on their way.
         name: prefix of the names of its resources.
     """
+
+    changes: ClassVar[Changes] = Changes(times="_stored_from")
 
     def __init__(
         self,

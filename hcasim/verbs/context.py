@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from hcasim.cluster import Node
 from hcasim.engine import Event, Probe, Simulator
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Opcode
 from hcasim.hca import QPType
 from hcasim.hca.wqe import entry_layout
@@ -18,6 +19,8 @@ _Returned = TypeVar("_Returned")
 
 class CoreProbe(Probe):
     """Tells what a process does: each piece since its processor has begun it."""
+
+    changes: ClassVar[Changes] = Changes(unseen="_told_ps")
 
     __slots__ = ("_core", "_told_ps")
 

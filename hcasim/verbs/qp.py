@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import mtu_fault, path_mtus
 from hcasim.catalog.protocol import MTU_OF
 from hcasim.engine import Event
+from hcasim.engine.changes import Changes
 from hcasim.hca import Completion, Path, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
 from hcasim.hca.qp.retry_timer import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
@@ -42,6 +43,10 @@ class QP:
         VerbsError: ``EINVAL`` for a limit of the adapter or a service that it has not, ``ENOMEM``
             if it has no more queue pairs.
     """
+
+    changes: ClassVar[Changes] = Changes(
+        counts="_posted_sends _retired_sends _posted_receives _retired_receives _next_slot",
+    )
 
     def __init__(
         self,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import ClassVar, Final
 
+from hcasim.engine.changes import Changes
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
 from hcasim.hca.rings import Ring
@@ -85,6 +86,8 @@ class ReceiveQueue:
         ring: memory of the queue.
         ready: entries on the chip that no message has taken.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="_posted _fetched _taken")
 
     def __init__(self, ring: Ring, parts: Parts) -> None:
         self.ring = ring

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.engine import Call
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Syndrome
 from hcasim.hca.completion_queue import CompletionQueue, Status
 from hcasim.hca.parts import Parts
@@ -38,6 +39,8 @@ class ReliableRequester(Requester):
         rnr_tries: those in a row so far after the receiver was not ready.
     """
 
+    changes: ClassVar[Changes] = Changes(wraps="since_ack_request")
+
     def __init__(
         self, end: Endpoint, cq: CompletionQueue, ring: Ring, parts: Parts, line: Line
     ) -> None:
@@ -47,10 +50,6 @@ class ReliableRequester(Requester):
         self.rnr_tries = 0
         self._interval = parts.description.ack.interval
         self._in_cqe = parts.description.cqe.inline or 0
-
-    def wraps(self) -> tuple[str, ...]:
-        """What counts up to the next packet that asks for an acknowledgement."""
-        return ("since_ack_request",)
 
     def asks_for_acknowledgement(self, last: bool) -> bool:
         """Whether the next packet does: the last of a message, and one of every interval."""

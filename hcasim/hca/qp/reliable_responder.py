@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
 from hcasim.hca.atomics import ATOMIC_SIZE, Atomic
 from hcasim.hca.beats import LONG
@@ -29,6 +30,8 @@ class Read:
         accepted_ps: when its turn began to be awaited.
         sent: packets of the response sent so far.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="sent", since="accepted_ps")
 
     request: Packet
     header: Reth

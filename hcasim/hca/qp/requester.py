@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.engine import Action, Call, Waits
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth, Sender
 from hcasim.hca.completion_queue import CompletionQueue, Status
 from hcasim.hca.parts import Parts
@@ -62,6 +63,8 @@ class Requester(Half):
         waits: for entries, and for earlier reads to end.
         watch: told of packets that are lost, if answers are waited for.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="busy_ps next_psn")
 
     def __init__(
         self, end: Endpoint, cq: CompletionQueue, ring: Ring, parts: Parts, line: Line

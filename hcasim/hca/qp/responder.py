@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Opcode, Packet, Reth, Syndrome
 from hcasim.hca.completion_queue import CompletionQueue, Status
 from hcasim.hca.parts import Parts
@@ -35,6 +36,8 @@ class Responder(Half):
         receiving: receive entry of the send being received.
         busy_ps: time that answers took before they or the next could begin, in ps.
     """
+
+    changes: ClassVar[Changes] = Changes(counts="busy_ps expected_psn msn")
 
     front: ClassVar[int] = 0
     not_ready: ClassVar[Syndrome] = Syndrome.RNR_NAK

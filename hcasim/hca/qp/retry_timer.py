@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.engine import Action, Simulator
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Opcode, Packet, Sender
 from hcasim.hca.qp.endpoint import Endpoint
 
@@ -33,6 +34,8 @@ class RetryTimer(Sender):
     Attributes:
         heard_at: when the last answer came, in ps.
     """
+
+    changes: ClassVar[Changes] = Changes(since="heard_at")
 
     __slots__ = ("_end", "_expired", "_from", "_runs", "_sim", "_tries", "heard_at")
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
+from hcasim.engine.changes import Changes
 from hcasim.verbs import (
     CQ,
     MR,
@@ -76,6 +78,11 @@ class Side:
         moved: tells how many bytes have left its node, or come there if it reads.
         on_lap: is called at the end of each lap.
     """
+
+    changes: ClassVar[Changes] = Changes(
+        counts="sent done awaited received laps full_ps _taken",
+        since="began_ps ended_ps lapped_ps",
+    )
 
     def __init__(
         self,
@@ -227,11 +234,6 @@ class Side:
             self.laps += 1
             self.lapped_ps = self.ended_ps
             self.on_lap()
-
-    def state(self) -> list[object]:
-        """What is to be the same again, but for what counts, if a test repeats itself."""
-        counts = [self.sent, self.done, self.awaited, self.received, [self._taken]]
-        return [self.cq, self.qps, *counts]
 
     @property
     def _took_ps(self) -> int:

@@ -8,6 +8,7 @@ from math import inf
 
 from hcasim.cluster import Node
 from hcasim.engine import Onlooker, Simulator, mean_error
+from hcasim.engine.state import Aside
 from hcasim.workloads.laps import UNPROVEN
 
 SLICE_PS = 10_000_000
@@ -25,7 +26,7 @@ def moved_bytes(node: Node, reads: bool) -> int:
     return sum(p.payload_received if reads else p.egress.payload_bytes for p in ports)
 
 
-class Span:
+class Span(Aside):
     """What is moved in a part of a run, looked at every so often.
 
     Args:

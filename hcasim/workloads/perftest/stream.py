@@ -9,6 +9,7 @@ from typing import Any
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Repetition, Simulator
+from hcasim.engine.state import Aside
 from hcasim.verbs import WROpcode
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import UNPROVEN
@@ -49,7 +50,7 @@ def in_columns(options: Options, rate: float) -> dict[str, Any]:
     }
 
 
-class Stream:
+class Stream(Aside):
     """A test: two sides, and when enough of it is known to leave out the rest.
 
     Once the machine is proven to repeat itself, as many repetitions as there is time for are left
@@ -193,7 +194,7 @@ class Stream:
         return lambda: moved_bytes(side.home, self.reads) / shared
 
     def _state(self) -> list[object]:
-        return [self.cluster.nodes, *(side.state() for side in self.sides)]
+        return [self.cluster.nodes, *self.sides]
 
     def _lapped(self) -> None:
         if self.enough.triggered or any(side.saved_ps for side in self.sides):

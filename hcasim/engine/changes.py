@@ -1,0 +1,60 @@
+"""How the numbers of a block change while a machine repeats itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SAME: Final = 0
+TIME: Final = 1
+COUNT: Final = 2
+ADDRESS: Final = 3
+SINCE: Final = 4
+MIXED: Final = 5
+UNSEEN: Final = 6
+WRAP: Final = 7
+
+ALIKE: Final = 32768
+"""Bytes after which addresses are alike to buses and caches: a line of 8 entries of small pages."""
+LINE: Final = 64
+"""Bytes after which they are alike for what lies within one line of memory."""
+
+
+def alike(address: int, size: int) -> int:
+    """Bytes after which the addresses of as many bytes are alike."""
+    return LINE if address // LINE == (address + size - 1) // LINE else ALIKE
+
+
+class Changes:
+    """Declares the whole numbers of a class that are others after each period.
+
+    Each argument names attributes, apart by blanks. What a list, a tuple or a dictionary holds is
+    declared with the attribute that holds it; subclasses add theirs. Every number that is not
+    named has to be the same again, or there is no period.
+
+    Args:
+        times: when something is due or free again, in ps. Once that has passed, all is as good.
+        counts: what only adds up, and decides nothing before it reaches what `ends()` says.
+        addresses: what only adds up, but for the place within `ALIKE` bytes, or as many as
+            `alike()` says.
+        since: when something began, of which only measurements and timers ask, in ps.
+        mixed: any of these: the arguments of calls.
+        unseen: what the machine does not depend on.
+        wraps: what counts round and round: it has to be the same again, which takes its time.
+    """
+
+    def __init__(
+        self,
+        *,
+        times: str = "",
+        counts: str = "",
+        addresses: str = "",
+        since: str = "",
+        mixed: str = "",
+        unseen: str = "",
+        wraps: str = "",
+    ) -> None:
+        kinds = {TIME: times, COUNT: counts, ADDRESS: addresses, SINCE: since, MIXED: mixed}
+        kinds |= {UNSEEN: unseen, WRAP: wraps}
+        self.kinds: dict[str, int] = {
+            name: kind for kind, names in kinds.items() for name in names.split()
+        }
