@@ -82,11 +82,11 @@ _Entry = tuple[int, int, Action]
 class Forward(Protocol):
     """What leaves out what repeats itself."""
 
-    def beat(self, leader: object, left: int) -> None:
-        """Note a beat of ``leader``, which has so many left."""
+    def beat(self, leader: object, left: int, place: int = 0) -> None:
+        """Note a beat of ``leader``, which has so many left; none if this is the last.
 
-    def end(self, leader: object) -> None:
-        """Note that there will be no more beats of ``leader``."""
+        Two beats are alike only at the same place.
+        """
 
 
 class Watcher(Protocol):

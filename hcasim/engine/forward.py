@@ -47,16 +47,23 @@ class FastForward(Aside):
         self._size = self._due = self._in_vain = 0
         self._rests_until = 0
 
-    def beat(self, leader: object, left: int) -> None:
+    def beat(self, leader: object, left: int, place: int = 0) -> None:
         """Note a beat of something that repeats itself.
 
         Args:
             leader: what does. The first to have a beat leads, until another has two without any of
                 the leader's between them.
-            left: beats that it has before it.
+            left: beats that it has before it; after the last there is no leader.
+            place: of the beat, such as that of its data in a page; two are alike at the same only.
         """
         sim = self._sim
         if sim.listeners or sim.watchers:
+            return
+        if not left:
+            self._others.discard(leader)
+            if leader is self._leader:
+                self._leader = None
+                self._begin()
             return
         if leader is self._leader:
             self._others.clear()
@@ -69,14 +76,7 @@ class FastForward(Aside):
             self._begin()
         if sim.calls >= self._rests_until:
             # When all that is due now has been done: between two calls.
-            sim.call_after(0, self._note, leader, left)
-
-    def end(self, leader: object) -> None:
-        """Note that there will be no more beats of a leader."""
-        if leader is self._leader:
-            self._leader = None
-            self._begin()
-        self._others.discard(leader)
+            sim.call_after(0, self._note, leader, left, place)
 
     def _begin(self) -> None:
         """Begin anew."""
@@ -87,14 +87,14 @@ class FastForward(Aside):
         self._states = {}
         self._due = 0
 
-    def _note(self, leader: object, left: int) -> None:
+    def _note(self, leader: object, left: int, place: int) -> None:
         if leader is not self._leader:
             return
         beats = self._beats
         number = len(beats)
         beat = _Beat(self._sim, beats[-1].now if beats else self._sim.now, self._contents)
         beats.append(beat)
-        looks_like = beat.due(self._sim)
+        looks_like = (place, *beat.due(self._sim))
         if self._first is not None:
             looks_like += tuple(self._first.round())
         period = number - self._last.get(looks_like, number)

@@ -11,7 +11,6 @@ from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
 from hcasim.fabric.wire import wire_format
 from hcasim.hca.atomics import AtomicUnit
-from hcasim.hca.beats import Beats
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine, OverlappingDmaEngine
@@ -99,7 +98,6 @@ class Parts(Desk):
         self.units = servers(sim, f"{name}.send_engine", adapter.send.units)
         self.response_units = self.pipeline.response_units(self.units)
         self.packet_service = PacketService(adapter.send)
-        self.beats = Beats(sim, adapter)
         self.flight = WqeCache(in_flight) if (in_flight := adapter.wqe.cache) else None
         self.atomics = AtomicUnit(sim, f"{name}.atomic_unit", adapter.responder.atomics, self.dma)
         self.entries = Waits(sim, f"{name}.wqe_fetch")

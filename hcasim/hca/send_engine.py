@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from hcasim.engine import Action
-from hcasim.engine.changes import Changes
+from hcasim.engine.changes import ALIKE, Changes
 from hcasim.fabric.packet import Opcode
-from hcasim.hca.beats import LONG
 from hcasim.hca.parts import Parts
 from hcasim.hca.qp.endpoint import State
 from hcasim.hca.qp.requester import Line, Requester
 from hcasim.hca.scheduler import Scheduler
-from hcasim.hca.wqe import SendWqe
+from hcasim.hca.wqe import BEAT, LONG, SendWqe
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _RTS: Final = State.RTS
@@ -58,7 +57,6 @@ class SendEngine(Line):
         self._units = parts.description.send.units
         self._burst = parts.description.scheduler.burst
         self._busy = self._asking = 0
-        self._beats = parts.beats
         self._probe = parts.send_probe
         self._dma = parts.dma
         self._staging = parts.egresses[port].requests
@@ -146,8 +144,9 @@ class SendEngine(Line):
             turn = wqe.sent * wqe.segment % self._burst
             scheduler.add(requester, goes_on=turn >= wqe.segment)
             wqe.turn = 0 if scheduler.alone else turn
-        if wqe.packets > LONG:
-            self._beats.sent(wqe, wqe.sent, wqe.request_packets, wqe.segment, scheduler.alone)
+        forward = self.sim.forward
+        if wqe.packets > LONG and wqe.sent % BEAT == 0 and forward is not None:
+            forward.beat(wqe, (wqe.request_packets - wqe.sent) // BEAT, offset % ALIKE)
         if wqe.region is None or packet.payload == 0:
             staging.complete(packet)
         else:

@@ -8,11 +8,9 @@ from enum import IntFlag
 from typing import Final
 
 from hcasim.catalog import Adapter
+from hcasim.engine.changes import ALIKE
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Icm
-
-ALIGNMENT: Final = 32768
-"""Bytes after which addresses are alike to buses and caches: a line of 8 entries of small pages."""
 
 TABLE: Final = 512
 """Entries of a table of a long region: those of 8 bytes that a page of 4 KiB holds."""
@@ -82,11 +80,11 @@ class Region:
     def alike_until(self, address: int) -> int:
         """The address from which on a write or a look-up may differ from those before `address`.
 
-        Those are `ALIGNMENT` bytes apart. They differ at the end of a large page, where a byte is
+        Those are `ALIKE` bytes apart. They differ at the end of a large page, where a byte is
         watched, and anywhere if somebody is told of all writes.
         """
         end = self.address + self.length
-        if self.page_size > ALIGNMENT:
+        if self.page_size > ALIKE:
             end = min(end, (address // self.page_size + 1) * self.page_size)
         for listener in self.listeners:
             if not isinstance(listener, Watcher):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from hcasim.catalog.adapter import Wqe
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion_queue import Status
 from hcasim.hca.translation import Region
+
+LONG: Final = 128
+"""Packets of a message that may be worth a search for a period."""
+BEAT: Final = 16
+"""Packets of such a message after each of which that may begin."""
 
 
 class SendWqe:

@@ -6,10 +6,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hcasim.engine.changes import Changes
+from hcasim.engine.changes import ALIKE, Changes
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
 from hcasim.hca.atomics import ATOMIC_SIZE, Atomic
-from hcasim.hca.beats import LONG
 from hcasim.hca.completion_queue import CompletionQueue, Status
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Verdict
@@ -17,7 +16,7 @@ from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.responder import Responder
 from hcasim.hca.translation import Access, Region
-from hcasim.hca.wqe import ReceiveWqe
+from hcasim.hca.wqe import BEAT, LONG, ReceiveWqe
 
 
 @dataclass(slots=True, eq=False)
@@ -162,8 +161,9 @@ class ReliableResponder(Responder):
         responses.stage(packet)
         if self._probe.listeners:
             packet.staged_at = self._sim.now
-        if header.length > LONG * segment:
-            self._parts.beats.sent(read, read.sent, read.packets, segment)
+        long = header.length > LONG * segment and read.sent % BEAT == 0
+        if long and (forward := self._sim.forward) is not None:
+            forward.beat(read, (read.packets - read.sent) // BEAT, offset % ALIKE)
         if read.region is None:
             responses.complete(packet)
         else:
