@@ -117,7 +117,7 @@ class FastForward(Aside):
         for before, other in reversed(self._states.items()):
             period = number - before
             steps = state.steps_from(other)
-            if steps is None or period > before:
+            if steps is None or period > before or state.slips_from(other):
                 continue
             if self._jump(state, steps, number, period):
                 self._in_vain = 0

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from hcasim.engine.clock import Onlooker, Simulator
 from hcasim.engine.state import Aside, State
 
 _LONGEST: Final = 16
 """Laps that a period may look like."""
-_TRIES: Final = 8
-"""Looks before it is begun anew that equal none before them."""
-_MOST: Final = 24
-"""Looks before it is begun anew."""
+_PATIENT: Final = 9
+"""Looks before what counts round and round may slip; if not even then, it is begun anew."""
+_SLIP_PS: Final = 10_000
+"""What each of that may make a period longer or shorter: a flow control packet, a DLLP."""
 _PATIENCE: Final = 2
 """Calls for each number looked at in vain, before the next period is looked for."""
 
@@ -25,7 +25,8 @@ class Repetition(Aside):
     Laps that take equally long, with as much to come at equal times after them, are a reason to
     look, and prove nothing: a queue may be filling up behind them. Three equal states as far apart
     do, if every count has gone on by as much from the first to the second as from the second to the
-    third.
+    third. What counts round and round may take too many laps to be where it was; then the period is
+    known but for as many small packets as that stands for.
 
     What caches hold is not a part of it: the same addresses have to be used in each lap, and
     before the first that counts, each has to have been used once.
@@ -37,21 +38,21 @@ class Repetition(Aside):
 
     Attributes:
         period_ps: the time that a period takes, once one is proven.
+        error: by which part of it that may be off.
     """
 
     def __init__(
         self, sim: Simulator, roots: Callable[[], Sequence[object]], cold: int = 0
     ) -> None:
         self.period_ps = 0
+        self.error = 0.0
         self._sim = sim
         self._roots = roots
         self._cold = cold
         self._ends_ps: list[int] = []
         self._dues: deque[list[int]] = deque(maxlen=_LONGEST + 1)
         self._looks: list[_Look] = []
-        self._first: State | None = None
         self._due = 0
-        self._equal = False
         self._spent = 0
         self._rests_until = 0
 
@@ -60,7 +61,7 @@ class Repetition(Aside):
         sim = self._sim
         self._ends_ps.append(sim.now)
         to_come = [entry[0] - sim.now for entry in sim.queue if not isinstance(entry[2], Onlooker)]
-        self._dues.append(sorted(to_come) + (self._first.round() if self._first else []))
+        self._dues.append(sorted(to_come))
         laps = len(self._ends_ps)
         if (self._looks and laps < self._due) or sim.calls < self._rests_until:
             return 0
@@ -70,22 +71,29 @@ class Repetition(Aside):
             return 0
         self._due = laps + candidate
         look = _Look(laps, State(sim, roots=self._roots()))
-        if self._first is None:
-            self._first = look.state
         self._spent += look.state.size
-        for before in reversed(self._looks):
-            steps = look.state.steps_from(before.state)
-            if steps is not None:
-                look.period, look.steps = laps - before.lap, steps
-                if look.period == before.period and steps == before.steps:
-                    self.period_ps = sim.now - self._ends_ps[before.lap - 1]
-                    return look.period
-                self._equal = True
-                break
-        self._looks.append(look)
-        if len(self._looks) >= (_MOST if self._equal else _TRIES):
+        looks = self._looks
+        looks.append(look)
+        slips = len(looks) >= _PATIENT
+        for apart in range(1, (len(looks) + 1) // 2):
+            period = self._proven(looks[-1 - 2 * apart], looks[-1 - apart], look, slips)
+            if period:
+                return period
+        if len(looks) == _PATIENT:
             self._begin_again()
         return 0
+
+    def _proven(self, first: _Look, second: _Look, third: _Look, slips: bool) -> int:
+        """The laps of a period, if that is what lies between three looks; else 0."""
+        period, slipped = third.lap - second.lap, third.state.slips_from(second.state)
+        if second.lap - first.lap != period or (slipped and not slips):
+            return 0
+        steps = third.state.steps_from(second.state)
+        if steps is None or steps != second.state.steps_from(first.state):
+            return 0
+        self.period_ps = third.state.now - second.state.now
+        self.error = slipped * _SLIP_PS / self.period_ps
+        return period
 
     def _candidate(self) -> int:
         """The shortest period that the last laps look like, or 0."""
@@ -102,19 +110,10 @@ class Repetition(Aside):
             # The more often in vain, the more seldom.
             self._rests_until = self._sim.calls + _PATIENCE * self._spent
         self._looks = []
-        self._equal = False
 
 
-class _Look:
-    """A look at the state after so many laps.
+class _Look(NamedTuple):
+    """A look at the state after so many laps."""
 
-    Attributes:
-        period: laps since the last look at an equal state, if there was one.
-        steps: by how much each number has gone on since then.
-    """
-
-    def __init__(self, lap: int, state: State) -> None:
-        self.lap = lap
-        self.state = state
-        self.period = 0
-        self.steps: list[int] = []
+    lap: int
+    state: State

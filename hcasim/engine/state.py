@@ -140,6 +140,7 @@ class State(Aside):
         self._sim = sim
         # What has to be equal.
         self._key: list[Any] = []
+        self._round: list[int] = []
         # What may differ, side by side: numbers, kinds, and where they are.
         self._numbers: list[int] = []
         self._kinds: list[int] = []
@@ -173,8 +174,10 @@ class State(Aside):
         if of is int:
             if kind == TIME:
                 self._time(holder, key, value)
-            elif kind in (SAME, WRAP):
+            elif kind == SAME:
                 self._key.append(value)
+            elif kind == WRAP:
+                self._round.append(value)
             else:
                 self._number(holder, key, value, kind)
         elif of in _PLAIN:
@@ -285,8 +288,15 @@ class State(Aside):
             found.extend(value if isinstance(value, list) else (value,))
         return found
 
+    def slips_from(self, before: State) -> int:
+        """How many of those that count round and round are not where they were in another state."""
+        return sum(a != b for a, b in zip(before._round, self._round, strict=True))
+
     def steps_from(self, before: State) -> list[int] | None:
-        """By how much each number has gone on since another state, if this one equals it."""
+        """By how much each number has gone on since another state, if this one equals it.
+
+        What counts round and round need not be where it was: see `slips_from`.
+        """
         if not (self._known and before._known) or self._key != before._key:
             return None
         period = self.now - before.now

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import ClassVar
 
@@ -84,7 +83,6 @@ class Completion:
         return f"{self.status.name} qp {self.qpn}"
 
 
-@dataclass(slots=True, eq=False)
 class CompletionQueue:
     """A completion queue in host memory; an entry is visible once its write has landed.
 
@@ -99,14 +97,15 @@ class CompletionQueue:
 
     changes: ClassVar[Changes] = Changes(counts="produced")
 
-    number: int
-    depth: int
-    ring: Ring
-    produced: int = 0
-    unwritten: deque[Completion] = field(default_factory=deque)
-    entries: deque[Completion] = field(default_factory=deque)
-    overrun: bool = False
-    on_entry: Callable[[], None] | None = None
+    def __init__(self, number: int, depth: int, ring: Ring) -> None:
+        self.number = number
+        self.depth = depth
+        self.ring = ring
+        self.produced = 0
+        self.unwritten: deque[Completion] = deque()
+        self.entries: deque[Completion] = deque()
+        self.overrun = False
+        self.on_entry: Callable[[], None] | None = None
 
     def push(self, completion: Completion, now_ps: int) -> None:
         """Make an entry visible to the application."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from hcasim.catalog import Adapter, Link
@@ -16,7 +15,6 @@ from hcasim.hca.pipeline import InOrder, name_of
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
 
 
-@dataclass(slots=True, eq=False)
 class PacketLine:
     """Packets that keep their order on the way to the link.
 
@@ -29,10 +27,11 @@ class PacketLine:
 
     changes: ClassVar[Changes] = Changes(times="rests_until", counts="used_ps")
 
-    packets: list[Packet] = field(default_factory=list)
-    inside: int = 0
-    rests_until: int = 0
-    used_ps: int = 0
+    __slots__ = ("inside", "packets", "rests_until", "used_ps")
+
+    def __init__(self) -> None:
+        self.packets: list[Packet] = []
+        self.inside = self.rests_until = self.used_ps = 0
 
 
 class StagingBuffer(Holder):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import ClassVar
 
 from hcasim.engine.changes import ALIKE, Changes
@@ -19,7 +18,6 @@ from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import BEAT, LONG, ReceiveWqe
 
 
-@dataclass(slots=True, eq=False)
 class Read:
     """A read that a responder answers, packet by packet.
 
@@ -32,12 +30,17 @@ class Read:
 
     changes: ClassVar[Changes] = Changes(counts="sent", since="accepted_ps")
 
-    request: Packet
-    header: Reth
-    region: Region | None
-    segment: int
-    accepted_ps: int
-    sent: int = 0
+    __slots__ = ("accepted_ps", "header", "region", "request", "segment", "sent")
+
+    def __init__(
+        self, request: Packet, header: Reth, region: Region | None, segment: int, accepted_ps: int
+    ) -> None:
+        self.request = request
+        self.header = header
+        self.region = region
+        self.segment = segment
+        self.accepted_ps = accepted_ps
+        self.sent = 0
 
     def ends(self) -> dict[str, int]:
         """What the count of packets may not reach unnoticed: the last one, or a large page."""

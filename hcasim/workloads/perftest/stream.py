@@ -208,6 +208,8 @@ class Stream(Aside):
         if all(b - a == each for a, b in zip(*self._done[-1 - laps :: laps], strict=True)):
             self._proven = True
             pace = self._repetition.period_ps / (each * self.options.qps)
+            for side in self.senders:
+                side.pace_error = self._repetition.error
             self._leave_out([pace] * len(self.senders), laps)
 
     def _end(self, side: Side, pace_ps: float, began: float) -> None:
