@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.engine.clock import Simulator
-from hcasim.engine.state import Aside, Doings, Replayed, State
+from hcasim.engine.state import Doings, Replayed, State
 
 _LONGEST: Final = 64
 """Beats that a period may have."""
@@ -18,7 +18,7 @@ _MOST_IN_VAIN: Final = 12
 """How often that may take twice as long as before."""
 
 
-class FastForward(Aside):
+class FastForward:
     """Leaves out what a machine at a steady pace would do until something else happens.
 
     A block that does the same again and again, with other numbers each time, tells of each of its
@@ -33,6 +33,8 @@ class FastForward(Aside):
     Attributes:
         skipped_ps: time that was left out so far, in ps.
     """
+
+    looks_on: ClassVar[bool] = True
 
     def __init__(self, sim: Simulator) -> None:
         self._sim = sim

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from hcasim.engine.clock import Onlooker, Simulator
-from hcasim.engine.state import Aside, State
+from hcasim.engine.state import State
 
 _LONGEST: Final = 16
 """Laps that a period may look like."""
@@ -19,7 +19,7 @@ _PATIENCE: Final = 2
 """Calls for each number looked at in vain, before the next period is looked for."""
 
 
-class Repetition(Aside):
+class Repetition:
     """Proves that what a machine does from lap to lap is a period.
 
     Laps that take equally long, with as much to come at equal times after them, are a reason to
@@ -40,6 +40,8 @@ class Repetition(Aside):
         period_ps: the time that a period takes, once one is proven.
         error: by which part of it that may be off.
     """
+
+    looks_on: ClassVar[bool] = True
 
     def __init__(
         self, sim: Simulator, roots: Callable[[], Sequence[object]], cold: int = 0

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from fractions import Fraction
 from random import Random
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from simpy.core import Environment
 from simpy.events import Event
@@ -37,13 +37,9 @@ _NEVER: Final = 1 << 59
 _DUE: Final = -1
 
 
-class Aside:
-    """What looks at a machine, and is no part of its state."""
-
-
 # Programs and their events do not change but by actions to come, which are other ones then; what
 # chance decides changes numbers too.
-_UNCHANGED: Final = (type, Enum, Simulator, Event, Environment, Iterator, Rate, Random, Aside)
+_UNCHANGED: Final = (type, Enum, Simulator, Event, Environment, Iterator, Rate, Random)
 
 # Events of programs are others in each lap.
 _PROGRAMS: Final = (Event, Iterator)
@@ -113,7 +109,7 @@ class _Keys:
         self.of = of
 
 
-class State(Aside):
+class State:
     """All that can be reached from the actions to come, as its classes declare its changes.
 
     Objects of this package are looked into; descriptions and programs are not, and anything unknown
@@ -129,6 +125,8 @@ class State(Aside):
         size: what was looked at.
         replayed: contents that are told by what is done to them.
     """
+
+    looks_on: ClassVar[bool] = True
 
     def __init__(
         self, sim: Simulator, most: int = 1 << 60, roots: Iterable[object] | None = None
@@ -426,7 +424,12 @@ def _way(kind: type) -> int:
     if kind.__module__ == "numpy":
         # Only programs change what messages hold.
         return _CONTENT
-    if issubclass(kind, _UNCHANGED) or kind.__module__.startswith(_DESCRIPTIONS):
+    # What says of itself that it only looks on is no part of the state.
+    if (
+        issubclass(kind, _UNCHANGED)
+        or getattr(kind, "looks_on", False)
+        or kind.__module__.startswith(_DESCRIPTIONS)
+    ):
         return _OPAQUE
     if kind.__module__.startswith(_PACKAGE) and not hasattr(kind, _COMPILED_CLOSURE):
         return _BLOCK

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import inf
+from typing import ClassVar
 
 from hcasim.cluster import Node
 from hcasim.engine import Onlooker, Simulator, mean_error
-from hcasim.engine.state import Aside
 from hcasim.workloads.laps import UNPROVEN
 
 SLICE_PS = 10_000_000
@@ -26,7 +26,7 @@ def moved_bytes(node: Node, reads: bool) -> int:
     return sum(p.payload_received if reads else p.egress.payload_bytes for p in ports)
 
 
-class Span(Aside):
+class Span:
     """What is moved in a part of a run, looked at every so often.
 
     Args:
@@ -39,6 +39,8 @@ class Span(Aside):
     Attributes:
         begun, over: events of its two ends.
     """
+
+    looks_on: ClassVar[bool] = True
 
     def __init__(
         self,
