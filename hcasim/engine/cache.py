@@ -6,7 +6,7 @@ from math import gcd
 from typing import Final
 
 from hcasim.engine.replacement import POLICIES
-from hcasim.engine.state import Doings
+from hcasim.engine.state import AccessLog
 
 _USE: Final = 0
 _FILL: Final = 1
@@ -104,17 +104,17 @@ class SetAssociativeCache:
         if not log or log[-1] != done:
             log.append(done)
 
-    def foresee(self, doings: Doings, steps: Doings, most: int) -> int:
+    def predict(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
         """Periods, of at most so many, in which keys would be held or not as it says."""
         trial = SetAssociativeCache(self.entries, self.ways, self.replacement)
         trial._sets = {place: held.copy() for place, held in self._sets.items()}
-        return trial._go_on(doings, steps, most)
+        return trial._go_on(accesses, steps, most)
 
-    def repeat(self, doings: Doings, steps: Doings, count: int) -> None:
+    def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
         """Use, fill and discard keys in so many periods."""
-        self._go_on(doings, steps, count)
+        self._go_on(accesses, steps, count)
 
-    def _go_on(self, doings: Doings, steps: Doings, most: int) -> int:
+    def _go_on(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
         """Do it period after period, as long as it turns out as it says; return how often it did.
 
         If all keys go on by as much, they belong to the same sets again after a cycle. A cycle that
@@ -124,7 +124,7 @@ class SetAssociativeCache:
             return 0
         rows = [
             (what, key, held > 0, step[1])
-            for (what, key, held), step in zip(doings, steps, strict=True)
+            for (what, key, held), step in zip(accesses, steps, strict=True)
         ]
         filled = any(what == _FILL and not held for what, _, held, _ in rows)
         if filled and not self._policy.ordered:

@@ -82,11 +82,8 @@ _Entry = tuple[int, int, Action]
 class Forward(Protocol):
     """What leaves out what repeats itself."""
 
-    def beat(self, leader: object, left: int, place: int = 0) -> None:
-        """Note a beat of ``leader``, which has so many left; none if this is the last.
-
-        Two beats are alike only at the same place.
-        """
+    def checkpoint(self, leader: object, left: int, place: int = 0) -> None:
+        """Look for a period at a checkpoint of ``leader``; see `FastForward.checkpoint`."""
 
 
 class Watcher(Protocol):
@@ -151,7 +148,7 @@ class Simulator:
         operations: numbers for work requests, from 1.
         environment: SimPy's view of this clock.
         queue: the actions to come, a heap of (time in ps, serial number, action).
-        forward: told of the beats of what repeats itself, to leave out the rest; None if nothing
+        forward: finds periods and leaves the rest of a message out; None if nothing
             may be left out.
         profile: counts what the calls cost; None if nobody wants to know.
         unrun: the call of a program that has been made and has not begun.

@@ -6,26 +6,26 @@ from itertools import chain
 from typing import ClassVar, Final
 
 from hcasim.engine.clock import Simulator
-from hcasim.engine.state import Doings, Replayed, State
+from hcasim.engine.state import AccessLog, Replayed, State
 
 _LONGEST: Final = 64
-"""Beats that a period may have."""
+"""Checkpoints in the longest period."""
 _NUMBER: Final = 0.2
-"""What it takes to look at a number of the state beside a call."""
+"""Time to read a number of the state, in events."""
 _TRIES: Final = 3
-"""Looks that may be in vain before others are waited for."""
+"""States read in vain before a pause."""
 _MOST_IN_VAIN: Final = 12
-"""How often that may take twice as long as before."""
+"""How often the pause may double."""
 
 
 class FastForward:
     """Leaves out what a machine at a steady pace would do until something else happens.
 
-    A block that does the same again and again, with other numbers each time, tells of each of its
-    beats. When as much is due at equal times after two of them, the state of the machine is looked
-    at, and again a period later. Two equal states prove that what lies between them goes on: times
-    and counts are moved on by as many periods as may pass before the first count reaches its end, a
-    look-up of a cache turns out otherwise, or something of another pace is due.
+    A block that repeats itself, such as a send engine in a long message, calls `checkpoint` again
+    and again. If as much is due at equal times after two checkpoints, the state of the machine is
+    read, and once more a period later. Two equal states prove that the machine repeats what lies
+    between them. Times and counts then advance by as many periods as may pass before a count
+    reaches its end, a cache would hit where it missed or the reverse, or another event is due.
 
     Args:
         sim: the clock; nothing is left out while somebody listens to its probes or watches.
@@ -41,7 +41,7 @@ class FastForward:
         self.skipped_ps = 0
         self._leader: object = None
         self._others: set[object] = set()
-        self._beats: list[_Beat] = []
+        self._checkpoints: list[_Checkpoint] = []
         self._last: dict[tuple[int, ...], int] = {}
         self._states: dict[int, State] = {}
         self._contents: list[Replayed] = []
@@ -49,14 +49,14 @@ class FastForward:
         self._size = self._due = self._in_vain = 0
         self._rests_until = 0
 
-    def beat(self, leader: object, left: int, place: int = 0) -> None:
-        """Note a beat of something that repeats itself.
+    def checkpoint(self, leader: object, left: int, place: int = 0) -> None:
+        """Look for a period at a checkpoint of a message.
 
         Args:
-            leader: what does. The first to have a beat leads, until another has two without any of
-                the leader's between them.
-            left: beats that it has before it; after the last there is no leader.
-            place: of the beat, such as that of its data in a page; two are alike at the same only.
+            leader: the message. The first one leads until another has two checkpoints without one
+                of the leader's between them.
+            left: checkpoints still to come; after the last there is no leader.
+            place: what has to be equal at two checkpoints, such as the offset in a page.
         """
         sim = self._sim
         if sim.listeners or sim.watchers:
@@ -84,7 +84,7 @@ class FastForward:
         """Begin anew."""
         for one in self._contents:
             one.log = None
-        self._beats = []
+        self._checkpoints = []
         self._last = {}
         self._states = {}
         self._due = 0
@@ -92,24 +92,24 @@ class FastForward:
     def _note(self, leader: object, left: int, place: int) -> None:
         if leader is not self._leader:
             return
-        beats = self._beats
-        number = len(beats)
-        beat = _Beat(self._sim, beats[-1].now if beats else self._sim.now, self._contents)
-        beats.append(beat)
-        looks_like = (place, *beat.due(self._sim))
+        past = self._checkpoints
+        number = len(past)
+        here = _Checkpoint(self._sim, past[-1].now if past else self._sim.now, self._contents)
+        past.append(here)
+        looks_like = (place, *here.due(self._sim))
         if self._first is not None:
             looks_like += tuple(self._first.round())
         period = number - self._last.get(looks_like, number)
         self._last[looks_like] = number
         if not 0 < period <= _LONGEST or number < self._due:
             return
-        affordable = int((left - period) * (beat.calls - beats[-2].calls) / (2 * _NUMBER))
+        affordable = int((left - period) * (here.calls - past[-2].calls) / (2 * _NUMBER))
         if affordable > self._size:
             self._due = number + period
             self._look(number, affordable)
 
     def _look(self, number: int, affordable: int) -> None:
-        """Look at the state, and leave out what follows if it was the same before."""
+        """Read the state, and leave out what follows if it was the same before."""
         state = State(self._sim, affordable)
         self._size = state.size
         if state.replayed != self._contents:
@@ -134,9 +134,9 @@ class FastForward:
             self._begin()
 
     def _jump(self, state: State, steps: list[int], number: int, period: int) -> bool:
-        """Move everything on; return whether anything could be left out."""
+        """Advance everything; return whether anything could be left out."""
         sim = self._sim
-        step = sim.now - self._beats[number - period].now
+        step = sim.now - self._checkpoints[number - period].now
         count = self._repeat(number, period, state.most(steps, step) if step > 0 else 0)
         if count <= 0:
             return False
@@ -150,10 +150,13 @@ class FastForward:
         return True
 
     def _repeat(self, number: int, period: int, count: int) -> int:
-        """Do again what was done to contents; return how often it turned out the same."""
-        todo: list[tuple[Replayed, Doings, Doings]] = []
+        """Repeat the accesses to caches; return in how many periods they end the same."""
+        todo: list[tuple[Replayed, AccessLog, AccessLog]] = []
         for place, one in enumerate(self._contents):
-            done = [beat.done[place] for beat in self._beats[number - 2 * period + 1 :]]
+            done = [
+                checkpoint.done[place]
+                for checkpoint in self._checkpoints[number - 2 * period + 1 :]
+            ]
             early, late = list(chain(*done[:period])), list(chain(*done[period:]))
             if len(early) != len(late):
                 return 0
@@ -163,7 +166,7 @@ class FastForward:
                 tuple([b - a for a, b in zip(before, after, strict=True)])
                 for before, after in zip(early, late, strict=True)
             ]
-            count = one.foresee(late, steps, count)
+            count = one.predict(late, steps, count)
             # What is done again and again leaves the contents as they are.
             if late != early:
                 todo.append((one, late, steps))
@@ -173,13 +176,13 @@ class FastForward:
         return count
 
 
-class _Beat:
-    """A beat, with what tells one from another at once.
+class _Checkpoint:
+    """A checkpoint.
 
     Attributes:
-        now: when it was, in ps.
-        calls: those before it.
-        done: to each of the contents since the beat before.
+        now: its time in ps.
+        calls: events before it.
+        done: accesses to each cache since the checkpoint before.
     """
 
     __slots__ = ("_before_ps", "calls", "done", "now")
@@ -193,7 +196,7 @@ class _Beat:
             one.log = []
 
     def due(self, sim: Simulator) -> tuple[int, ...]:
-        """How long after it others are due, as far as the beat after the next may be."""
+        """Times until other events, up to the checkpoint after the next, in ps."""
         now = self.now
         end = 3 * now - 2 * self._before_ps
         return tuple(sorted([entry[0] - now for entry in sim.queue if entry[0] <= end]))

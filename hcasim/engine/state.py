@@ -55,7 +55,7 @@ _FUNCTION: Final = 6
 _SET: Final = 7
 _CONTENT: Final = 8
 
-Doings = list[tuple[int, ...]]
+AccessLog = list[tuple[int, ...]]
 """What is done to contents, one after the other, each as numbers."""
 
 
@@ -68,23 +68,23 @@ class Replayed(Protocol):
         log: what has been done, while somebody wants to know; else None.
     """
 
-    log: Doings | None
+    log: AccessLog | None
 
-    def foresee(self, doings: Doings, steps: Doings, most: int) -> int:
+    def predict(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
         """Periods, of at most so many, in which what is done would turn out as it says.
 
         In each, all numbers are by `steps` more than in the one before. Nothing changes.
         """
 
-    def repeat(self, doings: Doings, steps: Doings, count: int) -> None:
-        """Do it in so many periods, all of which have been foreseen."""
+    def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
+        """Do it in so many periods, all of which have been predicted."""
 
 
-def later(doings: Doings, steps: Doings, periods: int) -> Doings:
+def later(accesses: AccessLog, steps: AccessLog, periods: int) -> AccessLog:
     """What is done so many periods later."""
     return [
         tuple([a + periods * b for a, b in zip(done, by, strict=True)])
-        for done, by in zip(doings, steps, strict=True)
+        for done, by in zip(accesses, steps, strict=True)
     ]
 
 
@@ -403,7 +403,7 @@ class _Traits:
             for name in dict.fromkeys(names)
             if name != "__dict__" and name not in unseen
         ]
-        self.replayed = hasattr(kind, "foresee")
+        self.replayed = hasattr(kind, "predict")
         self.lags = hasattr(kind, "catch_up")
         self.phase = hasattr(kind, "phase")
         self.looked_at = _way(kind)

@@ -140,7 +140,7 @@ class HostChannelAdapter(Parts):
             found |= cache.counters()
         if (shared := self.icm.cache) is not None:
             found |= {"icm_access_cnt": shared.accesses, "icm_miss_cnt": shared.misses}
-        if (in_flight := self.flight) is not None:
+        if (in_flight := self.wqe_cache) is not None:
             found["wqe_cache_miss_cnt"] = in_flight.misses
         return found | self.memory.counters() | self.bus.counters()
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from hcasim.catalog.adapter import IcmCache
 from hcasim.engine.changes import Changes
 from hcasim.engine.replacement import POLICIES, Fifo
-from hcasim.engine.state import Doings
+from hcasim.engine.state import AccessLog
 
 _USE: Final = 0
 _FILL: Final = 1
@@ -83,24 +83,24 @@ class LineCache:
             self.log.append((_FILL, table, line, size, len(gone)))
         return gone
 
-    def foresee(self, doings: Doings, steps: Doings, most: int) -> int:
+    def predict(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
         """Periods, of at most so many, in which lines would be held or not as it says.
 
         What may leave has to be unchanged, and no chance be in it.
         """
         if any(step[0] or step[3] or step[4] for step in steps):
             return 0
-        fills = [result for what, _, _, _, result in doings if what == _FILL]
+        fills = [result for what, _, _, _, result in accesses if what == _FILL]
         if fills and (
             any(fills)
             or not self._banks[0].policy.ordered
             or any(bank.changed for bank in self._banks)
-            or any(what == _MARK for what, *_ in doings)
+            or any(what == _MARK for what, *_ in accesses)
         ):
             return 0
         trial = [bank.copy() for bank in self._banks]
         for turn in range(1, most + 1):
-            for (what, table, line, size, result), step in zip(doings, steps, strict=True):
+            for (what, table, line, size, result), step in zip(accesses, steps, strict=True):
                 name = (table + turn * step[1], line + turn * step[2])
                 bank = trial[name[1] % len(trial)]
                 if what == _FILL:
@@ -109,10 +109,10 @@ class LineCache:
                     return turn - 1
         return most
 
-    def repeat(self, doings: Doings, steps: Doings, count: int) -> None:
+    def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
         """Use and fill lines; what is counted is counted elsewhere."""
         for turn in range(1, count + 1):
-            for (what, table, line, size, _), step in zip(doings, steps, strict=True):
+            for (what, table, line, size, _), step in zip(accesses, steps, strict=True):
                 name = (table + turn * step[1], line + turn * step[2])
                 bank = self._bank(name[1])
                 if what == _USE:

@@ -18,7 +18,7 @@ from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.pipeline import InOrder, PerQueuePair
-from hcasim.hca.port import Desk
+from hcasim.hca.port import Dispatcher
 from hcasim.hca.registrations import RegistrationUnit
 from hcasim.hca.services import PacketService
 from hcasim.hca.translation import TranslationTables
@@ -42,7 +42,7 @@ _PIPELINES: Final[dict[str, tuple[type[InOrder], type[DmaEngine]]]] = {
 }
 
 
-class Parts(Desk):
+class Parts(Dispatcher):
     """What the queue pairs of an adapter share.
 
     Args:
@@ -55,7 +55,7 @@ class Parts(Desk):
     Attributes:
         egresses: the transmitting side of each port.
         units: processing units of the transmit pipeline.
-        flight: the requests in flight whose entries are on the chip, if that is limited.
+        wqe_cache: the requests in flight whose entries are on the chip, if that is limited.
         entries: requesters that wait for an entry behind which others wait to be fetched.
         reads: requesters that have as many reads and atomics in flight as they may.
         receive_entries: messages that wait for entries on their way to the chip.
@@ -98,7 +98,7 @@ class Parts(Desk):
         self.units = servers(sim, f"{name}.send_engine", adapter.send.units)
         self.response_units = self.pipeline.response_units(self.units)
         self.packet_service = PacketService(adapter.send)
-        self.flight = WqeCache(in_flight) if (in_flight := adapter.wqe.cache) else None
+        self.wqe_cache = WqeCache(in_flight) if (in_flight := adapter.wqe.cache) else None
         self.atomics = AtomicUnit(sim, f"{name}.atomic_unit", adapter.responder.atomics, self.dma)
         self.entries = Waits(sim, f"{name}.wqe_fetch")
         self.reads = Waits(sim, f"{name}.reads_in_flight")

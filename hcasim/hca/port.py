@@ -69,7 +69,7 @@ class Half:
         raise NotImplementedError
 
 
-class Desk:
+class Dispatcher:
     """Where arrivals are dealt with."""
 
     def dispatch(self, arrival: Arrival) -> None:
@@ -81,7 +81,7 @@ class ArrivalLine:
     """Arrivals that keep their order: one is in hand at a time.
 
     Args:
-        desk: handed each arrival when it has its turn.
+        dispatcher: handed each arrival when it has its turn.
         sim: the clock.
 
     Attributes:
@@ -99,7 +99,7 @@ class ArrivalLine:
     )
 
     __slots__ = (
-        "_desk",
+        "_dispatcher",
         "_draining",
         "_sim",
         "_waited_ps",
@@ -111,8 +111,8 @@ class ArrivalLine:
         "waiting",
     )
 
-    def __init__(self, desk: Desk, sim: Simulator) -> None:
-        self._desk = desk
+    def __init__(self, dispatcher: Dispatcher, sim: Simulator) -> None:
+        self._dispatcher = dispatcher
         self._sim = sim
         self.waiting: list[Arrival] = []
         self.unserved: list[Arrival] = []
@@ -134,7 +134,7 @@ class ArrivalLine:
             self.waiting.append(arrival)
         else:
             self.occupied = True
-            self._desk.dispatch(arrival)
+            self._dispatcher.dispatch(arrival)
 
     def go_on(self) -> None:
         """Deal with those that wait, as long as none stays in hand."""
@@ -146,7 +146,7 @@ class ArrivalLine:
                 arrival = self.waiting.pop(0)
                 if not self.waiting:
                     self._waited_ps += self._sim.now - self._waiting_since
-                self._desk.dispatch(arrival)
+                self._dispatcher.dispatch(arrival)
             self._draining = False
 
 
@@ -260,7 +260,7 @@ class Port(EndPort):
         order: what keeps its order.
         egress: its transmitting side.
         dma: places the data that it receives.
-        desk: handed each arrival when it has its turn.
+        dispatcher: handed each arrival when it has its turn.
 
     Attributes:
         buffer: receive buffer at the end of the link, once that is attached.
@@ -277,7 +277,7 @@ class Port(EndPort):
         order: InOrder,
         egress: Egress,
         dma: DmaEngine,
-        desk: Desk,
+        dispatcher: Dispatcher,
     ) -> None:
         self.sim = sim
         self.dma = dma
@@ -293,7 +293,7 @@ class Port(EndPort):
         self._services = services_of(adapter.responder.services)
         self.pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
         self._probe = Probe(sim, egress.name)
-        self._desk = desk
+        self._dispatcher = dispatcher
         self._parallel = adapter.receive.units > 1
         self._order = order
         self.lines: dict[int, ArrivalLine] = {}
@@ -341,7 +341,9 @@ class Port(EndPort):
 
     def _line(self, packet: Packet) -> ArrivalLine:
         key = self._order.line(packet)
-        return self.lines.get(key) or self.lines.setdefault(key, ArrivalLine(self._desk, self.sim))
+        return self.lines.get(key) or self.lines.setdefault(
+            key, ArrivalLine(self._dispatcher, self.sim)
+        )
 
     def through(self, arrival: Arrival) -> None:
         """Have an arrival dealt with that has come through the receive pipeline."""

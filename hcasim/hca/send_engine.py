@@ -11,14 +11,14 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.qp.endpoint import State
 from hcasim.hca.qp.requester import Line, Requester
 from hcasim.hca.scheduler import Scheduler
-from hcasim.hca.wqe import BEAT, LONG, SendWqe
+from hcasim.hca.wqe import CHECKPOINT, LONG, SendWqe
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _RTS: Final = State.RTS
 _REGISTER: Final = Opcode.REGISTER
 
 
-class _Turn(Action):
+class _Service(Action):
     """The turn of a requester at a processing unit."""
 
     changes: ClassVar[Changes] = Changes(unseen="_since")
@@ -112,7 +112,7 @@ class SendEngine(Line):
         requester = self.scheduler.take()
         service = requester.service()
         end = self._server.reserve(service)
-        self.sim.schedule(end, _Turn(self, requester, end - service))
+        self.sim.schedule(end, _Service(self, requester, end - service))
 
     def execute(self, requester: Requester, since_ps: int) -> None:
         """Send the packet of a requester for which a processing unit is done."""
@@ -143,10 +143,10 @@ class SendEngine(Line):
         else:
             turn = wqe.sent * wqe.segment % self._burst
             scheduler.add(requester, goes_on=turn >= wqe.segment)
-            wqe.turn = 0 if scheduler.alone else turn
+            wqe.burst_sent = 0 if scheduler.alone else turn
         forward = self.sim.forward
-        if wqe.packets > LONG and wqe.sent % BEAT == 0 and forward is not None:
-            forward.beat(wqe, (wqe.request_packets - wqe.sent) // BEAT, offset % ALIKE)
+        if wqe.packets > LONG and wqe.sent % CHECKPOINT == 0 and forward is not None:
+            forward.checkpoint(wqe, (wqe.request_packets - wqe.sent) // CHECKPOINT, offset % ALIKE)
         if wqe.region is None or packet.payload == 0:
             staging.complete(packet)
         else:

@@ -13,9 +13,9 @@ from hcasim.hca.completion_queue import Status
 from hcasim.hca.translation import Region
 
 LONG: Final = 128
-"""Packets of a message that may be worth a search for a period."""
-BEAT: Final = 16
-"""Packets of such a message after each of which that may begin."""
+"""Packets of the shortest message in which a period is looked for."""
+CHECKPOINT: Final = 16
+"""Packets from one checkpoint of such a message to the next."""
 
 
 class SendWqe:
@@ -37,7 +37,7 @@ class SendWqe:
         first_psn: sequence number of its first packet, once execution has begun.
         packets: packets of the request (of the response, for a read), likewise; 0 before.
         sent: packets of the request handed to the port so far.
-        turn: bytes of it that are sent in this turn, while others wait for theirs.
+        burst_sent: bytes of it that are sent in this turn, while others wait for theirs.
         received: packets of the response received so far.
         in_cqe: whether the data that has come back is in its completion.
         responded: whether it has been answered and may complete in its turn.
@@ -51,6 +51,7 @@ class SendWqe:
     __slots__ = (
         "address",
         "awaits_response",
+        "burst_sent",
         "carried",
         "compare_add",
         "dlid",
@@ -78,7 +79,6 @@ class SendWqe:
         "size",
         "slot",
         "swap",
-        "turn",
         "wr_id",
     )
 
@@ -131,13 +131,13 @@ class SendWqe:
         self.segment = segment
         self.region = region
         self.first_psn = -1
-        self.packets = self.sent = self.turn = self.received = 0
+        self.packets = self.sent = self.burst_sent = self.received = 0
         self.in_cqe = self.responded = False
         self.fault = fault
 
     def reset(self) -> None:
         """Forget how far it has got, so that it can be sent again under the same numbers."""
-        self.sent = self.turn = self.received = 0
+        self.sent = self.burst_sent = self.received = 0
         self.responded = False
         self.fault = None
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Final
 
 from hcasim.catalog.host import ProcessorCache as Description
-from hcasim.engine.state import Doings, later
+from hcasim.engine.state import AccessLog, later
 
 BLOCK: Final = 256
 """Bytes that are held or not together: a few lines, so that long copies stay cheap to follow."""
@@ -102,20 +102,20 @@ class ProcessorCache:
             self.log.append((_PLACE, address, size, left))
         return left
 
-    def foresee(self, doings: Doings, steps: Doings, most: int) -> int:
+    def predict(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
         """Periods, of at most so many, in which devices would find and displace what it says."""
         if any(step[0] or step[2] or step[3] for step in steps):
             return 0
-        if all(what == _FORGET for what, *_ in doings):
+        if all(what == _FORGET for what, *_ in accesses):
             return most
-        sweep = _sweep(doings, steps)
+        sweep = _sweep(accesses, steps)
         if sweep is not None:
-            return self._swept(sweep, doings[0][3] > 0, most)
+            return self._swept(sweep, accesses[0][3] > 0, most)
         trial = ProcessorCache(self._description)
         trial._used = self._used.copy()
         trial._written = self._written.copy()
         for turn in range(1, most + 1):
-            for what, address, size, result in later(doings, steps, turn):
+            for what, address, size, result in later(accesses, steps, turn):
                 if what == _LOOK:
                     found = int(trial.holds(address, size))
                 elif what == _PLACE:
@@ -151,12 +151,12 @@ class ProcessorCache:
             held = min(held, next((n for n, block in enumerate(ahead) if block in used), held))
         return held // number
 
-    def repeat(self, doings: Doings, steps: Doings, count: int) -> None:
+    def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
         """Take what devices write, or forget it."""
-        sweep = _sweep(doings, steps)
+        sweep = _sweep(accesses, steps)
         if sweep is None:
             for turn in range(1, count + 1):
-                for what, address, size, _ in later(doings, steps, turn):
+                for what, address, size, _ in later(accesses, steps, turn):
                     if what == _PLACE:
                         self.place(address, size)
                     elif what == _FORGET:
@@ -164,7 +164,7 @@ class ProcessorCache:
             return
         written, most = self._written, self._blocks_of_devices
         end = sweep.stop + len(sweep) * count
-        if doings[0][0] == _FORGET:
+        if accesses[0][0] == _FORGET:
             gone = range(sweep.stop, end)
             for held in (self._used, written):
                 for block in [b for b in held if b in gone] if len(held) < len(gone) else gone:
@@ -189,11 +189,11 @@ class ProcessorCache:
             self._written.pop(block, None)
 
 
-def _sweep(doings: Doings, steps: Doings) -> range | None:
+def _sweep(accesses: AccessLog, steps: AccessLog) -> range | None:
     """The blocks that are written or forgotten in a period, if all are one after the other."""
-    kind, start, _, displaces = doings[0]
+    kind, start, _, displaces = accesses[0]
     end = start
-    for what, address, size, left in doings:
+    for what, address, size, left in accesses:
         alike = what == kind and left == (size if displaces else 0)
         if what not in (_PLACE, _FORGET) or not alike or address != end or size % BLOCK:
             return None

@@ -1,4 +1,4 @@
-"""What is foreseen of contents is what happens, and to repeat it leaves what happens leaves."""
+"""What is predicted of contents is what happens, and to repeat it leaves what happens leaves."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,16 +26,16 @@ def logged(content: Any, act: Act, turn: int) -> list[tuple[int, ...]]:
 
 
 def check(make: Callable[[], Any], act: Act, state: Callable[[Any], object]) -> int:
-    """Hold what is foreseen after two periods to what happens in the next; return how often."""
+    """Hold what is predicted after two periods to what happens in the next; return how often."""
     content, whole, last = make(), make(), make()
-    early, doings = (logged(content, act, turn) for turn in (0, 1))
-    if len(early) != len(doings) or not doings:
+    early, accesses = (logged(content, act, turn) for turn in (0, 1))
+    if len(early) != len(accesses) or not accesses:
         return 0
-    pairs = list(zip(early, doings, strict=True))
+    pairs = list(zip(early, accesses, strict=True))
     steps = [tuple(b - a for a, b in zip(one, other, strict=True)) for one, other in pairs]
     before = state(content)
-    foreseen = content.foresee(doings, steps, PERIODS)
-    assert 0 <= foreseen <= PERIODS
+    predicted = content.predict(accesses, steps, PERIODS)
+    assert 0 <= predicted <= PERIODS
     assert state(content) == before
     for turn in (0, 1):
         act(whole, turn)
@@ -43,18 +43,18 @@ def check(make: Callable[[], Any], act: Act, state: Callable[[Any], object]) -> 
     for turn in range(1, PERIODS + 1):
         said = [
             tuple(a + turn * b for a, b in zip(done, by, strict=True))
-            for done, by in zip(doings, steps, strict=True)
+            for done, by in zip(accesses, steps, strict=True)
         ]
         if logged(whole, act, 1 + turn) != said:
             break
         turns = turn
-    assert foreseen <= turns
-    if foreseen:
-        content.repeat(doings, steps, foreseen)
-        for turn in range(2 + foreseen):
+    assert predicted <= turns
+    if predicted:
+        content.repeat(accesses, steps, predicted)
+        for turn in range(2 + predicted):
             act(last, turn)
         assert state(content) == state(last)
-    return foreseen
+    return predicted
 
 
 def in_sets(cache: SetAssociativeCache) -> object:
@@ -250,16 +250,16 @@ def test_how_often_it_is_repeated_costs_nothing() -> None:
     """Here it would take days otherwise."""
     often = 10**12
     cache = SetAssociativeCache(16, 2)
-    doings, steps = [(0, 7, 0), (1, 7, 0)], [(0, 1, 0), (0, 1, 0)]
-    assert cache.foresee(doings, steps, often) == often
-    cache.repeat(doings, steps, often)
+    accesses, steps = [(0, 7, 0), (1, 7, 0)], [(0, 1, 0), (0, 1, 0)]
+    assert cache.predict(accesses, steps, often) == often
+    cache.repeat(accesses, steps, often)
     assert {key for key in range(7 + often - 20, 7 + often + 20) if key in cache} == set(
         range(7 + often - 15, 7 + often + 1)
     )
 
     processor = ProcessorCache(Processor.model_construct(size=64 * BLOCK, ddio=16 * BLOCK))
     processor.place(0, 16 * BLOCK)
-    doings, steps = [(1, 99 * BLOCK, BLOCK, BLOCK)], [(0, BLOCK, 0, 0)]
-    assert processor.foresee(doings, steps, often) == often
-    processor.repeat(doings, steps, often)
+    accesses, steps = [(1, 99 * BLOCK, BLOCK, BLOCK)], [(0, BLOCK, 0, 0)]
+    assert processor.predict(accesses, steps, often) == often
+    processor.repeat(accesses, steps, often)
     assert list(processor._written) == list(range(99 + often - 15, 99 + often + 1))

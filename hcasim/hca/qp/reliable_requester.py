@@ -110,7 +110,7 @@ class ReliableRequester(Requester):
             return Verdict.DROP
         if wqe.is_atomic and isinstance(packet.header, Aeth):
             region.words[wqe.address] = packet.header.original
-        if self._flight is not None and not self._flight.held(self.end.qpn, wqe):
+        if self._wqe_cache is not None and not self._wqe_cache.held(self.end.qpn, wqe):
             ring = self.queue.ring
             parts.dma.fetch_entry(ring, wqe.slot, wqe.size, self._again, arrival, wqe)
             return Verdict.HOLD
@@ -118,8 +118,8 @@ class ReliableRequester(Requester):
 
     def _again(self, arrival: Arrival, wqe: SendWqe) -> None:
         """Go on with a response whose entry had to be fetched again."""
-        assert self._flight is not None
-        done = arrival.occupy(self._flight.service)
+        assert self._wqe_cache is not None
+        done = arrival.occupy(self._wqe_cache.service)
         self._sim.call_at(done, self._go_on, arrival, wqe)
 
     def _go_on(self, arrival: Arrival, wqe: SendWqe) -> None:
@@ -141,8 +141,8 @@ class ReliableRequester(Requester):
         if wqe.received < wqe.packets:
             return
         wqe.responded = True
-        if self._flight is not None:
-            self._flight.drop(self.end.qpn, wqe)
+        if self._wqe_cache is not None:
+            self._wqe_cache.drop(self.end.qpn, wqe)
         self.outstanding_reads -= 1
         self.retire()
         if self.stalled:

@@ -15,7 +15,7 @@ from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.responder import Responder
 from hcasim.hca.translation import Access, Region
-from hcasim.hca.wqe import BEAT, LONG, ReceiveWqe
+from hcasim.hca.wqe import CHECKPOINT, LONG, ReceiveWqe
 
 
 class Read:
@@ -164,9 +164,9 @@ class ReliableResponder(Responder):
         responses.stage(packet)
         if self._probe.listeners:
             packet.staged_at = self._sim.now
-        long = header.length > LONG * segment and read.sent % BEAT == 0
+        long = header.length > LONG * segment and read.sent % CHECKPOINT == 0
         if long and (forward := self._sim.forward) is not None:
-            forward.beat(read, (read.packets - read.sent) // BEAT, offset % ALIKE)
+            forward.checkpoint(read, (read.packets - read.sent) // CHECKPOINT, offset % ALIKE)
         if read.region is None:
             responses.complete(packet)
         else:

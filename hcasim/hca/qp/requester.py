@@ -86,7 +86,7 @@ class Requester(Half):
         self._sim = parts.sim
         self._parts = parts
         self._line = line
-        self._flight = parts.flight
+        self._wqe_cache = parts.wqe_cache
         self._packet_service = parts.packet_service
 
     # From the doorbell to an entry in the adapter.
@@ -225,8 +225,8 @@ class Requester(Half):
             self.fail(wqe, Status.LOC_PROT_ERR)
             return False
         self.number(wqe)
-        if self._flight is not None and wqe.awaits_response:
-            self._flight.add(self.qpn, wqe)
+        if self._wqe_cache is not None and wqe.awaits_response:
+            self._wqe_cache.add(self.qpn, wqe)
         return True
 
     def number(self, wqe: SendWqe) -> None:

@@ -45,7 +45,7 @@ class Ticker:
             return
         self.sim.call_after(self.step, self.tick)
         if self.leads and self.sim.forward is not None:
-            self.sim.forward.beat(self, self.end - self.count)
+            self.sim.forward.checkpoint(self, self.end - self.count)
 
 
 Machine = Callable[[Simulator], Any]

@@ -12,7 +12,7 @@ from hcasim.hca.port import Arrival
 from tests.rig import FETCH_ADD, READ, SEND, WRITE, Rig, machine
 
 
-class Desk:
+class Dispatcher:
     """Stands for the port, its line of arrivals and its receive buffer."""
 
     def __init__(self) -> None:
@@ -30,20 +30,20 @@ class Desk:
         self.calls.append("room")
 
 
-def arrival(desk: Desk) -> Arrival:
-    held = Arrival(desk, Packet(Opcode.SEND, 1, 1, 0, 8), desk)
-    held.line = desk
+def arrival(dispatcher: Dispatcher) -> Arrival:
+    held = Arrival(dispatcher, Packet(Opcode.SEND, 1, 1, 0, 8), dispatcher)
+    held.line = dispatcher
     return held
 
 
 @pytest.mark.pure
 @given(order=st.permutations(["finish", "free"]), again=st.sampled_from(["finish", "free"]))
 def test_each_is_given_back_once_in_either_order(order: list[str], again: str) -> None:
-    desk = Desk()
-    held = arrival(desk)
+    dispatcher = Dispatcher()
+    held = arrival(dispatcher)
     for method in order:
         getattr(held, method)()
-    assert desk.calls == [{"finish": "next", "free": "room"}[method] for method in order]
+    assert dispatcher.calls == [{"finish": "next", "free": "room"}[method] for method in order]
     with pytest.raises(AssertionError):
         getattr(held, again)()
 
