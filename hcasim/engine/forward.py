@@ -12,6 +12,8 @@ _LONGEST: Final = 64
 """Checkpoints in the longest period."""
 _NUMBER: Final = 0.2
 """Time to read a number of the state, in events."""
+_PATIENCE: Final = 16
+"""Checkpoints of another message that the leader may let pass, as it does in a burst."""
 _TRIES: Final = 3
 """States read in vain before a pause."""
 _MOST_IN_VAIN: Final = 12
@@ -40,7 +42,7 @@ class FastForward:
         self._sim = sim
         self.skipped_ps = 0
         self._leader: object = None
-        self._others: set[object] = set()
+        self._others: dict[object, int] = {}
         self._checkpoints: list[_Checkpoint] = []
         self._last: dict[tuple[int, ...], int] = {}
         self._states: dict[int, State] = {}
@@ -53,8 +55,8 @@ class FastForward:
         """Look for a period at a checkpoint of a message.
 
         Args:
-            leader: the message. The first one leads until another has two checkpoints without one
-                of the leader's between them.
+            leader: the message. The first one leads until another has more than a burst of
+                checkpoints without one of the leader's between them.
             left: checkpoints still to come; after the last there is no leader.
             place: what has to be equal at two checkpoints, such as the offset in a page.
         """
@@ -62,15 +64,15 @@ class FastForward:
         if sim.listeners or sim.watchers:
             return
         if not left:
-            self._others.discard(leader)
+            self._others.pop(leader, None)
             if leader is self._leader:
                 self._leader = None
                 self._begin()
             return
         if leader is self._leader:
             self._others.clear()
-        elif self._leader is not None and leader not in self._others:
-            self._others.add(leader)
+        elif self._leader is not None and self._others.get(leader, 0) < _PATIENCE:
+            self._others[leader] = self._others.get(leader, 0) + 1
             return
         else:
             self._leader = leader

@@ -146,7 +146,8 @@ class SendEngine(Line):
             wqe.burst_sent = 0 if scheduler.alone else turn
         forward = self.sim.forward
         if wqe.packets > LONG and wqe.sent % CHECKPOINT == 0 and forward is not None:
-            forward.checkpoint(wqe, (wqe.request_packets - wqe.sent) // CHECKPOINT, offset % ALIKE)
+            place = wqe.burst_sent * ALIKE + offset % ALIKE
+            forward.checkpoint(wqe, (wqe.request_packets - wqe.sent) // CHECKPOINT, place)
         if wqe.region is None or packet.payload == 0:
             staging.complete(packet)
         else:
