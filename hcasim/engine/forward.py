@@ -67,7 +67,7 @@ class FastForward:
             self._others.pop(leader, None)
             if leader is self._leader:
                 self._leader = None
-                self._begin()
+                self._give_up()
             return
         if leader is self._leader:
             self._others.clear()
@@ -129,11 +129,15 @@ class FastForward:
                 return
         self._states[number] = state
         if len(self._states) > _TRIES:
-            # The more often in vain, the more seldom.
-            pause = _TRIES * int(_NUMBER * state.size) << self._in_vain
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Begin anew after a pause; the more often in vain, the longer."""
+        pause = len(self._states) * int(_NUMBER * self._size) << self._in_vain
+        if pause:
             self._in_vain = min(self._in_vain + 1, _MOST_IN_VAIN)
             self._rests_until = self._sim.calls + pause
-            self._begin()
+        self._begin()
 
     def _jump(self, state: State, steps: list[int], number: int, period: int) -> bool:
         """Advance everything; return whether anything could be left out."""
