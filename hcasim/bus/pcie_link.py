@@ -56,7 +56,7 @@ class PcieLink(SerialServer):
         tlps_per_update: TLPs from the other direction that one UpdateFC covers.
     """
 
-    changes: ClassVar[Changes] = Changes(counts="dllps tlps", wraps="_acks_due _updates_due")
+    changes: ClassVar[Changes] = Changes(counts="dllps tlps", slips="_acks_due _updates_due")
 
     __slots__ = (
         "_acks_due",

@@ -12,6 +12,7 @@ SINCE: Final = 4
 MIXED: Final = 5
 UNSEEN: Final = 6
 WRAP: Final = 7
+SLIP: Final = 8
 
 ALIKE: Final = 32768
 """Bytes after which addresses are alike to buses and caches: a line of 8 entries of small pages."""
@@ -27,19 +28,21 @@ def alike(address: int, size: int) -> int:
 class Changes:
     """Declares the whole numbers of a class that are others after each period.
 
-    Each argument names attributes, apart by blanks. What a list, a tuple or a dictionary holds is
-    declared with the attribute that holds it; subclasses add theirs. Every number that is not
+    Each argument names attributes, separated by blanks. What a list, a tuple or a dictionary holds
+    is declared with the attribute that holds it; subclasses add theirs. Every number that is not
     named has to be the same again, or there is no period.
 
     Args:
-        times: when something is due or free again, in ps. Once that has passed, all is as good.
+        times: when something is due or free again, in ps. All times that have passed are equal.
         counts: what only adds up, and decides nothing before it reaches what `ends()` says.
         addresses: what only adds up, but for the place within `ALIKE` bytes, or as many as
             `alike()` says.
-        since: when something began, of which only measurements and timers ask, in ps.
-        mixed: any of these: the arguments of calls.
+        since: when something began, for measurements and timers, in ps.
+        mixed: arguments of calls: each is constant, a time that goes on with the clock, or an
+            address. None may count anything.
         unseen: what the machine does not depend on.
-        wraps: what counts round and round: it has to be the same again, which takes its time.
+        wraps: cyclic counters: they have to be the same again, which may take several laps.
+        slips: likewise, of bytes or packets up to the next flow control packet or DLLP.
     """
 
     def __init__(
@@ -52,9 +55,10 @@ class Changes:
         mixed: str = "",
         unseen: str = "",
         wraps: str = "",
+        slips: str = "",
     ) -> None:
         kinds = {TIME: times, COUNT: counts, ADDRESS: addresses, SINCE: since, MIXED: mixed}
-        kinds |= {UNSEEN: unseen, WRAP: wraps}
+        kinds |= {UNSEEN: unseen, WRAP: wraps, SLIP: slips}
         self.kinds: dict[str, int] = {
             name: kind for kind, names in kinds.items() for name in names.split()
         }

@@ -10,12 +10,14 @@ from hcasim.engine.state import AccessLog, Replayed, State
 
 _LONGEST: Final = 64
 """Checkpoints in the longest period."""
+_MOST: Final = 4 * _LONGEST
+"""Checkpoints before the search begins again."""
 _NUMBER: Final = 0.2
 """Time to read a number of the state, in events."""
 _PATIENCE: Final = 16
 """Checkpoints of another message that the leader may let pass, as it does in a burst."""
 _TRIES: Final = 3
-"""States read in vain before a pause."""
+"""A pause follows when more states than these were read in vain."""
 _MOST_IN_VAIN: Final = 12
 """How often the pause may double."""
 
@@ -47,7 +49,7 @@ class FastForward:
         self._last: dict[tuple[int, ...], int] = {}
         self._states: dict[int, State] = {}
         self._contents: list[Replayed] = []
-        self._first: State | None = None
+        self._cyclic: list[tuple[object, str]] = []
         self._size = self._due = self._in_vain = 0
         self._rests_until = 0
 
@@ -96,11 +98,15 @@ class FastForward:
             return
         past = self._checkpoints
         number = len(past)
+        if number == _MOST:
+            self._give_up()
+            return
         here = _Checkpoint(self._sim, past[-1].now if past else self._sim.now, self._contents)
         past.append(here)
         looks_like = (place, *here.due(self._sim))
-        if self._first is not None:
-            looks_like += tuple(self._first.round())
+        for holder, name in self._cyclic:
+            value = getattr(holder, name)
+            looks_like += tuple(value) if isinstance(value, list) else (value,)
         period = number - self._last.get(looks_like, number)
         self._last[looks_like] = number
         if not 0 < period <= _LONGEST or number < self._due:
@@ -114,9 +120,10 @@ class FastForward:
         """Read the state, and leave out what follows if it was the same before."""
         state = State(self._sim, affordable)
         self._size = state.size
-        if state.replayed != self._contents:
+        known = {id(one) for one in self._contents}
+        if any(id(one) not in known for one in state.replayed):
             self._begin()
-            self._contents, self._first = state.replayed, state
+            self._contents, self._cyclic = state.replayed, state.cyclic
             return
         for before, other in reversed(self._states.items()):
             period = number - before
@@ -132,11 +139,10 @@ class FastForward:
             self._give_up()
 
     def _give_up(self) -> None:
-        """Begin anew after a pause; the more often in vain, the longer."""
-        pause = len(self._states) * int(_NUMBER * self._size) << self._in_vain
-        if pause:
+        """Begin the search again, after a pause that grows with each search in vain."""
+        if self._states:
+            self._rests_until = self._sim.calls + (int(_NUMBER * self._size) << self._in_vain)
             self._in_vain = min(self._in_vain + 1, _MOST_IN_VAIN)
-            self._rests_until = self._sim.calls + pause
         self._begin()
 
     def _jump(self, state: State, steps: list[int], number: int, period: int) -> bool:
@@ -157,6 +163,8 @@ class FastForward:
 
     def _repeat(self, number: int, period: int, count: int) -> int:
         """Repeat the accesses to caches; return in how many periods they end the same."""
+        if count <= 0:
+            return 0
         todo: list[tuple[Replayed, AccessLog, AccessLog]] = []
         for place, one in enumerate(self._contents):
             done = [

@@ -12,9 +12,9 @@ from hcasim.engine.state import State
 _LONGEST: Final = 16
 """Laps that a period may look like."""
 _PATIENT: Final = 9
-"""Looks before what counts round and round may slip; if not even then, it is begun anew."""
+"""After so many looks counters may slip. If there is still no period, the search begins again."""
 _SLIP_PS: Final = 10_000
-"""What each of that may make a period longer or shorter: a flow control packet, a DLLP."""
+"""What a counter that slips may add to a period: a flow control packet, or a DLLP."""
 _PATIENCE: Final = 2
 """Calls for each number looked at in vain, before the next period is looked for."""
 
@@ -25,8 +25,8 @@ class Repetition:
     Laps that take equally long, with as much to come at equal times after them, are a reason to
     look, and prove nothing: a queue may be filling up behind them. Three equal states as far apart
     do, if every count has gone on by as much from the first to the second as from the second to the
-    third. What counts round and round may take too many laps to be where it was; then the period is
-    known but for as many small packets as that stands for.
+    third. A counter up to the next flow control packet may take too many laps to be the same again;
+    then the period may be wrong by that packet, which `error` says.
 
     What caches hold is not a part of it: the same addresses have to be used in each lap, and
     before the first that counts, each has to have been used once.
@@ -87,11 +87,15 @@ class Repetition:
 
     def _proven(self, first: _Look, second: _Look, third: _Look, slips: bool) -> int:
         """The laps of a period, if that is what lies between three looks; else 0."""
-        period, slipped = third.lap - second.lap, third.state.slips_from(second.state)
-        if second.lap - first.lap != period or (slipped and not slips):
+        period = third.lap - second.lap
+        if second.lap - first.lap != period:
             return 0
         steps = third.state.steps_from(second.state)
         if steps is None or steps != second.state.steps_from(first.state):
+            return 0
+        slipped = third.state.slips_from(second.state)
+        slipped = max(slipped, second.state.slips_from(first.state))
+        if slipped and not slips:
             return 0
         self.period_ps = third.state.now - second.state.now
         self.error = slipped * _SLIP_PS / self.period_ps

@@ -20,6 +20,7 @@ from hcasim.engine.changes import (
     LINE,
     MIXED,
     SAME,
+    SLIP,
     TIME,
     UNSEEN,
     WRAP,
@@ -33,7 +34,7 @@ _DESCRIPTIONS: Final = "hcasim.catalog."
 _COMPILED_CLOSURE: Final = "__mypyc_env__"
 _PLAIN: Final = frozenset({bool, str, bytes, float, type(None), Fraction})
 _NEVER: Final = 1 << 59
-"""Times behind it do not come."""
+"""Later times stand for never."""
 _DUE: Final = -1
 
 
@@ -54,6 +55,7 @@ _METHOD: Final = 5
 _FUNCTION: Final = 6
 _SET: Final = 7
 _CONTENT: Final = 8
+_NAMED: Final = 9
 
 AccessLog = list[tuple[int, ...]]
 """What is done to contents, one after the other, each as numbers."""
@@ -124,6 +126,7 @@ class State:
         now: the time in ps.
         size: what was looked at.
         replayed: contents that are told by what is done to them.
+        cyclic: cyclic counters: objects, and names of their attributes.
     """
 
     looks_on: ClassVar[bool] = True
@@ -134,11 +137,11 @@ class State:
         self._alike = roots is not None
         self.now = sim.now
         self.replayed: list[Replayed] = []
-        self._wraps: list[tuple[object, str]] = []
+        self.cyclic: list[tuple[object, str]] = []
         self._sim = sim
         # What has to be equal.
         self._key: list[Any] = []
-        self._round: list[int] = []
+        self._slips: list[int] = []
         # What may differ, side by side: numbers, kinds, and where they are.
         self._numbers: list[int] = []
         self._kinds: list[int] = []
@@ -172,10 +175,10 @@ class State:
         if of is int:
             if kind == TIME:
                 self._time(holder, key, value)
-            elif kind == SAME:
+            elif kind in (SAME, WRAP):
                 self._key.append(value)
-            elif kind == WRAP:
-                self._round.append(value)
+            elif kind == SLIP:
+                self._slips.append(value)
             else:
                 self._number(holder, key, value, kind)
         elif of in _PLAIN:
@@ -184,7 +187,8 @@ class State:
             self._key.append(len(value))
             node = _Tuple(value, holder, key)
             self._tuples.append(node)
-            self._items(node, enumerate(value), kind)
+            # A tuple that is a key cannot change.
+            self._items(node, enumerate(value), SAME if type(holder) is _Keys else kind)
         else:
             seen = self._seen
             number = seen.get(id(value))
@@ -194,16 +198,16 @@ class State:
             self._key.append(number)
 
     def _time(self, holder: Any, key: Any, value: int) -> None:
-        ahead = value - self.now
-        if ahead <= 0 or value > _NEVER:
-            self._key.append(0 if ahead <= 0 else _NEVER)
+        if value > _NEVER:
+            self._key.append(_NEVER)
         else:
-            self._key.append(ahead)
+            self._key.append(max(-1, value - self.now))
             self._times.append((holder, key))
 
     def _number(self, holder: Any, key: Any, value: int, kind: int) -> None:
         if kind == UNSEEN:
             return
+        self._key.append(kind)
         if kind == ADDRESS and not self._alike:
             alike: int = holder.alike() if hasattr(holder, "alike") else ALIKE
             self._key.append(value % alike)
@@ -235,7 +239,7 @@ class State:
         elif looked_at == _DICT:
             key.append(len(value))
             if value:
-                keys = COUNT if inherited == MIXED else inherited
+                keys = COUNT if inherited in (COUNT, ADDRESS, MIXED) else SAME
                 self._items(_Keys(value), zip(value, value, strict=True), keys)
                 self._items(value, value.items(), inherited)
         elif looked_at == _METHOD:
@@ -245,6 +249,9 @@ class State:
         elif looked_at == _FUNCTION:
             key.append(value.__code__)
             self._items(None, ((0, cell.cell_contents) for cell in value.__closure__ or ()), SAME)
+        elif looked_at == _NAMED:
+            key.append(kind)
+            self._items(None, enumerate(value), SAME)
         elif looked_at == _SET:
             key.append(frozenset(value))
         elif looked_at == _CONTENT:
@@ -263,7 +270,7 @@ class State:
         if traits.lags:
             value.catch_up()
         for name in traits.wraps:
-            self._wraps.append((value, name))
+            self.cyclic.append((value, name))
         for name, of in traits.attributes:
             held = getattr(value, name, _Missing)
             if held is not _Missing:
@@ -278,22 +285,14 @@ class State:
                 if of != UNSEEN:
                     self._item(value, name, held, of)
 
-    def round(self) -> list[int]:
-        """What counts round and round, as it is now, long after this state was looked at."""
-        found: list[int] = []
-        for holder, name in self._wraps:
-            value = getattr(holder, name)
-            found.extend(value if isinstance(value, list) else (value,))
-        return found
-
     def slips_from(self, before: State) -> int:
-        """How many of those that count round and round are not where they were in another state."""
-        return sum(a != b for a, b in zip(before._round, self._round, strict=True))
+        """How many of the counters that may slip differ from those of an equal state."""
+        return sum(a != b for a, b in zip(before._slips, self._slips, strict=True))
 
     def steps_from(self, before: State) -> list[int] | None:
         """By how much each number has gone on since another state, if this one equals it.
 
-        What counts round and round need not be where it was: see `slips_from`.
+        Counters that may slip need not be equal: see `slips_from`.
         """
         if not (self._known and before._known) or self._key != before._key:
             return None
@@ -396,7 +395,7 @@ class _Traits:
             changes = vars(base).get("changes")
             if isinstance(changes, Changes):
                 self.kinds = changes.kinds | self.kinds
-        self.wraps = [name for name, of in self.kinds.items() if of == WRAP]
+        self.wraps = [name for name, of in self.kinds.items() if of in (WRAP, SLIP)]
         unseen = {name for name, of in self.kinds.items() if of == UNSEEN}
         self.attributes = [
             (name, self.kinds.get(name, SAME))
@@ -421,6 +420,8 @@ def _way(kind: type) -> int:
         return _FUNCTION
     if kind is set:
         return _SET
+    if issubclass(kind, tuple):
+        return _NAMED
     if kind.__module__ == "numpy":
         # Only programs change what messages hold.
         return _CONTENT

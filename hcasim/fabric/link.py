@@ -14,6 +14,8 @@ from hcasim.fabric.packet import Holder, Packet
 PACKET: Final = "packet"
 """What those who watch are told that a link does."""
 
+_FEW: Final = 8
+"""Flow control packets that may become due before the next packet is sent."""
 _NEVER: Final = 1 << 60
 """A time in ps that does not come."""
 
@@ -72,7 +74,8 @@ class Transmitter(Action):
     changes: ClassVar[Changes] = Changes(
         times="_free_at _wake_at",
         counts="busy_ps packets payload_bytes wire_bytes flow_control_packets _flow_control_debt",
-        wraps="_freed _next",
+        wraps="_next",
+        slips="_freed",
     )
 
     def __init__(
@@ -123,8 +126,12 @@ class Transmitter(Action):
         self._queued = 0
 
     def phase(self) -> tuple[int, ...]:
-        """How long flow control packets hold up what is sent next, in ps."""
-        return (max(0, self._free_at + self._flow_control_debt - self.sim.now),)
+        """When the flow control packets that are due have been sent, in ps from now.
+
+        The time counts as long as a few more could still hold up the next packet.
+        """
+        done = self._free_at + self._flow_control_debt - self.sim.now
+        return (max(done, -_FEW * self._fcp_time),)
 
     def attach(self, receiver: Receiver, buffer_bytes: int) -> None:
         """Connect the far end, which has a receive buffer of ``buffer_bytes``."""

@@ -188,7 +188,7 @@ class Packet:
     """
 
     changes: ClassVar[Changes] = Changes(
-        times="ready_at", counts="psn operation", unseen="staged_at"
+        times="ready_at", counts="psn operation", since="staged_at"
     )
 
     __slots__ = (

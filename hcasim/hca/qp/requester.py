@@ -333,6 +333,9 @@ class Requester(Half):
     def _complete(self, wqe: SendWqe, status: Status) -> None:
         completions, succeeded = self._parts.completions, status is Status.SUCCESS
         completions.over(wqe)
+        if not succeeded and self._sim.forward is not None:
+            # A message that has failed comes to no further checkpoint.
+            self._sim.forward.checkpoint(wqe, 0)
         if wqe.signaled or not succeeded:
             # What is only acknowledged has ended for the application when its data was there.
             operation = wqe.operation if wqe.awaits_response and succeeded else 0

@@ -121,6 +121,9 @@ def test_a_bar_shows_the_time_to_go(root: Path) -> None:
         "256K,512K,1M,2M",
         "-j",
         "1",
+        "-n",
+        "25",
+        "--exact",
     )
     shown = on_terminal(root, 100, *words)
     assert re.search(r"Simulating .* [23]/4 0:00:\d\d to go 0:00:\d\d", shown)

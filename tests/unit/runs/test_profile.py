@@ -103,13 +103,13 @@ def test_profile_is_a_flag() -> None:
         ("pair", "connectx3", 93),
         ("pair", "connect_ib", 96),
         ("pair", "connectx4", 82),
-        ("pair", "connectx4-x8", 87),
+        ("pair", "connectx4-x8", 83),
         ("pair", "connectx5", 82),
-        ("pair", "connectx6", 79),
-        ("pair-roce", "connectx5", 92),
+        ("pair", "connectx6", 77),
+        ("pair-roce", "connectx5", 94),
         ("pair-roce", "connectx7", 98),
         ("liu2004", "mt23108", 99),
-        ("rashti2007", "ne010e", 75),
+        ("rashti2007", "ne010e", 72),
     ],
 )
 def test_most_packets_of_long_messages_are_left_out(testbed: str, adapter: str, least: int) -> None:
