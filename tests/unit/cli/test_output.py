@@ -114,7 +114,7 @@ def test_data_for_programs_steers_no_terminal_and_keeps_its_meaning() -> None:
 def test_a_bar_shows_the_time_to_go(root: Path) -> None:
     words = (
         "bench",
-        "write_lat",
+        "write_bw",
         "--testbed",
         "liu2004",
         "--size",
@@ -122,7 +122,7 @@ def test_a_bar_shows_the_time_to_go(root: Path) -> None:
         "-j",
         "1",
         "-n",
-        "25",
+        "40",
         "--exact",
     )
     shown = on_terminal(root, 100, *words)

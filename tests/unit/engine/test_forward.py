@@ -273,3 +273,22 @@ def test_numbers_are_written_where_they_were_read() -> None:
     assert ticker.names == {106: "five", 107: "six"}
     assert (ticker.count, ticker.end, ticker.step) == (101, 10, STEP)
     assert sim.queue[0][0] == 102 * STEP
+
+
+def test_times_that_have_just_passed_go_on_with_the_clock() -> None:
+    class Timed:
+        __module__ = "hcasim.made.for.a.test"
+
+        changes = Changes(times="due free never")
+
+        def __init__(self) -> None:
+            self.due, self.free, self.never = 0, -3, 1 << 60
+
+    sim, timed = Simulator(), Timed()
+    before = State(sim, roots=[timed])
+    sim.now, timed.due, timed.free = STEP, STEP, 0
+    seen = State(sim, roots=[timed])
+    steps = seen.steps_from(before)
+    assert steps is not None
+    seen.move(steps, STEP, 100)
+    assert (timed.due, timed.free, timed.never) == (101 * STEP, 100 * STEP, 1 << 60)
