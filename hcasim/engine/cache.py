@@ -6,7 +6,7 @@ from math import gcd
 from typing import Final
 
 from hcasim.engine.replacement import POLICIES
-from hcasim.engine.state import AccessLog
+from hcasim.engine.replayed import AccessLog
 
 _USE: Final = 0
 _FILL: Final = 1

@@ -6,7 +6,8 @@ from itertools import chain
 from typing import ClassVar, Final
 
 from hcasim.engine.clock import Simulator
-from hcasim.engine.state import AccessLog, Replayed, State
+from hcasim.engine.replayed import AccessLog, Replayed
+from hcasim.engine.state import State
 
 _LONGEST: Final = 64
 """Checkpoints in the longest period."""
@@ -114,9 +115,9 @@ class FastForward:
         affordable = int((left - period) * (here.calls - past[-2].calls) / (2 * _NUMBER))
         if affordable > self._size:
             self._due = number + period
-            self._look(number, affordable)
+            self._read(number, affordable)
 
-    def _look(self, number: int, affordable: int) -> None:
+    def _read(self, number: int, affordable: int) -> None:
         """Read the state, and leave out what follows if it was the same before."""
         state = State(self._sim, affordable)
         self._size = state.size

@@ -10,35 +10,35 @@ from hcasim.engine.clock import Onlooker, Simulator
 from hcasim.engine.state import State
 
 _LONGEST: Final = 16
-"""Laps that a period may look like."""
-_PATIENT: Final = 9
-"""After so many looks counters may slip. If there is still no period, the search begins again."""
+"""Laps in the longest period that is looked for."""
+_MOST: Final = 9
+"""After so many readings counters may slip; without a period the search then begins again."""
 _SLIP_PS: Final = 10_000
 """What a counter that slips may add to a period: a flow control packet, or a DLLP."""
 _PATIENCE: Final = 2
-"""Calls for each number looked at in vain, before the next period is looked for."""
+"""Events between two searches, for each number that the first read in vain."""
 
 
 class Repetition:
-    """Proves that what a machine does from lap to lap is a period.
+    """Proves that the laps of a stream repeat themselves.
 
-    Laps that take equally long, with as much to come at equal times after them, are a reason to
-    look, and prove nothing: a queue may be filling up behind them. Three equal states as far apart
-    do, if every count has gone on by as much from the first to the second as from the second to the
-    third. A counter up to the next flow control packet may take too many laps to be the same again;
-    then the period may be wrong by that packet, which `error` says.
+    Laps of equal duration, with equal times until the events to come, prove nothing: a queue may be
+    filling up. They are a reason to read the state. Three equal states at equal distances prove a
+    period, if every count grows by the same from the first to the second and to the third. A
+    counter up to the next flow control packet may take too many laps to be the same again. The
+    period is then known up to the time of that packet, and `error` says so.
 
-    What caches hold is not a part of it: the same addresses have to be used in each lap, and
-    before the first that counts, each has to have been used once.
+    The contents of caches are no part of the state. Each lap has to use the same addresses, all of
+    which have been used in the cold laps.
 
     Args:
         sim: the clock.
-        roots: gives what belongs to the state beside the actions to come and all they lead to.
-        cold: laps at the start that are no part of a period.
+        roots: returns what belongs to the state beside the actions to come.
+        cold: laps at the start that belong to no period.
 
     Attributes:
-        period_ps: the time that a period takes, once one is proven.
-        error: by which part of it that may be off.
+        period_ps: duration of the period in ps, once it is proven.
+        error: relative error of that duration.
     """
 
     looks_on: ClassVar[bool] = True
@@ -53,7 +53,7 @@ class Repetition:
         self._cold = cold
         self._ends_ps: list[int] = []
         self._dues: deque[list[int]] = deque(maxlen=_LONGEST + 1)
-        self._looks: list[_Look] = []
+        self._readings: list[_Reading] = []
         self._due = 0
         self._spent = 0
         self._rests_until = 0
@@ -65,28 +65,28 @@ class Repetition:
         to_come = [entry[0] - sim.now for entry in sim.queue if not isinstance(entry[2], Onlooker)]
         self._dues.append(sorted(to_come))
         laps = len(self._ends_ps)
-        if (self._looks and laps < self._due) or sim.calls < self._rests_until:
+        if (self._readings and laps < self._due) or sim.calls < self._rests_until:
             return 0
         candidate = self._candidate()
         if not candidate:
             self._begin_again()
             return 0
         self._due = laps + candidate
-        look = _Look(laps, State(sim, roots=self._roots()))
-        self._spent += look.state.size
-        looks = self._looks
-        looks.append(look)
-        slips = len(looks) >= _PATIENT
-        for apart in range(1, (len(looks) + 1) // 2):
-            period = self._proven(looks[-1 - 2 * apart], looks[-1 - apart], look, slips)
+        here = _Reading(laps, State(sim, roots=self._roots()))
+        self._spent += here.state.size
+        readings = self._readings
+        readings.append(here)
+        slips = len(readings) >= _MOST
+        for apart in range(1, (len(readings) + 1) // 2):
+            period = self._proven(readings[-1 - 2 * apart], readings[-1 - apart], here, slips)
             if period:
                 return period
-        if len(looks) == _PATIENT:
+        if len(readings) == _MOST:
             self._begin_again()
         return 0
 
-    def _proven(self, first: _Look, second: _Look, third: _Look, slips: bool) -> int:
-        """The laps of a period, if that is what lies between three looks; else 0."""
+    def _proven(self, first: _Reading, second: _Reading, third: _Reading, slips: bool) -> int:
+        """The laps between two of three equal readings; 0 if they prove no period."""
         period = third.lap - second.lap
         if second.lap - first.lap != period:
             return 0
@@ -102,7 +102,7 @@ class Repetition:
         return period
 
     def _candidate(self) -> int:
-        """The shortest period that the last laps look like, or 0."""
+        """The shortest period in the durations of the last laps, or 0."""
         ends, dues = self._ends_ps, self._dues
         now, last = ends[-1], dues[-1]
         for period in range(1, min(_LONGEST, (len(ends) - 1 - self._cold) // 2) + 1):
@@ -112,14 +112,14 @@ class Repetition:
         return 0
 
     def _begin_again(self) -> None:
-        if self._looks:
+        if self._readings:
             # The more often in vain, the more seldom.
             self._rests_until = self._sim.calls + _PATIENCE * self._spent
-        self._looks = []
+        self._readings = []
 
 
-class _Look(NamedTuple):
-    """A look at the state after so many laps."""
+class _Reading(NamedTuple):
+    """The state after so many laps."""
 
     lap: int
     state: State

@@ -1,4 +1,4 @@
-"""The state of a simulated machine: what has to be equal for it to repeat itself, and the rest."""
+"""The state of a simulated machine: what a period leaves equal, and what it advances."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from fractions import Fraction
 from random import Random
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from simpy.core import Environment
 from simpy.events import Event
@@ -27,6 +27,7 @@ from hcasim.engine.changes import (
     Changes,
 )
 from hcasim.engine.clock import Onlooker, Simulator
+from hcasim.engine.replayed import Replayed
 from hcasim.engine.server import Rate
 
 _PACKAGE: Final = "hcasim."
@@ -57,38 +58,6 @@ _SET: Final = 7
 _CONTENT: Final = 8
 _NAMED: Final = 9
 
-AccessLog = list[tuple[int, ...]]
-"""What is done to contents, one after the other, each as numbers."""
-
-
-class Replayed(Protocol):
-    """Contents that what is looked up and brought in changes, such as those of a cache.
-
-    They are no part of the state: what is done to them is done again, and has to turn out alike.
-
-    Attributes:
-        log: what has been done, while somebody wants to know; else None.
-    """
-
-    log: AccessLog | None
-
-    def predict(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
-        """Periods, of at most so many, in which what is done would turn out as it says.
-
-        In each, all numbers are by `steps` more than in the one before. Nothing changes.
-        """
-
-    def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
-        """Do it in so many periods, all of which have been predicted."""
-
-
-def later(accesses: AccessLog, steps: AccessLog, periods: int) -> AccessLog:
-    """What is done so many periods later."""
-    return [
-        tuple([a + periods * b for a, b in zip(done, by, strict=True)])
-        for done, by in zip(accesses, steps, strict=True)
-    ]
-
 
 class _Tuple:
     """A tuple on the way, and where it is to be put again if a number in it changes."""
@@ -112,20 +81,20 @@ class _Keys:
 
 
 class State:
-    """All that can be reached from the actions to come, as its classes declare its changes.
+    """The state of everything that can be reached from the actions to come.
 
-    Objects of this package are looked into; descriptions and programs are not, and anything unknown
-    makes a state like no other.
+    The walk enters objects of this package, whose classes declare how their numbers change. It does
+    not enter descriptions and programs. A state with an object of an unknown class equals no other.
 
     Args:
-        most: numbers after which it is given up, as one like no other.
-        roots: what belongs to the state beside the actions to come. With some, programs that wait
-            for events of one kind are alike; without, they may not have gone on.
+        most: the walk ends after so many values; the state then equals no other.
+        roots: objects that belong to the state beside the actions to come. With roots, programs
+            that wait for events of the same class are equal; without, no program may have advanced.
 
     Attributes:
         now: the time in ps.
-        size: what was looked at.
-        replayed: contents that are told by what is done to them.
+        size: values that were read.
+        replayed: caches, whose contents are no part of the state.
         cyclic: cyclic counters: objects, and names of their attributes.
     """
 
@@ -269,7 +238,7 @@ class State:
             return
         if traits.lags:
             value.catch_up()
-        for name in traits.wraps:
+        for name in traits.cyclic:
             self.cyclic.append((value, name))
         for name, of in traits.attributes:
             held = getattr(value, name, _Missing)
@@ -290,7 +259,7 @@ class State:
         return sum(a != b for a, b in zip(before._slips, self._slips, strict=True))
 
     def steps_from(self, before: State) -> list[int] | None:
-        """By how much each number has gone on since another state, if this one equals it.
+        """The increase of each number since an equal state; None if the states differ.
 
         Counters that may slip need not be equal: see `slips_from`.
         """
@@ -306,9 +275,9 @@ class State:
         return steps
 
     def most(self, steps: list[int], period_ps: int) -> int:
-        """Periods until a count reaches its end, or until something of another pace is due.
+        """Whole periods before a count reaches its end or another event is due.
 
-        It is 0 if nothing ends, because that would go on for ever.
+        It is 0 if nothing would end them.
         """
         found = never = 1 << 60
         for number, kind, by, (holder, name) in zip(
@@ -322,7 +291,7 @@ class State:
         return found if found < never else 0
 
     def move(self, steps: list[int], period_ps: int, count: int) -> None:
-        """Put everything that goes on so many periods on, but for the clock."""
+        """Advance all times and counts by so many periods, but not the clock."""
         for holder, key in self._times:
             self._put_on(holder, key, count * period_ps)
         renamed: dict[int, tuple[dict[Any, Any], dict[int, int]]] = {}
@@ -382,10 +351,10 @@ class _Traits:
         replayed: whether they are told by what is done to them.
         lags: whether they have to catch up.
         phase: whether they tell what has to be equal beside their attributes.
-        wraps: the attributes that count round and round.
+        cyclic: the attributes that are cyclic counters.
     """
 
-    __slots__ = ("attributes", "kinds", "lags", "looked_at", "phase", "replayed", "wraps")
+    __slots__ = ("attributes", "cyclic", "kinds", "lags", "looked_at", "phase", "replayed")
 
     def __init__(self, kind: type) -> None:
         names: list[str] = []
@@ -395,7 +364,7 @@ class _Traits:
             changes = vars(base).get("changes")
             if isinstance(changes, Changes):
                 self.kinds = changes.kinds | self.kinds
-        self.wraps = [name for name, of in self.kinds.items() if of in (WRAP, SLIP)]
+        self.cyclic = [name for name, of in self.kinds.items() if of in (WRAP, SLIP)]
         unseen = {name for name, of in self.kinds.items() if of == UNSEEN}
         self.attributes = [
             (name, self.kinds.get(name, SAME))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from hcasim.bus import Bus
 from hcasim.catalog import Adapter, Link
 from hcasim.engine import Simulator
-from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
@@ -30,8 +29,6 @@ _WITHOUT_DATA: Final = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLE
 
 class HostChannelAdapter(Parts):
     """An RDMA adapter with its ports."""
-
-    changes: ClassVar[Changes] = Changes(counts="counts")
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from hcasim.catalog.adapter import IcmCache
 from hcasim.engine.changes import Changes
 from hcasim.engine.replacement import POLICIES, Fifo
-from hcasim.engine.state import AccessLog
+from hcasim.engine.replayed import AccessLog
 
 _USE: Final = 0
 _FILL: Final = 1

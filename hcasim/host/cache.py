@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Final
 
 from hcasim.catalog.host import ProcessorCache as Description
-from hcasim.engine.state import AccessLog, later
+from hcasim.engine.replayed import AccessLog, later
 
 BLOCK: Final = 256
 """Bytes that are held or not together: a few lines, so that long copies stay cheap to follow."""

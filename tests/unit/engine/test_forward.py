@@ -26,7 +26,7 @@ class Ticker:
         self.end = end
         self.step = step
         self.leads = leads
-        self.seen: list[tuple[int, int]] = []
+        self.seen: list[tuple[int, Any]] = []
         self.names: dict[int, str] = {0: "last"}
         self.finished_at = 0
         self.each: Callable[[int], object] = lambda count: None
@@ -258,10 +258,10 @@ def test_what_chance_decides_is_run() -> None:
 def test_numbers_are_written_where_they_were_read() -> None:
     sim = Simulator()
     ticker = Ticker(sim, 10)
-    ticker.seen = [(7, (8, 9))]  # type: ignore[list-item]
+    ticker.seen = [(7, (8, 9))]
     ticker.names = {5: "five", 6: "six"}
     before = State(sim)
-    ticker.count, ticker.seen = 1, [(8, (8, 10))]  # type: ignore[list-item]
+    ticker.count, ticker.seen = 1, [(8, (8, 10))]
     ticker.names = {6: "five", 7: "six"}
     sim.now += STEP
     sim.queue[0] = (2 * STEP, *sim.queue[0][1:])
