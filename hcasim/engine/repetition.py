@@ -76,12 +76,13 @@ class Repetition:
         self._spent += here.state.size
         readings = self._readings
         readings.append(here)
-        slips = len(readings) >= _MOST
-        for apart in range(1, (len(readings) + 1) // 2):
-            period = self._proven(readings[-1 - 2 * apart], readings[-1 - apart], here, slips)
-            if period:
-                return period
-        if len(readings) == _MOST:
+        last = len(readings) == _MOST
+        for slips in (False, True) if last else (False,):
+            for apart in range(1, (len(readings) + 1) // 2):
+                period = self._proven(readings[-1 - 2 * apart], readings[-1 - apart], here, slips)
+                if period:
+                    return period
+        if last:
             self._begin_again()
         return 0
 

@@ -13,14 +13,16 @@ class Machine:
 
     __module__ = "hcasim.made.for.a.test"
 
-    changes = Changes(counts="count")
+    changes = Changes(counts="count", slips="freed")
 
     def __init__(self) -> None:
-        self.number = self.count = 0
+        self.number = self.count = self.freed = 0
         self.queue: list[int] = []
 
 
-def proven(step: Callable[[Machine, int], None], cold: int = 0) -> tuple[int, int]:
+def proven(
+    step: Callable[[Machine, int], None], cold: int = 0, error: float = 0.0
+) -> tuple[int, int]:
     """Laps until a period is proven, and its laps; none in forty of them."""
     sim = Simulator()
     state = Machine()
@@ -32,6 +34,7 @@ def proven(step: Callable[[Machine, int], None], cold: int = 0) -> tuple[int, in
         step(state, lap)
         if period := repetition.lap():
             assert repetition.period_ps == period * 20
+            assert repetition.error == error
             return lap, period
     return 0, 0
 
@@ -70,3 +73,14 @@ def test_what_counts_steadily_is_a_period_after_three_looks_at_warm_laps() -> No
 
 def test_what_counts_round_and_round_is_one_of_as_many_laps() -> None:
     assert proven(wrap)[1] == 4
+
+
+@pytest.mark.parametrize(("laps", "expected", "error"), [(4, (11, 4), 0.0), (64, (11, 1), 500.0)])
+def test_a_counter_may_slip_after_nine_laps_and_the_error_says_so(
+    laps: int, expected: tuple[int, int], error: float
+) -> None:
+    def slip(state: Machine, lap: int) -> None:
+        state.freed = lap % laps
+
+    # 10 ns for each counter, beside laps of 20 ps.
+    assert proven(slip, error=error) == expected
