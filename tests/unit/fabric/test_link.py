@@ -8,6 +8,7 @@ import pytest
 from hcasim.catalog import InfinibandLink
 from hcasim.catalog.link import LANES
 from hcasim.engine import Simulator
+from hcasim.engine.state import State
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
 from hcasim.fabric.link import Holder, ReceiveBuffer, Receiver
 from hcasim.fabric.medium import CREDIT_BLOCK, ps_per_byte
@@ -331,3 +332,17 @@ def test_flow_control_goes_out_while_the_link_is_idle() -> None:
     pair.back.send(0, packet(), 10**6, pair)
     pair.sim.run()
     assert pair.near.arrivals[0][0] == 10**6
+
+
+@pytest.mark.parametrize(("idle_ps", "equal"), [(0, False), (NOTICE, False), (1_000_000, True)])
+def test_flow_control_packets_that_may_hold_up_the_next_are_in_the_state(
+    idle_ps: int, equal: bool
+) -> None:
+    sim = Simulator()
+    back = Transmitter(sim, "back", link())
+    states = []
+    for freed in (1024, 2048):
+        back.announce(freed, sim.now)
+        sim.run(until=sim.now + idle_ps)
+        states.append(State(sim, roots=[back]))
+    assert (states[1].steps_from(states[0]) is not None) is equal
