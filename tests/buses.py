@@ -92,7 +92,7 @@ class Operation:
 
 operations = st.builds(
     Operation,
-    st.sampled_from(["read", "write", "mmio_write", "mmio_read"]),
+    st.sampled_from(["read", "write", "mmio_write"]),
     addresses,
     sizes,
     st.integers(0, 4_000_000),
@@ -122,10 +122,8 @@ def run(bus: Bus, plan: list[Operation]) -> list[int]:
             bus.read(operation.address, operation.size, done)
         elif operation.kind == "write":
             bus.write(operation.address, operation.size, done)
-        elif operation.kind == "mmio_write":
-            bus.mmio_write(width(operation), done)
         else:
-            bus.mmio_read(width(operation), done)
+            bus.mmio_write(width(operation), done)
 
     for number, operation in enumerate(plan):
         bus.sim.call_at(operation.time, start, number, operation)
@@ -169,8 +167,6 @@ def pcie_alone(device: PcieDevice, host: Host, operation: Operation) -> int:
     if operation.kind == "mmio_write":
         return host.chipset.mmio_latency + whole((size + request) * byte) + WIRE_PS
     there = whole(request * byte) + WIRE_PS
-    if operation.kind == "mmio_read":
-        return 2 * host.chipset.mmio_latency + there + whole((size + 20) * byte) + WIRE_PS
     completion = min(host.root_port.completion, device.max_payload)
     tlps = len(cut(operation.address, size, completion))
     dllps = (device.dllp_tlps_per_ack == 1) + (device.dllp_tlps_per_update == 1)
@@ -218,11 +214,8 @@ def pcix_alone(device: PcixDevice, host: Host, operation: Operation) -> int:
             held.append((stored, piece))
             address += piece
         return taken
-    register = host.chipset.mmio_latency + bridge
     if operation.kind == "mmio_write":
-        return register + pcix_burst(device, 0, size)
-    if operation.kind == "mmio_read":
-        return 2 * register + pcix_burst(device, 0, size)
+        return host.chipset.mmio_latency + bridge + pcix_burst(device, 0, size)
     total = 0
     for piece in cut(address, size, device.mmrbc):
         total += pcix_clocks(device, 7) + 2 * bridge + host.memory.read_latency
@@ -234,7 +227,7 @@ def pcix_alone(device: PcixDevice, host: Host, operation: Operation) -> int:
 
 def in_one_piece(device: Device, operation: Operation) -> Operation:
     """The operation without what would have to be cut off into a second request or burst."""
-    limits = {"mmio_write": 8, "mmio_read": 8}
+    limits = {"mmio_write": 8}
     if isinstance(device, PcieDevice):
         limits |= {"read": device.max_read_request, "write": device.max_payload}
     else:

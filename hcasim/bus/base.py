@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from hcasim.engine import Action, Call
+from hcasim.engine import Action, Args, Call
 from hcasim.engine.changes import Changes
 
 
@@ -39,11 +39,13 @@ class Storage(ABC):
             visible: done when they can be read.
         """
 
-    def read(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
+    def read(self, address: int, size: int, on_data: Callable[[*Args], None], *args: *Args) -> None:
         """Read ``size`` bytes; call ``on_data(*args)`` when the last one is here."""
         self.start_read(address, size, Call(on_data, args))
 
-    def fetch(self, address: int, size: int, on_data: Callable[..., None], *args: object) -> None:
+    def fetch(
+        self, address: int, size: int, on_data: Callable[[*Args], None], *args: *Args
+    ) -> None:
         """Read a descriptor, context or table; see `start_fetch`."""
         self.start_fetch(address, size, Call(on_data, args))
 
@@ -63,8 +65,8 @@ class Storage(ABC):
 class Bus(Storage):
     """Connects one adapter to host memory and to the processor.
 
-    ``read`` and ``write`` are the adapter's DMA; ``mmio_write`` and ``mmio_read`` are the
-    processor's accesses to the adapter's registers. Writes become visible in the order in
+    ``read`` and ``write`` are the adapter's DMA; ``mmio_write`` is the processor's access to the
+    adapter's registers. Writes become visible in the order in
     which they were made. On PCI Express a read stays behind earlier writes; on PCI-X the adapter
     may ask for one before a write that still waits for the bus.
     """
@@ -77,16 +79,8 @@ class Bus(Storage):
         self.reads = self.read_bytes = self.writes = self.write_bytes = self.mmio_writes = 0
 
     @abstractmethod
-    def mmio_write(self, size: int, on_arrival: Callable[..., None], *args: object) -> None:
+    def mmio_write(self, size: int, on_arrival: Callable[[*Args], None], *args: *Args) -> None:
         """Write ``size`` bytes to a register; call ``on_arrival(*args)`` at the adapter."""
-
-    @abstractmethod
-    def mmio_read(self, size: int, on_data: Callable[..., None], *args: object) -> None:
-        """Read ``size`` bytes of a register; call ``on_data(*args)`` back at the processor."""
-
-    @abstractmethod
-    def mmio_answer(self, size: int, on_data: Callable[..., None], *args: object) -> None:
-        """Bring ``size`` bytes of a register back to the processor, who has asked for them."""
 
     @abstractmethod
     def busy_ps(self) -> dict[str, int]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from hcasim.bus.base import Bus, split
 from hcasim.catalog.bridge import Bridge as Description
-from hcasim.engine import Action, Call, CreditPool, Simulator
+from hcasim.engine import Action, Args, Call, CreditPool, Simulator
 from hcasim.host.upstream import Transfer, Upstream
 
 
@@ -46,8 +45,7 @@ class Bridge(Upstream):
 
     It stores and forwards: a write goes on when the whole of it is here, and room for it is kept
     until it has been taken. Reads go on at once and come back in the parts in which the other side
-    answers; neither they nor what the processor reads pass a write that waits for room (PCI Local
-    Bus Specification 3.0, appendix E).
+    answers; none passes a write that waits for room (PCI Local Bus Specification 3.0, appendix E).
 
     Args:
         description: latency in ps each way, buffer for writes in bytes.
@@ -92,17 +90,11 @@ class Bridge(Upstream):
         kept = _Kept(self._buffer, room)
         self.behind.write(at_ps + self._latency, address, size, visible, kept)
 
-    def mmio(self, size: int, then: Callable[..., None], *args: Any) -> None:
+    def mmio(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
         """Bring an access by the processor through the bridge."""
         self.behind.mmio(size, self._through, then, args)
 
-    def answer(self, size: int, then: Callable[..., None], *args: Any) -> None:
-        """Bring what the processor has read back, behind the writes before it."""
-        self._buffer.acquire(
-            0, self.sim.call_after, self._latency, self.behind.answer, size, then, *args
-        )
-
-    def _through(self, then: Callable[..., None], args: tuple[Any, ...]) -> None:
+    def _through(self, then: Callable[[*Args], None], args: tuple[*Args]) -> None:
         self.sim.call_after(self._latency, then, *args)
 
     def busy_ps(self) -> dict[str, int]:
@@ -160,13 +152,9 @@ class BusBehind(Upstream):
     def _sent(self, transfer: Transfer) -> None:
         transfer.taken(self.sim.now)
 
-    def mmio(self, size: int, then: Callable[..., None], *args: Any) -> None:
+    def mmio(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
         """Bring an access by the processor over the bus."""
         self.bus.mmio_write(size, then, *args)
-
-    def answer(self, size: int, then: Callable[..., None], *args: Any) -> None:
-        """Bring what the processor has read back over the bus."""
-        self.bus.mmio_answer(size, then, *args)
 
     def busy_ps(self) -> dict[str, int]:
         """Time in ps that each serial resource was in use so far, by name."""

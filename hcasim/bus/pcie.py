@@ -17,7 +17,7 @@ from hcasim.bus.pcie_link import (
     ps_per_byte,
 )
 from hcasim.catalog import PcieDevice
-from hcasim.engine import Action, Call, CreditPool, Rate, Simulator
+from hcasim.engine import Action, Args, Call, CreditPool, Rate, Simulator
 from hcasim.engine.changes import Changes, alike
 from hcasim.host.upstream import Transfer, Upstream
 
@@ -210,8 +210,7 @@ class PcieBus(Bus):
         self._short_free_at = 0
         self._full_completion = rate.time(self._completion + COMPLETION_HEADER + TLP_LINK_OVERHEAD)
         self._header = memory_header(device.address_bits) + TLP_LINK_OVERHEAD
-        self._header_time = rate.time(self._header)
-        self._request_time = self._header_time + self._gap
+        self._request_time = rate.time(self._header) + self._gap
         self._cuts: dict[int, Cut] = {}
         # A burst takes and returns its credits as one, so several of them share the pools.
         tlps = min(
@@ -363,34 +362,19 @@ class PcieBus(Bus):
 
     # The processor's accesses.
 
-    def mmio_write(self, size: int, on_arrival: Callable[..., None], *args: object) -> None:
+    def mmio_write(self, size: int, on_arrival: Callable[[*Args], None], *args: *Args) -> None:
         self.mmio_writes += 1
         self.behind.mmio(size, self._mmio_send, size, on_arrival, args)
 
     def _mmio_send(
-        self, size: int, on_arrival: Callable[..., None], args: tuple[object, ...]
+        self, size: int, on_arrival: Callable[[*Args], None], args: tuple[*Args]
     ) -> None:
         duration = self.downstream.rate.time(size + self._header)
         self.sim.call_at(self.downstream.send(1, duration), self._mmio_arrived, on_arrival, args)
 
-    def _mmio_arrived(self, on_arrival: Callable[..., None], args: tuple[object, ...]) -> None:
+    def _mmio_arrived(self, on_arrival: Callable[[*Args], None], args: tuple[*Args]) -> None:
         self.upstream.answer(1, 1)
         on_arrival(*args)
-
-    def mmio_read(self, size: int, on_data: Callable[..., None], *args: object) -> None:
-        self.behind.mmio(size, self._mmio_read_send, size, on_data, args)
-
-    def _mmio_read_send(
-        self, size: int, on_data: Callable[..., None], args: tuple[object, ...]
-    ) -> None:
-        self.sim.call_at(
-            self.downstream.send(1, self._header_time), self.mmio_answer, size, on_data, *args
-        )
-
-    def mmio_answer(self, size: int, on_data: Callable[..., None], *args: object) -> None:
-        wire = size + COMPLETION_HEADER + TLP_LINK_OVERHEAD
-        arrival = self.upstream.send(1, self.upstream.rate.time(wire))
-        self.sim.call_at(arrival, self.behind.answer, size, on_data, *args)
 
     # What was used.
 

@@ -15,7 +15,7 @@ from typing import ClassVar, Final
 
 from hcasim.bus.base import Bus, Gather, pieces, split
 from hcasim.catalog import PcixDevice
-from hcasim.engine import Action, Arbiter, Call, CreditPool, Rate, Simulator
+from hcasim.engine import Action, Arbiter, Args, Call, CreditPool, Rate, Simulator
 from hcasim.engine.changes import Changes, alike
 from hcasim.host.upstream import Transfer, Upstream
 
@@ -234,21 +234,14 @@ class PcixBus(Bus):
 
     # The processor's accesses, driven by the bridge.
 
-    def mmio_write(self, size: int, on_arrival: Callable[..., None], *args: object) -> None:
+    def mmio_write(self, size: int, on_arrival: Callable[[*Args], None], *args: *Args) -> None:
         self.mmio_writes += 1
         self.behind.mmio(size, self._mmio_drive, size, on_arrival, args)
 
     def _mmio_drive(
-        self, size: int, on_arrival: Callable[..., None], args: tuple[object, ...]
+        self, size: int, on_arrival: Callable[[*Args], None], args: tuple[*Args]
     ) -> None:
         self.arbiter.request(BRIDGE, self.burst_time(0, size), Call(on_arrival, args))
-
-    def mmio_read(self, size: int, on_data: Callable[..., None], *args: object) -> None:
-        self.behind.mmio(size, self._mmio_drive, size, self.mmio_answer, (size, on_data, *args))
-
-    def mmio_answer(self, size: int, on_data: Callable[..., None], *args: object) -> None:
-        # The device has held the bus until its answer was on it.
-        self.behind.answer(size, on_data, *args)
 
     # What was used.
 

@@ -4,7 +4,7 @@ from simpy.events import Event, Process, Timeout
 
 from hcasim.engine.arbiter import Arbiter
 from hcasim.engine.cache import SetAssociativeCache
-from hcasim.engine.clock import Action, Call, Onlooker, Simulator, Watcher
+from hcasim.engine.clock import Action, Args, Call, Onlooker, Simulator, Watcher
 from hcasim.engine.collecting import collect_seldom, seldom_collected
 from hcasim.engine.credits import CreditPool
 from hcasim.engine.forward import FastForward
@@ -18,6 +18,7 @@ from hcasim.engine.waits import Waits
 __all__ = [
     "Action",
     "Arbiter",
+    "Args",
     "Call",
     "CreditPool",
     "Event",

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import count
 from math import inf
 from time import perf_counter_ns
-from typing import Any, ClassVar, Final, NoReturn, Protocol
+from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeVarTuple
 
 from simpy.core import Environment, SimTime
 from simpy.events import NORMAL, AllOf, AnyOf, Event, Process, Timeout
@@ -21,6 +21,9 @@ from hcasim.engine.unrun import Unrun
 _push: Final = heappush
 _pop: Final = heappop
 _clock: Final = perf_counter_ns
+
+Args = TypeVarTuple("Args")
+"""What a function that is called later is given: a type checker compares it with what it takes."""
 
 # An urgent event of SimPy, the first step of a process, comes before all others of its time.
 _URGENT: Final = -(1 << 60)
@@ -57,9 +60,9 @@ class Call(Action):
 
     __slots__ = ("args", "function")
 
-    def __init__(self, function: Callable[..., None], args: tuple[Any, ...]) -> None:
-        self.function = function
-        self.args = args
+    def __init__(self, function: Callable[[*Args], None], args: tuple[*Args]) -> None:
+        self.function: Callable[..., None] = function
+        self.args: tuple[Any, ...] = args
 
     def act(self) -> None:
         """Make it."""
@@ -188,7 +191,7 @@ class Simulator:
         self._serial = serial = self._serial + 1
         _push(self.queue, (time_ps, serial, action))
 
-    def call_after(self, delay_ps: int, function: Callable[..., None], *args: Any) -> None:
+    def call_after(self, delay_ps: int, function: Callable[[*Args], None], *args: *Args) -> None:
         """Call ``function(*args)`` after ``delay_ps`` picoseconds.
 
         Raises:
@@ -198,7 +201,7 @@ class Simulator:
             raise ValueError(f"a delay cannot be negative: {delay_ps} ps")
         self.schedule(self.now + delay_ps, Call(function, args))
 
-    def call_at(self, time_ps: int, function: Callable[..., None], *args: Any) -> None:
+    def call_at(self, time_ps: int, function: Callable[[*Args], None], *args: *Args) -> None:
         """Call ``function(*args)`` at the absolute time ``time_ps``.
 
         Raises:

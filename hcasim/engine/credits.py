@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
-from hcasim.engine.clock import Action, Call, Simulator
+from hcasim.engine.clock import Action, Args, Call, Simulator
 
 _BURST: Final = 100_000
 """Of changes that follow each other within so many ps, the first and the last are told."""
@@ -82,7 +82,7 @@ class CreditPool(Action):
             return self._waited_ps
         return self._waited_ps + self.sim.now - self._waiting_since
 
-    def acquire(self, count: int, function: Callable[..., None], *args: Any) -> None:
+    def acquire(self, count: int, function: Callable[[*Args], None], *args: *Args) -> None:
         """Call ``function(*args)`` as soon as ``count`` credits are held, at once if possible.
 
         With a count of 0 the call only waits for the requests before it.
@@ -108,7 +108,7 @@ class CreditPool(Action):
         self.waiting.append((count, action))
         self._arm()
 
-    def acquire_ahead(self, function: Callable[..., None], *args: Any) -> None:
+    def acquire_ahead(self, function: Callable[[*Args], None], *args: *Args) -> None:
         """Call ``function(*args)`` when a credit is held, ahead of all that use `acquire`."""
         if self.take(1):
             function(*args)

@@ -119,10 +119,14 @@ class EventStream:
     def __call__(self, time_ps: int, block: str, event: str, operation: int, details: str) -> None:
         """Note an event."""
         line = f"{time_ps}\t{block}\t{event}\t{operation or ''}\t{details}\n"
-        now = self._sim.now
-        heappush(self._coming, (time_ps, next(self._told), line))
-        while self._coming and self._coming[0][0] <= now:
+        now, coming = self._sim.now, self._coming
+        while coming and coming[0][0] <= now:
             self._write_first()
+        if time_ps <= now:
+            self._write(line)
+            self.written += 1
+        else:
+            heappush(coming, (time_ps, next(self._told), line))
 
     def finish(self) -> None:
         """Write what is to come: nothing more will be told."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hcasim.catalog import Cache
-from hcasim.engine import Probe, SetAssociativeCache, Simulator
+from hcasim.engine import Args, Call, Probe, SetAssociativeCache, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.hca.icm import Table
 
@@ -49,7 +49,7 @@ class ContextCache:
         self._cache = SetAssociativeCache(description.lines, description.ways, description.policy)
         self._free = description.outstanding
         self._queued: deque[int] = deque()
-        self._waiting: dict[int, list[tuple[int, Callable[..., None], tuple[Any, ...]]]] = {}
+        self._waiting: dict[int, list[tuple[int, Call]]] = {}
         self._blocked_ps = 0
         self._blocked_since = 0
         self._probe = Probe(sim, f"{table.owner}.{name}")
@@ -79,7 +79,7 @@ class ContextCache:
             return True
         return False
 
-    def access(self, key: int, action: Callable[..., None], *args: object) -> None:
+    def access(self, key: int, action: Callable[[*Args], None], *args: *Args) -> None:
         """Call ``action(*args)`` once the entry ``key`` is on chip, at once if it is."""
         self.accesses += 1
         line = key // self._per_line
@@ -93,14 +93,14 @@ class ContextCache:
                 self._probe.level("misses", self.misses)
             if not self._waiting:
                 self._blocked_since = self.sim.now
-            self._waiting[line] = [(self.sim.now, action, args)]
+            self._waiting[line] = [(self.sim.now, Call(action, args))]
             if self._free:
                 self._free -= 1
                 self._table.fetch(line, self)
             else:
                 self._queued.append(line)
         else:
-            waiting.append((self.sim.now, action, args))
+            waiting.append((self.sim.now, Call(action, args)))
 
     def hold(self, key: int) -> None:
         """Have an entry on chip, if there is room, as if it had been used before all others."""
@@ -125,9 +125,9 @@ class ContextCache:
             self._probe.level("lines", len(self._cache))
         if not self._waiting:
             self._blocked_ps += now - self._blocked_since
-        for since, action, args in waiting:
+        for since, call in waiting:
             self.wait_ps += now - since
-            action(*args)
+            call.act()
 
     def counters(self) -> dict[str, int]:
         """Look-ups, misses, times in ps and bytes moved, under the silicon's names.

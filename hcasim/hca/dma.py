@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from hcasim.bus import Storage
 from hcasim.catalog import Adapter
-from hcasim.engine import Action, Call, Probe, Simulator, Waits
+from hcasim.engine import Action, Args, Call, Probe, Simulator, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
@@ -186,7 +186,12 @@ class DmaEngine:
     # Work queue entries and completions.
 
     def fetch_entry(
-        self, ring: Ring, index: int, size: int, on_data: Callable[..., None], *args: object
+        self,
+        ring: Ring,
+        index: int,
+        size: int,
+        on_data: Callable[[*Args], None],
+        *args: *Args,
     ) -> None:
         """Read ``size`` bytes of an entry; call ``on_data(*args)`` when they are here."""
         address = ring.address(index)
@@ -199,8 +204,8 @@ class DmaEngine:
         index: int,
         size: int,
         visible: Action,
-        then: Callable[..., None],
-        *args: object,
+        then: Callable[[*Args], None],
+        *args: *Args,
     ) -> None:
         """Write an entry; call ``then(*args)`` once the write is on its way."""
         address, put = ring.address(index), self._put_entry
@@ -211,8 +216,8 @@ class DmaEngine:
         address: int,
         size: int,
         visible: Action,
-        then: Callable[..., None],
-        args: tuple[object, ...],
+        then: Callable[[*Args], None],
+        args: tuple[*Args],
     ) -> None:
         self._host.start_write(address, size, None, visible)
         then(*args)
@@ -234,7 +239,12 @@ class DmaEngine:
         stream.add(packet, region, address)
 
     def fetch_word(
-        self, region: Region, address: int, size: int, on_data: Callable[..., None], *args: object
+        self,
+        region: Region,
+        address: int,
+        size: int,
+        on_data: Callable[[*Args], None],
+        *args: *Args,
     ) -> None:
         """Read a few bytes of a region; call ``on_data(*args)`` when they are in the adapter."""
         self.gathered += size

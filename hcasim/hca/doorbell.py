@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Final
 
-from hcasim.engine import Simulator
+from hcasim.engine import Args, Simulator
 from hcasim.engine.changes import Changes
 
 DOORBELL_SIZE: Final = 8
@@ -27,7 +27,7 @@ class Doorbell:
         self._latency = latency_ps
         self.rung = 0
 
-    def ring(self, action: Callable[..., None], *args: object) -> None:
+    def ring(self, action: Callable[[*Args], None], *args: *Args) -> None:
         """Take a doorbell that has just arrived over the bus; then call ``action(*args)``."""
         self.rung += 1
         self.sim.call_after(self._latency, action, *args)

@@ -8,6 +8,7 @@ from enum import IntFlag
 from typing import Final
 
 from hcasim.catalog import Adapter
+from hcasim.engine import Args
 from hcasim.engine.changes import ALIKE
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Icm
@@ -192,7 +193,12 @@ class TranslationTables:
         return self.mpt.held(region.key)
 
     def translate(
-        self, region: Region, address: int, length: int, action: Callable[..., None], *args: object
+        self,
+        region: Region,
+        address: int,
+        length: int,
+        action: Callable[[*Args], None],
+        *args: *Args,
     ) -> None:
         """Call ``action(*args)`` once the MPT and MTT entries of the range are on chip."""
         first = last = address // region.page_size + region.entry_offset
@@ -214,14 +220,14 @@ class TranslationTables:
         upper: int,
         page: int,
         last: int,
-        action: Callable[..., None],
-        args: tuple[object, ...],
+        action: Callable[[*Args], None],
+        args: tuple[*Args],
     ) -> None:
         """Look a range up in the table that an entry of the table of tables points to."""
         self.mtt.access(upper, self._pages, page, last, action, args)
 
     def _pages(
-        self, page: int, last: int, action: Callable[..., None], args: tuple[object, ...]
+        self, page: int, last: int, action: Callable[[*Args], None], args: tuple[*Args]
     ) -> None:
         if page == last:
             self.mtt.access(page, action, *args)

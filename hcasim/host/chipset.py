@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hcasim.catalog import Host as Description
-from hcasim.engine import Action, Simulator
+from hcasim.engine import Action, Args, Simulator
 from hcasim.engine.changes import Changes, alike
 from hcasim.host.copying import Copies
 from hcasim.host.memory import SOCKET_BITS, Memory, Path
@@ -119,12 +119,8 @@ class Chipset(Upstream):
         if visible is not None:
             self.sim.schedule(visible_at, visible)
 
-    def mmio(self, size: int, then: Callable[..., None], *args: Any) -> None:
+    def mmio(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
         """The processor's store leaves the chipset."""
-        self.sim.call_after(self._mmio_latency, then, *args)
-
-    def answer(self, size: int, then: Callable[..., None], *args: Any) -> None:
-        """The processor has what it read."""
         self.sim.call_after(self._mmio_latency, then, *args)
 
     def busy_ps(self) -> dict[str, int]:

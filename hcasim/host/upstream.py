@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
 
-from hcasim.engine import Action
+from hcasim.engine import Action, Args
 
 
 class Transfer(Action):
@@ -57,12 +56,8 @@ class Upstream(ABC):
         """
 
     @abstractmethod
-    def mmio(self, size: int, then: Callable[..., None], *args: Any) -> None:
+    def mmio(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
         """Bring an access by the processor here, then call ``then(*args)``."""
-
-    @abstractmethod
-    def answer(self, size: int, then: Callable[..., None], *args: Any) -> None:
-        """Bring what the processor has read back to it, then call ``then(*args)``."""
 
     @abstractmethod
     def busy_ps(self) -> dict[str, int]:

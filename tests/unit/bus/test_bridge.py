@@ -61,14 +61,11 @@ OPERATIONS: dict[str, Callable[[Bus, Callable[[], None]], None]] = {
     "read": lambda bus, done: bus.read(0, 64, done),
     "write": lambda bus, done: bus.write(0, 64, None, done),
     "mmio_write": lambda bus, done: bus.mmio_write(8, done),
-    "mmio_read": lambda bus, done: bus.mmio_read(8, done),
 }
 
 
 @pytest.mark.parametrize("name", CHAINS)
-@pytest.mark.parametrize(
-    ("operation", "crossings"), [("read", 2), ("write", 1), ("mmio_write", 1), ("mmio_read", 2)]
-)
+@pytest.mark.parametrize(("operation", "crossings"), [("read", 2), ("write", 1), ("mmio_write", 1)])
 def test_every_bridge_adds_its_latency_each_way(
     chain: Chain, name: str, operation: str, crossings: int
 ) -> None:
@@ -191,9 +188,6 @@ class Recorder(Upstream):
         self.sim.call_at(at_ps, self.seen.append, f"write {address}")
         transfer.taken(at_ps + 1_000_000)
 
-    def answer(self, size: int, then: Any, *_: Any) -> None:
-        self.seen.append(f"answer of {size}")
-
     def mmio(self, size: int, then: Any, *args: Any) -> None:
         raise NotImplementedError
 
@@ -204,7 +198,7 @@ class Recorder(Upstream):
 
 
 @pytest.mark.pure
-@given(st.lists(st.sampled_from(["write", "read", "answer"]), max_size=30))
+@given(st.lists(st.sampled_from(["write", "read"]), max_size=30))
 def test_nothing_passes_a_write_in_a_bridge(operations: list[str]) -> None:
     sim = Simulator()
     behind = Recorder(sim)
@@ -212,10 +206,7 @@ def test_nothing_passes_a_write_in_a_bridge(operations: list[str]) -> None:
     bridge = Bridge(sim, "bridge", described, behind)
     expected = []
     for number, operation in enumerate(operations):
-        if operation == "answer":
-            bridge.answer(number, print)
-            expected.append(f"answer of {number}")
-        elif operation == "read":
+        if operation == "read":
             bridge.read(0, number, 64, Told())
             expected.append(f"read {number}")
         else:
@@ -274,7 +265,7 @@ def test_a_bridge_between_the_io_bridges_and_memory_adds_its_latency_each_way() 
     def machine(latency: str) -> Machine:
         return resolve("benjegerdes2004-g5", overrides={"host.io_bridge.latency": latency})
 
-    for name, crossings in (("read", 2), ("write", 1), ("mmio_write", 1), ("mmio_read", 2)):
+    for name, crossings in (("read", 2), ("write", 1), ("mmio_write", 1)):
         quick, slow = (end(machine(one), OPERATIONS[name]) for one in ("0 ns", "1 us"))
         assert slow - quick == crossings * 1_000_000
 

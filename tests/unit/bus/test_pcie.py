@@ -184,14 +184,10 @@ def test_a_small_read_takes_request_memory_and_completion(pcie: Make) -> None:
     )
 
 
-def test_a_register_is_written_across_the_link_and_read_there_and_back(pcie: Make) -> None:
+def test_a_register_is_written_across_the_link(pcie: Make) -> None:
     bus = pcie()
     write = round(28 * BYTE_PS) + PROPAGATION_PS
     assert end(bus, lambda done: bus.mmio_write(8, done)) == 50_000 + write
-    bus = pcie()
-    request = round(20 * BYTE_PS) + PROPAGATION_PS
-    completion = round(24 * BYTE_PS) + PROPAGATION_PS
-    assert end(bus, lambda done: bus.mmio_read(4, done)) == 100_000 + request + completion
 
 
 def stream(

@@ -70,12 +70,10 @@ def test_a_long_completion_is_cut_at_the_bridge_s_burst(pcix: Make) -> None:
     assert end(bus, lambda done: bus.read(448, 64 + 512 + 448, done)) == expected
 
 
-def test_a_register_is_written_through_bridge_and_bus_and_read_there_and_back(pcix: Make) -> None:
+def test_a_register_is_written_through_bridge_and_bus(pcix: Make) -> None:
     bus = pcix(clock=100_000_000)
     there = 50_000 + 200_000 + 7 * 10_000
     assert end(bus, lambda done: bus.mmio_write(8, done)) == there
-    bus = pcix(clock=100_000_000)
-    assert end(bus, lambda done: bus.mmio_read(4, done)) == there + 50_000 + 200_000
 
 
 def test_a_long_write_is_cut_into_bursts(pcix: Make) -> None:
