@@ -19,7 +19,7 @@ from hcasim.verbs import (
     Context,
     RecvWR,
     SendWR,
-    Status,
+    WCStatus,
     WROpcode,
 )
 from hcasim.workloads import WORKLOADS, Options, Result, run_point
@@ -331,7 +331,7 @@ def ids(completions: list[Completion]) -> list[int]:
 
 
 def succeeded(completions: list[Completion]) -> bool:
-    return all(completion.status is Status.SUCCESS for completion in completions)
+    return all(completion.status is WCStatus.SUCCESS for completion in completions)
 
 
 def check_that_nothing_is_lent(rig: Rig, ends: Iterable[QP]) -> None:

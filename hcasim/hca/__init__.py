@@ -1,7 +1,7 @@
 """The adapter, block by block: doorbell, send engine, requester, responder, DMA, caches, ports."""
 
 from hcasim.hca.adapter import HostChannelAdapter
-from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
+from hcasim.hca.completion_queue import Completion, CompletionQueue, WCStatus
 from hcasim.hca.qp.endpoint import Path, QPType, State
 from hcasim.hca.qp.queue_pair import QueuePair
 from hcasim.hca.translation import Access, Region
@@ -19,5 +19,5 @@ __all__ = [
     "Region",
     "SendWqe",
     "State",
-    "Status",
+    "WCStatus",
 ]

@@ -7,7 +7,7 @@ from typing import ClassVar
 from hcasim.catalog import Adapter
 from hcasim.engine import Call, Probe, SerialServer, Simulator
 from hcasim.engine.changes import Changes
-from hcasim.hca.completion_queue import Completion, CompletionQueue, Status
+from hcasim.hca.completion_queue import Completion, CompletionQueue, WCStatus
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.icm import Icm
@@ -45,7 +45,7 @@ class CompletionEngine:
         cq: CompletionQueue,
         qpn: int,
         wqe: SendWqe | ReceiveWqe,
-        status: Status,
+        status: WCStatus,
         length: int,
         operation: int = 0,
     ) -> None:

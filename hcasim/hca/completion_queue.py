@@ -12,7 +12,7 @@ from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Region
 
 
-class Status(Enum):
+class WCStatus(Enum):
     """Completion status; the names are those of libibverbs."""
 
     SUCCESS = auto()
@@ -62,7 +62,7 @@ class Completion:
     def __init__(
         self,
         wr_id: int,
-        status: Status,
+        status: WCStatus,
         qpn: int,
         byte_len: int,
         is_receive: bool,

@@ -26,7 +26,7 @@ class Access(IntFlag):
     REMOTE_ATOMIC = 8
 
 
-class Watcher:
+class ByteWatch:
     """Has something done when a byte is written.
 
     Attributes:
@@ -88,22 +88,22 @@ class Region:
         if self.page_size > ALIKE:
             end = min(end, (address // self.page_size + 1) * self.page_size)
         for listener in self.listeners:
-            if not isinstance(listener, Watcher):
+            if not isinstance(listener, ByteWatch):
                 return address
             if listener.address >= address:
                 end = min(end, listener.address)
         return end
 
-    def watch(self, watched: int, action: Callable[[], None]) -> Watcher:
+    def watch(self, watched: int, action: Callable[[], None]) -> ByteWatch:
         """Have something done whenever a byte is written; return the listener that does it."""
-        watcher = Watcher(watched, action)
-        self.listeners.append(watcher)
-        return watcher
+        watch = ByteWatch(watched, action)
+        self.listeners.append(watch)
+        return watch
 
     def watched(self, address: int, length: int) -> bool:
         """Whether somebody is to be told that this range has been written."""
         for listener in self.listeners:
-            if not isinstance(listener, Watcher) or 0 <= listener.address - address < length:
+            if not isinstance(listener, ByteWatch) or 0 <= listener.address - address < length:
                 return True
         return False
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from hcasim.catalog.adapter import Wqe
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Opcode
-from hcasim.hca.completion_queue import Status
+from hcasim.hca.completion_queue import WCStatus
 from hcasim.hca.translation import Region
 
 LONG: Final = 128
@@ -105,7 +105,7 @@ class SendWqe:
         carried: bool = False,
         segment: int = 0,
         region: Region | None = None,
-        fault: Status | None = None,
+        fault: WCStatus | None = None,
     ) -> None:
         self.opcode = opcode
         self.wr_id = wr_id

@@ -8,10 +8,10 @@ from typing import Final
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels import Channel, Queue, SharedMemory
+from hcasim.mpi.delivery import Delivery
 from hcasim.mpi.lane import Lane
-from hcasim.mpi.message import Incoming, Kind, Packet, Poster, Send, Steps, Worker
+from hcasim.mpi.message import Incoming, Kind, MpiPacket, Poster, Send, Steps, Worker
 from hcasim.mpi.path import MESSAGES
-from hcasim.mpi.receiver import Receiver
 from hcasim.mpi.rendezvous import Rendezvous, choose
 from hcasim.mpi.settling import Turns, entries
 from hcasim.verbs import CQ, SendWR
@@ -25,7 +25,7 @@ class Connection:
 
     Parameters:
         process: whose end it is.
-        receiver: of that process.
+        delivery: of that process.
         library: the MPI library of both.
         cq: takes the completions of this end.
         shared: whether they are on one node and the library has a way through its memory.
@@ -40,10 +40,10 @@ class Connection:
     peer: Connection
 
     def __init__(
-        self, process: Worker, receiver: Receiver, library: Mpi, cq: CQ, shared: bool
+        self, process: Worker, delivery: Delivery, library: Mpi, cq: CQ, shared: bool
     ) -> None:
         self.process = process
-        self._receiver = receiver
+        self._delivery = delivery
         self.library = library
         self.shared = shared
         self.lanes: list[Lane] = []
@@ -58,10 +58,10 @@ class Connection:
             self.channels = [channel for lane in self.lanes for channel in lane.channels]
             self.eager_limit = library.eager.limit
         self.messages = self.sent_bytes = 0
-        self._backlog: deque[tuple[Packet, int]] = deque()
+        self._backlog: deque[tuple[MpiPacket, int]] = deque()
         self._sequence = 0
         self._expected = 0
-        self._early: dict[int, tuple[Packet, Incoming]] = {}
+        self._early: dict[int, tuple[MpiPacket, Incoming]] = {}
         self._under_way = 0
         self._announced: deque[Send] = deque()
         self._turn = 0
@@ -92,7 +92,7 @@ class Connection:
 
     # Out.
 
-    def wire_size(self, packet: Packet) -> int:
+    def wire_size(self, packet: MpiPacket) -> int:
         """Bytes of a packet that is about to be sent, with its header.
 
         A short packet like the short one before has little of it (MVAPICH2, ch3: header caching).
@@ -114,7 +114,7 @@ class Connection:
         self.messages += 1
         self.sent_bytes += size
         if size <= self.eager_limit:
-            packet = Packet(
+            packet = MpiPacket(
                 Kind.EAGER, source, send.tag, send.context, size, send.buffer, send=send
             )
             yield from self.send(packet, self.next_lane())
@@ -173,7 +173,7 @@ class Connection:
         self._turn += 1
         return self._turn % len(self.lanes)
 
-    def send(self, packet: Packet, lane: int = 0) -> Steps:
+    def send(self, packet: MpiPacket, lane: int = 0) -> Steps:
         """Send a packet, or keep it until there is room for it."""
         if self._backlog:
             self._backlog.append((packet, lane))
@@ -191,7 +191,7 @@ class Connection:
                 return channel
         return None
 
-    def _post(self, packet: Packet, channel: Channel) -> Steps:
+    def _post(self, packet: MpiPacket, channel: Channel) -> Steps:
         packet.sequence = self._sequence
         self._sequence += 1
         self._give_back(packet)
@@ -201,12 +201,12 @@ class Connection:
         if copied and packet.send is not None and packet.kind in _EAGER:
             packet.send.completed()
 
-    def _mark(self, packet: Packet) -> None:
+    def _mark(self, packet: MpiPacket) -> None:
         process = self.process
         if process.path is not None:
             packet.mark = process.path.mark(process.context.sim.now)
 
-    def _give_back(self, packet: Packet) -> None:
+    def _give_back(self, packet: MpiPacket) -> None:
         packet.credits = tuple(one.owed if one.piggybacks else 0 for one in self.channels)
         for channel in self.channels:
             if channel.piggybacks:
@@ -227,7 +227,7 @@ class Connection:
             self._backlog.popleft()
             yield from self._post(packet, channel)
 
-    def sent(self, packet: Packet) -> None:
+    def sent(self, packet: MpiPacket) -> None:
         """The adapter has completed a packet."""
         if packet.send is None:
             return
@@ -238,7 +238,7 @@ class Connection:
 
     # In.
 
-    def receive(self, packet: Packet, channel: Incoming) -> Steps:
+    def receive(self, packet: MpiPacket, channel: Incoming) -> Steps:
         """Deal with a packet, and with those that came before their turn."""
         packet.way = self
         if packet.mark is not None and self.process.path is not None:
@@ -259,7 +259,7 @@ class Connection:
         if channel.owed > channel.credit_return:
             yield from self._tell(channel)
 
-    def _handle(self, packet: Packet, channel: Incoming) -> Steps:
+    def _handle(self, packet: MpiPacket, channel: Incoming) -> Steps:
         self._expected += 1
         process = self.process
         yield process.context.core.work(self.library.calls.packet)
@@ -268,14 +268,14 @@ class Connection:
             process.context.probe.event(step, 0, packet)
         match packet.kind:
             case Kind.EAGER | Kind.RTS:
-                yield from self._receiver.match(packet, channel)
+                yield from self._delivery.match(packet, channel)
             case Kind.CTS:
                 assert packet.send is not None
                 assert isinstance(packet.send.rendezvous, Rendezvous)
                 yield from channel.release(packet)
                 yield from packet.send.rendezvous.cleared(self, packet)
             case Kind.DATA:
-                yield from self._receiver.take_data(packet, channel)
+                yield from self._delivery.take_data(packet, channel)
             case Kind.FIN:
                 yield from channel.release(packet)
                 if packet.recv is not None:
@@ -288,7 +288,7 @@ class Connection:
         if isinstance(channel, Queue) and not channel.piggybacks:
             yield from channel.write_credits()
             return
-        packet = Packet(Kind.CREDIT)
+        packet = MpiPacket(Kind.CREDIT)
         way = self.lanes[0].queue
         self._give_back(packet)
         self._mark(packet)

@@ -6,8 +6,8 @@ Source: MVAPICH 1.x, MPID_VIA_self_start and MPID_VIA_self_finish.
 from __future__ import annotations
 
 from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.message import Kind, Packet, Recv, Send, Steps
-from hcasim.mpi.receiver import Receiver
+from hcasim.mpi.delivery import Delivery
+from hcasim.mpi.message import Kind, MpiPacket, Recv, Send, Steps
 
 
 class Itself:
@@ -16,7 +16,7 @@ class Itself:
     If none does, a short one is put aside, and a long one stays where it is until one comes.
 
     Parameters:
-        receiver: the receives of the process.
+        delivery: the receives of the process.
         eager_limit: bytes of the longest short one.
 
     Attributes:
@@ -24,37 +24,37 @@ class Itself:
         sent_bytes: of those messages.
     """
 
-    def __init__(self, receiver: Receiver, eager_limit: int) -> None:
-        self._receiver = receiver
+    def __init__(self, delivery: Delivery, eager_limit: int) -> None:
+        self._delivery = delivery
         self._eager_limit = eager_limit
         self.messages = self.sent_bytes = 0
 
     def start(self, send: Send, source: int) -> Steps:
         """Begin to send a message from a rank of a communicator."""
-        receiver, buffer = self._receiver, send.buffer
+        delivery, buffer = self._delivery, send.buffer
         self.messages += 1
         self.sent_bytes += buffer.size
-        packet = Packet(Kind.EAGER, source, send.tag, send.context, buffer.size, send=send)
-        recv = receiver.matching.arrive(packet)
+        packet = MpiPacket(Kind.EAGER, source, send.tag, send.context, buffer.size, send=send)
+        recv = delivery.matching.arrive(packet)
         if recv is not None:
-            receiver.check(recv, buffer.size)
+            delivery.check(recv, buffer.size)
             yield from self.accept(recv, packet)
         elif buffer.size > self._eager_limit:
             packet.kind = Kind.RTS
             send.rendezvous = self
         else:
-            yield from self._copy(buffer, receiver.process.heap.scratch(buffer.size))
+            yield from self._copy(buffer, delivery.process.heap.scratch(buffer.size))
             packet.data = buffer.take(buffer.size)
             send.finish()
 
-    def accept(self, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
         """A message and its receive have met."""
         send = packet.send
         assert send is not None
         yield from self._copy(send.buffer, recv.buffer)
         packet.data = send.buffer.take(send.buffer.size)
         packet.size = send.buffer.size
-        self._receiver.fill(recv, packet)
+        self._delivery.fill(recv, packet)
         send.finish()
 
     def over(self) -> None:
@@ -62,7 +62,7 @@ class Itself:
 
     def _copy(self, source: Buffer, to: Buffer) -> Steps:
         if source.size:
-            process = self._receiver.process
+            process = self._delivery.process
             context, begin = process.context, process.sim.now
             yield context.core.copy(source.size, source.address, to.address)
             if context.probe.listeners:

@@ -86,8 +86,8 @@ class Job:
         """Join a process to another one of the program."""
         other = self.processes[rank]
         near = process.node is other.node and process.library.shared is not None
-        mine = Connection(process, process.receiver, process.library, process.cq, near)
-        theirs = Connection(other, other.receiver, other.library, other.cq, near)
+        mine = Connection(process, process.delivery, process.library, process.cq, near)
+        theirs = Connection(other, other.delivery, other.library, other.cq, near)
         process.join(rank, mine)
         other.join(process.rank, theirs)
         mine.connect(theirs)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Probe
-from hcasim.mpi.channels import Channel, Queue, Ring, tell_post
+from hcasim.mpi.channels import Channel, EagerRing, Queue, tell_post
 from hcasim.mpi.channels.queue import spare
 from hcasim.mpi.message import Poster, Steps, Way, What
 from hcasim.mpi.path import OWN, Mark
@@ -53,7 +53,7 @@ class Lane:
         )
         self._posted: deque[tuple[Poster[Any], Any, int, Mark | None]] = deque()
         self.queue = Queue(self, library)
-        self.ring = Ring(self, library) if library.ring else None
+        self.ring = EagerRing(self, library) if library.ring else None
         self.channels: list[Channel] = [self.ring] if self.ring else []
         self.channels.append(self.queue)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from itertools import count
 
-from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, Packet, Recv
+from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, MpiPacket, Recv
 
 _Key = tuple[int, int, int]
 
@@ -22,9 +22,9 @@ class Matching:
         self.serials = count()
         self._posted: dict[_Key, deque[Recv]] = {}
         self._wild: list[Recv] = []
-        self._unexpected: dict[_Key, deque[tuple[int, Packet]]] = {}
+        self._unexpected: dict[_Key, deque[tuple[int, MpiPacket]]] = {}
 
-    def post(self, recv: Recv) -> Packet | None:
+    def post(self, recv: Recv) -> MpiPacket | None:
         """Take the first message that belongs to a receive, or keep the receive."""
         packet = self.probe(recv)
         if packet is not None:
@@ -41,7 +41,7 @@ class Matching:
             self._posted.setdefault(key, deque()).append(recv)
         return None
 
-    def probe(self, recv: Recv) -> Packet | None:
+    def probe(self, recv: Recv) -> MpiPacket | None:
         """The first message that belongs to a receive, if there is one."""
         if recv.peer != ANY_SOURCE and recv.tag != ANY_TAG:
             waiting = self._unexpected.get((recv.context, recv.peer, recv.tag))
@@ -50,7 +50,7 @@ class Matching:
         fitting = [first for first in firsts if recv.matches(first[1])]
         return min(fitting, key=lambda one: one[0])[1] if fitting else None
 
-    def arrive(self, packet: Packet) -> Recv | None:
+    def arrive(self, packet: MpiPacket) -> Recv | None:
         """Take the first receive that a message belongs to, or keep the message."""
         key = (packet.context, packet.source, packet.tag)
         exact = self._posted.get(key)

@@ -107,7 +107,7 @@ class Worker(Protocol):
 class Acceptor(Protocol):
     """How a receiver gets a message that it was asked for."""
 
-    def accept(self, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
         """The receiver knows where the announced message goes."""
 
 
@@ -118,7 +118,7 @@ class Announcer(Protocol):
         """A message that the receiver was asked for has gone."""
 
 
-What = TypeVar("What", bound="Packet | str", contravariant=True)
+What = TypeVar("What", bound="MpiPacket | str", contravariant=True)
 
 
 class Poster(Protocol[What]):
@@ -143,10 +143,10 @@ class Incoming(Protocol):
     @property
     def piggybacks(self) -> bool: ...
 
-    def place(self, packet: Packet) -> int:
+    def place(self, packet: MpiPacket) -> int:
         """Address of the data of a packet that has been noticed."""
 
-    def release(self, packet: Packet) -> Steps:
+    def release(self, packet: MpiPacket) -> Steps:
         """Make room for one more packet."""
 
 
@@ -169,7 +169,7 @@ class Way(Announcer, Protocol):
     def piece(self) -> int:
         """Most bytes of data in a packet, by whichever channel it goes."""
 
-    def wire_size(self, packet: Packet) -> int:
+    def wire_size(self, packet: MpiPacket) -> int:
         """Bytes of a packet that is about to be sent, with its header."""
 
     def divided(self, size: int) -> int:
@@ -178,7 +178,7 @@ class Way(Announcer, Protocol):
     def parts(self, size: int) -> list[tuple[int, int, int]]:
         """Lane, offset and bytes of each part of a message."""
 
-    def send(self, packet: Packet, lane: int = 0) -> Steps:
+    def send(self, packet: MpiPacket, lane: int = 0) -> Steps:
         """Send a packet, or keep it until there is room for it."""
 
     def post(self, lane: int, wr: SendWR, poster: Poster[str], what: str) -> Steps:
@@ -187,14 +187,14 @@ class Way(Announcer, Protocol):
     def flush(self) -> Steps:
         """Send what has waited for room, as far as there is some."""
 
-    def receive(self, packet: Packet, channel: Incoming) -> Steps:
+    def receive(self, packet: MpiPacket, channel: Incoming) -> Steps:
         """Deal with a packet."""
 
-    def sent(self, packet: Packet) -> None:
+    def sent(self, packet: MpiPacket) -> None:
         """The adapter has completed a packet."""
 
 
-class Packet:
+class MpiPacket:
     """One packet between two processes.
 
     Attributes:
@@ -418,7 +418,7 @@ class Recv(Request):
         self.serial = serial
         self.missing = 0
 
-    def matches(self, packet: Packet) -> bool:
+    def matches(self, packet: MpiPacket) -> bool:
         """Whether a message belongs here."""
         return (
             self.context == packet.context
@@ -426,7 +426,7 @@ class Recv(Request):
             and self.tag in (ANY_TAG, packet.tag)
         )
 
-    def fetched(self, packet: Packet) -> None:
+    def fetched(self, packet: MpiPacket) -> None:
         """One part of it has been written."""
         self.missing -= 1
         if not self.missing:

@@ -151,8 +151,8 @@ class Messages:
         """Begin to receive; the buffer is the library's until the request is done."""
         self._wanted_from(source, tag)
         into = self.target(memory, "recv")
-        receiver = self.process.receiver
-        return (yield from receiver.irecv(into, source, tag, 2 * self.context))
+        delivery = self.process.delivery
+        return (yield from delivery.irecv(into, source, tag, 2 * self.context))
 
     def send(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, object, None]:
         """Send; return when the buffer may be used again."""
@@ -238,7 +238,7 @@ class Messages:
         return Wanted(self.process, Buffer(0, 0), source, tag, 2 * self.context, 0)
 
     def _probe(self, source: int, tag: int) -> Status | None:
-        packet = self.process.receiver.matching.probe(self._wanted(source, tag))
+        packet = self.process.delivery.matching.probe(self._wanted(source, tag))
         if packet is None:
             return None
         size = packet.size if packet.send is None else packet.send.buffer.size

@@ -14,16 +14,15 @@ from hcasim.cluster import Node
 from hcasim.engine import Event, Simulator
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.connection import Connection
+from hcasim.mpi.delivery import Delivery
 from hcasim.mpi.errors import MPIError
 from hcasim.mpi.heap import Heap
 from hcasim.mpi.itself import Itself
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import AnyOf, Recorder, Request, Send, Steps, Todo, Way
 from hcasim.mpi.path import Path
-from hcasim.mpi.receiver import Receiver
 from hcasim.mpi.registration import RegistrationCache
-from hcasim.verbs import CQ, PD, Context
-from hcasim.verbs import Status as Outcome
+from hcasim.verbs import CQ, PD, Context, WCStatus
 
 CQ_DEPTH: Final = 6000
 """Entries of the completion queue (MVAPICH2, vapi_param.c: RDMA_DEFAULT_MAX_CQ_SIZE)."""
@@ -42,7 +41,7 @@ class Process:
 
     Attributes:
         heap: its memory.
-        receiver: its receives.
+        delivery: its receives.
         itself: what joins it to itself.
         ready: what has come in and has not been noticed, or has to be done next.
         waiting: what it waits for, if it sleeps.
@@ -70,8 +69,8 @@ class Process:
         self.cq.on_entry = self.wake
         self.lanes: dict[int, Lane] = {}
         self.connections: dict[int, Connection] = {}
-        self.receiver = Receiver(self, self.library.calls.recv)
-        self.itself = Itself(self.receiver, self.library.eager.limit)
+        self.delivery = Delivery(self, self.library.calls.recv)
+        self.itself = Itself(self.delivery, self.library.eager.limit)
         self.registrations = RegistrationCache(self.pd, self.library.registration)
         self.ready: deque[Todo] = deque()
         self.waiting: Request | AnyOf | None = None
@@ -180,7 +179,7 @@ class Process:
             others = (len(self.connections) - 1) * self.context.stack.poll_cq // 2
             yield self.context.core.work(others)
         completion = yield from self.cq.wait()
-        if completion.status is not Outcome.SUCCESS:
+        if completion.status is not WCStatus.SUCCESS:
             raise MPIError("MPI_ERR_OTHER", f"rank {self.rank}: {completion}")
         lane = self.lanes[completion.qpn]
         if self.probe.listeners:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels import UNWATCHED
-from hcasim.mpi.message import Kind, Packet, Recv, Send, Steps, Way
+from hcasim.mpi.message import Kind, MpiPacket, Recv, Send, Steps, Way
 from hcasim.verbs import SGE, SendWR, WROpcode
 
 
@@ -20,14 +20,14 @@ class Rendezvous(ABC):
 
     def announce(self, way: Way, send: Send) -> Steps:
         """Ask the receiver."""
-        packet = Packet(Kind.RTS, send.source, send.tag, send.context, send=send)
+        packet = MpiPacket(Kind.RTS, send.source, send.tag, send.context, send=send)
         yield from way.send(packet)
 
     @abstractmethod
-    def accept(self, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
         """The receiver knows where the announced message goes."""
 
-    def cleared(self, way: Way, packet: Packet) -> Steps:
+    def cleared(self, way: Way, packet: MpiPacket) -> Steps:
         """The sender may go on."""
         raise AssertionError(f"{type(self).__name__} asks for no {packet}")
         yield
@@ -42,17 +42,17 @@ def _chunks(library: Mpi, offset: int, size: int) -> Iterator[tuple[int, int]]:
 class Rput(Rendezvous):
     """The receiver tells its address, the sender writes there and says when it is done."""
 
-    def accept(self, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
         send, way = packet.send, packet.way
         assert send is not None
         assert way is not None
         recv.registration = yield from recv.process.registrations.acquire(recv.buffer)
         recv.missing = way.divided(send.buffer.size)
-        reply = Packet(Kind.CTS, send=send, recv=recv)
+        reply = MpiPacket(Kind.CTS, send=send, recv=recv)
         reply.target = recv.buffer.address, recv.registration.mr.rkey
         yield from way.send(reply)
 
-    def cleared(self, way: Way, packet: Packet) -> Steps:
+    def cleared(self, way: Way, packet: MpiPacket) -> Steps:
         send, (address, key) = packet.send, packet.target
         assert send is not None
         send.registration = yield from send.process.registrations.acquire(send.buffer)
@@ -70,7 +70,7 @@ class Rput(Rendezvous):
                 yield from way.post(lane, wr, UNWATCHED, "data")
         data = send.buffer.take(send.buffer.size)
         for lane, _, _ in pieces:
-            end = Packet(Kind.FIN, send=send, recv=packet.recv)
+            end = MpiPacket(Kind.FIN, send=send, recv=packet.recv)
             end.data = data
             yield from way.send(end, lane)
 
@@ -80,11 +80,11 @@ class Rget(Rendezvous):
 
     def announce(self, way: Way, send: Send) -> Steps:
         send.registration = yield from send.process.registrations.acquire(send.buffer)
-        packet = Packet(Kind.RTS, send.source, send.tag, send.context, send=send)
+        packet = MpiPacket(Kind.RTS, send.source, send.tag, send.context, send=send)
         packet.target = send.buffer.address, send.registration.mr.rkey
         yield from way.send(packet)
 
-    def accept(self, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
         send, way, (address, key) = packet.send, packet.way, packet.target
         assert send is not None
         assert way is not None
@@ -126,19 +126,19 @@ class _Reading:
         """Tell the sender."""
         self._recv.buffer.put(self._send.buffer.take(self._send.buffer.size))
         self._recv.finish()
-        yield from self._way.send(Packet(Kind.FIN, send=self._send))
+        yield from self._way.send(MpiPacket(Kind.FIN, send=self._send))
 
 
 class R3(Rendezvous):
     """The message is copied through the buffers of eager messages, piece by piece."""
 
-    def accept(self, recv: Recv, packet: Packet) -> Steps:
+    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
         assert packet.send is not None
         assert packet.way is not None
         recv.missing = packet.send.buffer.size
-        yield from packet.way.send(Packet(Kind.CTS, send=packet.send, recv=recv))
+        yield from packet.way.send(MpiPacket(Kind.CTS, send=packet.send, recv=recv))
 
-    def cleared(self, way: Way, packet: Packet) -> Steps:
+    def cleared(self, way: Way, packet: MpiPacket) -> Steps:
         send = packet.send
         assert send is not None
         size = send.buffer.size
@@ -147,7 +147,7 @@ class R3(Rendezvous):
         send.unfinished = len(offsets)
         for offset in offsets:
             length = min(piece, size - offset)
-            data = Packet(Kind.DATA, size=length, buffer=send.buffer.part(offset, length))
+            data = MpiPacket(Kind.DATA, size=length, buffer=send.buffer.part(offset, length))
             data.offset, data.send, data.recv = offset, send, packet.recv
             yield from way.send(data)
 

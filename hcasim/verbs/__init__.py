@@ -3,7 +3,7 @@
 Calls that take time are generators for use in a SimPy process: ``yield from qp.post_send(wr)``.
 """
 
-from hcasim.hca import Access, Completion, QPType, Status
+from hcasim.hca import Access, Completion, QPType, WCStatus
 from hcasim.verbs.context import Context
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
@@ -24,7 +24,7 @@ __all__ = [
     "QPType",
     "RecvWR",
     "SendWR",
-    "Status",
     "VerbsError",
+    "WCStatus",
     "WROpcode",
 ]

@@ -9,10 +9,10 @@ from typing import Literal
 
 from hcasim.bus import connect
 from hcasim.bus.base import Gather, split
-from hcasim.bus.dma_engine import DmaEngine
 from hcasim.catalog import DmaDevice, Machine
 from hcasim.engine import Call, Simulator
 from hcasim.host import Host
+from hcasim.workloads.device_engine import DeviceEngine
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.limits import IN_FLIGHT
@@ -44,10 +44,10 @@ class _Rig:
         self.sim = sim
         self.bus = connect(host, device.bus, "bus")
         self.size = options.size
-        self.engine: DmaEngine | None = None
+        self.engine: DeviceEngine | None = None
         self.in_flight = options.window
         if isinstance(device, DmaDevice):
-            self.engine = DmaEngine(sim, device.dma, self.bus, device.bus.longest_read)
+            self.engine = DeviceEngine(sim, device.dma, self.bus, device.bus.longest_read)
             self.in_flight = device.dma.operations
         self._place = -(-options.size // LINE) * LINE
         self._places = max(1, options.window_bytes // self._place)

@@ -11,7 +11,7 @@ from hcasim.catalog import Machine
 from hcasim.engine import EventLog
 from hcasim.fabric import Opcode
 from hcasim.fabric.iwarp import IwarpFormat, fpdu_size, most_markers, mulpdu
-from hcasim.verbs import Status, WROpcode
+from hcasim.verbs import WCStatus, WROpcode
 from tests import iwarp
 from tests.measured import measured
 from tests.rig import READ, SEND, WRITE, Program, Rig, check_that_nothing_is_lent, run
@@ -199,7 +199,7 @@ def test_every_request_completes_once_in_order_and_after_its_data(mix: Mix) -> N
     run = Run(mix)
     numbered = list(enumerate(mix.operations))
     for side, found in enumerate(run.found):
-        assert all(completion.status is Status.SUCCESS for completion in found)
+        assert all(completion.status is WCStatus.SUCCESS for completion in found)
         for pair in range(2):
             own = [c for c in found if c.qpn == run.pairs[pair][side].qp_num]
             mine = [(index, op) for index, op in numbered if op.pair == pair]

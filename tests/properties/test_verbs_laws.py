@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hcasim.catalog.adapter import IcmCache, WqeCache
 from hcasim.engine import EventLog
-from hcasim.verbs import Completion, Status, WROpcode
+from hcasim.verbs import Completion, WCStatus, WROpcode
 from tests.rig import (
     CMP_SWAP,
     FETCH_ADD,
@@ -189,7 +189,7 @@ class Run:
 def test_every_request_completes_once_in_order_and_after_its_data(mix: Mix) -> None:
     run = Run(mix)
     for side, found in enumerate(run.found):
-        assert all(completion.status is Status.SUCCESS for completion in found)
+        assert all(completion.status is WCStatus.SUCCESS for completion in found)
         assert not run.rig.peers[side].cq.queue.entries
         for pair in range(3):
             number = run.pairs[pair][side].qp_num
@@ -317,7 +317,7 @@ def test_a_failure_splits_the_requests_into_done_failed_and_flushed(
     found = rig.exchange(qp, a, *requests)
     assert [c.wr_id for c in found] == list(range(len(mix)))
     names = [c.status for c in found]
-    failure = Status.REM_ACCESS_ERR if fault == "rkey" else Status.LOC_PROT_ERR
-    assert names[:bad] == [Status.SUCCESS] * bad
+    failure = WCStatus.REM_ACCESS_ERR if fault == "rkey" else WCStatus.LOC_PROT_ERR
+    assert names[:bad] == [WCStatus.SUCCESS] * bad
     assert names[bad] is failure
-    assert names[bad + 1 :] == [Status.WR_FLUSH_ERR] * (len(mix) - bad - 1)
+    assert names[bad + 1 :] == [WCStatus.WR_FLUSH_ERR] * (len(mix) - bad - 1)

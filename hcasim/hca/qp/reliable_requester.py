@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from hcasim.engine import Call
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Syndrome
-from hcasim.hca.completion_queue import CompletionQueue, Status
+from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
@@ -21,10 +21,10 @@ from hcasim.hca.wqe import SendWqe
 RETRY_FOR_EVER: Final = 7
 
 _STATUS: Final = {
-    Syndrome.RNR_NAK: Status.RNR_RETRY_EXC_ERR,
-    Syndrome.INVALID_REQUEST: Status.REM_INV_REQ_ERR,
-    Syndrome.REMOTE_ACCESS_ERROR: Status.REM_ACCESS_ERR,
-    Syndrome.REMOTE_OPERATIONAL_ERROR: Status.REM_OP_ERR,
+    Syndrome.RNR_NAK: WCStatus.RNR_RETRY_EXC_ERR,
+    Syndrome.INVALID_REQUEST: WCStatus.REM_INV_REQ_ERR,
+    Syndrome.REMOTE_ACCESS_ERROR: WCStatus.REM_ACCESS_ERR,
+    Syndrome.REMOTE_OPERATIONAL_ERROR: WCStatus.REM_OP_ERR,
 }
 
 
@@ -106,7 +106,7 @@ class ReliableRequester(Requester):
         if region is None:
             if wqe.length == 0:
                 return Verdict.PLACE
-            self.fail(wqe, Status.LOC_PROT_ERR)
+            self.fail(wqe, WCStatus.LOC_PROT_ERR)
             return Verdict.DROP
         if wqe.is_atomic and isinstance(packet.header, Aeth):
             region.words[wqe.address] = packet.header.original
@@ -196,7 +196,7 @@ class ReliableRequester(Requester):
         if self.end.state is not State.RTS or not waiting:
             return
         if self.timer.exhausted:
-            self.fail(waiting[0], Status.RETRY_EXC_ERR)
+            self.fail(waiting[0], WCStatus.RETRY_EXC_ERR)
         else:
             self.rewind(waiting[0])
             self._line.schedule(self)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from hcasim.engine.changes import ALIKE, Changes
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
 from hcasim.hca.atomics import ATOMIC_SIZE, Atomic
-from hcasim.hca.completion_queue import CompletionQueue, Status
+from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Verdict
 from hcasim.hca.qp.endpoint import Endpoint
@@ -82,7 +82,7 @@ class ReliableResponder(Responder):
         """After a negative acknowledgement the requester starts again at the refused PSN."""
         return False
 
-    def spoil(self, wqe: ReceiveWqe, status: Status, syndrome: Syndrome) -> Verdict:
+    def spoil(self, wqe: ReceiveWqe, status: WCStatus, syndrome: Syndrome) -> Verdict:
         """Give up a message that does not fit its receive entry; the queue pair once it is told."""
         self.receiving = None
         self._complete(wqe, status)

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from hcasim.engine import Action, Call, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth, Sender
-from hcasim.hca.completion_queue import CompletionQueue, Status
+from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
@@ -222,7 +222,7 @@ class Requester(Half):
         self.unacknowledged.append(wqe)
         wqe.region = self._find(wqe, Access.LOCAL_WRITE if wqe.awaits_response else NO_ACCESS)
         if wqe.region is None and wqe.length and not wqe.inline:
-            self.fail(wqe, Status.LOC_PROT_ERR)
+            self.fail(wqe, WCStatus.LOC_PROT_ERR)
             return False
         self.number(wqe)
         if self._wqe_cache is not None and wqe.awaits_response:
@@ -313,13 +313,13 @@ class Requester(Half):
         unacknowledged = self.unacknowledged
         while unacknowledged and unacknowledged[0].responded:
             wqe = unacknowledged.popleft()
-            self._complete(wqe, wqe.fault or Status.SUCCESS)
+            self._complete(wqe, wqe.fault or WCStatus.SUCCESS)
             if wqe.fault is not None:
                 if self.current is wqe:
                     self.current = None
                 self.end.fail()
 
-    def fail(self, wqe: SendWqe, status: Status) -> None:
+    def fail(self, wqe: SendWqe, status: WCStatus) -> None:
         """Complete a request in error as soon as all before it have completed."""
         wqe.fault = status
         wqe.responded = True
@@ -328,10 +328,10 @@ class Requester(Half):
     def flush(self) -> None:
         """Complete all that is unfinished with a flush error."""
         for wqe in self.drain():
-            self._complete(wqe, Status.WR_FLUSH_ERR)
+            self._complete(wqe, WCStatus.WR_FLUSH_ERR)
 
-    def _complete(self, wqe: SendWqe, status: Status) -> None:
-        completions, succeeded = self._parts.completions, status is Status.SUCCESS
+    def _complete(self, wqe: SendWqe, status: WCStatus) -> None:
+        completions, succeeded = self._parts.completions, status is WCStatus.SUCCESS
         completions.over(wqe)
         if not succeeded and self._sim.forward is not None:
             # A message that has failed comes to no further checkpoint.

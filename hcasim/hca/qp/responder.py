@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Opcode, Packet, Reth, Syndrome
-from hcasim.hca.completion_queue import CompletionQueue, Status
+from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
@@ -142,13 +142,13 @@ class Responder(Half):
         address, region = wqe.address + wqe.received, wqe.region
         if payload:
             if wqe.received + payload > wqe.length:
-                return self.spoil(wqe, Status.LOC_LEN_ERR, Syndrome.INVALID_REQUEST)
+                return self.spoil(wqe, WCStatus.LOC_LEN_ERR, Syndrome.INVALID_REQUEST)
             if region is None or not region.covers(address, payload):
                 tables = self._parts.tables
                 region = tables.find(wqe.key, self.end.pd, address, payload, Access.LOCAL_WRITE)
                 wqe.region = region
             if region is None:
-                return self.spoil(wqe, Status.LOC_PROT_ERR, Syndrome.REMOTE_OPERATIONAL_ERROR)
+                return self.spoil(wqe, WCStatus.LOC_PROT_ERR, Syndrome.REMOTE_OPERATIONAL_ERROR)
         self.advance(1, packet.last)
         if 0 < payload <= self._in_cqe and packet.first and packet.last and wqe.signaled:
             wqe.in_cqe = self.front == 0
@@ -169,7 +169,7 @@ class Responder(Half):
             if packet.last:
                 self.receiving = None
                 if wqe.signaled:
-                    self._complete(wqe, Status.SUCCESS, wqe.received, packet.operation)
+                    self._complete(wqe, WCStatus.SUCCESS, wqe.received, packet.operation)
         if packet.ack_request:
             self.acknowledge(packet)
 
@@ -177,12 +177,12 @@ class Responder(Half):
         """Acknowledge a packet that asks for it; none does."""
 
     def _complete(
-        self, wqe: ReceiveWqe, status: Status, length: int = 0, operation: int = 0
+        self, wqe: ReceiveWqe, status: WCStatus, length: int = 0, operation: int = 0
     ) -> None:
         completions = self._parts.completions
         completions.complete(self.cq, self.end.qpn, wqe, status, length, operation)
 
-    def spoil(self, wqe: ReceiveWqe, status: Status, syndrome: Syndrome) -> Verdict:
+    def spoil(self, wqe: ReceiveWqe, status: WCStatus, syndrome: Syndrome) -> Verdict:
         """Give up a message that does not fit its receive entry, and the queue pair."""
         self.receiving = None
         self._complete(wqe, status)
@@ -202,9 +202,9 @@ class Responder(Half):
         """Complete all receive entries with a flush error."""
         if self.receiving is not None:
             receiving, self.receiving = self.receiving, None
-            self._complete(receiving, Status.WR_FLUSH_ERR)
+            self._complete(receiving, WCStatus.WR_FLUSH_ERR)
         for wqe in self.queue.drain():
-            self._complete(wqe, Status.WR_FLUSH_ERR)
+            self._complete(wqe, WCStatus.WR_FLUSH_ERR)
 
 
 class DatagramResponder(Responder):

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 
 from hcasim.engine import Probe
-from hcasim.mpi.message import Packet, Steps, Way, Worker
+from hcasim.mpi.message import MpiPacket, Steps, Way, Worker
 from hcasim.mpi.settling import Turns
 
 
@@ -34,7 +34,7 @@ class Channel(ABC):
         self.credits = credits
         self.owed = 0
         self.credit_return = credit_return
-        self.coming: deque[Packet] = deque()
+        self.coming: deque[MpiPacket] = deque()
         self._sent = 0
         self._completed = 0
         self._taken = 0
@@ -53,7 +53,7 @@ class Channel(ABC):
         """
 
     @abstractmethod
-    def post(self, packet: Packet) -> Steps:
+    def post(self, packet: MpiPacket) -> Steps:
         """Copy a packet to where it is sent from, and send it."""
 
     @abstractmethod
@@ -61,10 +61,10 @@ class Channel(ABC):
         """What it takes the processor to see that a packet has come in."""
 
     @abstractmethod
-    def place(self, packet: Packet) -> int:
+    def place(self, packet: MpiPacket) -> int:
         """Address of the data of a packet that has been noticed."""
 
-    def copy_in(self, packet: Packet, address: int) -> Steps:
+    def copy_in(self, packet: MpiPacket, address: int) -> Steps:
         """Copy what a packet carries, if anything, to where it is sent from."""
         if packet.size and packet.buffer is not None:
             packet.data = packet.buffer.take(packet.size)
@@ -82,7 +82,7 @@ class Channel(ABC):
         self._taken += 1
         yield from self.way.receive(packet, self)
 
-    def release(self, packet: Packet) -> Steps:
+    def release(self, packet: MpiPacket) -> Steps:
         """Make room for one more packet."""
         self.owed += 1
         yield from ()

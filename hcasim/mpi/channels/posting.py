@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from hcasim.engine import Probe
-from hcasim.mpi.message import Packet, Poster, Steps, Way, What
+from hcasim.mpi.message import MpiPacket, Poster, Steps, Way, What
 from hcasim.verbs import QP, Access, SendWR
 
 REMOTE: Final = Access.LOCAL_WRITE | Access.REMOTE_WRITE
@@ -44,9 +44,9 @@ class Sender(Protocol):
         """Post a request; wait for room in the send queue if there is none."""
 
 
-def tell_post(probe: Probe, operation: int, what: Packet | str) -> None:
+def tell_post(probe: Probe, operation: int, what: MpiPacket | str) -> None:
     """Tell that an operation has begun to carry a packet, or what a word says."""
-    if isinstance(what, Packet):
+    if isinstance(what, MpiPacket):
         what.operation = operation
         probe.event(f"post {what.kind.value}", operation, what)
     else:

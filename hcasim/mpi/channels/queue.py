@@ -8,7 +8,7 @@ from typing import Final
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels.channel import Channel
 from hcasim.mpi.channels.posting import REMOTE, UNWATCHED, Sender
-from hcasim.mpi.message import Kind, Packet, Steps
+from hcasim.mpi.message import Kind, MpiPacket, Steps
 from hcasim.mpi.settling import Turns
 from hcasim.verbs import MR, SGE, RecvWR, SendWR, WROpcode
 
@@ -84,7 +84,7 @@ class Queue(Channel):
     def ready(self) -> bool:
         return self.credits > 0 and self._sent - self._completed < self._buffers
 
-    def post(self, packet: Packet) -> Steps:
+    def post(self, packet: MpiPacket) -> Steps:
         queue = self._queue
         wire = self.way.wire_size(packet)
         address = self._source.addr + self._sent % self._buffers * queue.buffer
@@ -127,7 +127,7 @@ class Queue(Channel):
         self.give(self._told.popleft())
         self.process.unblock(self.way)
 
-    def completed(self, packet: Packet) -> None:
+    def completed(self, packet: MpiPacket) -> None:
         """The send of a packet has completed."""
         self._completed += 1
         self.process.unblock(self.way)
@@ -137,11 +137,11 @@ class Queue(Channel):
         """Its completion has been polled before."""
         yield from ()
 
-    def place(self, packet: Packet) -> int:
+    def place(self, packet: MpiPacket) -> int:
         number = packet.slot % self._receives
         return self._memory.addr + number * self._queue.buffer
 
-    def release(self, packet: Packet) -> Steps:
+    def release(self, packet: MpiPacket) -> Steps:
         yield from self._lane.qp.post_recv(self._receive(packet.slot))
         if self.probe.listeners:
             self.probe.event("repost receive", 0, packet)

@@ -7,14 +7,14 @@ from typing import Final
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels.channel import Channel
 from hcasim.mpi.channels.posting import REMOTE, Sender
-from hcasim.mpi.message import Packet, Steps
+from hcasim.mpi.message import MpiPacket, Steps
 from hcasim.mpi.settling import Turns
 from hcasim.verbs import MR, SGE, SendWR, WROpcode
 
 ALIGNMENT: Final = 4
 
 
-class Ring(Channel):
+class EagerRing(Channel):
     """Slots in the peer's memory, written by RDMA; the peer polls the flag at the end of each.
 
     Packets lie against the end of their slot, so that one write carries both, and the flag lands
@@ -65,7 +65,7 @@ class Ring(Channel):
     def ready(self) -> bool:
         return self.credits > 0 and self._sent - self._completed < self._ring.slots
 
-    def post(self, packet: Packet) -> Steps:
+    def post(self, packet: MpiPacket) -> Steps:
         ring = self._ring
         wire = self.way.wire_size(packet)
         wire += -wire % ALIGNMENT + ring.flag
@@ -75,7 +75,7 @@ class Ring(Channel):
         address = self._source.addr + start
         yield from self.copy_in(packet, address)
         peer = self.peer
-        assert isinstance(peer, Ring)
+        assert isinstance(peer, EagerRing)
         peer.coming.append(packet)
         yield from self._lane.post(
             SendWR(
@@ -89,7 +89,7 @@ class Ring(Channel):
             packet,
         )
 
-    def completed(self, packet: Packet) -> None:
+    def completed(self, packet: MpiPacket) -> None:
         """The write of a packet has completed."""
         self._completed += 1
         self.process.unblock(self.way)
@@ -102,6 +102,6 @@ class Ring(Channel):
     def notice(self) -> Steps:
         yield self.process.context.core.work(self.process.notice_ps)
 
-    def place(self, packet: Packet) -> int:
+    def place(self, packet: MpiPacket) -> int:
         slot = packet.slot % self._ring.slots
         return self.memory.addr + (slot + 1) * self._ring.slot - self._ring.flag - packet.size

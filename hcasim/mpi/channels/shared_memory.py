@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels.channel import Channel
 from hcasim.mpi.channels.posting import tell_post
-from hcasim.mpi.message import Kind, Packet, Steps, Way
+from hcasim.mpi.message import Kind, MpiPacket, Steps, Way
 from hcasim.mpi.settling import Turns
 
 
@@ -34,7 +34,7 @@ class SharedMemory(Channel):
 
         return [Turns(self._sent, self._room, out), Turns(self._taken, self._room, into)]
 
-    def post(self, packet: Packet) -> Steps:
+    def post(self, packet: MpiPacket) -> Steps:
         peer = self.peer
         assert isinstance(peer, SharedMemory)
         address = peer.address + self._sent % self._room * self._packet
@@ -50,11 +50,11 @@ class SharedMemory(Channel):
     def notice(self) -> Steps:
         yield self.process.context.core.work(self.process.notice_ps)
 
-    def place(self, packet: Packet) -> int:
+    def place(self, packet: MpiPacket) -> int:
         slot = packet.slot % self._room
         return self.address + slot * self._packet
 
-    def release(self, packet: Packet) -> Steps:
+    def release(self, packet: MpiPacket) -> Steps:
         """The sender sees the free place itself."""
         peer = self.peer
         peer.credits += 1

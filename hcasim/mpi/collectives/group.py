@@ -57,8 +57,8 @@ class Group:
 
     def irecv(self, buffer: Buffer, source: int, stream: int = 0) -> Generator[Event, object, Recv]:
         """Begin to receive."""
-        receiver, tag = self._comm.process.receiver, self._tag + stream * _STREAM
-        return (yield from receiver.irecv(buffer, source, tag, self._context))
+        delivery, tag = self._comm.process.delivery, self._tag + stream * _STREAM
+        return (yield from delivery.irecv(buffer, source, tag, self._context))
 
     def send(self, buffer: Buffer, dest: int) -> Steps:
         """Send."""

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hcasim.fabric import Opcode
 from hcasim.fabric.packet import PSN_MODULUS
-from hcasim.hca import QPType, QueuePair, SendWqe, State, Status
+from hcasim.hca import QPType, QueuePair, SendWqe, State, WCStatus
 from hcasim.hca.qp.reliable_requester import ReliableRequester
 from hcasim.verbs import QP, VerbsError
 from tests.iwarp import machine as iwarp
@@ -94,7 +94,7 @@ def test_what_is_taken_back_is_sent_again_under_the_same_numbers(
 
 def test_a_request_that_failed_before_it_was_sent_has_no_sequence_numbers() -> None:
     made = requester(PSN_MODULUS - 1, [(Opcode.SEND, 8)])
-    failed = SendWqe(Opcode.RDMA_READ_REQUEST, 1, 8, fault=Status.LOC_PROT_ERR)
+    failed = SendWqe(Opcode.RDMA_READ_REQUEST, 1, 8, fault=WCStatus.LOC_PROT_ERR)
     made.unacknowledged.appendleft(failed)
     assert made.awaiting(PSN_MODULUS - 1) is None
 

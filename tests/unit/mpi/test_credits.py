@@ -7,7 +7,7 @@ import pytest
 from hcasim.mpi import Comm
 from hcasim.mpi.channels import Channel
 from hcasim.mpi.connection import Connection
-from hcasim.mpi.message import Kind, Packet
+from hcasim.mpi.message import Kind, MpiPacket
 from tests.mpi_jobs import job, machine, one_way
 
 
@@ -32,7 +32,7 @@ def test_a_sender_never_fills_more_slots_than_there_are() -> None:
                 yield from comm.recv(100, 0)
 
     made.run(main)
-    assert most == {"Ring": 4, "Queue": 3}
+    assert most == {"EagerRing": 4, "Queue": 3}
 
 
 @pytest.mark.pure
@@ -41,7 +41,7 @@ def test_credits_that_are_written_take_no_packets(monkeypatch: pytest.MonkeyPatc
     came: list[Kind] = []
     receive = Connection.receive
 
-    def noted(self: Connection, packet: Packet, channel: Channel) -> Any:
+    def noted(self: Connection, packet: MpiPacket, channel: Channel) -> Any:
         came.append(packet.kind)
         assert not any(packet.credits)
         return receive(self, packet, channel)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.matching import Matching
-from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, Kind, Packet, Recv
+from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, Kind, MpiPacket, Recv
 
 SOURCES, TAGS = st.integers(0, 2), st.integers(0, 2)
 RECEIVE = st.tuples(
@@ -24,7 +24,7 @@ PROCESS = cast(Any, SimpleNamespace())
 def test_the_oldest_that_fits_is_taken(steps: list[tuple[str, int, int]]) -> None:
     matching = Matching()
     receives: list[Recv] = []
-    messages: list[Packet] = []
+    messages: list[MpiPacket] = []
     for what, source, tag in steps:
         if what == "receive":
             recv = Recv(PROCESS, Buffer(0, 0), source, tag, 0, next(matching.serials))
@@ -36,7 +36,7 @@ def test_the_oldest_that_fits_is_taken(steps: list[tuple[str, int, int]]) -> Non
             else:
                 messages.remove(wanted)
         else:
-            packet = Packet(Kind.EAGER, source, tag)
+            packet = MpiPacket(Kind.EAGER, source, tag)
             fitting = next((one for one in receives if one.matches(packet)), None)
             assert matching.arrive(packet) is fitting
             if fitting is None:

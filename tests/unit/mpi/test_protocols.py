@@ -7,7 +7,7 @@ import pytest
 import hcasim as hc
 from hcasim.mpi import Comm
 from hcasim.mpi.channels import Queue
-from hcasim.mpi.message import Kind, Packet
+from hcasim.mpi.message import Kind, MpiPacket
 from tests.mpi_jobs import job, one_way
 
 LONG = 100_000
@@ -58,7 +58,7 @@ def test_nobody_is_told_of_freed_slots_if_none_but_all_of_them_tell(
     kinds: list[Kind] = []
     post = Queue.post
 
-    def noted(self: Queue, packet: Packet) -> Any:
+    def noted(self: Queue, packet: MpiPacket) -> Any:
         kinds.append(packet.kind)
         return post(self, packet)
 
@@ -85,7 +85,7 @@ def test_short_messages_that_are_like_the_one_before_have_a_short_header() -> No
         (8, 2, header.size),
         (8, 1, header.size),
     ):
-        assert way.wire_size(Packet(Kind.EAGER, tag=tag, size=size)) == size + carried
+        assert way.wire_size(MpiPacket(Kind.EAGER, tag=tag, size=size)) == size + carried
 
 
 def test_calls_of_one_collective_are_alike_and_those_of_two_are_not() -> None:
@@ -94,7 +94,7 @@ def test_calls_of_one_collective_are_alike_and_those_of_two_are_not() -> None:
     carried = []
     for tag, name in enumerate(("bcast", "bcast", "barrier")):
         process.collective = name
-        carried.append(way.wire_size(Packet(Kind.EAGER, context=1, tag=tag, size=8)) - 8)
+        carried.append(way.wire_size(MpiPacket(Kind.EAGER, context=1, tag=tag, size=8)) - 8)
     assert carried == [header.size, header.cached, header.size]
 
 

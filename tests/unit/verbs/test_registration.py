@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import resolve
-from hcasim.verbs import MR, Status, VerbsError
+from hcasim.verbs import MR, VerbsError, WCStatus
 from tests.rig import ALL, WRITE, Program, Rig
 
 COST = {
@@ -81,8 +81,8 @@ def test_a_region_is_of_use_once_registered_and_of_none_once_deregistration_begi
         return first.status, second.status
 
     ((first, second),) = rig.run(program())
-    assert first is Status.SUCCESS
-    assert second is Status.REM_ACCESS_ERR
+    assert first is WCStatus.SUCCESS
+    assert second is WCStatus.REM_ACCESS_ERR
 
 
 @pytest.mark.parametrize(

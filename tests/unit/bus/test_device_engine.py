@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from hcasim.bus import PcieBus
-from hcasim.bus.dma_engine import DmaEngine
 from hcasim.catalog.dma import DmaEngine as Description
+from hcasim.workloads.device_engine import DeviceEngine
 
 Make = Callable[..., PcieBus]
 LATENCY, COMMAND = 200_000, 160_000
@@ -23,9 +23,9 @@ BASE = {
 }
 
 
-def engine(pcie: Make, **more: int) -> DmaEngine:
+def engine(pcie: Make, **more: int) -> DeviceEngine:
     bus = pcie()
-    return DmaEngine(bus.sim, Description(**(BASE | more)), bus, 512)
+    return DeviceEngine(bus.sim, Description(**(BASE | more)), bus, 512)
 
 
 def alone(pcie: Make, size: int, kind: str = "read") -> int:
@@ -37,7 +37,7 @@ def alone(pcie: Make, size: int, kind: str = "read") -> int:
     return done[0]
 
 
-def ends(one: DmaEngine, *starts: Callable[[Callable[[], None]], None]) -> list[int]:
+def ends(one: DeviceEngine, *starts: Callable[[Callable[[], None]], None]) -> list[int]:
     done: list[int] = []
     for start in starts:
         start(lambda: done.append(one.sim.now))

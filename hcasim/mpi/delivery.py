@@ -8,10 +8,10 @@ from hcasim.engine import Event
 from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.errors import MPIError
 from hcasim.mpi.matching import Matching
-from hcasim.mpi.message import Incoming, Kind, Packet, Recv, Status, Steps, Worker
+from hcasim.mpi.message import Incoming, Kind, MpiPacket, Recv, Status, Steps, Worker
 
 
-class Receiver:
+class Delivery:
     """Brings messages and receives together, and the data to where they are wanted.
 
     Parameters:
@@ -54,7 +54,7 @@ class Receiver:
             self.fill(recv, packet)
         return recv
 
-    def match(self, packet: Packet, channel: Incoming) -> Steps:
+    def match(self, packet: MpiPacket, channel: Incoming) -> Steps:
         """Find where a message goes."""
         recv = self.matching.arrive(packet)
         if packet.kind is Kind.RTS:
@@ -73,13 +73,13 @@ class Receiver:
         if recv is not None:
             self.fill(recv, packet)
 
-    def fill(self, recv: Recv, packet: Packet) -> None:
+    def fill(self, recv: Recv, packet: MpiPacket) -> None:
         """A message is where it was wanted."""
         recv.buffer.put(packet.data)
         recv.status = Status(packet.source, packet.tag, packet.size)
         recv.finish()
 
-    def _accept(self, recv: Recv, packet: Packet) -> Steps:
+    def _accept(self, recv: Recv, packet: MpiPacket) -> Steps:
         send = packet.send
         assert send is not None
         assert send.rendezvous is not None
@@ -96,7 +96,7 @@ class Receiver:
                 f"the receive has {recv.buffer.size}",
             )
 
-    def take_data(self, packet: Packet, channel: Incoming) -> Steps:
+    def take_data(self, packet: MpiPacket, channel: Incoming) -> Steps:
         """Copy a piece of a message to its place."""
         recv = packet.recv
         assert recv is not None

@@ -11,7 +11,7 @@ from hcasim.engine import Call, Rate, SerialServer, Simulator
 Done = Callable[[], None]
 
 
-class DmaEngine:
+class DeviceEngine:
     """Reads and writes for the software of a device.
 
     Reads and writes have a queue each and begin in its order, a request of each at a time. Half of
