@@ -82,14 +82,6 @@ class Bus(Storage):
     def mmio_write(self, size: int, on_arrival: Callable[[*Args], None], *args: *Args) -> None:
         """Write ``size`` bytes to a register; call ``on_arrival(*args)`` at the adapter."""
 
-    @abstractmethod
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each serial resource up to memory was in use so far, by name."""
-
-    @abstractmethod
-    def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that requests waited for each pool of credits or tags so far, by name."""
-
     def counters(self) -> dict[str, int]:
         """Transactions and bytes so far, by name."""
         return {

@@ -60,6 +60,7 @@ class Bridge(Upstream):
         self.behind = behind
         self._latency = description.latency
         self._buffer = CreditPool(sim, f"{name}.buffer", description.buffer)
+        sim.resources.keeps_waiting(self._buffer.name, self._buffer)
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         """Fetch through the bridge, behind the writes before it."""
@@ -97,14 +98,6 @@ class Bridge(Upstream):
     def _through(self, then: Callable[[*Args], None], args: tuple[*Args]) -> None:
         self.sim.call_after(self._latency, then, *args)
 
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that what is behind the bridge was in use so far, by name."""
-        return self.behind.busy_ps()
-
-    def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that requests waited for room here or behind it so far, by name."""
-        return {self._buffer.name: self._buffer.wait_ps} | self.behind.waiting_ps()
-
     def counters(self) -> dict[str, int]:
         """Transactions and bytes behind the bridge so far, by name."""
         return self.behind.counters()
@@ -124,6 +117,7 @@ class BusBehind(Upstream):
         self.bus = bus
         self._piece = piece
         self._reads = CreditPool(sim, f"{bus.name}.bridge_reads", reads)
+        sim.resources.keeps_waiting(self._reads.name, self._reads)
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         """Read over the bus, piece by piece."""
@@ -155,14 +149,6 @@ class BusBehind(Upstream):
     def mmio(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
         """Bring an access by the processor over the bus."""
         self.bus.mmio_write(size, then, *args)
-
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each serial resource was in use so far, by name."""
-        return self.bus.busy_ps()
-
-    def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that requests waited for each pool so far, by name."""
-        return {self._reads.name: self._reads.wait_ps} | self.bus.waiting_ps()
 
     def counters(self) -> dict[str, int]:
         """Transactions and bytes of the bus so far, by name."""

@@ -203,6 +203,11 @@ class PcieBus(Bus):
             self.nonposted = CreditPool(sim, f"{name}.nonposted", far.nonposted_headers)
         self.posted_headers = CreditPool(sim, f"{name}.posted", far.posted_headers)
         self.posted_data = CreditPool(sim, f"{name}.posted_data", far.posted_data)
+        for link in (self.upstream, self.downstream):
+            sim.resources.serves(link.name, link)
+        for pool in (self.tags, self.posted_headers, self.posted_data, self.nonposted):
+            if pool is not None:
+                sim.resources.keeps_waiting(pool.name, pool)
         self._completion = min(far.completion, device.max_payload)
         self._boundary = min(far.boundary, self._completion)
         self._gap = device.packet_gap
@@ -375,18 +380,6 @@ class PcieBus(Bus):
     def _mmio_arrived(self, on_arrival: Callable[[*Args], None], args: tuple[*Args]) -> None:
         self.upstream.answer(1, 1)
         on_arrival(*args)
-
-    # What was used.
-
-    def busy_ps(self) -> dict[str, int]:
-        links = {link.name: link.busy_ps for link in (self.upstream, self.downstream)}
-        return links | self.behind.busy_ps()
-
-    def waiting_ps(self) -> dict[str, int]:
-        pools = [self.tags, self.posted_headers, self.posted_data]
-        if self.nonposted is not None:
-            pools.append(self.nonposted)
-        return {pool.name: pool.wait_ps for pool in pools} | self.behind.waiting_ps()
 
     def counters(self) -> dict[str, int]:
         own = {

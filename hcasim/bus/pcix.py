@@ -172,6 +172,8 @@ class PcixBus(Bus):
         self.behind = behind
         self.arbiter = Arbiter(sim, f"{name}.bus", AGENTS, TURNS, device.outstanding_splits)
         self.splits = CreditPool(sim, f"{name}.outstanding_splits", device.outstanding_splits)
+        sim.resources.serves(self.arbiter.name, self.arbiter)
+        sim.resources.keeps_waiting(self.splits.name, self.splits)
         self._completion_burst = burst
         self._width = device.width_bits // 8
         self._clock = Rate(Fraction(10**12, device.clock))
@@ -242,14 +244,6 @@ class PcixBus(Bus):
         self, size: int, on_arrival: Callable[[*Args], None], args: tuple[*Args]
     ) -> None:
         self.arbiter.request(BRIDGE, self.burst_time(0, size), Call(on_arrival, args))
-
-    # What was used.
-
-    def busy_ps(self) -> dict[str, int]:
-        return {self.arbiter.name: self.arbiter.busy_ps} | self.behind.busy_ps()
-
-    def waiting_ps(self) -> dict[str, int]:
-        return {self.splits.name: self.splits.wait_ps} | self.behind.waiting_ps()
 
     def counters(self) -> dict[str, int]:
         own = {

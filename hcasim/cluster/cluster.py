@@ -101,21 +101,6 @@ class Cluster:
             for port in node.adapter.ports:
                 self.fabric.attach(port, node.group.link)
 
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each serial resource was in use so far, by name."""
-        found: dict[str, int] = {}
-        for node in self.nodes:
-            found |= node.adapter.busy_ps()
-            found |= {core.name: core.busy_ps for core in node.cores}
-        return found | {t.name: t.busy_ps for t in self.fabric.transmitters()}
-
-    def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that work waited for each pool of credits so far, by name."""
-        found: dict[str, int] = {}
-        for node in self.nodes:
-            found |= node.adapter.waiting_ps()
-        return found
-
     def packets_sent(self) -> int:
         """Packets that all adapters have sent so far, those without data included."""
         ports = [port for node in self.nodes for port in node.adapter.ports]

@@ -11,6 +11,7 @@ from hcasim.engine.forward import FastForward
 from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
 from hcasim.engine.profile import Profile
 from hcasim.engine.repetition import Repetition
+from hcasim.engine.resources import Awaited, Busy, Resources
 from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, servers
 from hcasim.engine.steady import bounded_mean, find_period, mean_error
 from hcasim.engine.waits import Waits
@@ -19,6 +20,8 @@ __all__ = [
     "Action",
     "Arbiter",
     "Args",
+    "Awaited",
+    "Busy",
     "Call",
     "CreditPool",
     "Event",
@@ -33,6 +36,7 @@ __all__ = [
     "Profile",
     "Rate",
     "Repetition",
+    "Resources",
     "SerialServer",
     "Server",
     "SetAssociativeCache",

@@ -15,6 +15,7 @@ from simpy.events import NORMAL, AllOf, AnyOf, Event, Process, Timeout
 from hcasim.engine.changes import Changes
 from hcasim.engine.collecting import seldom_collected
 from hcasim.engine.profile import SOFTWARE, Profile, block_of
+from hcasim.engine.resources import Resources
 from hcasim.engine.unrun import Unrun
 
 # Bound once, because compiled code looks names of other modules up each time.
@@ -153,6 +154,7 @@ class Simulator:
         queue: the actions to come, a heap of (time in ps, serial number, action).
         forward: finds periods and leaves the rest of a message out; None if nothing
             may be left out.
+        resources: what the machine has, with the time that it was in use.
         profile: counts what the calls cost; None if nobody wants to know.
         unrun: the call of a program that has been made and has not begun.
     """
@@ -165,18 +167,19 @@ class Simulator:
         self.listeners: list[Callable[[int, str, str, int, str], None]] = []
         self.watchers: list[Watcher] = []
         self.operations = count(1)
+        self.resources = Resources()
         self.unrun = Unrun()
         self.queue: list[_Entry] = []
         self._serial = 0
         self.environment = _Clockwork(self)
 
     def watch(self, watcher: Watcher) -> None:
-        """Have one told what happens, with more than listeners are told."""
+        """Register a watcher, which receives more detail than a listener."""
         self.watchers.append(watcher)
         self.listeners.append(_watched)
 
     def unwatch(self, watcher: Watcher) -> None:
-        """Tell one no more, between two events."""
+        """Remove a watcher, between two events."""
         self.watchers.remove(watcher)
         self.listeners.remove(_watched)
 

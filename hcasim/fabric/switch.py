@@ -80,6 +80,7 @@ class Switch:
         """Put a cable into a port."""
         output = Transmitter(self.sim, f"{self.name}.port{port + 1}", link)
         self.outputs[port] = output
+        self.sim.resources.serves(output.name, output)
         return output
 
     def find(self, lid: int) -> Transmitter:

@@ -51,6 +51,7 @@ class Fabric:
             switch.buffer_bytes,
         )
         end.buffer = ReceiveBuffer(output, end.transmitter)
+        self._enter(end)
         switch.inputs[port].buffer = ReceiveBuffer(end.transmitter, output)
 
     def join(self, a: EndPort, b: EndPort) -> None:
@@ -58,6 +59,14 @@ class Fabric:
         connect_ports(a.transmitter, a, a.buffer_bytes, b.transmitter, b, b.buffer_bytes)
         a.buffer = ReceiveBuffer(b.transmitter, a.transmitter)
         b.buffer = ReceiveBuffer(a.transmitter, b.transmitter)
+        self._enter(a)
+        self._enter(b)
+
+    def _enter(self, end: EndPort) -> None:
+        """Enter the credits of an adapter port among the resources."""
+        credits = end.transmitter.credits
+        assert credits is not None
+        self.sim.resources.keeps_waiting(credits.name, credits)
 
     def switch(self, number: int) -> Switch:
         """The switch of this number."""

@@ -94,6 +94,11 @@ class HostChannelAdapter(Parts):
         qp = QueuePair(number, pd, port, kind, signals_all, size_of)
         qp.open(queues, layout.rings(memory), self, self.send_engines[port])
         self._queue_pairs[qp.qpn] = qp
+        resources, requester = self.sim.resources, qp.requester
+        if self.description.send.units > 1:
+            resources.serves(f"{self.units.name}.qp{qp.qpn}", requester)
+        resources.serves(f"{self.name}.responder.qp{qp.qpn}", qp.responder)
+        resources.keeps_waiting(requester.waits.name, requester)
         return qp
 
     def packets(self, opcode: Opcode, length: int) -> int:
@@ -140,40 +145,3 @@ class HostChannelAdapter(Parts):
         if (in_flight := self.wqe_cache) is not None:
             found["wqe_cache_miss_cnt"] = in_flight.misses
         return found | self.memory.counters() | self.bus.counters()
-
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each serial resource was in use so far, by name.
-
-        Where several units keep the order of queue pairs, also what one of them did for each.
-        """
-        description, units, memory = self.description, self.units, self.memory
-        found = {units.name: units.busy_ps, memory.name: memory.busy_ps}
-        found |= {self.icm.name: self.icm.busy_ps} | self.bus.busy_ps()
-        if description.responder.atomics is not None:
-            found[self.atomics.server.name] = self.atomics.server.busy_ps
-        if description.completion.service:
-            found[self.completions.writer.name] = self.completions.writer.busy_ps
-        pairs, responder = self._queue_pairs.items(), f"{self.name}.responder"
-        if description.send.units > 1:
-            found |= {f"{units.name}.qp{qpn}": qp.requester.busy_ps for qpn, qp in pairs}
-        found |= {f"{responder}.qp{qpn}": qp.responder.busy_ps for qpn, qp in pairs}
-        if description.umr is not None:
-            found[self.registrations.name] = self.registrations.busy_ps
-        for port in self.ports:
-            found |= port.busy_ps()
-        return found
-
-    def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that work waited for tags, credits, buffers or entries so far, by name."""
-        found = self.bus.waiting_ps()
-        found |= {f"{self.name}.{cache.name}": cache.blocked_ps for cache in self.caches}
-        atomics = self.atomics.slots, self.atomics.locks
-        waits = *atomics, self.entries, self.reads, self.receive_entries
-        for one in waits:
-            found[one.name] = found.get(one.name, 0) + one.wait_ps
-        halves = [qp.requester for qp in self._queue_pairs.values()]
-        # That its entries took one after the other so far, waiting included.
-        found |= {one.waits.name: one.busy_ps + one.waits.wait_ps for one in halves}
-        for port in self.ports:
-            found |= port.waiting_ps()
-        return found | self.dma.waiting_ps()

@@ -23,12 +23,12 @@ class ContextCache:
     Attributes:
         accesses: look-ups so far.
         misses: lines fetched; look-ups that wait for a line on its way fetch nothing more.
-        wait_ps: time that look-ups waited for those fetches in all, in ps.
+        waits_ps: time that each look-up waited for those fetches, added up, in ps.
         write_backs: lines written back.
     """
 
     changes: ClassVar[Changes] = Changes(
-        counts="accesses misses wait_ps write_backs _blocked_ps _queued",
+        counts="accesses misses waits_ps write_backs _blocked_ps _queued",
         since="_blocked_since",
         mixed="_waiting",
     )
@@ -40,7 +40,7 @@ class ContextCache:
         self.name = name
         self.accesses = 0
         self.misses = 0
-        self.wait_ps = 0
+        self.waits_ps = 0
         self.write_backs = 0
         self._table = table
         self._written = written
@@ -53,9 +53,10 @@ class ContextCache:
         self._blocked_ps = 0
         self._blocked_since = 0
         self._probe = Probe(sim, f"{table.owner}.{name}")
+        sim.resources.keeps_waiting(self._probe.block, self)
 
     @property
-    def blocked_ps(self) -> int:
+    def wait_ps(self) -> int:
         """Time in ps during which at least one look-up had to wait, up to now."""
         if not self._waiting:
             return self._blocked_ps
@@ -126,7 +127,7 @@ class ContextCache:
         if not self._waiting:
             self._blocked_ps += now - self._blocked_since
         for since, call in waiting:
-            self.wait_ps += now - since
+            self.waits_ps += now - since
             call.act()
 
     def counters(self) -> dict[str, int]:
@@ -137,7 +138,7 @@ class ContextCache:
         return {
             f"{self.name}_access_cnt": self.accesses,
             f"{self.name}_miss_cnt": self.misses,
-            f"{self.name}_wait_ps": self.wait_ps,
+            f"{self.name}_wait_ps": self.waits_ps,
             f"{self.name}_fetch_ps": self._table.read_ps,
             f"{self.name}_fetch_bytes": self.misses * self._line,
             f"{self.name}_writeback_bytes": self.write_backs * self._line,

@@ -73,6 +73,7 @@ class ReadStream(Action):
         self._waiting: deque[tuple[Packet, Region, int]] = deque()
         self._unissued = 0
         self.waits = Waits(buffer.sim, f"{buffer.room.name}.prefetch")
+        buffer.sim.resources.keeps_waiting(self.waits.name, self.waits)
 
     def add(self, packet: Packet, region: Region, address: int) -> None:
         """Read the data of a staged packet from a region when its turn comes."""
@@ -277,10 +278,6 @@ class DmaEngine:
         """Write a few bytes that are already translated."""
         written = Call(region.written, (address, size))
         self._storage(region).start_write(address, size, None, written)
-
-    def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that packets waited for the reads before them to be issued, by name."""
-        return {one.waits.name: one.waits.wait_ps for one in self._streams.values()}
 
 
 class OverlappingDmaEngine(DmaEngine):

@@ -22,16 +22,20 @@ class PacketLine:
         packets: those that have not been offered to the link, oldest first.
         inside: packets that have not begun to leave.
         rests_until: when the next message may begin, in ps.
-        used_ps: time that its packets were on the link and that it rested, in ps.
+        busy_ps: time that its packets were on the link and that it rested, in ps.
     """
 
-    changes: ClassVar[Changes] = Changes(times="rests_until", counts="used_ps")
+    changes: ClassVar[Changes] = Changes(times="rests_until", counts="busy_ps")
 
-    __slots__ = ("inside", "packets", "rests_until", "used_ps")
+    __slots__ = ("busy_ps", "inside", "packets", "rests_until")
 
     def __init__(self) -> None:
         self.packets: list[Packet] = []
-        self.inside = self.rests_until = self.used_ps = 0
+        self.inside = self.rests_until = self.busy_ps = 0
+
+    def occupy(self, begin_ps: int, end_ps: int) -> None:
+        """Note that a packet of it is on the link, or that it rests."""
+        self.busy_ps += end_ps - begin_ps
 
 
 class StagingBuffer(Holder):
@@ -63,6 +67,7 @@ class StagingBuffer(Holder):
         self.sim = sim
         self.full = full
         self.room = CreditPool(sim, name, max(full, pipeline.room(send.port_buffer, full)))
+        sim.resources.keeps_waiting(name, self.room)
         self._probe = Probe(sim, name)
         self._egress = egress
         self._source = source
@@ -78,7 +83,14 @@ class StagingBuffer(Holder):
 
     def _line(self, packet: Packet) -> PacketLine:
         key = self._pipeline.line(packet)
-        return self._lines.get(key) or self._lines.setdefault(key, PacketLine())
+        return self._lines.get(key) or self._add_line(key)
+
+    def _add_line(self, key: int) -> PacketLine:
+        line = self._lines[key] = PacketLine()
+        if self._rest:
+            name = f".lid{key >> 24}{name_of(key)}" if key else ""
+            self.sim.resources.serves(f"{self.room.name}.rest{name}", line)
+        return line
 
     def holds(self, packet: Packet) -> bool:
         """Whether packets in whose line another would be have not begun to leave over the link."""
@@ -133,22 +145,12 @@ class StagingBuffer(Holder):
         line = self._line(packet)
         line.inside -= 1
         if self._rest:
-            line.used_ps += at_ps - self.sim.now
+            line.occupy(self.sim.now, at_ps)
             if packet.last:
-                line.used_ps += self._rest
                 line.rests_until = at_ps + self._rest
+                line.occupy(at_ps, line.rests_until)
                 self._send_on(line)
         self.room.release_at(at_ps, self._pipeline.takes(packet, self.full))
-
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each line sent or rested so far, by name; none if lines do not rest."""
-        if not self._rest:
-            return {}
-        name, lines = f"{self.room.name}.rest", self._lines.items()
-        return {
-            f"{name}{f'.lid{key >> 24}' if key else ''}{name_of(key)}": one.used_ps
-            for key, one in lines
-        }
 
 
 class Egress:

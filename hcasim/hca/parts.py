@@ -107,6 +107,21 @@ class Parts(Dispatcher):
         self.send_probe = Probe(sim, self.units.name)
         self.receive_probe = Probe(sim, f"{name}.responder")
         self.counts = dict.fromkeys(COUNTED, 0)
+        self._enter_resources()
+
+    def _enter_resources(self) -> None:
+        description, atomics, resources = self.description, self.atomics, self.sim.resources
+        for server in (self.units, self.memory, self.icm):
+            resources.serves(server.name, server)
+        if description.responder.atomics is not None:
+            resources.serves(atomics.server.name, atomics.server)
+        if description.completion.service:
+            resources.serves(self.completions.writer.name, self.completions.writer)
+        if description.umr is not None:
+            resources.serves(self.registrations.name, self.registrations)
+        resources.keeps_waiting(atomics.slots.name, atomics.slots)
+        for waits in (atomics.locks, self.entries, self.reads, self.receive_entries):
+            resources.keeps_waiting(waits.name, waits)
 
     def _context_cache(self, name: str, description: Cache) -> ContextCache:
         """A cache of queue pair contexts, which every use changes."""

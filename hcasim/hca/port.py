@@ -87,14 +87,14 @@ class ArrivalLine:
     Attributes:
         occupied: whether an arrival is in hand.
         waiting: those behind it.
-        served_ps: time that one of several processing units was at work for it, in ps.
+        busy_ps: time that one of several processing units was at work for it, in ps.
         unserved: those that wait until a unit is done with the one before, oldest first.
         served_at: when a processing unit is done with the last one, in ps.
     """
 
     changes: ClassVar[Changes] = Changes(
         times="served_at",
-        counts="served_ps _waited_ps",
+        counts="busy_ps _waited_ps",
         since="_waiting_since",
     )
 
@@ -104,9 +104,9 @@ class ArrivalLine:
         "_sim",
         "_waited_ps",
         "_waiting_since",
+        "busy_ps",
         "occupied",
         "served_at",
-        "served_ps",
         "unserved",
         "waiting",
     )
@@ -117,7 +117,7 @@ class ArrivalLine:
         self.waiting: list[Arrival] = []
         self.unserved: list[Arrival] = []
         self.occupied = self._draining = False
-        self.served_at = self.served_ps = self._waited_ps = self._waiting_since = 0
+        self.served_at = self.busy_ps = self._waited_ps = self._waiting_since = 0
 
     @property
     def wait_ps(self) -> int:
@@ -125,6 +125,11 @@ class ArrivalLine:
         if not self.waiting:
             return self._waited_ps
         return self._waited_ps + self._sim.now - self._waiting_since
+
+    def occupy(self, duration_ps: int, until_ps: int) -> None:
+        """Note for how long, and until when, one of several processing units is at work for it."""
+        self.busy_ps += duration_ps
+        self.served_at = until_ps
 
     def add(self, arrival: Arrival) -> None:
         """Deal with an arrival now, or behind those before it."""
@@ -297,6 +302,8 @@ class Port(EndPort):
         self._parallel = adapter.receive.units > 1
         self._order = order
         self.lines: dict[int, ArrivalLine] = {}
+        for server in (self.pipeline, self.transmitter, egress.loopback):
+            sim.resources.serves(server.name, server)
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Take a packet once the whole of it is here."""
@@ -334,16 +341,21 @@ class Port(EndPort):
         service = self._service + rest
         served = self.pipeline.reserve_from(tail_at if tail_at > now else now, service)
         if self._parallel:
-            arrival.line.served_ps += service
-            arrival.line.served_at = served
+            arrival.line.occupy(service, served)
         # What a request takes beside its packet holds up those behind it only.
         self.sim.schedule(served - rest + self._latency, arrival)
 
     def _line(self, packet: Packet) -> ArrivalLine:
         key = self._order.line(packet)
-        return self.lines.get(key) or self.lines.setdefault(
-            key, ArrivalLine(self._dispatcher, self.sim)
-        )
+        return self.lines.get(key) or self._add_line(key)
+
+    def _add_line(self, key: int) -> ArrivalLine:
+        line = self.lines[key] = ArrivalLine(self._dispatcher, self.sim)
+        resources, name = self.sim.resources, name_of(key)
+        if self._parallel and key:
+            resources.serves(f"{self.pipeline.name}{name}", line)
+        resources.keeps_waiting(f"{self.egress.name}.arrivals{name}", line)
+        return line
 
     def through(self, arrival: Arrival) -> None:
         """Have an arrival dealt with that has come through the receive pipeline."""
@@ -354,21 +366,3 @@ class Port(EndPort):
             since = max(arrival.tail_at, self.sim.now - self._latency - self._service)
             self._probe.event("receive pipeline", packet.operation, packet, None, since)
         arrival.line.add(arrival)
-
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that the pipeline, the link and what rests were in use, by name."""
-        servers = (self.pipeline, self.transmitter, self.egress.loopback)
-        found = {server.name: server.busy_ps for server in servers}
-        if self._parallel:
-            name = self.pipeline.name
-            found |= {
-                f"{name}{name_of(key)}": one.served_ps for key, one in self.lines.items() if key
-            }
-        return found | self.egress.requests.busy_ps() | self.egress.responses.busy_ps()
-
-    def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that packets waited for buffers, credits and those before them, by name."""
-        egress, name = self.egress, f"{self.egress.name}.arrivals"
-        rooms = egress.requests.room, egress.responses.room, self.transmitter.credits
-        found = {pool.name: pool.wait_ps for pool in rooms if pool is not None}
-        return found | {f"{name}{name_of(key)}": one.wait_ps for key, one in self.lines.items()}

@@ -122,7 +122,3 @@ class Chipset(Upstream):
     def mmio(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
         """The processor's store leaves the chipset."""
         self.sim.call_after(self._mmio_latency, then, *args)
-
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that memory and interconnect were in use so far, by name."""
-        return self._memory.busy_ps()

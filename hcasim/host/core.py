@@ -31,6 +31,7 @@ class Core:
         self.name = name
         self.busy_ps = 0
         self.begun_ps = 0
+        sim.resources.serves(name, self)
         self.socket = number * description.sockets // description.cpus
         self._memory = memory
         self._to = memory.paths(self.socket, away=True)

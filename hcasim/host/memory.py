@@ -106,6 +106,9 @@ class Memory:
             names = [f"{name}.interconnect{n}" for n in sockets]
             self.links = [Channel(sim, link, joined.bandwidth) for link in names]
             self._latency = joined.latency
+        for channel in (*self.controllers, *self.links):
+            sim.resources.serves(channel.name, channel)
+        sim.resources.settle(self.copies.advance)
 
     def paths(self, socket: int, *, away: bool) -> list[Path]:
         """The ways from the memory of each socket to one socket, or ``away`` from it."""
@@ -123,8 +126,3 @@ class Memory:
             else FarPath(self._latency, controller, self.links[socket if away else home])
             for home, controller in enumerate(self.controllers)
         ]
-
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each controller and link was in use so far, by name."""
-        self.copies.advance()
-        return {one.name: one.busy_ps for one in (*self.controllers, *self.links)}

@@ -85,6 +85,13 @@ class RootComplex(Chipset):
         slots = None if relaxed else port.ordered_writes
         self._slots = None if slots is None else CreditPool(sim, f"{name}.ordered_writes", slots)
         self._stored_from = 0
+        resources = sim.resources
+        if iommu is not None:
+            resources.serves(iommu.walks.name, iommu.walks)
+        if self._read_interval:
+            resources.serves(self._requests.name, self._requests)
+        if self._slots is not None:
+            resources.keeps_waiting(self._slots.name, self._slots)
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         """Take a read in its turn."""
@@ -155,19 +162,6 @@ class RootComplex(Chipset):
         self._store(address, size, visible, transfer, later)
         if self._slots is not None:
             self._slots.release_at(self._visible_at, _lines(address, size))
-
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that memory, walks of translations and the intake of reads took so far."""
-        found = super().busy_ps()
-        if self._iommu is not None:
-            found[self._iommu.walks.name] = self._iommu.walks.busy_ps
-        if self._read_interval:
-            found[self._requests.name] = self._requests.busy_ps
-        return found
-
-    def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that writes waited for those before them so far."""
-        return {} if self._slots is None else {self._slots.name: self._slots.wait_ps}
 
     def counters(self) -> dict[str, int]:
         """Look-ups of the IOMMU so far, of all its devices."""

@@ -59,14 +59,6 @@ class Upstream(ABC):
     def mmio(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
         """Bring an access by the processor here, then call ``then(*args)``."""
 
-    @abstractmethod
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each serial resource was in use so far, by name."""
-
-    def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that requests waited for each pool of credits or tags so far, by name."""
-        return {}
-
     def counters(self) -> dict[str, int]:
         """Transactions and bytes so far, by name."""
         return {}

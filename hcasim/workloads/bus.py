@@ -49,6 +49,8 @@ class _Rig:
         if isinstance(device, DmaDevice):
             self.engine = DeviceEngine(sim, device.dma, self.bus, device.bus.longest_read)
             self.in_flight = device.dma.operations
+            for queue in (self.engine.reads, self.engine.writes):
+                sim.resources.serves(queue.name, queue)
         self._place = -(-options.size // LINE) * LINE
         self._places = max(1, options.window_bytes // self._place)
         self._random = random.Random(0)
@@ -60,15 +62,6 @@ class _Rig:
     def scattered(self) -> bool:
         """Whether operations are at places at random."""
         return self._places > 1
-
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that engine, bus and memory were in use so far, by name."""
-        queues = () if self.engine is None else (self.engine.reads, self.engine.writes)
-        return {one.name: one.busy_ps for one in queues} | self.bus.busy_ps()
-
-    def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that requests waited for each pool of credits or tags so far, by name."""
-        return self.bus.waiting_ps()
 
     def address(self) -> int:
         """Where the next operation is."""
@@ -133,7 +126,7 @@ class _Stream:
             samples=32 if drawn else 0,
         )
         self.settled = rig.sim.event()
-        self.usage = Utilisation(rig)
+        self.usage = Utilisation(rig.sim)
         self._starts = starts
         self._next = 0
         self._window = rig.in_flight

@@ -21,7 +21,7 @@ def copy_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
     cluster = Cluster(sim, machine, 2)
     node, size, turns = cluster.nodes[0], options.size, options.buffers
     laps = Laps(options.warmup, options.iters, options.exact, cycle=turns, error=1e-3)
-    used = Utilisation(cluster)
+    used = Utilisation(cluster.sim)
 
     def program(core: int) -> Steps:
         pairs = [(node.allocate(size), node.allocate(size)) for _ in range(turns)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from hcasim.engine import Simulator
 from hcasim.workloads.limits import limiting
@@ -83,39 +83,23 @@ class Sample:
         ]
 
 
-class Used(Protocol):
-    """What has resources, such as a cluster or a bus."""
-
-    sim: Simulator
-
-    def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each serial resource was in use so far, by name."""
-
-    def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that work waited for each pool of credits so far, by name."""
-
-
 class Utilisation:
-    """How busy the resources of a cluster or a bus are between two moments.
+    """How busy the resources of a machine are between two moments."""
 
-    Args:
-        used: its resources are read at both moments.
-    """
-
-    def __init__(self, used: Used) -> None:
-        self._used = used
+    def __init__(self, sim: Simulator) -> None:
+        self._sim = sim
         self.mark()
 
     @property
     def elapsed_ps(self) -> int:
         """Time in ps since the mark."""
-        return max(1, self._used.sim.now - self._since)
+        return max(1, self._sim.now - self._since)
 
     def mark(self) -> None:
         """Begin here."""
-        self._since = self._used.sim.now
-        self._busy = self._used.busy_ps()
-        self._waiting = self._used.waiting_ps()
+        self._since = self._sim.now
+        self._busy = self._sim.resources.busy_ps()
+        self._waiting = self._sim.resources.waiting_ps()
 
     def report(self, full_ps: Mapping[str, int] | None = None) -> dict[str, Any]:
         """Shares of the time since the mark, and what binds.
@@ -128,11 +112,11 @@ class Utilisation:
         elapsed = self.elapsed_ps
         busy = {
             name: min(1.0, (value - self._busy.get(name, 0)) / elapsed)
-            for name, value in self._used.busy_ps().items()
+            for name, value in self._sim.resources.busy_ps().items()
         }
         waiting = {
             name: min(1.0, (value - self._waiting.get(name, 0)) / elapsed)
-            for name, value in self._used.waiting_ps().items()
+            for name, value in self._sim.resources.waiting_ps().items()
         }
         waiting |= {name: min(1.0, value / elapsed) for name, value in (full_ps or {}).items()}
         busy, waiting = _telling(busy), _telling(waiting)

@@ -79,7 +79,7 @@ class PingPong(ABC):
 
     def follow(self) -> Steps:
         """One more round trip, the first half of which is explained."""
-        self._use = Utilisation(self.cluster)
+        self._use = Utilisation(self.cluster.sim)
         yield from self.send(self.client, self.server)
         yield from self.receive(self.client)
 
@@ -179,7 +179,7 @@ def _round_trip(sim: Simulator, machine: Machine, options: Options, opcode: WROp
     counters = cluster.counters()
     breakdown: dict[str, Any] = {}
     if options.explain:
-        follower, use = Follower(sim), Utilisation(cluster)
+        follower, use = Follower(sim), Utilisation(cluster.sim)
         sim.run(until=sim.process(once()))
         breakdown = use.report() | follower.stages(initiator.operation, typical=repeats(options))
     return Result(row, counters, breakdown)

@@ -37,7 +37,7 @@ class Loopback:
             slack=SLACK,
             error=ERROR,
         )
-        self.usage = Utilisation(cluster)
+        self.usage = Utilisation(cluster.sim)
         context = Context(sim, cluster.nodes[0])
         pd = PD(context)
         self.cq = CQ(context, 2 * options.qps)

@@ -203,7 +203,7 @@ def _follow(
 ) -> dict[str, Any]:
     """One more round trip: what limits its first half, and what each half takes of the bus."""
     before = cluster.counters()
-    receiver.followed = followed = _Followed(Utilisation(cluster))
+    receiver.followed = followed = _Followed(Utilisation(cluster.sim))
     follower = Follower(sim)
 
     def once() -> Steps:

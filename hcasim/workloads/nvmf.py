@@ -144,7 +144,7 @@ def nvmf_read(sim: Simulator, machine: Machine, options: Options) -> Result:
         answers.qp.connect(asks.qp)
         sim.process(answers.run(asks.blocks))
         sim.process(asks.run(meter))
-    usage = Utilisation(cluster)
+    usage = Utilisation(cluster.sim)
     sim.run(until=meter.begun)
     usage.mark()
     sim.run(until=meter.over)

@@ -29,7 +29,7 @@ class Scatter:
     def __init__(self, sim: Simulator, cluster: Cluster, options: Options) -> None:
         self.sim = sim
         self.laps = Laps(options.warmup, options.iters, options.exact, slack=SLACK, error=ERROR)
-        self.usage = Utilisation(cluster)
+        self.usage = Utilisation(cluster.sim)
         pds = [PD(Context(sim, node)) for node in cluster.nodes]
         self._cqs = [CQ(pd.context, options.qps) for pd in pds]
         self._messages: list[tuple[QP, SendWR]] = []

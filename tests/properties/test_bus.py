@@ -72,7 +72,7 @@ def test_the_link_carries_every_byte_once_with_its_headers_and_dllps(
     for direction, size, tlps in (("upstream", up, up_tlps), ("downstream", down, down_tlps)):
         dllps = counters[f"pcie_{direction}_dllps"]
         exact = (size + 8 * dllps) * pcie_byte(device)
-        assert abs(bus.busy_ps()[f"bus.{direction}"] - exact) <= tlps + dllps
+        assert abs(bus.sim.resources.busy_ps()[f"bus.{direction}"] - exact) <= tlps + dllps
     # One DLLP of each kind per so many packets.
     acks, updates = device.dllp_tlps_per_ack, device.dllp_tlps_per_update
     assert counters["pcie_downstream_dllps"] == up_tlps // acks + finite_up // updates
@@ -87,7 +87,7 @@ def test_overtaking_moves_no_byte_twice_and_none_not_at_all(
         port = host.root_port.model_copy(update={"short_read": limit})
         bus = make(device, host.model_copy(update={"root_port": port}))
         run(bus, plan)
-        return bus.counters(), bus.busy_ps()
+        return bus.counters(), bus.sim.resources.busy_ps()
 
     assert carried(short_read) == carried(0)
 
@@ -135,7 +135,7 @@ def test_the_shared_bus_is_held_for_exactly_the_phases_of_all_transactions(
                 address += piece
         else:
             held += pcix_burst(device, 0, size)
-    assert bus.busy_ps()["bus.bus"] == held
+    assert bus.sim.resources.busy_ps()["bus.bus"] == held
     counters = bus.counters()
     reads = [operation.size for operation in plan if operation.kind == "read"]
     writes = [operation.size for operation in plan if operation.kind == "write"]

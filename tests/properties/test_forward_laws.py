@@ -110,12 +110,12 @@ def counted(where: Machine, opcode: WROpcode, size: int, exact: bool) -> tuple[d
     a, b = rig.peers
     qp, _ = rig.connect(a, b)
     rig.exchange(qp, a, a.request(opcode, b, size), a.request(opcode, b, size // 3))
-    found = rig.cluster.counters() | {"now": rig.sim.now}
+    found = rig.cluster.counters() | rig.sim.resources.busy_ps() | {"now": rig.sim.now}
     for number, peer in enumerate(rig.peers):
-        counters, busy = peer.adapter.counters(), peer.adapter.busy_ps()
-        found |= {f"{number} {name}": count for name, count in (counters | busy).items()}
+        counters = peer.adapter.counters()
+        found |= {f"{number} {name}": count for name, count in counters.items()}
     for one in rig.cluster.fabric.transmitters():
-        found |= {f"{one.name} busy": one.busy_ps, f"{one.name} sent": one.flow_control_packets}
+        found[f"{one.name} sent"] = one.flow_control_packets
     return found, rig.sim.calls
 
 

@@ -89,9 +89,9 @@ class Run:
             if one.agent in ("read", "write"):
                 sim.call_at(one.time, self._device, one)
         for time in looks:
-            sim.call_at(time, self.attached.busy_ps)
+            sim.call_at(time, sim.resources.busy_ps)
         sim.run()
-        self.busy = self.attached.busy_ps()
+        self.busy = self.attached.sim.resources.busy_ps()
         self.end = int(sim.now)
 
     def _core(self, number: int, copies: list[Move]) -> Generator[Event, None, None]:

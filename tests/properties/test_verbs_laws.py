@@ -267,7 +267,7 @@ def test_the_same_run_leaves_the_same_events(mix: Mix) -> None:
     first, second = Run(mix), Run(mix)
     assert first.log.events == second.log.events
     assert first.rig.cluster.counters() == second.rig.cluster.counters()
-    assert first.rig.cluster.busy_ps() == second.rig.cluster.busy_ps()
+    assert first.rig.cluster.sim.resources.busy_ps() == second.rig.cluster.sim.resources.busy_ps()
 
 
 @given(

@@ -89,6 +89,11 @@ class Requester(Half):
         self._wqe_cache = parts.wqe_cache
         self._packet_service = parts.packet_service
 
+    @property
+    def wait_ps(self) -> int:
+        """Time in ps that its entries took one after the other so far, waiting included."""
+        return self.busy_ps + self.waits.wait_ps
+
     # From the doorbell to an entry in the adapter.
 
     def post(self, wqes: Sequence[SendWqe]) -> None:

@@ -51,7 +51,7 @@ def jain(rates: Sequence[float]) -> float:
 
 def complete(cluster: Cluster, options: Options, opcode: WROpcode, pairs: Pairs) -> Result:
     """Run flows and measure them: what they carry together, and how long each takes."""
-    usage = Utilisation(cluster) if options.explain else None
+    usage = Utilisation(cluster.sim) if options.explain else None
     senders = run_flows(cluster, options, opcode, pairs)
     begun, ended = min(s.began_ps for s in senders), max(s.ended_ps for s in senders)
     took = [side.ended_ps - side.began_ps for side in senders]

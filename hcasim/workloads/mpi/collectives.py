@@ -210,7 +210,7 @@ class Collective:
     def _explained(self) -> dict[str, Any]:
         """The critical path of one more call, which all begin at once when nothing is under way."""
         self.sim.run()
-        path, use = CriticalPath(self.sim, self.job.processes), Utilisation(self.cluster)
+        path, use = CriticalPath(self.sim, self.job.processes), Utilisation(self.cluster.sim)
         begin = self.sim.now
         ends: dict[int, int] = {}
 

@@ -164,7 +164,7 @@ def _explain(group: Group, end: Callable[[], tuple[int, int]], mean_ps: float) -
     path = CriticalPath(group.sim, group.job.processes)
     # What was under way before this one is not known.
     group.iterate()
-    begin, use = group.sim.now, Utilisation(group.job.cluster)
+    begin, use = group.sim.now, Utilisation(group.sim)
     group.iterate()
     rank, end_ps = end()
     steps = path.back(rank, end_ps, begin)
@@ -181,6 +181,6 @@ def explain_resources(groups: Sequence[Group]) -> dict[str, Any]:
     one = groups[0]
     if not one.options.explain:
         return {}
-    use = Utilisation(one.job.cluster)
+    use = Utilisation(one.sim)
     one.sim.run(until=one.sim.now + round(one.laps.mean_ps()))
     return use.report()

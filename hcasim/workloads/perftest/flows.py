@@ -49,7 +49,7 @@ def measure(
     endless = replace(options, iters=ENDLESS, exact=True)
     sides = [side for pair in pairs for side in join(cluster, pair, endless, opcode)]
     start(sim, sides)
-    usage = Utilisation(cluster) if options.explain else None
+    usage = Utilisation(cluster.sim) if options.explain else None
     size = whole = len(pairs) * options.iters * options.qps * options.size
     if not options.exact:
         packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)

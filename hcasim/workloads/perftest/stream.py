@@ -99,7 +99,7 @@ class Stream:
         self._end_error = 0.0
         # What is used for the first time later on is no part of a proof.
         self._cold_error = UNPROVEN if opcode is WROpcode.SEND and entries > most else 0.0
-        self.usage = Utilisation(self.cluster)
+        self.usage = Utilisation(self.cluster.sim)
         self._repetition = Repetition(sim, self._state, cold)
         self._done: list[list[int]] = []
         self._proven = False

@@ -173,7 +173,7 @@ def measure(
     )
     for worker in every:
         sim.process(worker.run(meter))
-    usage = Utilisation(cluster)
+    usage = Utilisation(cluster.sim)
     sim.run(until=meter.begun)
     usage.mark()
     sim.run(until=meter.over)

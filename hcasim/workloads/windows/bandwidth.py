@@ -85,7 +85,7 @@ def _stream(sim: Simulator, machine: Machine, options: Options, both_ways: bool)
     for process in processes:
         if process.sends or opcode is not WROpcode.RDMA_READ:
             sim.process(process.run(plan))
-    usage = Utilisation(cluster)
+    usage = Utilisation(cluster.sim)
     senders[0].on_first_lap = usage.mark
     sim.run(until=sim.all_of([process.finished for process in senders]))
     per_second = sum(options.window / (process.laps.mean_ps() / 1e12) for process in senders)

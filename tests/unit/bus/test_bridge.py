@@ -191,11 +191,6 @@ class Recorder(Upstream):
     def mmio(self, size: int, then: Any, *args: Any) -> None:
         raise NotImplementedError
 
-    def busy_ps(self) -> dict[str, int]:
-        return {}
-
-    waiting_ps = counters = busy_ps
-
 
 @pytest.mark.pure
 @given(st.lists(st.sampled_from(["write", "read"]), max_size=30))
@@ -244,7 +239,7 @@ def test_what_waits_for_a_bridge_is_told(chain: Chain) -> None:
         bus.write(4096 * number, 4096)
         bus.read(2**20 + 4096 * number, 4096, lambda: None)
     sim.run()
-    waiting = bus.waiting_ps()
+    waiting = bus.sim.resources.waiting_ps()
     assert waiting["bus.bridge.buffer"] > 0
     assert waiting["bus.bridge.bus.bridge_reads"] > 0
 

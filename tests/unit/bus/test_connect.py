@@ -13,4 +13,7 @@ def test_an_adapter_gets_the_bus_that_it_has(adapter: str, kind: type) -> None:
     machine = resolve("liu2004", adapter=adapter)
     bus = connect(Host(Simulator(), machine.host, "node 0"), machine.adapter.bus, "node 0.bus")
     assert type(bus) is kind
-    assert all(name.startswith("node 0.") for name in bus.busy_ps() | bus.waiting_ps())
+    assert all(
+        name.startswith("node 0.")
+        for name in bus.sim.resources.busy_ps() | bus.sim.resources.waiting_ps()
+    )

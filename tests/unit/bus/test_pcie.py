@@ -40,7 +40,7 @@ def test_a_memory_header_has_three_or_four_double_words() -> None:
 
 def wire_bytes(bus: PcieBus, direction: str) -> int:
     """Bytes that one direction has carried, from the time it took."""
-    return round(bus.busy_ps()[f"bus.{direction}"] / BYTE_PS)
+    return round(bus.sim.resources.busy_ps()[f"bus.{direction}"] / BYTE_PS)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_few_nonposted_credits_bind_where_many_tags_do_not(pcie: Make) -> None:
     rate = stream(bus, lambda address, done: bus.read(address, 64, done), 64)
     held = 400_000 + PROPAGATION_PS + 20 * BYTE_PS
     assert rate == pytest.approx(1e6 * 64 / held, rel=2e-2, abs=0)
-    assert bus.waiting_ps()["bus.nonposted"] > 0
+    assert bus.sim.resources.waiting_ps()["bus.nonposted"] > 0
 
 
 def test_posted_credits_stop_the_writes_that_memory_cannot_take(pcie: Make) -> None:
@@ -268,7 +268,7 @@ def test_posted_credits_stop_the_writes_that_memory_cannot_take(pcie: Make) -> N
     # Across the link, into memory at 10 GB/s, and the update back.
     cycle = round(148 * BYTE_PS) + PROPAGATION_PS + 12_800 + PROPAGATION_PS
     assert {later - earlier for earlier, later in pairwise(ends)} == {cycle}
-    assert bus.waiting_ps()["bus.posted_data"] > 0
+    assert bus.sim.resources.waiting_ps()["bus.posted_data"] > 0
 
 
 def test_a_read_stays_behind_writes_that_wait_for_headers_while_others_wait_for_data(
@@ -361,7 +361,7 @@ def test_what_is_overtaken_and_asked_for_later_leaves_later(pcie: Make) -> None:
     def last(short_read: int) -> tuple[int, int]:
         bus = pcie({"short_read": short_read})
         ends = arrivals(bus, LONG, LONG, 64, LONG)
-        return ends[-1], bus.busy_ps()["bus.downstream"]
+        return ends[-1], bus.sim.resources.busy_ps()["bus.downstream"]
 
     assert last(64) == last(0)
 

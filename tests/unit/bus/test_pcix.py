@@ -103,7 +103,7 @@ def test_no_more_reads_are_outstanding_than_splits(pcix: Make, splits: int) -> N
     alone = end(single, lambda done: single.read(0, 64, done))
     for index, time in enumerate(ends):
         assert time >= alone * (index // splits + 1)
-    assert (bus.waiting_ps()["bus.outstanding_splits"] > 0) is (splits < 12)
+    assert (bus.sim.resources.waiting_ps()["bus.outstanding_splits"] > 0) is (splits < 12)
 
 
 def test_adapter_and_bridge_take_turns(pcix: Make) -> None:
@@ -122,7 +122,7 @@ def test_the_bus_is_as_busy_as_its_transactions_are_long(pcix: Make) -> None:
     bus.write(0, 256)
     bus.mmio_write(8, lambda: None)
     bus.sim.run()
-    assert bus.busy_ps()["bus.bus"] == (7 + 70 + 6 + 32 + 7) * 10_000
+    assert bus.sim.resources.busy_ps()["bus.bus"] == (7 + 70 + 6 + 32 + 7) * 10_000
     counters = bus.counters()
     assert counters["bus_read_bytes"] == 512
     assert (counters["bus_writes"], counters["bus_write_bytes"]) == (1, 256)

@@ -241,10 +241,10 @@ def test_a_message_waits_for_its_receive_that_is_on_the_way_already() -> None:
     assert rig.counter("receive_wqes_fetched") == 40
     assert len(b.cq.queue.entries) == 40
     name = f"{b.adapter.name}.receive_wqe_fetch"
-    waited = b.adapter.waiting_ps()[name]
+    waited = b.adapter.sim.resources.waiting_ps()[name]
     assert waited > 0
     rig.sim.run(until=rig.sim.now + 10**9)
-    assert b.adapter.waiting_ps()[name] == waited
+    assert b.adapter.sim.resources.waiting_ps()[name] == waited
 
 
 @pytest.mark.parametrize("workload", ["write_bw", "read_bw"])

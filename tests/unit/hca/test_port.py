@@ -51,4 +51,7 @@ def test_the_pipeline_is_busy_for_its_service_time_on_each_packet(service: str) 
     rig.exchange(qp, a, a.request(WRITE, b, 10 * 1024))
     port = b.adapter.ports[0]
     assert port.packets_received == 10
-    assert port.busy_ps()["node1.hca.port1.receive_pipeline"] == 10 * int(service[:2]) * 1000
+    assert (
+        port.sim.resources.busy_ps()["node1.hca.port1.receive_pipeline"]
+        == 10 * int(service[:2]) * 1000
+    )

@@ -56,7 +56,7 @@ def test_transfers_of_two_buses_share_the_memory(host: Make) -> None:
     for attached in (node.attach(), node.attach(1)):
         attached.write(0, 0, 8000, None, Told(taken=ends.append))
     assert ends == [1_000_000, 2_000_000]
-    assert node.attach().busy_ps() == {"node.memory": 2_000_000}
+    assert node.sim.resources.busy_ps() == {"node.memory": 2_000_000}
 
 
 @pytest.mark.pure
@@ -68,7 +68,7 @@ def test_the_memory_of_the_other_socket_is_behind_the_interconnect(host: Make) -
     assert read(node, attached, OTHER, 800) == 400_000 + 2 * 40_000 + 200_000
     assert write(node, attached, OTHER, 800) == (240_000, 240_000)
     assert read(node, node.attach(1), OTHER, 800) == 500_000
-    busy = attached.busy_ps()
+    busy = attached.sim.resources.busy_ps()
     assert (busy["node.interconnect0"], busy["node.interconnect1"]) == (200_000, 200_000)
     assert (busy["node.memory0"], busy["node.memory1"]) == (100_000, 300_000)
 
@@ -111,7 +111,7 @@ def test_with_ddio_it_is_in_the_cache_and_memory_rests(host: Make) -> None:
     node = host(ddio=8 * KIB)
     attached = node.attach()
     assert write(node, attached, 0, 4 * KIB) == (0, 100_000)
-    assert attached.busy_ps() == {"node.memory": 0}
+    assert attached.sim.resources.busy_ps() == {"node.memory": 0}
     copied(node, 4 * KIB, 1 << 22, 1 << 20)
     assert copied(node, 4 * KIB, 0, 1 << 20) == 4 * KIB * 125
 
@@ -122,7 +122,7 @@ def test_beyond_the_part_for_devices_as_much_goes_to_memory_as_comes_in(host: Ma
     attached = node.attach()
     for address in range(0, 64 * KIB, KIB):
         write(node, attached, address, KIB)
-    assert attached.busy_ps() == {"node.memory": 56 * KIB * 125}
+    assert attached.sim.resources.busy_ps() == {"node.memory": 56 * KIB * 125}
 
 
 @pytest.mark.pure

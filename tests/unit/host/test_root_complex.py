@@ -234,9 +234,11 @@ def test_what_it_takes_is_named() -> None:
     rig.write(0)
     rig.write(0)
     rig.run()
-    busy = rig.complex.busy_ps()
+    busy = rig.complex.sim.resources.busy_ps()
     assert busy["host.root_port.reads"] == 10_000
     assert busy["host.iommu_walks"] == IOMMU["walk_interval"]
-    assert rig.complex.waiting_ps() == {"host.root_port.ordered_writes": 300_000 + WRITE}
+    assert rig.complex.sim.resources.waiting_ps() == {
+        "host.root_port.ordered_writes": 300_000 + WRITE
+    }
     assert rig.complex.counters() == {"iommu_hits": 2, "iommu_misses": 1}
-    assert Rig().complex.counters() == Rig().complex.waiting_ps() == {}
+    assert Rig().complex.counters() == Rig().complex.sim.resources.waiting_ps() == {}

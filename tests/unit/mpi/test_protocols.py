@@ -40,7 +40,7 @@ def test_a_divided_message_uses_all_ports_alike(protocol: str) -> None:
     one, other = (
         sum(
             ps
-            for name, ps in made.cluster.busy_ps().items()
+            for name, ps in made.cluster.sim.resources.busy_ps().items()
             if name.endswith(f"hca.port{port}.link")
         )
         for port in (1, 2)

@@ -115,10 +115,10 @@ def test_the_resource_that_binds_is_named(
 
 
 class Meters:
-    """A cluster of which only the meters are read."""
+    """A simulator of which only the resources are read."""
 
     def __init__(self, busy: dict[str, int], waiting: dict[str, int]) -> None:
-        self.sim = self
+        self.resources = self
         self.now = 0
         self.at_the_end = busy, waiting
 

@@ -176,7 +176,7 @@ def test_the_slices_of_the_wire_are_the_time_that_it_was_busy() -> None:
     rig.exchange(qp, a, a.request(WRITE, b, 3000))
     shown.finish()
     found = slices(b"".join(parts))
-    busy = rig.cluster.busy_ps()
+    busy = rig.cluster.sim.resources.busy_ps()
     for name in ("node0.bus.downstream", "node0.bus.upstream", "node0.memory"):
         part, _, track = name.partition(".")
         some = found[part, track.replace(".", " ")]

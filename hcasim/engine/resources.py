@@ -1,0 +1,55 @@
+"""What of a machine is used: how long each resource was busy, and how long others waited for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Protocol
+
+
+class Busy(Protocol):
+    """A resource that serves one thing after the other."""
+
+    @property
+    def busy_ps(self) -> int:
+        """Time in ps that it was in use so far."""
+
+
+class Awaited(Protocol):
+    """Credits, room or entries for which work may have to wait."""
+
+    @property
+    def wait_ps(self) -> int:
+        """Time in ps that work waited for them so far."""
+
+
+class Resources:
+    """The resources of a simulated machine, which each block enters when it is built."""
+
+    looks_on: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._busy: dict[str, Busy] = {}
+        self._awaited: dict[str, list[Awaited]] = {}
+        self._settled: list[Callable[[], None]] = []
+
+    def serves(self, name: str, resource: Busy) -> None:
+        """Enter what serves one thing after the other."""
+        self._busy[name] = resource
+
+    def keeps_waiting(self, name: str, resource: Awaited) -> None:
+        """Enter what work may have to wait for; the times of equal names add up."""
+        self._awaited.setdefault(name, []).append(resource)
+
+    def settle(self, function: Callable[[], None]) -> None:
+        """Have a function called before times are read, which accounts for what has been done."""
+        self._settled.append(function)
+
+    def busy_ps(self) -> dict[str, int]:
+        """Time in ps that each resource was in use so far, by name."""
+        for function in self._settled:
+            function()
+        return {name: one.busy_ps for name, one in self._busy.items()}
+
+    def waiting_ps(self) -> dict[str, int]:
+        """Time in ps that work waited for each resource so far, by name."""
+        return {name: sum([one.wait_ps for one in all_]) for name, all_ in self._awaited.items()}
