@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from hcasim.catalog import Link
 from hcasim.engine import Action, CreditPool, Rate, Simulator
 from hcasim.engine.changes import Changes
+from hcasim.fabric.arbitration import RoundRobin
 from hcasim.fabric.medium import medium
 from hcasim.fabric.packet import Holder, Packet
 
@@ -21,7 +22,13 @@ _NEVER: Final = 1 << 60
 
 
 class Receiver:
-    """What a transmitter delivers to."""
+    """What a transmitter delivers to.
+
+    Attributes:
+        buffer: where packets are until they leave.
+    """
+
+    buffer: Holder
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Expect a packet, in order of arrival.
@@ -53,29 +60,28 @@ class _Waiting(Action):
 
 
 class Transmitter(Action):
-    """Sends packets of several sources over one direction of a link, taking turns.
+    """Sends packets of several sources over one direction of a link, in turn.
 
-    Each source has a queue; they are served round robin, except that those below ``urgent`` go
-    first. A packet waits until the receive buffer at the far end has room for it. Meanwhile those
-    of other sources that need less room pass it: an arbiter picks only what may be sent at once
+    Each source has a queue. A packet waits until the receive buffer at the far end has room for it.
+    Meanwhile those of other sources that need less room pass it: an arbiter picks only what may be
+    sent at once
     (Mellanox's model of its own switches and adapters, ib_flit_sim, vlarb.cc,
     roundRobinNextRQForVL).
 
     Args:
         link: description of the link.
-        urgent: number of sources that go first.
+        arbitration: picks the source that goes next; round robin by default.
         gap_ps: time that the sender lets pass between two packets, beside that of the medium.
 
     Attributes:
         busy_ps: time the link carried packets or flow control so far, in ps.
+        medium: the physics of the link.
         credit_block: bytes of the receive buffer that one credit stands for.
     """
 
     changes: ClassVar[Changes] = Changes(
         times="_free_at _wake_at",
         counts="busy_ps packets payload_bytes wire_bytes flow_control_packets _flow_control_debt",
-        wraps="_next",
-        slips="_freed",
     )
 
     def __init__(
@@ -83,26 +89,23 @@ class Transmitter(Action):
         sim: Simulator,
         name: str,
         link: Link,
-        *,
-        urgent: int = 0,
+        arbitration: RoundRobin | None = None,
         gap_ps: int = 0,
     ) -> None:
         self.sim = sim
         self.name = name
-        physics = medium(link)
+        self.medium = physics = medium(link)
         self._rate = Rate(physics.ps_per_byte)
         self._around = physics.around
         self._propagation = link.cable_length * link.propagation // 1000 + physics.correction
         self._gap = gap_ps
         self._tail = self._propagation - self._rate.time(physics.gap) - gap_ps
-        self._fcp_time = self._rate.time(physics.update_size)
-        self._credit_update = physics.update
+        self._fcp_time = self._notice = 0
         self.credit_block = physics.block
         # Side by side: the sources that have packets, in order, and those packets.
         self._active: list[int] = []
         self._queues: list[list[Packet]] = []
-        self._urgent = urgent
-        self._next = urgent
+        self._arbitration = arbitration or RoundRobin()
         self._free_at = 0
         self._wake_at = _NEVER
         # Blocks that the packet whose turn it is waits for, and its source; 0 if none does.
@@ -110,7 +113,6 @@ class Transmitter(Action):
         self._blocked_source = 0
         self._passing = False
         self._flow_control_debt = 0
-        self._freed = 0
         self._times: dict[int, int] = {}
         self.busy_ps = 0
         self.packets = 0
@@ -120,7 +122,6 @@ class Transmitter(Action):
         self.receiver: Receiver | None = None
         self.credits: CreditPool | None = None
         self._announced: CreditPool | None = None
-        self._notice = self._propagation + self._fcp_time
         self._watchers = sim.watchers
         # As those who watch know.
         self._queued = 0
@@ -171,38 +172,26 @@ class Transmitter(Action):
                 self._wake_at = at
                 self.sim.schedule(at, self)
 
-    def announces(self, credits: CreditPool) -> None:
-        """Learn which credits of the other end stand for room in the receive buffer at this end."""
-        if self._credit_update:
-            self._announced = credits
+    def carries(self, credits: CreditPool, packet_bytes: int) -> None:
+        """Carry the flow control packets that give these credits of the other end back."""
+        self._announced = credits
+        self._fcp_time = self._rate.time(packet_bytes)
+        self._notice = self._propagation + self._fcp_time
 
-    def announce(self, freed_bytes: int, freed_at: int) -> int:
-        """Announce room in the receive buffer at this end; return when the other end knows, in ps.
+    def announce(self, packets: int, at_ps: int) -> int:
+        """Send flow control packets; return when the other end knows what they say, in ps.
 
-        A flow-control packet goes ahead of the packets that wait for the link, but behind the one
-        under way, also if that begins before the room is free (`CreditPool.postpone`). One goes for
-        every ``credit_update`` bytes freed. The room of a packet counts as announced as soon as one
-        could go, so up to ``credit_update`` bytes of room are known earlier than they would be.
-
-        Source: InfiniBand Architecture Specification volume 1, 7.9; Mellanox's model of its own
-        switches and adapters, ib_flit_sim, obuf.cc, sends them between packets.
+        They go ahead of the packets that wait for the link, but behind the one under way, also if
+        that begins before there is anything to say (`CreditPool.postpone`).
 
         Args:
-            freed_bytes: data in the packets that have left.
-            freed_at: when their room is free, in ps.
+            packets: how many; if none is due, what one could say has to wait as if it were.
+            at_ps: from when on there is something to say.
         """
-        update = self._credit_update
-        if not update:
-            return freed_at + self._propagation
-        freed = self._freed + freed_bytes
-        if freed >= update:
-            packets = freed // update
-            freed -= packets * update
-            self.flow_control_packets += packets
-            self._flow_control_debt += packets * self._fcp_time
-        self._freed = freed
+        self.flow_control_packets += packets
+        self._flow_control_debt += packets * self._fcp_time
         under_way_until = self._free_at - self._gap
-        return (freed_at if freed_at > under_way_until else under_way_until) + self._notice
+        return (at_ps if at_ps > under_way_until else under_way_until) + self._notice
 
     def act(self) -> None:
         """Take the packet whose turn it is, unless that has happened earlier."""
@@ -216,8 +205,7 @@ class Transmitter(Action):
         active = self._active
         place = 0 if len(active) == 1 else self._choose(woken_at)
         source = active[place]
-        if source >= self._urgent:
-            self._next = source + 1
+        self._arbitration.served(source)
         queue = self._queues[place]
         packet = queue.pop(0)
         if not queue:
@@ -240,8 +228,7 @@ class Transmitter(Action):
         if self._passing:
             return
         active, queues = self._active, self._queues
-        urgent, turn = bisect_left(active, self._urgent), bisect_left(active, self._next)
-        for place in (*range(urgent), *range(turn, len(active)), *range(urgent, turn)):
+        for place in self._arbitration.order(active, queues):
             packet, source = queues[place][0], active[place]
             needed = -(-packet.size // self.credit_block)
             if needed >= self._blocked or source == self._blocked_source:
@@ -251,8 +238,7 @@ class Transmitter(Action):
                     self._wake_at = packet.ready_at
                     self.sim.schedule(packet.ready_at, self)
                 continue
-            if source >= self._urgent:
-                self._next = source + 1
+            self._arbitration.served(source)
             del queues[place][0]
             if not queues[place]:
                 del active[place], queues[place]
@@ -264,20 +250,11 @@ class Transmitter(Action):
 
     def _choose(self, now: int) -> int:
         """Place among the sources that wait of the one whose turn it is; one is ready."""
-        queues, active, urgent = self._queues, self._active, self._urgent
-        place = 0
-        while active[place] < urgent:
+        queues = self._queues
+        for place in self._arbitration.order(self._active, queues):
             if queues[place][0].ready_at <= now:
                 return place
-            place += 1
-        first, count = place, len(active)
-        place = bisect_left(active, self._next)
-        while True:
-            if place == count:
-                place = first
-            if queues[place][0].ready_at <= now:
-                return place
-            place += 1
+        raise AssertionError(f"{self.name}: no packet is ready")
 
     def unblock(self, packet: Packet, passes: bool) -> None:
         """Send a packet that has waited for room at the far end."""
@@ -345,47 +322,3 @@ class Transmitter(Action):
     def _time(self, size: int) -> int:
         self._times[size] = time = self._rate.time(size + self._around)
         return time
-
-
-def connect_ports(
-    a: Transmitter,
-    a_receiver: Receiver,
-    a_buffer: int,
-    b: Transmitter,
-    b_receiver: Receiver,
-    b_buffer: int,
-) -> None:
-    """Make a link of two transmitters: each delivers into the receiver at the other end.
-
-    Args:
-        a_buffer: receive buffer in bytes at the end where ``a`` transmits.
-        b_buffer: likewise for ``b``.
-    """
-    a.attach(b_receiver, b_buffer)
-    b.attach(a_receiver, a_buffer)
-
-
-class ReceiveBuffer(Holder):
-    """The accounting of one receive buffer: what is freed becomes credits at the other end.
-
-    Args:
-        incoming: transmitter at the other end, whose packets fill this buffer.
-        outgoing: transmitter at this end, which carries the flow control packets.
-    """
-
-    __slots__ = ("_block", "_credits", "_outgoing")
-
-    def __init__(self, incoming: Transmitter, outgoing: Transmitter) -> None:
-        self._outgoing = outgoing
-        self._block = incoming.credit_block
-        assert incoming.credits is not None
-        self._credits = incoming.credits
-        outgoing.announces(self._credits)
-
-    def free(self, packet: Packet, at_ps: int) -> None:
-        """Free the room of ``packet`` at the time ``at_ps``.
-
-        What packets without data free is announced along with the rest.
-        """
-        known_at = self._outgoing.announce(packet.payload, at_ps)
-        self._credits.release_at(known_at, -(-packet.size // self._block))

@@ -7,7 +7,8 @@ from typing import Protocol
 from hcasim.catalog import Link
 from hcasim.catalog import Switch as SwitchDescription
 from hcasim.engine import Probe, Simulator
-from hcasim.fabric.link import ReceiveBuffer, Receiver, Transmitter
+from hcasim.fabric.arbitration import ARBITRATIONS
+from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.packet import Packet
 
 
@@ -24,7 +25,6 @@ class SwitchInput(Receiver):
     def __init__(self, switch: Switch, port: int) -> None:
         self._switch = switch
         self._port = port
-        self.buffer: ReceiveBuffer | None = None
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Forward a packet ``latency`` after its first byte at the earliest."""
@@ -39,13 +39,11 @@ class SwitchInput(Receiver):
         if probe.listeners:
             probe.event("link", packet.operation, packet, head_at)
             probe.event("switch", packet.operation, packet, start, start - switch.latency_ps)
-        buffer = self.buffer
-        assert buffer is not None
-        output.send(self._port, packet, start, buffer)
+        output.send(self._port, packet, start, self.buffer)
 
 
 class Switch:
-    """Forwards packets by destination LID; each output serves the inputs round robin.
+    """Forwards packets by destination LID; at each output the inputs compete.
 
     Args:
         description: ports, latency in ps, buffer in bytes per port.
@@ -75,10 +73,11 @@ class Switch:
         self.inputs = [SwitchInput(self, port) for port in range(description.ports)]
         self.routes: dict[int, Transmitter] = {}
         self._network = network
+        self._arbitration = ARBITRATIONS[description.arbitration]
 
     def add_port(self, port: int, link: Link) -> Transmitter:
         """Put a cable into a port."""
-        output = Transmitter(self.sim, f"{self.name}.port{port + 1}", link)
+        output = Transmitter(self.sim, f"{self.name}.port{port + 1}", link, self._arbitration())
         self.outputs[port] = output
         self.sim.resources.serves(output.name, output)
         return output

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hcasim.catalog import Link, Way, Wiring
 from hcasim.engine import Simulator
-from hcasim.fabric.link import ReceiveBuffer, Receiver, Transmitter, connect_ports
+from hcasim.fabric.flow_control import connect_ports
+from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.switch import Switch
 
 
@@ -14,7 +15,6 @@ class EndPort(Receiver):
     lid: int
     transmitter: Transmitter
     buffer_bytes: int
-    buffer: ReceiveBuffer
 
 
 class Fabric:
@@ -50,15 +50,11 @@ class Fabric:
             switch.inputs[port],
             switch.buffer_bytes,
         )
-        end.buffer = ReceiveBuffer(output, end.transmitter)
         self._enter(end)
-        switch.inputs[port].buffer = ReceiveBuffer(end.transmitter, output)
 
     def join(self, a: EndPort, b: EndPort) -> None:
         """Connect two adapter ports back to back."""
         connect_ports(a.transmitter, a, a.buffer_bytes, b.transmitter, b, b.buffer_bytes)
-        a.buffer = ReceiveBuffer(b.transmitter, a.transmitter)
-        b.buffer = ReceiveBuffer(a.transmitter, b.transmitter)
         self._enter(a)
         self._enter(b)
 
@@ -97,8 +93,6 @@ class Fabric:
         there, back = near.add_port(way.port, way.link), far.add_port(way.far_port, way.link)
         near_input, far_input = near.inputs[way.port], far.inputs[way.far_port]
         connect_ports(there, near_input, near.buffer_bytes, back, far_input, far.buffer_bytes)
-        near_input.buffer = ReceiveBuffer(back, there)
-        far_input.buffer = ReceiveBuffer(there, back)
 
     def transmitters(self) -> list[Transmitter]:
         """Every direction of every link of the switches."""

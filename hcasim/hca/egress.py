@@ -8,6 +8,7 @@ from hcasim.catalog import Adapter, Link
 from hcasim.catalog.adapter import Send
 from hcasim.engine import Action, CreditPool, Probe, Simulator
 from hcasim.engine.changes import Changes
+from hcasim.fabric.arbitration import RoundRobin
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Holder, Packet
 from hcasim.hca.pipeline import InOrder, name_of
@@ -182,9 +183,9 @@ class Egress:
         self.name = name
         self.lid = lid
         gap = adapter.send.gap
-        self.transmitter = Transmitter(sim, f"{name}.link", link, urgent=1, gap_ps=gap)
+        self.transmitter = Transmitter(sim, f"{name}.link", link, RoundRobin(urgent=1), gap)
         inside = link.model_copy(update={"cable_length": 0, "credit_update": 0, "fec": None})
-        self.loopback = Transmitter(sim, f"{name}.loopback", inside, urgent=1)
+        self.loopback = Transmitter(sim, f"{name}.loopback", inside, RoundRobin(urgent=1))
         rests, shared = adapter.responder.rest, (self, adapter.send, payload, pipeline)
         self.requests = StagingBuffer(sim, f"{name}.requests", REQUESTS, adapter.send.rest, *shared)
         self.responses = StagingBuffer(sim, f"{name}.responses", RESPONSES, rests, *shared)

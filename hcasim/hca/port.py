@@ -8,8 +8,9 @@ from typing import ClassVar, Final
 from hcasim.catalog import Adapter
 from hcasim.engine import Probe, Simulator, servers
 from hcasim.engine.changes import Changes
-from hcasim.fabric.link import ReceiveBuffer, Receiver, Transmitter
-from hcasim.fabric.packet import Packet
+from hcasim.fabric.flow_control import receive_buffer
+from hcasim.fabric.link import Receiver, Transmitter
+from hcasim.fabric.packet import Holder, Packet
 from hcasim.fabric.topology import EndPort
 from hcasim.hca.dma import DmaEngine, Placing
 from hcasim.hca.egress import Egress
@@ -180,10 +181,10 @@ class Arrival(Placing):
     half: Half
     tail_at: int
 
-    def __init__(self, port: Port, packet: Packet, room: ReceiveBuffer) -> None:
+    def __init__(self, port: Port, packet: Packet, room: Holder) -> None:
         self.packet = packet
         self._port = port
-        self._room: ReceiveBuffer | None = room
+        self._room: Holder | None = room
         self._has_turn = True
         self._is_through = False
 
@@ -251,11 +252,11 @@ class Loopback(Receiver):
     def __init__(self, port: Port, way: Transmitter) -> None:
         self._port = port
         way.attach(self, port.buffer_bytes)
-        self._buffer = ReceiveBuffer(way, way)
+        self.buffer = receive_buffer(way, way)
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Hand a packet to the port, as if it had come over the link."""
-        self._port.arrive(Arrival(self._port, packet, self._buffer), tail_at)
+        self._port.arrive(Arrival(self._port, packet, self.buffer), tail_at)
 
 
 class Port(EndPort):

@@ -14,7 +14,6 @@ from hcasim.catalog import Switch as Description
 from hcasim.engine import Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
 from hcasim.fabric.iwarp import IwarpFormat
-from hcasim.fabric.link import ReceiveBuffer
 from hcasim.fabric.packet import packet_size
 from hcasim.fabric.topology import EndPort
 from tests.handed import Nobody
@@ -100,7 +99,6 @@ class End(EndPort):
         self.lid = lid
         self.transmitter = Transmitter(sim, f"end{lid}", link)
         self.buffer_bytes = shape.buffer
-        self.buffer: ReceiveBuffer | None = None
         self.pause_ps = shape.pause_ps
         self.block = shape.block
         self.held = 0
@@ -113,7 +111,6 @@ class End(EndPort):
         self.sim.call_at(tail_at + self.pause_ps, self._free, packet)
 
     def _free(self, packet: Packet) -> None:
-        assert self.buffer is not None
         self.held -= -(-packet.size // self.block)
         self.buffer.free(packet, int(self.sim.now))
 

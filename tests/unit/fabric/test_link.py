@@ -7,10 +7,12 @@ import pytest
 
 from hcasim.catalog import InfinibandLink
 from hcasim.catalog.link import LANES
-from hcasim.engine import Simulator
+from hcasim.catalog.switch import Arbitration
+from hcasim.engine import CreditPool, Simulator
 from hcasim.engine.state import State
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
-from hcasim.fabric.link import Holder, ReceiveBuffer, Receiver
+from hcasim.fabric.arbitration import ARBITRATIONS, OldestFirst, RoundRobin
+from hcasim.fabric.link import Holder, Receiver
 from hcasim.fabric.medium import CREDIT_BLOCK, ps_per_byte
 
 SKIP = Fraction(4484, 4480)
@@ -48,13 +50,15 @@ class Sink(Receiver):
 class Pair(Holder):
     """Two transmitters that make one link, with a sink at each end."""
 
-    def __init__(self, of: InfinibandLink, buffer: int = 1 << 20, urgent: int = 0) -> None:
+    def __init__(
+        self, of: InfinibandLink, buffer: int = 1 << 20, arbitration: RoundRobin | None = None
+    ) -> None:
         self.sim = Simulator()
-        self.there = Transmitter(self.sim, "there", of, urgent=urgent)
+        self.there = Transmitter(self.sim, "there", of, arbitration)
         self.back = Transmitter(self.sim, "back", of)
         self.near, self.far = Sink(), Sink()
         connect_ports(self.there, self.near, buffer, self.back, self.far, buffer)
-        self.buffer = ReceiveBuffer(self.there, self.back)
+        self.buffer = self.far.buffer
         self.left: list[int] = []
 
     def free(self, packet: Packet, at_ps: int) -> None:
@@ -143,11 +147,26 @@ def test_sources_take_turns() -> None:
 
 @pytest.mark.pure
 def test_urgent_sources_go_first() -> None:
-    pair = Pair(link(), urgent=1)
+    pair = Pair(link(), arbitration=RoundRobin(urgent=1))
     for source in (2, 1, 0):
         pair.send(*[packet(64, lid=source)] * 2, source=source)
     pair.sim.run()
     assert [p.lid for _, _, p in pair.far.arrivals] == [0, 0, 1, 2, 1, 2]
+
+
+@pytest.mark.pure
+def test_the_oldest_goes_first_where_that_is_the_arbitration() -> None:
+    pair = Pair(link(), arbitration=OldestFirst(urgent=1))
+    # The link is taken until all are ready.
+    pair.send(packet(lid=9), source=5)
+    for source, ready_at in ((4, 30), (2, 10), (3, 20), (1, 10), (0, 40)):
+        pair.send(*[packet(64, lid=source)] * 2, source=source, at=ready_at)
+    pair.sim.run()
+    assert [p.lid for _, _, p in pair.far.arrivals] == [9, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_each_word_for_an_arbitration_has_a_class() -> None:
+    assert set(ARBITRATIONS) == set(get_args(Arbitration))
 
 
 @pytest.mark.pure
@@ -218,7 +237,7 @@ def test_packets_of_a_source_keep_their_order_whatever_room_they_need() -> None:
 @pytest.mark.parametrize("late", [False, True])
 def test_an_acknowledgement_passes_as_soon_as_there_is_room_for_it(late: bool) -> None:
     """Whether it was there when the packet before it began to wait, or came later."""
-    pair = Pair(link(), buffer=17 * 64, urgent=1)
+    pair = Pair(link(), buffer=17 * 64, arbitration=RoundRobin(urgent=1))
     pair.send(*[packet()] * 2, source=1)
     if late:
         pair.sim.run()
@@ -321,14 +340,14 @@ def test_flow_control_takes_time_of_the_reverse_direction() -> None:
 def test_one_flow_control_packet_goes_for_so_many_bytes_freed(update: int, packets: int) -> None:
     pair = Pair(link(credit_update=update))
     for _ in range(8):
-        pair.back.announce(1024, 0)
+        pair.buffer.free(packet(), 0)
     assert pair.back.flow_control_packets == packets
 
 
 @pytest.mark.pure
 def test_flow_control_goes_out_while_the_link_is_idle() -> None:
     pair = Pair(link())
-    pair.back.announce(1024, 0)
+    pair.buffer.free(packet(), 0)
     pair.back.send(0, packet(), 10**6, pair)
     pair.sim.run()
     assert pair.near.arrivals[0][0] == 10**6
@@ -340,9 +359,10 @@ def test_flow_control_packets_that_may_hold_up_the_next_are_in_the_state(
 ) -> None:
     sim = Simulator()
     back = Transmitter(sim, "back", link())
+    back.carries(CreditPool(sim, "credits", 1), 8)
     states = []
-    for freed in (1024, 2048):
-        back.announce(freed, sim.now)
+    for packets in (1, 2):
+        back.announce(packets, sim.now)
         sim.run(until=sim.now + idle_ps)
         states.append(State(sim, roots=[back]))
     assert (states[1].steps_from(states[0]) is not None) is equal

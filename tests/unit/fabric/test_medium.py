@@ -9,7 +9,7 @@ from hcasim.catalog.link import Fec
 from hcasim.engine import Simulator
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
 from hcasim.fabric.iwarp import IwarpFormat
-from hcasim.fabric.link import Holder, ReceiveBuffer, Receiver
+from hcasim.fabric.link import Holder, Receiver
 from hcasim.fabric.medium import correction, medium
 
 WIRE = IwarpFormat(markers=False, timestamps=False)
@@ -44,7 +44,7 @@ class Pair(Holder):
         self.there, self.back = (Transmitter(self.sim, name, of) for name in ("a", "b"))
         self.near, self.far = Sink(), Sink()
         connect_ports(self.there, self.near, buffer, self.back, self.far, buffer)
-        self.buffer = ReceiveBuffer(self.there, self.back)
+        self.buffer = self.far.buffer
         self.left: list[int] = []
 
     def free(self, packet: Packet, at_ps: int) -> None:

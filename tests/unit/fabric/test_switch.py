@@ -8,7 +8,6 @@ from hcasim.catalog import InfinibandLink, Wiring
 from hcasim.catalog import Switch as Description
 from hcasim.engine import Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
-from hcasim.fabric.link import ReceiveBuffer
 from hcasim.fabric.switch import Switch
 from hcasim.fabric.topology import EndPort
 from tests.handed import Nobody
@@ -38,7 +37,6 @@ class End(EndPort):
         self.lid = lid
         self.transmitter = Transmitter(sim, f"end{lid}", link())
         self.buffer_bytes = 16384
-        self.buffer: ReceiveBuffer | None = None
         self.pause_ps = pause_ps
         self.arrivals: list[tuple[int, int, int]] = []
 
@@ -47,7 +45,6 @@ class End(EndPort):
         self.sim.call_at(tail_at + self.pause_ps, self._free, packet)
 
     def _free(self, packet: Packet) -> None:
-        assert self.buffer is not None
         self.buffer.free(packet, int(self.sim.now))
 
     def send(self, lid: int, *numbers: int, payload: int = 1024) -> None:
@@ -191,7 +188,7 @@ def test_a_faster_output_does_not_run_dry(monkeypatch: pytest.MonkeyPatch) -> No
     output = switch.routes[1] = switch.add_port(1, fast)
     monkeypatch.setattr(output, "send", lambda source, packet, ready, left: sent.append(ready))
     packet = Packet(Opcode.SEND, 1, 1, 0, 1024)
-    switch.inputs[0].buffer = ReceiveBuffer.__new__(ReceiveBuffer)
+    switch.inputs[0].buffer = Nobody()
     slow_time = 2 * output.serialisation(packet)
     switch.inputs[0].receive(packet, 0, slow_time)
     assert sent == [slow_time // 2 + LATENCY]

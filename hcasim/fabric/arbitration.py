@@ -1,0 +1,60 @@
+"""Which of the sources that have packets for a link goes next, one class for each arbitration."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from hcasim.engine.changes import Changes
+from hcasim.fabric.packet import Packet
+
+
+class RoundRobin:
+    """Sources take turns, in the order of their numbers.
+
+    Args:
+        urgent: sources with smaller numbers go first, the smallest before all others.
+    """
+
+    changes: ClassVar[Changes] = Changes(wraps="_next")
+
+    def __init__(self, urgent: int = 0) -> None:
+        self._urgent = urgent
+        self._next = urgent
+
+    def order(self, sources: list[int], queues: list[list[Packet]]) -> Sequence[int]:
+        """Places of the sources, in the order in which they may go.
+
+        Args:
+            sources: those that have packets, in order.
+            queues: their packets, side by side.
+        """
+        count = len(sources)
+        urgent, turn = bisect_left(sources, self._urgent), bisect_left(sources, self._next)
+        return (*range(urgent), *range(turn, count), *range(urgent, turn))
+
+    def served(self, source: int) -> None:
+        """Note that a packet of a source goes."""
+        if source >= self._urgent:
+            self._next = source + 1
+
+
+class OldestFirst(RoundRobin):
+    """The packet goes that has waited longest; of equally old ones, that of the first source."""
+
+    def order(self, sources: list[int], queues: list[list[Packet]]) -> Sequence[int]:
+        """Places of the sources, in the order in which they may go."""
+        urgent = bisect_left(sources, self._urgent)
+        waiting = sorted([(queues[n][0].ready_at, n) for n in range(urgent, len(sources))])
+        return (*range(urgent), *[place for _, place in waiting])
+
+    def served(self, source: int) -> None:
+        """Nothing depends on it."""
+
+
+ARBITRATIONS: Final[dict[str, type[RoundRobin]]] = {
+    "round_robin": RoundRobin,
+    "oldest_first": OldestFirst,
+}
+"""By their names in descriptions."""
