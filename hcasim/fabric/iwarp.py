@@ -91,12 +91,12 @@ class IwarpFormat:
         header = UNTAGGED if opcode is Opcode.SEND else TAGGED
         return mulpdu(mtu - self._ip_and_tcp, markers=self.markers) - header
 
-    def size(self, opcode: Opcode, payload: int, header: Header | None = None) -> int:
+    def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
         """Bytes of a frame from the addresses to the FCS.
 
         Args:
             payload: bytes of data.
-            header: carried by DDP's headers, which all segments of an operation have.
+            headers: carried by DDP's headers, which all segments of an operation have.
         """
         stream = 0
         if opcode not in _PURE_TCP:

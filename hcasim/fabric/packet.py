@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from hcasim.engine import Action
 from hcasim.engine.changes import Changes
@@ -70,6 +70,9 @@ class Header:
 
     def __init__(self, size: int) -> None:
         self.size = size
+
+
+_Kind = TypeVar("_Kind", bound=Header)
 
 
 class Reth(Header):
@@ -137,14 +140,35 @@ class Deth(Header):
         self.source_qpn = source_qpn
 
 
-def packet_size(opcode: Opcode, payload: int, header: Header | None) -> int:
+def packet_size(opcode: Opcode, payload: int, headers: tuple[Header, ...]) -> int:
     """Bytes of a packet from the LRH to the VCRC, its payload padded to 4 bytes."""
     size = BASE + (payload + 3) // 4 * 4
-    return size if header is None else size + header.size
+    for header in headers:
+        size += header.size
+    return size
 
 
 PSN_MODULUS: Final = 1 << 24
 """How many packet sequence numbers there are."""
+
+
+SERVICE_LEVELS: Final = 16
+"""Values of the field of 4 bits in the LRH (7.7.4)."""
+
+
+class Route:
+    """The way that packets are to take through the network.
+
+    Attributes:
+        lid: local identifier of the port they go to.
+        service_level: priority that they ask for, 0 to 15. No switch tells it apart.
+    """
+
+    __slots__ = ("lid", "service_level")
+
+    def __init__(self, lid: int, service_level: int = 0) -> None:
+        self.lid = lid
+        self.service_level = service_level
 
 
 class Holder:
@@ -171,10 +195,10 @@ class Packet:
     """One packet on its way.
 
     Attributes:
-        lid: local identifier of the port it goes to.
+        route: where it goes, and how.
         qpn: queue pair it goes to.
         payload: bytes of data it carries.
-        header: its extended transport header, if it has one.
+        headers: its extended transport headers, in order.
         first: whether it is the first (or only) packet of its message.
         last: whether it is the last (or only) packet of its message.
         answers: whether it goes to the requester of the queue pair, not to the responder.
@@ -196,16 +220,16 @@ class Packet:
         "answers",
         "first",
         "gathered",
-        "header",
+        "headers",
         "holder",
         "last",
-        "lid",
         "opcode",
         "operation",
         "payload",
         "psn",
         "qpn",
         "ready_at",
+        "route",
         "sender",
         "size",
         "staged_at",
@@ -217,35 +241,42 @@ class Packet:
     def __init__(
         self,
         opcode: Opcode,
-        lid: int,
+        route: Route,
         qpn: int,
         psn: int,
         payload: int = 0,
-        header: Header | None = None,
+        headers: tuple[Header, ...] = (),
         *,
         first: bool = True,
         last: bool = True,
         ack_request: bool = False,
         answers: bool = False,
         operation: int = 0,
-        size_of: Callable[[Opcode, int, Header | None], int] = packet_size,
+        size_of: Callable[[Opcode, int, tuple[Header, ...]], int] = packet_size,
         sender: Sender | None = None,
     ) -> None:
         self.opcode = opcode
-        self.lid = lid
+        self.route = route
         self.qpn = qpn
         self.psn = psn
         self.payload = payload
-        self.header = header
+        self.headers = headers
         self.first = first
         self.last = last
         self.ack_request = ack_request
         self.answers = answers
         self.operation = operation
-        self.size = size_of(opcode, payload, header)
+        self.size = size_of(opcode, payload, headers)
         self.gathered = False
         self.staged_at = 0
         self.sender = sender
+
+    def header(self, kind: type[_Kind]) -> _Kind | None:
+        """Its extended transport header of a kind, if it has one."""
+        for header in self.headers:
+            if isinstance(header, kind):
+                return header
+        return None
 
     def ends(self) -> dict[str, int]:
         """After which number they begin anew."""

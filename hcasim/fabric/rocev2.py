@@ -25,12 +25,12 @@ class Rocev2Format:
         return mtu
 
     @staticmethod
-    def size(opcode: Opcode, payload: int, header: Header | None = None) -> int:
+    def size(opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
         """Bytes of a frame from the addresses to the FCS.
 
         Args:
             payload: bytes of data.
-            header: the extended transport header.
+            headers: the extended transport headers.
         """
-        inside = packet_size(opcode, payload, header) - LRH - VCRC
+        inside = packet_size(opcode, payload, headers) - LRH - VCRC
         return ethernet.frame_size(IP + UDP + inside)

@@ -29,7 +29,8 @@ class SwitchInput(Receiver):
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Forward a packet ``latency`` after its first byte at the earliest."""
         switch = self._switch
-        output = switch.routes.get(packet.lid) or switch.find(packet.lid)
+        lid = packet.route.lid
+        output = switch.routes.get(lid) or switch.find(lid)
         # The output may not run dry when it is faster than the input.
         start = tail_at - output.serialisation(packet)
         if head_at > start:

@@ -27,11 +27,11 @@ class WireFormat(Protocol):
             opcode: of the request; a read stands for its response.
         """
 
-    def size(self, opcode: Opcode, payload: int, header: Header | None) -> int:
+    def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...]) -> int:
         """Bytes of a packet with ``payload`` bytes of data.
 
         Args:
-            header: its extended transport header in InfiniBand's words.
+            headers: its extended transport headers in InfiniBand's words.
         """
 
 
@@ -44,9 +44,9 @@ class InfinibandFormat:
         """Data in a full packet: the MTU, whatever the opcode."""
         return mtu
 
-    def size(self, opcode: Opcode, payload: int, header: Header | None) -> int:
+    def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...]) -> int:
         """Bytes of a packet from the LRH to the VCRC."""
-        return packet_size(opcode, payload, header)
+        return packet_size(opcode, payload, headers)
 
 
 @cache

@@ -198,7 +198,7 @@ class Egress:
 
     def way_out(self, packet: Packet) -> Transmitter:
         """The link, or the way back into this port."""
-        return self.loopback if packet.lid == self.lid else self.transmitter
+        return self.loopback if packet.route.lid == self.lid else self.transmitter
 
     def acknowledge(self, packet: Packet) -> None:
         """Send an acknowledgement ahead of requests, but behind the responses before it.

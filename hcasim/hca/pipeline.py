@@ -45,7 +45,7 @@ class PerQueuePair(InOrder):
 
     def line(self, packet: Packet) -> int:
         """That of its connection: the far end."""
-        return packet.lid << 24 | packet.qpn
+        return packet.route.lid << 24 | packet.qpn
 
     def room(self, size: int, full: int) -> int:
         """All of it."""

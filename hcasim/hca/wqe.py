@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from hcasim.catalog.adapter import Wqe
 from hcasim.engine.changes import Changes
-from hcasim.fabric.packet import Opcode
+from hcasim.fabric.packet import Opcode, Route
 from hcasim.hca.completion_queue import WCStatus
 from hcasim.hca.translation import Region
 
@@ -25,7 +25,7 @@ class SendWqe:
         length: bytes of the message.
         size: bytes of the entry.
         slot: where in the ring of its queue it lies.
-        dlid, remote_qpn: where a datagram goes.
+        route, remote_qpn: where a datagram goes.
         pages: entries of the list of pages that a registration enters into the tables.
         carried: whether the doorbell has brought it, so that it need not be fetched.
         posted: its number among the requests of its queue pair, counted from 1.
@@ -54,7 +54,6 @@ class SendWqe:
         "burst_sent",
         "carried",
         "compare_add",
-        "dlid",
         "fault",
         "first_psn",
         "in_cqe",
@@ -73,6 +72,7 @@ class SendWqe:
         "remote_key",
         "remote_qpn",
         "responded",
+        "route",
         "segment",
         "sent",
         "signaled",
@@ -99,7 +99,7 @@ class SendWqe:
         operation: int = 0,
         size: int = 0,
         slot: int = 0,
-        dlid: int = 0,
+        route: Route | None = None,
         remote_qpn: int = 0,
         pages: int = 0,
         carried: bool = False,
@@ -122,7 +122,7 @@ class SendWqe:
         self.operation = operation
         self.size = size
         self.slot = slot
-        self.dlid = dlid
+        self.route = route
         self.remote_qpn = remote_qpn
         self.pages = pages
         self.carried = carried

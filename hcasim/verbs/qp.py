@@ -10,6 +10,7 @@ from hcasim.catalog.link import mtu_fault, path_mtus
 from hcasim.catalog.protocol import MTU_OF
 from hcasim.engine import Event
 from hcasim.engine.changes import Changes
+from hcasim.fabric.packet import SERVICE_LEVELS, Route
 from hcasim.hca import Completion, Path, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
 from hcasim.hca.qp.retry_timer import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
@@ -120,6 +121,7 @@ class QP:
         retry_cnt: int = RETRIES,
         rnr_retry: int = 7,
         min_rnr_timer_ps: int = 10_000_000,
+        service_level: int = 0,
     ) -> None:
         """Bring this end to ready-to-send, connected to ``remote``.
 
@@ -133,15 +135,17 @@ class QP:
                 iWARP it means nothing: such a send ends the connection with REM_OP_ERR.
             min_rnr_timer_ps: pause in ps before a try of the remote end, when this end is not
                 ready to receive.
+            service_level: priority that its packets ask for. Nothing tells them apart by it.
 
         Raises:
             VerbsError: ``EINVAL`` for an MTU that this protocol or this machine does not have, a
-                timeout or a retry count that does not exist, for queue pairs of different
-                services, or for datagrams.
+                timeout, a retry count or a service level that does not exist, for queue pairs of
+                different services, or for datagrams.
         """
         for what, value, most in (
             ("timeout", timeout, LONGEST_TIMEOUT),
             ("retry_cnt", retry_cnt, MOST_RETRIES),
+            ("service_level", service_level, SERVICE_LEVELS - 1),
         ):
             if not 0 <= value <= most:
                 raise VerbsError("EINVAL", f"{what} is {value}; allowed: 0 to {most}")
@@ -154,7 +158,8 @@ class QP:
         answers = remote.context.adapter.description.responder.outstanding
         reads = min(adapter.description.requester.outstanding, answers)
         tries = timeout, retry_cnt, rnr_retry, min_rnr_timer_ps
-        self._connect(Path(mtu, remote.lid, remote.qp_num, *tries, reads))
+        route = Route(remote.lid, service_level)
+        self._connect(Path(mtu, route, remote.qp_num, *tries, reads))
 
     def activate(self, *, path_mtu: int | None = None) -> None:
         """Bring a queue pair for datagrams to ready-to-send.
@@ -299,7 +304,7 @@ class QP:
             operation=operation,
             size=size,
             slot=slot,
-            dlid=wr.dlid,
+            route=Route(wr.dlid) if self._datagram else None,
             remote_qpn=wr.remote_qpn,
             pages=pages,
             region=None if wr.mr is None else wr.mr.region,

@@ -14,7 +14,7 @@ from hcasim.catalog import Switch as Description
 from hcasim.engine import Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
 from hcasim.fabric.iwarp import IwarpFormat
-from hcasim.fabric.packet import packet_size
+from hcasim.fabric.packet import Route, packet_size
 from hcasim.fabric.topology import EndPort
 from tests.handed import Nobody
 from tests.twin import DATA_RATES, link_byte, whole
@@ -168,7 +168,7 @@ class Run:
                 self.sent.append(Message(message.at, source, target, message.payload))
                 packet = Packet(
                     Opcode.SEND,
-                    target + 1,
+                    Route(target + 1),
                     source,
                     len(self.sent) - 1,
                     message.payload,
@@ -193,7 +193,7 @@ def test_every_packet_arrives_once_and_in_order(shape: Shape, traffic: list[Mess
         for source in range(len(run.ends)):
             numbers = [p.psn for _, _, p in end.arrivals if p.qpn == source]
             assert numbers == sorted(numbers)
-        assert all(packet.lid == index + 1 for _, _, packet in end.arrivals)
+        assert all(packet.route.lid == index + 1 for _, _, packet in end.arrivals)
         tails = [tail for _, tail, _ in end.arrivals]
         assert tails == sorted(tails)
 

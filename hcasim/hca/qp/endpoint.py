@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from hcasim.fabric.packet import Header, Opcode, Packet
+from hcasim.fabric.packet import Header, Opcode, Packet, Route
 
 
 class QPType(Enum):
@@ -35,6 +35,8 @@ class State(Enum):
     ERR = auto()
 
 
+NOWHERE: Final = Route(0)
+
 _ANY: Final = (State.RESET, State.ERR)
 _NEXT: Final = {
     State.RESET: (State.INIT, *_ANY),
@@ -54,7 +56,8 @@ class Path:
 
     Attributes:
         mtu: in bytes.
-        lid, qpn: the peer.
+        route: to the port of the peer.
+        qpn: the peer.
         timeout: exponent of the time to wait for an answer, 0 to 31; 0 is for ever.
         retries: times that it may expire in a row before the request is given up.
         rnr_retry: tries after the receiver was not ready; 7 is for ever.
@@ -63,7 +66,7 @@ class Path:
     """
 
     mtu: int = 0
-    lid: int = 0
+    route: Route = NOWHERE
     qpn: int = 0
     timeout: int = 0
     retries: int = 0
@@ -88,7 +91,7 @@ class Endpoint:
     port: int
     kind: QPType
     signals_all: bool
-    size_of: Callable[[Opcode, int, Header | None], int]
+    size_of: Callable[[Opcode, int, tuple[Header, ...]], int]
     state: State = State.RESET
     path: Path = Path()
 
@@ -96,11 +99,11 @@ class Endpoint:
         return f"qp {self.qpn}"
 
     def answer(
-        self, opcode: Opcode, psn: int, header: Header | None, payload: int = 0, operation: int = 0
+        self, opcode: Opcode, psn: int, *headers: Header, payload: int = 0, operation: int = 0
     ) -> Packet:
         """A packet that answers one of the queue pair at the other end."""
         path, size_of = self.path, self.size_of
-        packet = Packet(opcode, path.lid, path.qpn, psn, payload, header, size_of=size_of)
+        packet = Packet(opcode, path.route, path.qpn, psn, payload, headers, size_of=size_of)
         packet.answers = True
         packet.operation = operation
         return packet

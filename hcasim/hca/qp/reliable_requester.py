@@ -72,8 +72,8 @@ class ReliableRequester(Requester):
         if opcode is Opcode.ACKNOWLEDGE:
             self.acknowledge(packet.psn)
             self.retire()
-        elif isinstance(packet.header, Aeth):
-            self._refused(packet.psn, packet.header)
+        elif (aeth := packet.header(Aeth)) is not None:
+            self._refused(packet.psn, aeth)
         return Verdict.DROP
 
     def acknowledge(self, psn: int) -> None:
@@ -108,8 +108,8 @@ class ReliableRequester(Requester):
                 return Verdict.PLACE
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
             return Verdict.DROP
-        if wqe.is_atomic and isinstance(packet.header, Aeth):
-            region.words[wqe.address] = packet.header.original
+        if wqe.is_atomic and (aeth := packet.header(Aeth)) is not None:
+            region.words[wqe.address] = aeth.original
         if self._wqe_cache is not None and not self._wqe_cache.held(self.end.qpn, wqe):
             ring = self.queue.ring
             parts.dma.fetch_entry(ring, wqe.slot, wqe.size, self._again, arrival, wqe)
@@ -228,7 +228,7 @@ class IwarpRequester(ReliableRequester):
         packet = arrival.packet
         if packet.ack_request:
             self._parts.counts["acknowledgements"] += 1
-            acknowledgement = self.end.answer(Opcode.RESPONSE_ACKNOWLEDGE, packet.psn, None)
+            acknowledgement = self.end.answer(Opcode.RESPONSE_ACKNOWLEDGE, packet.psn)
             self.egress.acknowledge_at_once(acknowledgement)
         return super()._response(arrival)
 

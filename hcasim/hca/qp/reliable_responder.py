@@ -92,8 +92,8 @@ class ReliableResponder(Responder):
 
     def ask(self, packet: Packet) -> Verdict:
         """Take a read or an atomic, to be answered in its turn."""
-        header, now = packet.header, self._sim.now
-        if isinstance(header, Reth):
+        now = self._sim.now
+        if (header := packet.header(Reth)) is not None:
             region = self.find(header, header.length, Access.REMOTE_READ)
             if region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
@@ -102,13 +102,13 @@ class ReliableResponder(Responder):
             read = Read(packet, header, region, segment, now)
             self.answers.append(read)
             self.advance(read.packets, last=True)
-        elif isinstance(header, AtomicEth):
-            region = self.find(header, ATOMIC_SIZE, Access.REMOTE_ATOMIC)
+        elif (operands := packet.header(AtomicEth)) is not None:
+            region = self.find(operands, ATOMIC_SIZE, Access.REMOTE_ATOMIC)
             if region is None:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
-            if header.address % ATOMIC_SIZE:
+            if operands.address % ATOMIC_SIZE:
                 return self.deny(Syndrome.INVALID_REQUEST)
-            self.answers.append(Atomic(packet, header, region, now, self._executed))
+            self.answers.append(Atomic(packet, operands, region, now, self._executed))
             self.advance(1, last=True)
         return Verdict.ANSWER
 
@@ -151,12 +151,14 @@ class ReliableResponder(Responder):
         segment = read.segment
         offset = read.sent * segment
         last = offset + segment >= header.length
-        aeth = Aeth(Syndrome.ACK, self.msn) if last or not read.sent else None
+        aeth = (Aeth(Syndrome.ACK, self.msn),) if last or not read.sent else ()
         read.sent += 1
         payload = header.length - offset if last else segment
         operation = read.request.operation if last else 0
         packet = self.end.answer(
-            Opcode.RDMA_READ_RESPONSE, psn % PSN_MODULUS, aeth, payload, operation
+            *(Opcode.RDMA_READ_RESPONSE, psn % PSN_MODULUS, *aeth),
+            payload=payload,
+            operation=operation,
         )
         packet.first, packet.last = read.sent == 1, last
         packet.ack_request = self.asks_for_acknowledgement(read.sent, last)
@@ -185,8 +187,12 @@ class ReliableResponder(Responder):
     def _send_word(self, atomic: Atomic, original: int) -> None:
         request = atomic.request
         aeth = Aeth(Syndrome.ACK, self.msn, original=original)
-        opcode, operation = Opcode.ATOMIC_ACKNOWLEDGE, request.operation
-        self._egress.respond(self.end.answer(opcode, request.psn, aeth, ATOMIC_SIZE, operation))
+        answer = self.end.answer(
+            *(Opcode.ATOMIC_ACKNOWLEDGE, request.psn, aeth),
+            payload=ATOMIC_SIZE,
+            operation=request.operation,
+        )
+        self._egress.respond(answer)
         self._answered()
 
     # Acknowledgements, and answers in turn.

@@ -248,25 +248,25 @@ class Requester(Half):
         end, index = self.end, wqe.sent
         wqe.sent += 1
         last = wqe.sent == wqe.request_packets
-        header: Header | None = None
+        headers: tuple[Header, ...] = ()
         payload, asks = 0, False
         if wqe.is_atomic:
             # The operand of a fetch-and-add is in the field of a swap (9.4.5.1).
             adds = wqe.opcode is Opcode.FETCH_ADD
             swap_add, compare = (wqe.compare_add, 0) if adds else (wqe.swap, wqe.compare_add)
-            header = AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare)
+            headers = (AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare),)
         elif index == 0 and wqe.opcode is not Opcode.SEND:
-            header = Reth(wqe.remote_address, wqe.remote_key, wqe.length)
+            headers = (Reth(wqe.remote_address, wqe.remote_key, wqe.length),)
         if not wqe.awaits_response:
             payload = wqe.length - index * wqe.segment if last else wqe.segment
             asks = self.asks_for_acknowledgement(last)
         packet = Packet(
             wqe.opcode,
-            end.path.lid,
+            end.path.route,
             end.path.qpn,
             (wqe.first_psn + index) % PSN_MODULUS,
             payload,
-            header,
+            headers,
             first=index == 0,
             last=last,
             ack_request=asks,
@@ -363,6 +363,7 @@ class DatagramRequester(Requester):
     def send(self, wqe: SendWqe) -> Packet:
         """The packet of the entry being executed."""
         packet = super().send(wqe)
-        packet.lid, packet.qpn, packet.header = wqe.dlid, wqe.remote_qpn, Deth(self.qpn)
-        packet.size = self.end.size_of(packet.opcode, packet.payload, packet.header)
+        assert wqe.route is not None
+        packet.route, packet.qpn, packet.headers = wqe.route, wqe.remote_qpn, (Deth(self.qpn),)
+        packet.size = self.end.size_of(packet.opcode, packet.payload, packet.headers)
         return packet

@@ -103,8 +103,8 @@ class Responder(Half):
             self.msn = (self.msn + 1) % PSN_MODULUS
 
     def _write(self, packet: Packet) -> Verdict:
-        header = packet.header
-        if isinstance(header, Reth):
+        header = packet.header(Reth) if packet.headers else None
+        if header is not None:
             self.address = header.address
             self.region = self.find(header, header.length, Access.REMOTE_WRITE)
             if self.region is None and header.length:

@@ -166,14 +166,14 @@ class Capture(Onlooker):
             self._take(end_ps, details, self._lids[port])
         elif port == self._port:
             self._inside.add(details)
-        elif isinstance(details.header, Deth) and details.lid == self._lids[self._port]:
+        elif details.header(Deth) and details.route.lid == self._lids[self._port]:
             self._senders.setdefault(details, self._lids.get(port, 0))
 
     def _connect(self, node: str, qp: QueuePair) -> None:
         if qp.kind is QPType.UD:
             return
         mine = self._lids[f"{node}.hca.port{qp.port + 1}"], qp.qpn
-        yours = qp.path.lid, qp.path.qpn
+        yours = qp.path.route.lid, qp.path.qpn
         self._peers[yours], self._peers[mine] = mine, yours
         self._services[yours] = self._services[mine] = qp.kind
 
@@ -185,9 +185,9 @@ class Capture(Onlooker):
 
     def _write_first(self, file: PcapFile) -> None:
         time_ps, _, packet, sender = heappop(self._coming)
-        goal = packet.lid, packet.qpn
-        if isinstance(packet.header, Deth):
-            way = Way(sender, packet.header.source_qpn, *goal, QPType.UD)
+        goal = packet.route.lid, packet.qpn
+        if (datagram := packet.header(Deth)) is not None:
+            way = Way(sender, datagram.source_qpn, *goal, QPType.UD)
         else:
             source = self._peers.get(goal, (sender, 0))
             way = Way(*source, *goal, self._services.get(goal, QPType.RC))

@@ -25,8 +25,8 @@ class InfinibandFrames(Frames):
 
     def of(self, packet: Packet, way: Way) -> list[Frame]:
         """The packet."""
-        words = (packet.size - VCRC) // 4
-        local = _LRH.pack(0, _BTH_FOLLOWS, way.lid, words, way.source_lid)
+        words, level = (packet.size - VCRC) // 4, packet.route.service_level << 4
+        local = _LRH.pack(0, level | _BTH_FOLLOWS, way.lid, words, way.source_lid)
         found = local + transport.headers(packet, way.service)
         if self.keeps(packet.size):
             carried = transport.data(packet)

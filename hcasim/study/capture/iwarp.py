@@ -115,8 +115,8 @@ class IwarpFrames(EthernetFrames):
         if kind in (_WRITE, _READ_RESPONSE):
             if packet.first:
                 mine.steering = mine.address = 0
-            if isinstance(packet.header, Reth):
-                mine.steering, mine.address = packet.header.rkey, packet.header.address
+            if (target := packet.header(Reth)) is not None:
+                mine.steering, mine.address = target.rkey, target.address
             found = struct.pack(
                 *(">BBIQ", control | _TAGGED, _RDMAP_VERSION | kind, mine.steering, mine.address)
             )
@@ -131,8 +131,7 @@ class IwarpFrames(EthernetFrames):
             *(queue, mine.numbers[queue] % 2**32, mine.offset),
         )
         mine.offset = 0 if packet.last else mine.offset + packet.payload
-        if isinstance(packet.header, Reth):
-            header = packet.header
+        if (header := packet.header(Reth)) is not None:
             found += struct.pack(">IQIIQ", 0, 0, header.length, header.rkey, header.address)
         elif kind == _TERMINATE:
             found += _REMOTE_OPERATION + struct.pack(">H", UNTAGGED) + bytes(UNTAGGED)

@@ -61,7 +61,7 @@ def opcode(packet: Packet, service: QPType) -> int:
 
 
 def headers(packet: Packet, service: QPType) -> bytes:
-    """The base transport header and the extended one."""
+    """The base transport header and the extended ones."""
     found = _BTH.pack(
         opcode(packet, service),
         -packet.payload % 4 << 4,
@@ -69,17 +69,17 @@ def headers(packet: Packet, service: QPType) -> bytes:
         packet.qpn + QUEUE_PAIRS,
         packet.psn | (_ASKS if packet.ack_request else 0),
     )
-    header = packet.header
-    if isinstance(header, Reth):
-        found += _RETH.pack(header.address, header.rkey, header.length)
-    elif isinstance(header, AtomicEth):
-        found += _ATOMIC.pack(header.address, header.rkey, header.swap_add, header.compare)
-    elif isinstance(header, Deth):
-        found += _DETH.pack(0, header.source_qpn + QUEUE_PAIRS)
-    elif isinstance(header, Aeth):
-        found += struct.pack(">I", _syndrome(header) << 24 | header.msn % (1 << 24))
-        if packet.opcode is Opcode.ATOMIC_ACKNOWLEDGE:
-            found += struct.pack(">Q", header.original)
+    for header in packet.headers:
+        if isinstance(header, Reth):
+            found += _RETH.pack(header.address, header.rkey, header.length)
+        elif isinstance(header, AtomicEth):
+            found += _ATOMIC.pack(header.address, header.rkey, header.swap_add, header.compare)
+        elif isinstance(header, Deth):
+            found += _DETH.pack(0, header.source_qpn + QUEUE_PAIRS)
+        elif isinstance(header, Aeth):
+            found += struct.pack(">I", _syndrome(header) << 24 | header.msn % (1 << 24))
+            if packet.opcode is Opcode.ATOMIC_ACKNOWLEDGE:
+                found += struct.pack(">Q", header.original)
     return found
 
 

@@ -14,6 +14,7 @@ from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
 from hcasim.fabric.arbitration import ARBITRATIONS, OldestFirst, RoundRobin
 from hcasim.fabric.link import Holder, Receiver
 from hcasim.fabric.medium import CREDIT_BLOCK, ps_per_byte
+from hcasim.fabric.packet import Route
 
 SKIP = Fraction(4484, 4480)
 FLOW_CONTROL = 8
@@ -34,7 +35,7 @@ def link(
 
 
 def packet(payload: int = 1024, lid: int = 1) -> Packet:
-    return Packet(Opcode.SEND, lid, 1, 0, payload)
+    return Packet(Opcode.SEND, Route(lid), 1, 0, payload)
 
 
 class Sink(Receiver):
@@ -142,7 +143,7 @@ def test_sources_take_turns() -> None:
     for source in range(3):
         pair.send(*[packet(64, lid=source)] * 3, source=source)
     pair.sim.run()
-    assert [p.lid for _, _, p in pair.far.arrivals] == [0, 1, 2, 0, 1, 2, 0, 1, 2]
+    assert [p.route.lid for _, _, p in pair.far.arrivals] == [0, 1, 2, 0, 1, 2, 0, 1, 2]
 
 
 @pytest.mark.pure
@@ -151,7 +152,7 @@ def test_urgent_sources_go_first() -> None:
     for source in (2, 1, 0):
         pair.send(*[packet(64, lid=source)] * 2, source=source)
     pair.sim.run()
-    assert [p.lid for _, _, p in pair.far.arrivals] == [0, 0, 1, 2, 1, 2]
+    assert [p.route.lid for _, _, p in pair.far.arrivals] == [0, 0, 1, 2, 1, 2]
 
 
 @pytest.mark.pure
@@ -162,7 +163,7 @@ def test_the_oldest_goes_first_where_that_is_the_arbitration() -> None:
     for source, ready_at in ((4, 30), (2, 10), (3, 20), (1, 10), (0, 40)):
         pair.send(*[packet(64, lid=source)] * 2, source=source, at=ready_at)
     pair.sim.run()
-    assert [p.lid for _, _, p in pair.far.arrivals] == [9, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert [p.route.lid for _, _, p in pair.far.arrivals] == [9, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
 def test_each_word_for_an_arbitration_has_a_class() -> None:
@@ -175,7 +176,7 @@ def test_a_packet_that_is_not_ready_lets_another_source_pass() -> None:
     pair.send(packet(64, lid=0), source=0, at=10**6)
     pair.send(packet(64, lid=1), source=1, at=2000)
     pair.sim.run()
-    assert [(head, p.lid) for head, _, p in pair.far.arrivals] == [(2000, 1), (10**6, 0)]
+    assert [(head, p.route.lid) for head, _, p in pair.far.arrivals] == [(2000, 1), (10**6, 0)]
 
 
 @pytest.mark.pure

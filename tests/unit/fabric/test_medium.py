@@ -11,6 +11,7 @@ from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
 from hcasim.fabric.iwarp import IwarpFormat
 from hcasim.fabric.link import Holder, Receiver
 from hcasim.fabric.medium import correction, medium
+from hcasim.fabric.packet import Route
 
 WIRE = IwarpFormat(markers=False, timestamps=False)
 FULL = 1518
@@ -23,7 +24,7 @@ def link(gigabits: int = 10, metres: int = 0) -> EthernetLink:
 
 
 def frame(payload: int = 1440) -> Packet:
-    return Packet(Opcode.RDMA_WRITE, 1, 1, 0, payload, size_of=WIRE.size)
+    return Packet(Opcode.RDMA_WRITE, Route(1), 1, 0, payload, size_of=WIRE.size)
 
 
 class Sink(Receiver):

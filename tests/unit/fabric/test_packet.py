@@ -6,15 +6,19 @@ from hcasim.fabric import Opcode, Packet
 from hcasim.fabric.packet import (
     AETH,
     ATOMIC_ETH,
+    BASE,
     BTH,
+    DETH,
     ICRC,
     LRH,
     RETH,
     VCRC,
     Aeth,
     AtomicEth,
+    Deth,
     Header,
     Reth,
+    Route,
     Syndrome,
     packet_size,
 )
@@ -56,22 +60,32 @@ ACK = Aeth(Syndrome.ACK, 1)
 def test_a_packet_weighs_what_its_headers_do(
     opcode: Opcode, header: Header | None, size: int
 ) -> None:
-    assert packet_size(opcode, 0, header) == Packet(opcode, 1, 2, 3, 0, header).size == size
+    headers = () if header is None else (header,)
+    packet = Packet(opcode, Route(1), 2, 3, 0, headers)
+    assert packet_size(opcode, 0, headers) == packet.size == size
+
+
+def test_a_packet_has_the_headers_that_it_is_given_and_weighs_as_much() -> None:
+    target, datagram = Reth(0, 1, 8), Deth(3)
+    packet = Packet(Opcode.RDMA_WRITE, Route(1), 2, 3, 0, (datagram, target))
+    assert packet.size == BASE + DETH + RETH
+    assert [packet.header(Deth), packet.header(Reth)] == [datagram, target]
+    assert packet.header(Aeth) is None
 
 
 def test_the_answer_to_an_atomic_carries_the_word_from_before() -> None:
     header = Aeth(Syndrome.ACK, 1, original=7)
-    size = packet_size(Opcode.ATOMIC_ACKNOWLEDGE, ATOMIC_ACK_ETH, header)
+    size = packet_size(Opcode.ATOMIC_ACKNOWLEDGE, ATOMIC_ACK_ETH, (header,))
     assert size == 26 + AETH + ATOMIC_ACK_ETH == 38
 
 
 def test_payload_is_padded_to_four_bytes() -> None:
     for payload, padded in [(0, 0), (1, 4), (2, 4), (3, 4), (4, 4), (5, 8), (1023, 1024)]:
         for opcode in CARRIERS:
-            assert packet_size(opcode, payload, None) == packet_size(opcode, 0, None) + padded
+            assert packet_size(opcode, payload, ()) == packet_size(opcode, 0, ()) + padded
 
 
 def test_a_packet_knows_its_size() -> None:
-    packet = Packet(Opcode.RDMA_WRITE, 1, 2, 3, 1024, first=False, last=False)
+    packet = Packet(Opcode.RDMA_WRITE, Route(1), 2, 3, 1024, first=False, last=False)
     assert packet.size == 1050
     assert repr(packet) == "RDMA_WRITE psn=3 1024 B to qp 2"

@@ -30,12 +30,12 @@ def test_a_packet_takes_82_bytes_beside_its_data(
     opcode: Opcode, payload: int, header: Header | None, beside: int
 ) -> None:
     assert ON_THE_WIRE == 82
-    found = WIRE.size(opcode, payload, header) + WIRE.around
+    found = WIRE.size(opcode, payload, () if header is None else (header,)) + WIRE.around
     assert found == ON_THE_WIRE + payload + beside
 
 
 def test_a_hundred_gigabits_carry_98_of_data_at_mtu_4096() -> None:
-    goodput = Fraction(4096, WIRE.size(Opcode.RDMA_WRITE, 4096, None) + WIRE.around)
+    goodput = Fraction(4096, WIRE.size(Opcode.RDMA_WRITE, 4096) + WIRE.around)
     assert float(100 * goodput) == pytest.approx(98.03, abs=0.01)
 
 
@@ -45,6 +45,6 @@ def test_a_larger_mtu_never_carries_less() -> None:
     for wire in map(wire_format, (InfinibandProtocol(), Rocev2Protocol(), iwarp)):
         sizes = MTUS if wire.payload(576) == 576 else range(576, 9217, 4)
         full = [wire.payload(mtu) for mtu in sizes]
-        sent = [wire.size(Opcode.RDMA_WRITE, data, None) + wire.around for data in full]
+        sent = [wire.size(Opcode.RDMA_WRITE, data, ()) + wire.around for data in full]
         shares = [Fraction(*each) for each in zip(full, sent, strict=True)]
         assert shares == sorted(shares)

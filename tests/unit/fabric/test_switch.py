@@ -8,6 +8,7 @@ from hcasim.catalog import InfinibandLink, Wiring
 from hcasim.catalog import Switch as Description
 from hcasim.engine import Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
+from hcasim.fabric.packet import Route
 from hcasim.fabric.switch import Switch
 from hcasim.fabric.topology import EndPort
 from tests.handed import Nobody
@@ -49,7 +50,7 @@ class End(EndPort):
 
     def send(self, lid: int, *numbers: int, payload: int = 1024) -> None:
         for number in numbers:
-            packet = Packet(Opcode.SEND, lid, 1, number, payload)
+            packet = Packet(Opcode.SEND, Route(lid), 1, number, payload)
             self.transmitter.send(0, packet, int(self.sim.now), Nobody())
 
 
@@ -74,7 +75,7 @@ def chain_of(ends: list[list[End]]) -> list[End]:
 
 def wire(payload: int) -> int:
     return Transmitter(Simulator(), "x", link()).serialisation(
-        Packet(Opcode.SEND, 1, 1, 0, payload)
+        Packet(Opcode.SEND, Route(1), 1, 0, payload)
     )
 
 
@@ -187,7 +188,7 @@ def test_a_faster_output_does_not_run_dry(monkeypatch: pytest.MonkeyPatch) -> No
     sent: list[int] = []
     output = switch.routes[1] = switch.add_port(1, fast)
     monkeypatch.setattr(output, "send", lambda source, packet, ready, left: sent.append(ready))
-    packet = Packet(Opcode.SEND, 1, 1, 0, 1024)
+    packet = Packet(Opcode.SEND, Route(1), 1, 0, 1024)
     switch.inputs[0].buffer = Nobody()
     slow_time = 2 * output.serialisation(packet)
     switch.inputs[0].receive(packet, 0, slow_time)

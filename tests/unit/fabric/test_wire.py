@@ -128,5 +128,5 @@ def test_infiniband_counts_data_only(mtu: int) -> None:
     assert wire.around == FRAME_DELIMITERS == 2
     for opcode in DATA:
         assert wire.payload(mtu, opcode) == mtu
-        for header in (None, Reth(0, 1, 8), Aeth(Syndrome.ACK, 0)):
-            assert wire.size(opcode, mtu, header) == packet_size(opcode, mtu, header)
+        for headers in ((), (Reth(0, 1, 8),), (Aeth(Syndrome.ACK, 0),)):
+            assert wire.size(opcode, mtu, headers) == packet_size(opcode, mtu, headers)

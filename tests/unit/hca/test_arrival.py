@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcasim.fabric import Opcode, Packet
+from hcasim.fabric.packet import Route
 from hcasim.hca.port import Arrival
 from tests.rig import FETCH_ADD, READ, SEND, WRITE, Rig, machine
 
@@ -31,7 +32,7 @@ class Dispatcher:
 
 
 def arrival(dispatcher: Dispatcher) -> Arrival:
-    held = Arrival(dispatcher, Packet(Opcode.SEND, 1, 1, 0, 8), dispatcher)
+    held = Arrival(dispatcher, Packet(Opcode.SEND, Route(1), 1, 0, 8), dispatcher)
     held.line = dispatcher
     return held
 

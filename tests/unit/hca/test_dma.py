@@ -7,7 +7,7 @@ import pytest
 from hcasim.bus import Storage
 from hcasim.engine import Action, CreditPool, Simulator
 from hcasim.fabric import Opcode
-from hcasim.fabric.packet import Packet
+from hcasim.fabric.packet import Packet, Route
 from hcasim.hca import Access, Region
 from hcasim.hca.dma import ReadStream
 from hcasim.hca.icm import Icm
@@ -64,7 +64,7 @@ def test_no_more_packets_are_translated_ahead_than_are_prefetched(prefetch: int)
     sim, bus, tables, reads, region = stream(prefetch)
     packets = 12
     for number in range(packets):
-        packet = Packet(Opcode.RDMA_WRITE, 1, 1, number, 64)
+        packet = Packet(Opcode.RDMA_WRITE, Route(1), 1, number, 64)
         reads.add(packet, region, number * PAGE)
     sim.run()
     for issued in range(packets):
@@ -80,7 +80,7 @@ def test_no_more_packets_are_translated_ahead_than_are_prefetched(prefetch: int)
 def test_one_packet_is_read_after_the_other_without_prefetching() -> None:
     sim, bus, _, reads, region = stream(0)
     for page in (5, 3, 5, 9):
-        reads.add(Packet(Opcode.RDMA_WRITE, 1, 1, 0, 64), region, page * PAGE)
+        reads.add(Packet(Opcode.RDMA_WRITE, Route(1), 1, 0, 64), region, page * PAGE)
     for _ in range(4):
         sim.run()
         bus.waiting.popleft().act()

@@ -44,20 +44,22 @@ def test_extended_headers_come_on_the_packets_that_need_them(
 def test_a_reth_says_where_in_remote_memory(opcode: object) -> None:
     rig, (first, *rest), _ = seen(opcode, 2560, remote_offset=4096)
     b = rig.peers[1]
-    assert isinstance(first.header, Reth)
-    found = first.header.address, first.header.rkey, first.header.length
+    (reth,) = first.headers
+    assert isinstance(reth, Reth)
+    found = reth.address, reth.rkey, reth.length
     assert found == (b.mr.addr + 4096, b.mr.rkey, 2560)
-    assert [packet.header for packet in rest] == [None] * len(rest)
+    assert [packet.headers for packet in rest] == [()] * len(rest)
 
 
 @pytest.mark.pure
 @pytest.mark.parametrize(("opcode", "swap_add", "compare"), [(FETCH_ADD, 5, 0), (CMP_SWAP, 9, 5)])
 def test_an_atomic_eth_carries_the_operands(opcode: object, swap_add: int, compare: int) -> None:
     _, (request,), (answer,) = seen(opcode, 8, compare_add=5, swap=9)
-    assert isinstance(request.header, AtomicEth)
-    assert (request.header.swap_add, request.header.compare) == (swap_add, compare)
-    assert isinstance(answer.header, Aeth)
-    assert answer.header.original == 0
+    (operands,), (aeth,) = request.headers, answer.headers
+    assert isinstance(operands, AtomicEth)
+    assert (operands.swap_add, operands.compare) == (swap_add, compare)
+    assert isinstance(aeth, Aeth)
+    assert aeth.original == 0
 
 
 @pytest.mark.pure
@@ -81,7 +83,7 @@ def test_acknowledgements_count_the_messages_completed() -> None:
     back = Tap(rig, 1)
     mixed = [a.request(WRITE, b, 40 * 1024), a.request(READ, b, 8), a.request(FETCH_ADD, b)]
     assert succeeded(rig.exchange(qp, a, *mixed))
-    counted = [(packet.opcode.name, packet.header.msn) for packet in back.packets]
+    counted = [(packet.opcode.name, packet.header(Aeth).msn) for packet in back.packets]
     assert counted[:2] == [("ACKNOWLEDGE", 0), ("ACKNOWLEDGE", 1)]
     # The responses are made when the last request has been accepted.
     assert {msn for _, msn in counted[2:]} <= {2, 3}
@@ -95,7 +97,8 @@ def test_a_refusal_says_why_and_how_long_to_wait() -> None:
     back = Tap(rig, 1)
     rig.exchange(qp, a, a.request(SEND, b))
     (nak,) = back.packets
-    assert (nak.header.syndrome, nak.header.rnr_timer_ps) == (Syndrome.RNR_NAK, 7_000_000)
+    (aeth,) = nak.headers
+    assert (aeth.syndrome, aeth.rnr_timer_ps) == (Syndrome.RNR_NAK, 7_000_000)
 
 
 @pytest.mark.pure
@@ -107,7 +110,7 @@ def test_a_send_that_is_too_long_is_refused_at_the_packet_that_does_not_fit() ->
     back = Tap(rig, 1)
     rig.exchange(qp, a, a.request(SEND, b, 5000))
     (nak,) = back.packets
-    assert (nak.psn, nak.header.syndrome) == (2, Syndrome.INVALID_REQUEST)
+    assert (nak.psn, nak.header(Aeth).syndrome) == (2, Syndrome.INVALID_REQUEST)
     assert b.adapter.dma.scattered == 2048
 
 

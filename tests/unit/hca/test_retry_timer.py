@@ -2,7 +2,7 @@
 
 from hcasim.engine import Call, Simulator
 from hcasim.fabric import Opcode, Packet
-from hcasim.fabric.packet import packet_size
+from hcasim.fabric.packet import Route, packet_size
 from hcasim.hca import Path, QPType
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.retry_timer import BASE_PS, RetryTimer
@@ -18,7 +18,7 @@ def endpoint() -> Endpoint:
 
 
 def packet(sent_ps: int, opcode: Opcode = Opcode.SEND, *, asks: bool = True) -> Packet:
-    made = Packet(opcode, 1, 1, 0, 8, ack_request=asks)
+    made = Packet(opcode, Route(1), 1, 0, 8, ack_request=asks)
     made.staged_at = sent_ps
     return made
 

@@ -189,8 +189,8 @@ def test_a_read_that_waited_for_others_waits_no_more_when_all_are_given_up(rig: 
 def test_how_long_and_how_often_to_try_are_attributes_of_the_connection(rig: Rig) -> None:
     a, b = rig.peers
     qp, remote = (QP(peer.pd, peer.cq, peer.cq) for peer in (a, b))
-    for wrong in ({"timeout": 32}, {"timeout": -1}, {"retry_cnt": 8}):
-        with pytest.raises(VerbsError, match=r"allowed: 0 to (31|7)"):
+    for wrong in ({"timeout": 32}, {"timeout": -1}, {"retry_cnt": 8}, {"service_level": 16}):
+        with pytest.raises(VerbsError, match=r"allowed: 0 to (31|7|15)"):
             qp.connect(remote, **wrong)
     qp.connect(remote, timeout=5, retry_cnt=2)
     (found,) = rig.exchange(qp, a, a.request(WRITE, b))

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import CatalogError
+from hcasim.fabric.packet import Opcode, Packet, Route
 from hcasim.runs.benchmark import prepare, run_benchmark
 from hcasim.study.capture import Tap, captured, read_tap
-from hcasim.study.capture.infiniband import _after_zeros, _crc
+from hcasim.study.capture.frames import Way
+from hcasim.study.capture.infiniband import InfinibandFrames, _after_zeros, _crc
 from hcasim.study.capture.transport import pause
 from tests.programs import program
 
@@ -159,6 +161,13 @@ def test_a_link_that_is_not_there_is_named(tmp_path: Path) -> None:
         "--pcap-link: found 'x'",
         "--pcap-snaplen: found '3'",
     ]
+
+
+def test_the_service_level_of_a_connection_is_in_the_local_route_header() -> None:
+    packet = Packet(Opcode.SEND, Route(2, service_level=5), 1, 0, 8)
+    ((frame, _),) = InfinibandFrames(None).of(packet, Way(1, 1, 2, 1))
+    # Virtual lane and version; service level and what follows.
+    assert frame[:2] == bytes([0, 5 << 4 | 2])
 
 
 def test_the_pause_of_a_receiver_has_the_codes_of_the_table() -> None:
