@@ -8,6 +8,7 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.parts import Parts
 from hcasim.hca.qp.endpoint import Endpoint, Path, QPType, State
+from hcasim.hca.qp.go_back import GoBack
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.reliable_requester import IwarpRequester, ReliableRequester
 from hcasim.hca.qp.reliable_responder import IwarpResponder, ReliableResponder
@@ -46,6 +47,8 @@ class QueuePair(Endpoint):
         if isinstance(parts.description.protocol, IwarpProtocol):
             requester, responder = IwarpRequester, IwarpResponder
         self.requester = requester(self, queues[0], rings[0], parts, line)
+        if isinstance(self.requester, ReliableRequester):
+            self.requester.recover_by(GoBack(self.requester, parts.sim))
         self.responder = responder(self, queues[1], ReceiveQueue(rings[1], parts), parts)
 
     def connect(self, path: Path) -> None:

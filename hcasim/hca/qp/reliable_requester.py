@@ -3,51 +3,59 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import ClassVar, Final
+from typing import ClassVar
 
-from hcasim.engine import Call
 from hcasim.engine.changes import Changes
-from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Syndrome
+from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Sender
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
-from hcasim.hca.qp.endpoint import Endpoint, State
+from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.requester import Line, Requester
-from hcasim.hca.qp.retry_timer import RetryTimer
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Access
 from hcasim.hca.wqe import SendWqe
 
-RETRY_FOR_EVER: Final = 7
 
-_STATUS: Final = {
-    Syndrome.RNR_NAK: WCStatus.RNR_RETRY_EXC_ERR,
-    Syndrome.INVALID_REQUEST: WCStatus.REM_INV_REQ_ERR,
-    Syndrome.REMOTE_ACCESS_ERROR: WCStatus.REM_ACCESS_ERR,
-    Syndrome.REMOTE_OPERATIONAL_ERROR: WCStatus.REM_OP_ERR,
-}
+class Recovery:
+    """What a requester does about packets that are lost or refused.
+
+    Attributes:
+        watch: told of packets that are lost.
+    """
+
+    watch: Sender
+
+    def heard(self) -> None:
+        """Learn that an answer has come."""
+        raise NotImplementedError
+
+    def acknowledged(self) -> None:
+        """Learn that the responder has received something."""
+        raise NotImplementedError
+
+    def refused(self, psn: int, aeth: Aeth) -> None:
+        """Deal with a negative acknowledgement of a packet."""
+        raise NotImplementedError
 
 
 class ReliableRequester(Requester):
     """The requester of a reliable connection: it completes what the responder acknowledges.
 
-    What has been lost or refused for a while is sent again from there on, in order.
-
     Attributes:
-        timer: notices that no answer comes.
+        recovery: deals with what is lost or refused.
         since_ack_request: packets sent since one asked for an acknowledgement.
-        rnr_tries: those in a row so far after the receiver was not ready.
     """
 
     changes: ClassVar[Changes] = Changes(wraps="since_ack_request")
+
+    recovery: Recovery
 
     def __init__(
         self, end: Endpoint, cq: CompletionQueue, ring: Ring, parts: Parts, line: Line
     ) -> None:
         super().__init__(end, cq, ring, parts, line)
-        self.watch = self.timer = RetryTimer(parts.sim, end, Call(self._unanswered, ()))
         self.since_ack_request = 0
-        self.rnr_tries = 0
         self._interval = parts.description.ack.interval
         self._in_cqe = parts.description.cqe.inline or 0
 
@@ -65,7 +73,7 @@ class ReliableRequester(Requester):
     def accept(self, arrival: Arrival) -> Verdict:
         """Deal with a packet of the responder."""
         packet = arrival.packet
-        self.timer.heard_at = self._sim.now
+        self.recovery.heard()
         opcode = packet.opcode
         if opcode is Opcode.RDMA_READ_RESPONSE or opcode is Opcode.ATOMIC_ACKNOWLEDGE:
             return self._response(arrival)
@@ -73,7 +81,7 @@ class ReliableRequester(Requester):
             self.acknowledge(packet.psn)
             self.retire()
         elif (aeth := packet.header(Aeth)) is not None:
-            self._refused(packet.psn, aeth)
+            self.recovery.refused(packet.psn, aeth)
         return Verdict.DROP
 
     def acknowledge(self, psn: int) -> None:
@@ -84,7 +92,7 @@ class ReliableRequester(Requester):
             if _behind(psn, wqe.first_psn + wqe.packets - 1):
                 break
             wqe.responded = True
-        self.rnr_tries = 0
+        self.recovery.acknowledged()
 
     # Reads and atomics.
 
@@ -157,6 +165,24 @@ class ReliableRequester(Requester):
 
     # When things go wrong.
 
+    def recover_by(self, recovery: Recovery) -> None:
+        """Choose what deals with packets that are lost or refused."""
+        self.recovery = recovery
+        self.watch = recovery.watch
+
+    def send_again(self, wqe: SendWqe, pause_ps: int | None = None) -> None:
+        """Send an entry and all after it once more, if need be after a pause."""
+        self.rewind(wqe)
+        if pause_ps is None:
+            self._line.schedule(self)
+        else:
+            self.pausing = True
+            self._sim.call_after(pause_ps, self._end_pause)
+
+    def _end_pause(self) -> None:
+        self.pausing = False
+        self._line.schedule(self)
+
     def refuse_at(self, psn: int) -> SendWqe | None:
         """The entry that ``psn`` belongs to has been refused; those before it were received."""
         for wqe in self.unacknowledged:
@@ -170,36 +196,6 @@ class ReliableRequester(Requester):
         """Complete all that is unfinished with a flush error."""
         self._unstall()
         super().flush()
-
-    def _refused(self, psn: int, header: Aeth) -> None:
-        wqe = self.refuse_at(psn)
-        if wqe is None:
-            return
-        self.retire()
-        most = self.end.path.rnr_retry
-        not_ready = header.syndrome is Syndrome.RNR_NAK
-        if not_ready and (most == RETRY_FOR_EVER or self.rnr_tries < most):
-            self.rnr_tries += 1
-            self.rewind(wqe)
-            self.pausing = True
-            self._sim.call_after(header.rnr_timer_ps, self._retry)
-        else:
-            self.fail(wqe, _STATUS[header.syndrome])
-
-    def _retry(self) -> None:
-        self.pausing = False
-        self._line.schedule(self)
-
-    def _unanswered(self) -> None:
-        """Send again what has had no answer for too long, or give it up."""
-        waiting = self.unacknowledged
-        if self.end.state is not State.RTS or not waiting:
-            return
-        if self.timer.exhausted:
-            self.fail(waiting[0], WCStatus.RETRY_EXC_ERR)
-        else:
-            self.rewind(waiting[0])
-            self._line.schedule(self)
 
     def rewind(self, wqe: SendWqe) -> None:
         """Take back an entry and all after it, to send them again."""
