@@ -70,7 +70,11 @@ class SendEngine(Line):
             requester.load()
 
     def compete(self, requester: Requester) -> None:
-        """Let a requester that is in hand send packets in its turn."""
+        """Let a requester that is in hand send packets in its turn, as soon as its pacing does."""
+        pacing = requester.pacing
+        if pacing is not None and pacing.next_at > self.sim.now:
+            self.sim.call_at(pacing.next_at, self.compete, requester)
+            return
         self.scheduler.add(requester)
         self._pump()
 
@@ -138,8 +142,12 @@ class SendEngine(Line):
         if self._probe.listeners:
             self._probe.event("send engine", packet.operation, packet, None, since_ps)
         scheduler = self.scheduler
+        if requester.pacing is not None:
+            requester.pacing.sent(packet, self.sim.now)
         if packet.last:
             self.go_on(requester)
+        elif requester.pacing is not None:
+            self.compete(requester)
         else:
             turn = wqe.sent * wqe.segment % self._burst
             scheduler.add(requester, goes_on=turn >= wqe.segment)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from fractions import Fraction
 from typing import ClassVar, Final
 
-from hcasim.catalog import IwarpProtocol
-from hcasim.catalog.link import mtu_fault, path_mtus
+from hcasim.catalog import EthernetLink, IwarpProtocol
+from hcasim.catalog.link import LANES, mtu_fault, path_mtus
 from hcasim.catalog.protocol import MTU_OF
 from hcasim.engine import Event
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import SERVICE_LEVELS, Route
 from hcasim.hca import Completion, Path, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
+from hcasim.hca.qp.pacing import RATES
 from hcasim.hca.qp.retry_timer import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
 from hcasim.hca.registrations import ENTRY
 from hcasim.hca.rings import Ring, WorkQueueBuffer
@@ -122,6 +124,7 @@ class QP:
         rnr_retry: int = 7,
         min_rnr_timer_ps: int = 10_000_000,
         service_level: int = 0,
+        static_rate: float = 0,
     ) -> None:
         """Bring this end to ready-to-send, connected to ``remote``.
 
@@ -136,11 +139,14 @@ class QP:
             min_rnr_timer_ps: pause in ps before a try of the remote end, when this end is not
                 ready to receive.
             service_level: priority that its packets ask for. Nothing tells them apart by it.
+            static_rate: Gbit/s of the slowest InfiniBand link on the way, as ibv_rate names them,
+                at which the requests of this end then leave: 2.5, 5, 10, 14, 20 and so on; 0 is the
+                port's.
 
         Raises:
             VerbsError: ``EINVAL`` for an MTU that this protocol or this machine does not have, a
-                timeout, a retry count or a service level that does not exist, for queue pairs of
-                different services, or for datagrams.
+                timeout, a retry count, a service level or a rate that does not exist, for queue
+                pairs of different services, or for datagrams.
         """
         for what, value, most in (
             ("timeout", timeout, LONGEST_TIMEOUT),
@@ -159,7 +165,20 @@ class QP:
         reads = min(adapter.description.requester.outstanding, answers)
         tries = timeout, retry_cnt, rnr_retry, min_rnr_timer_ps
         route = Route(remote.lid, service_level)
-        self._connect(Path(mtu, route, remote.qp_num, *tries, reads))
+        slower = self._slower(static_rate)
+        self._connect(Path(mtu, route, remote.qp_num, *tries, reads, slower))
+
+    def _slower(self, static_rate: float) -> Fraction:
+        """How many times slower a rate in Gbit/s is than that of the port."""
+        link = self.context.node.group.link
+        if not static_rate:
+            return Fraction(1)
+        if isinstance(link, EthernetLink):
+            raise VerbsError("EINVAL", f"static_rate is {static_rate}; Ethernet has none")
+        if static_rate not in RATES:
+            allowed = ", ".join(f"{rate:g}" for rate in (0, *sorted(RATES)))
+            raise VerbsError("EINVAL", f"static_rate is {static_rate}; allowed: {allowed}")
+        return LANES[link.speed].gigabits * link.width * 1000 / RATES[static_rate]
 
     def activate(self, *, path_mtu: int | None = None) -> None:
         """Bring a queue pair for datagrams to ready-to-send.

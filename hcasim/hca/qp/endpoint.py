@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from fractions import Fraction
 from typing import Final
 
 from hcasim.fabric.packet import Header, Opcode, Packet, Route
@@ -63,6 +64,7 @@ class Path:
         rnr_retry: tries after the receiver was not ready; 7 is for ever.
         rnr_timer_ps: pause that this end asks for when it is not ready.
         max_rd_atomic: reads and atomics that may be in flight.
+        slower: how many times slower packets may leave than the link of the port would let them.
     """
 
     mtu: int = 0
@@ -73,6 +75,7 @@ class Path:
     rnr_retry: int = 0
     rnr_timer_ps: int = 0
     max_rd_atomic: int = 1
+    slower: Fraction = Fraction(1)
 
 
 @dataclass(eq=False)

@@ -13,6 +13,7 @@ from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
+from hcasim.hca.qp.pacing import Pacing
 from hcasim.hca.qp.queues import SendQueue
 from hcasim.hca.rings import Ring
 from hcasim.hca.translation import Access, Region
@@ -62,6 +63,7 @@ class Requester(Half):
         busy_ps: time that a processing unit was at work for it, in ps.
         waits: for entries, and for earlier reads to end.
         watch: told of packets that are lost, if answers are waited for.
+        pacing: holds its packets back; None if it may send as fast as it can.
     """
 
     changes: ClassVar[Changes] = Changes(counts="busy_ps next_psn")
@@ -83,6 +85,7 @@ class Requester(Half):
         self.busy_ps = 0
         self.waits = Waits(parts.sim, f"{parts.name}.send_queue.qp{end.qpn}")
         self.watch: Sender | None = None
+        self.pacing: Pacing | None = None
         self._sim = parts.sim
         self._parts = parts
         self._line = line
