@@ -174,10 +174,10 @@ class QP:
         if not static_rate:
             return Fraction(1)
         if isinstance(link, EthernetLink):
-            raise VerbsError("EINVAL", f"static_rate is {static_rate}; Ethernet has none")
+            raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; Ethernet has none")
         if static_rate not in RATES:
             allowed = ", ".join(f"{rate:g}" for rate in (0, *sorted(RATES)))
-            raise VerbsError("EINVAL", f"static_rate is {static_rate}; allowed: {allowed}")
+            raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; allowed: {allowed}")
         return LANES[link.speed].gigabits * link.width * 1000 / RATES[static_rate]
 
     def activate(self, *, path_mtu: int | None = None) -> None:
