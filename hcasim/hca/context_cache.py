@@ -21,6 +21,7 @@ class ContextCache:
         written: whether a use changes the entry, so that a line is written back when it leaves.
 
     Attributes:
+        per_line: entries of a line.
         accesses: look-ups so far.
         misses: lines fetched; look-ups that wait for a line on its way fetch nothing more.
         waits_ps: time that each look-up waited for those fetches, added up, in ps.
@@ -45,7 +46,7 @@ class ContextCache:
         self._table = table
         self._written = written
         self._line = description.line
-        self._per_line = description.line // description.entry
+        self.per_line = description.line // description.entry
         self._cache = SetAssociativeCache(description.lines, description.ways, description.policy)
         self._free = description.outstanding
         self._queued: deque[int] = deque()
@@ -69,12 +70,12 @@ class ContextCache:
 
     def has(self, key: int) -> bool:
         """Whether an entry is on chip, without looking it up."""
-        line = key // self._per_line
+        line = key // self.per_line
         return line == self._cache.last or line in self._cache
 
     def held(self, key: int) -> bool:
         """Look ``key`` up if that needs no fetch; return whether it did not."""
-        line = key // self._per_line
+        line = key // self.per_line
         if line == self._cache.last or self._cache.touch(line):
             self.accesses += 1
             return True
@@ -83,7 +84,7 @@ class ContextCache:
     def access(self, key: int, action: Callable[[*Args], None], *args: *Args) -> None:
         """Call ``action(*args)`` once the entry ``key`` is on chip, at once if it is."""
         self.accesses += 1
-        line = key // self._per_line
+        line = key // self.per_line
         if line == self._cache.last or self._cache.touch(line):
             action(*args)
             return
@@ -105,7 +106,7 @@ class ContextCache:
 
     def hold(self, key: int) -> None:
         """Have an entry on chip, if there is room, as if it had been used before all others."""
-        line = key // self._per_line
+        line = key // self.per_line
         self._cache.precede(line)
         self._table.hold(line)
 

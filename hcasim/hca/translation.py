@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntFlag
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.catalog import Adapter
 from hcasim.engine import Args
-from hcasim.engine.changes import ALIKE
+from hcasim.engine.changes import ALIKE, Changes
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Icm
 
@@ -116,6 +116,8 @@ class Region:
 class TranslationTables:
     """The regions an adapter knows, and the caches through which it looks them up."""
 
+    changes: ClassVar[Changes] = Changes(unseen="_holds _holds_in")
+
     def __init__(self, adapter: Adapter, icm: Icm) -> None:
         self.mpt = ContextCache(icm.sim, "mpt", adapter.mpt, icm.table(adapter.mpt), written=False)
         self.mtt = ContextCache(icm.sim, "mtt", adapter.mtt, icm.table(adapter.mtt), written=False)
@@ -123,6 +125,10 @@ class TranslationTables:
         self._regions: dict[int, Region] = {}
         self._next_key = 1
         self._next_mtt = 0
+        # What was held in the same call of the simulator: lines of the MTT; MPT entries below 0.
+        self._holds: set[int] = set()
+        self._holds_in = -1
+        self._sim = icm.sim
 
     def register(
         self,
@@ -164,11 +170,21 @@ class TranslationTables:
 
     def hold(self, region: Region, address: int, length: int) -> None:
         """Have the entries of a range on chip, if there is room, as if used before all others."""
-        self.mpt.hold(region.key)
-        first = address // region.page_size
-        last = (address + length - 1) // region.page_size
-        for page in range(first, last + 1):
-            self.mtt.hold(page + region.entry_offset)
+        if self._sim.calls != self._holds_in:
+            self._holds_in = self._sim.calls
+            self._holds = set()
+        # Nothing has left since: to hold something again changes nothing.
+        holds = self._holds
+        if -region.key not in holds:
+            holds.add(-region.key)
+            self.mpt.hold(region.key)
+        per_line = self.mtt.per_line
+        first = address // region.page_size + region.entry_offset
+        last = (address + length - 1) // region.page_size + region.entry_offset
+        for line in range(first // per_line, last // per_line + 1):
+            if line not in holds:
+                holds.add(line)
+                self.mtt.hold(line * per_line)
 
     def find(self, key: int, pd: int, address: int, length: int, needed: Access) -> Region | None:
         """The region that allows this access, or None if a key, range, right or PD is wrong."""

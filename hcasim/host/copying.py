@@ -11,6 +11,12 @@ CHUNK: Final = 512
 serves in order of arrival, so this is also the core's share where devices ask for all they can."""
 
 
+def in_chunks(size: int, duration_ps: int) -> int:
+    """What a copy of ``size`` bytes takes in chunks of whole picoseconds, if memory has no part."""
+    chunks = -(-size // CHUNK)
+    return chunks * -(-duration_ps // chunks)
+
+
 class Worker(Protocol):
     """Whose time a copy takes, counted as far as it is known."""
 
@@ -84,7 +90,6 @@ class Copies:
 
     def begin(self, copy: Copy, latency_ps: int) -> None:
         """Start a copy whose first byte is ``latency_ps`` away."""
-        self.begun = True
         self.advance()
         now = self.sim.now
         copy.next_at = now + latency_ps

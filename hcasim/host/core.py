@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
 from typing import ClassVar
 
 from hcasim.catalog import Host as Description
 from hcasim.engine import Event, Rate, SerialServer, Simulator, Timeout
 from hcasim.engine.changes import Changes
-from hcasim.host.copying import Copy
+from hcasim.host.copying import Copy, in_chunks
 from hcasim.host.memory import SOCKET_BITS, Memory
 
 
@@ -66,6 +67,47 @@ class Core:
         self.begun_ps = self.sim.now
         if size < 1:
             return self.sim.timeout(0)
+        return self._begin(size, *self._use(size, source, destination))
+
+    def _begin(
+        self, size: int, duration_ps: int, latency_ps: int, demands: dict[SerialServer, int]
+    ) -> Event:
+        self.begun_ps = self.sim.now
+        done = self.sim.event()
+        self._memory.copies.begin(Copy(self, done, size, duration_ps, demands), latency_ps)
+        return done
+
+    def copies(self, pieces: Iterable[tuple[int, int, int]]) -> Generator[Event, object, None]:
+        """Copy pieces one after the other; what is in the cache takes no event of its own.
+
+        Args:
+            pieces: size in bytes, source and destination of each.
+        """
+        hits = 0
+        for size, source, destination in pieces:
+            if size < 1:
+                continue
+            duration, latency, demands = self._use(size, source, destination)
+            if not demands:
+                hits += in_chunks(size, duration)
+                continue
+            if hits:
+                yield self.work(hits)
+                hits = 0
+            yield self._begin(size, duration, latency, demands)
+        if hits:
+            yield self.work(hits)
+
+    def _use(
+        self, size: int, source: int, destination: int
+    ) -> tuple[int, int, dict[SerialServer, int]]:
+        """Have both ends of a copy in the cache of the socket.
+
+        Returns:
+            What it takes the core in ps, how far away the first byte is in ps, and how long it
+            uses each server in ps.
+        """
+        self._memory.copies.begun = True
         near = self._memory.caches[self.socket]
         for cache in self._memory.caches:
             if cache is not near:
@@ -81,6 +123,4 @@ class Core:
                 for channel in path.channels:
                     demands[channel] = demands.get(channel, 0) + channel.rate.time(part)
         twice = self._hit_rate.time(2 * size - missed) + self._miss_rate.time(missed)
-        done = self.sim.event()
-        self._memory.copies.begin(Copy(self, done, size, (twice + 1) // 2, demands), latency)
-        return done
+        return (twice + 1) // 2, latency, demands

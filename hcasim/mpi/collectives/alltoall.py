@@ -5,6 +5,8 @@ Sources: MPICH 1.2.6, src/coll/intra_fns_new.c; 1.2.5 for recursive doubling.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from typing import Final
 
 from hcasim.mpi.buffer import Buffer
@@ -40,6 +42,11 @@ def _own(group: Group, outgoing: Buffer, incoming: Buffer, size: int) -> Steps:
     yield from group.copy(outgoing.part(at, size), incoming.part(at, size))
 
 
+def _pieces(buffer: Buffer, size: int) -> Iterator[Buffer]:
+    """Pieces of equal size, one behind the other."""
+    return (buffer.part(offset, size) for offset in count(0, size))
+
+
 def pairwise_xor(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
     """In step k with the rank that differs in the bits of k; others than powers of two shift."""
     if group.size & (group.size - 1):
@@ -68,28 +75,26 @@ def pairwise_shift(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
 
 def bruck(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
     """Turn, pass on blocks by the bits of how far they go, turn back (Bruck 1997)."""
-    count, rank = group.size, group.rank
-    size = outgoing.size // count
+    ranks, rank = group.size, group.rank
+    size = outgoing.size // ranks
     work = group.temporary(outgoing.size, outgoing)
-    yield from group.copy(outgoing.part(rank * size, (count - rank) * size), work)
+    yield from group.copy(outgoing.part(rank * size, (ranks - rank) * size), work)
     if rank:
         yield from group.copy(
-            outgoing.part(0, rank * size), work.part((count - rank) * size, rank * size)
+            outgoing.part(0, rank * size), work.part((ranks - rank) * size, rank * size)
         )
-    most = [group.temporary(count // 2 * size, outgoing) for _ in range(2)]
+    most = [group.temporary(ranks // 2 * size, outgoing) for _ in range(2)]
     mask = 1
-    while mask < count:
-        moved = [block for block in range(count) if block & mask]
+    while mask < ranks:
+        moved = [block for block in range(ranks) if block & mask]
         packed, arrived = (one.part(0, len(moved) * size) for one in most)
-        for place, block in enumerate(moved):
-            yield from group.copy(work.part(block * size, size), packed.part(place * size, size))
-        yield from group.exchange(packed, (rank + mask) % count, arrived, (rank - mask) % count)
-        for place, block in enumerate(moved):
-            yield from group.copy(arrived.part(place * size, size), work.part(block * size, size))
+        blocks = [work.part(block * size, size) for block in moved]
+        yield from group.copies(zip(blocks, _pieces(packed, size), strict=False))
+        yield from group.exchange(packed, (rank + mask) % ranks, arrived, (rank - mask) % ranks)
+        yield from group.copies(zip(_pieces(arrived, size), blocks, strict=False))
         mask <<= 1
-    for block in range(count):
-        source = (rank - block) % count
-        yield from group.copy(work.part(block * size, size), incoming.part(source * size, size))
+    sources = [incoming.part((rank - block) % ranks * size, size) for block in range(ranks)]
+    yield from group.copies(zip(_pieces(work, size), sources, strict=False))
 
 
 def recursive_doubling(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
@@ -98,28 +103,26 @@ def recursive_doubling(group: Group, outgoing: Buffer, incoming: Buffer) -> Step
     Where the farther half of the ranks is not complete, those who have a partner there hand on
     what they get to those who have none.
     """
-    count, rank, length = group.size, group.rank, outgoing.size
-    known = group.temporary(count * length, outgoing)
+    ranks, rank, length = group.size, group.rank, outgoing.size
+    known = group.temporary(ranks * length, outgoing)
 
     def rows(first: int, number: int) -> Buffer:
-        last = min(first + number, count)
+        last = min(first + number, ranks)
         return known.part(first * length, (last - first) * length)
 
     yield from group.copy(outgoing, rows(rank, 1))
     mask = 1
-    while mask < count:
+    while mask < ranks:
         peer = rank ^ mask
         mine, theirs = rank & -mask, peer & -mask
-        if peer < count:
+        if peer < ranks:
             yield from group.exchange(rows(mine, mask), peer, rows(theirs, mask), peer)
-        if mine < theirs < count < theirs + mask:
-            yield from _hand_on(group, rows(theirs, mask), count - theirs, mask)
+        if mine < theirs < ranks < theirs + mask:
+            yield from _hand_on(group, rows(theirs, mask), ranks - theirs, mask)
         mask <<= 1
-    size = length // count
-    for source in range(count):
-        yield from group.copy(
-            rows(source, 1).part(rank * size, size), incoming.part(source * size, size)
-        )
+    size = length // ranks
+    columns = [rows(source, 1).part(rank * size, size) for source in range(ranks)]
+    yield from group.copies(zip(columns, _pieces(incoming, size), strict=False))
 
 
 def _hand_on(group: Group, got: Buffer, partners: int, mask: int) -> Steps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from math import lcm
 from typing import Final
 
@@ -104,6 +104,23 @@ class Group:
             yield process.context.core.copy(source.size, source.address, to.address)
             self._tell("copy", begin)
         to.put(source.take(source.size))
+
+    def copies(self, pairs: Iterable[tuple[Buffer, Buffer]]) -> Steps:
+        """Copy several pieces within this process's memory, one after the other.
+
+        Args:
+            pairs: sources and destinations, which do not overlap.
+        """
+        pieces = []
+        for source, to in pairs:
+            if source.address != to.address:
+                pieces.append((source.size, source.address, to.address))
+            to.put(source.take(source.size))
+        process = self._comm.process
+        begin = process.sim.now
+        yield from process.context.core.copies(pieces)
+        if pieces:
+            self._tell("copy", begin)
 
     def combine(self, into: Buffer, other: Buffer, operation: Reduction | None) -> Steps:
         """Combine two operands element by element into the first.
