@@ -47,6 +47,8 @@ class SetAssociativeCache:
         # Dicts keep insertion order: the first key of a set is the next to go.
         self._sets: dict[int, dict[int, None]] = {}
         self._policy = POLICIES[replacement](seed)
+        # What `predict` has come to, and after how many periods, for `repeat` right after it.
+        self._foreseen: tuple[SetAssociativeCache, int] | None = None
 
     def __len__(self) -> int:
         return sum(len(held) for held in self._sets.values())
@@ -108,11 +110,17 @@ class SetAssociativeCache:
         """Periods, of at most so many, in which keys would be held or not as it says."""
         trial = SetAssociativeCache(self.entries, self.ways, self.replacement)
         trial._sets = {place: held.copy() for place, held in self._sets.items()}
-        return trial._go_on(accesses, steps, most)
+        found = trial._go_on(accesses, steps, most)
+        self._foreseen = (trial, most) if found == most else None
+        return found
 
     def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
         """Use, fill and discard keys in so many periods."""
-        self._go_on(accesses, steps, count)
+        foreseen, self._foreseen = self._foreseen, None
+        if foreseen is not None and foreseen[1] == count:
+            self._sets, self.last = foreseen[0]._sets, foreseen[0].last
+        else:
+            self._go_on(accesses, steps, count)
 
     def _go_on(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
         """Do it period after period, as long as it turns out as it says; return how often it did.
