@@ -103,3 +103,23 @@ def test_only_their_folder_assigns_attributes_of_queue_pairs() -> None:
     }
     assert [(name, found) for name, found in outside.items() if found] == []
     assert taken_from_owners(ast.parse("self._qp.state, x = ERR, 1"), owned)
+
+
+def untyped_calls(tree: ast.AST) -> list[str]:
+    """Parameters for functions of which a type checker does not know what they take."""
+    return [
+        ast.unparse(one)
+        for one in ast.walk(tree)
+        if isinstance(one, ast.arg)
+        and one.annotation is not None
+        and "Callable[..." in ast.unparse(one.annotation)
+    ]
+
+
+def test_a_type_checker_follows_every_call_that_is_made_later() -> None:
+    rooms = ("engine", "bus", "fabric", "hca", "host", "verbs", "cluster")
+    users = tuple(f"hcasim.{room}." for room in rooms)
+    found = {n: untyped_calls(tree) for n, tree in modules().items() if n.startswith(users)}
+    assert len(found) > 60
+    assert [(name, calls) for name, calls in found.items() if calls] == []
+    assert untyped_calls(ast.parse("def later(do: Callable[..., None], *args: object): ..."))
