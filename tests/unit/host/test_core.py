@@ -139,6 +139,18 @@ def test_nothing_is_copied_in_no_time(host: Make) -> None:
     assert took(host(), (0, A, B)) == 0
 
 
+def test_pieces_are_copied_as_if_each_took_an_event(host: Make) -> None:
+    pieces = [(8 * KIB, A, B), (100, A, B), (0, A, C), (3001, B, A + 64), (8, A, B), (513, B, C)]
+    one, other = host(), host()
+    assert run(one, one.cores[0].copies(pieces)) == run(other, copying(other.cores[0], *pieces))
+    assert one.sim.resources.busy_ps() == other.sim.resources.busy_ps()
+    assert one.sim.calls < other.sim.calls
+    began = one.sim.calls
+    run(one, one.cores[0].copies(pieces))
+    # All of it is in the cache: one pause, and the begin and the end of a program.
+    assert one.sim.calls == began + 3
+
+
 def test_a_copy_from_the_other_socket_passes_the_interconnect(host: Make) -> None:
     node = host(FAR, miss_bandwidth=8)
     # 40 ns on the way, and 4 GB/s are slower than what the core could do.
