@@ -33,8 +33,13 @@ class Resources:
         self._settled: list[Callable[[], None]] = []
 
     def serves(self, name: str, resource: Busy) -> None:
-        """Enter what serves one thing after the other."""
-        self._busy[name] = resource
+        """Enter what serves one thing after the other.
+
+        Raises:
+            ValueError: if another resource has this name.
+        """
+        if self._busy.setdefault(name, resource) is not resource:
+            raise ValueError(f"two resources have the name {name}")
 
     def keeps_waiting(self, name: str, resource: Awaited) -> None:
         """Enter what work may have to wait for; the times of equal names add up."""

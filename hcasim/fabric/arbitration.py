@@ -34,6 +34,10 @@ class RoundRobin:
         urgent, turn = bisect_left(sources, self._urgent), bisect_left(sources, self._next)
         return (*range(urgent), *range(turn, count), *range(urgent, turn))
 
+    def ages(self, queues: list[list[Packet]]) -> tuple[int, ...]:
+        """What has to be equal beside the attributes of packets when a machine repeats itself."""
+        return ()
+
     def served(self, source: int) -> None:
         """Note that a packet of a source goes."""
         if source >= self._urgent:
@@ -48,6 +52,11 @@ class OldestFirst(RoundRobin):
         urgent = bisect_left(sources, self._urgent)
         waiting = sorted([(queues[n][0].ready_at, n) for n in range(urgent, len(sources))])
         return (*range(urgent), *[place for _, place in waiting])
+
+    def ages(self, queues: list[list[Packet]]) -> tuple[int, ...]:
+        """The places of packets by age, because times that have passed are equal."""
+        ready = [packet.ready_at for queue in queues for packet in queue]
+        return tuple(sorted(range(len(ready)), key=ready.__getitem__))
 
     def served(self, source: int) -> None:
         """Nothing depends on it."""

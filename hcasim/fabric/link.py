@@ -129,10 +129,12 @@ class Transmitter(Action):
     def phase(self) -> tuple[int, ...]:
         """When the flow control packets that are due have been sent, in ps from now.
 
-        The time counts as long as a few more could still hold up the next packet.
+        The time counts as long as a few more could still hold up the next packet. Behind it is what
+        the arbitration adds.
         """
         done = self._free_at + self._flow_control_debt - self.sim.now
-        return (max(done, -_FEW * self._fcp_time),)
+        due = max(done, -_FEW * self._fcp_time)
+        return (due, *self._arbitration.ages(self._queues))
 
     def attach(self, receiver: Receiver, buffer_bytes: int) -> None:
         """Connect the far end, which has a receive buffer of ``buffer_bytes``."""

@@ -24,12 +24,12 @@ class ContextCache:
         per_line: entries of a line.
         accesses: look-ups so far.
         misses: lines fetched; look-ups that wait for a line on its way fetch nothing more.
-        waits_ps: time that each look-up waited for those fetches, added up, in ps.
+        lookup_wait_ps: time that each look-up waited for those fetches, added up, in ps.
         write_backs: lines written back.
     """
 
     changes: ClassVar[Changes] = Changes(
-        counts="accesses misses waits_ps write_backs _blocked_ps _queued",
+        counts="accesses misses lookup_wait_ps write_backs _blocked_ps _queued",
         since="_blocked_since",
         mixed="_waiting",
     )
@@ -41,7 +41,7 @@ class ContextCache:
         self.name = name
         self.accesses = 0
         self.misses = 0
-        self.waits_ps = 0
+        self.lookup_wait_ps = 0
         self.write_backs = 0
         self._table = table
         self._written = written
@@ -128,7 +128,7 @@ class ContextCache:
         if not self._waiting:
             self._blocked_ps += now - self._blocked_since
         for since, call in waiting:
-            self.waits_ps += now - since
+            self.lookup_wait_ps += now - since
             call.act()
 
     def counters(self) -> dict[str, int]:
@@ -139,7 +139,7 @@ class ContextCache:
         return {
             f"{self.name}_access_cnt": self.accesses,
             f"{self.name}_miss_cnt": self.misses,
-            f"{self.name}_wait_ps": self.waits_ps,
+            f"{self.name}_wait_ps": self.lookup_wait_ps,
             f"{self.name}_fetch_ps": self._table.read_ps,
             f"{self.name}_fetch_bytes": self.misses * self._line,
             f"{self.name}_writeback_bytes": self.write_backs * self._line,

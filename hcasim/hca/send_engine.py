@@ -70,11 +70,14 @@ class SendEngine(Line):
             requester.load()
 
     def compete(self, requester: Requester) -> None:
-        """Let a requester that is in hand send packets in its turn, as soon as its pacing does."""
+        """Let a requester that is in hand send packets in its turn, unless its pacing holds it."""
         pacing = requester.pacing
-        if pacing is not None and pacing.next_at > self.sim.now:
-            self.sim.call_at(pacing.next_at, self.compete, requester)
-            return
+        if pacing is not None:
+            if pacing.next_at > self.sim.now:
+                requester.pause(pacing.next_at)
+                self.leave(requester)
+                return
+            pacing.begin(self.sim.now)
         self.scheduler.add(requester)
         self._pump()
 
@@ -143,7 +146,7 @@ class SendEngine(Line):
             self._probe.event("send engine", packet.operation, packet, None, since_ps)
         scheduler = self.scheduler
         if requester.pacing is not None:
-            requester.pacing.sent(packet, self.sim.now)
+            requester.pacing.sent(packet)
         if packet.last:
             self.go_on(requester)
         elif requester.pacing is not None:

@@ -64,8 +64,8 @@ class Core:
         copy takes longer if memory is busy or slower. Both ends are in the cache from the start of
         the copy on, as far as they fit.
         """
-        self.begun_ps = self.sim.now
         if size < 1:
+            self.begun_ps = self.sim.now
             return self.sim.timeout(0)
         return self._begin(size, *self._use(size, source, destination))
 
@@ -79,6 +79,8 @@ class Core:
 
     def copies(self, pieces: Iterable[tuple[int, int, int]]) -> Generator[Event, object, None]:
         """Copy pieces one after the other; what is in the cache takes no event of its own.
+
+        All pieces up to the next that is not in the cache are looked up when the first begins.
 
         Args:
             pieces: size in bytes, source and destination of each.

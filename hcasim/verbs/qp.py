@@ -14,7 +14,7 @@ from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import SERVICE_LEVELS, Route
 from hcasim.hca import Completion, Path, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
-from hcasim.hca.qp.pacing import RATES
+from hcasim.hca.qp.pacing import STATIC_RATES
 from hcasim.hca.qp.retry_timer import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
 from hcasim.hca.registrations import ENTRY
 from hcasim.hca.rings import Ring, WorkQueueBuffer
@@ -175,10 +175,10 @@ class QP:
             return Fraction(1)
         if isinstance(link, EthernetLink):
             raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; Ethernet has none")
-        if static_rate not in RATES:
-            allowed = ", ".join(f"{rate:g}" for rate in (0, *sorted(RATES)))
+        if static_rate not in STATIC_RATES:
+            allowed = ", ".join(f"{rate:g}" for rate in (0, *sorted(STATIC_RATES)))
             raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; allowed: {allowed}")
-        return LANES[link.speed].gigabits * link.width * 1000 / RATES[static_rate]
+        return LANES[link.speed].gigabits * link.width * 1000 / STATIC_RATES[static_rate]
 
     def activate(self, *, path_mtu: int | None = None) -> None:
         """Bring a queue pair for datagrams to ready-to-send.

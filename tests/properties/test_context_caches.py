@@ -148,7 +148,7 @@ def test_every_look_up_is_served_once_and_after_its_line_is_there(
     sim.run()
     assert served.keys() == asked.keys()
     waits = [served[number] - asked[number][0] for number in asked]
-    assert cache.waits_ps == sum(waits)
+    assert cache.lookup_wait_ps == sum(waits)
     assert cache.misses == len(memory.fetched) <= cache.accesses == len(plan)
     # Those of one line are served in the order in which they asked.
     order = list(served)
@@ -185,10 +185,10 @@ def test_waiting_never_falls_when_an_lru_cache_shrinks(sizes: list[int], trace: 
         cache = Shape(lines, lines, 1, "lru").cache(sim, Memory(sim), written=True)
         found = []
         for key in trace:
-            before = cache.waits_ps
+            before = cache.lookup_wait_ps
             cache.access(key, int)
             sim.run()
-            found.append(cache.waits_ps - before)
+            found.append(cache.lookup_wait_ps - before)
         return found
 
     for small, large in pairwise(map(waits, sizes)):

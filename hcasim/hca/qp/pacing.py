@@ -9,7 +9,7 @@ from hcasim.engine.changes import Changes
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Packet
 
-RATES: Final[dict[float, int]] = {
+STATIC_RATES: Final[dict[float, int]] = {
     2.5: 2_500,
     5: 5_000,
     10: 10_000,
@@ -34,6 +34,9 @@ RATES: Final[dict[float, int]] = {
 }
 """Mbit/s that rates signal which are called so many Gbit/s (rdma-core, ibv_rate_to_mbps)."""
 
+LEAST: Final = Fraction(5, 4)
+"""How many times slower a rate has to be: lanes signal up to 3 % more than their names say."""
+
 
 class Pacing:
     """Holds the packets of a queue pair back.
@@ -42,21 +45,26 @@ class Pacing:
         next_at: when the next packet may be sent, in ps.
     """
 
-    changes: ClassVar[Changes] = Changes(times="next_at")
+    changes: ClassVar[Changes] = Changes(times="next_at _begun_at")
 
     def __init__(self) -> None:
-        self.next_at = 0
+        self.next_at = self._begun_at = 0
 
-    def sent(self, packet: Packet, now: int) -> None:
-        """Note that a packet has been handed over at a time in ps."""
+    def begin(self, now: int) -> None:
+        """Note that the next packet waits only for its turn at the port from now on."""
+        self._begun_at = now
+
+    def sent(self, packet: Packet) -> None:
+        """Note that a packet has been handed over."""
         raise NotImplementedError
 
 
 class StaticRate(Pacing):
     """Lets a packet take as long as on a slower link somewhere on its way.
 
-    Source: InfiniBand Architecture Specification volume 1, 9.11, where the pause between two
-    packets is a whole multiple of the time of the first; here it is a fraction.
+    The time counts from when the packet could have gone: to wait for others does not make the
+    queue pair slower. InfiniBand's pause between two packets is a whole multiple of the time of the
+    first (Architecture Specification volume 1, 9.11); here it is a fraction.
 
     Args:
         link: over which they leave.
@@ -68,9 +76,7 @@ class StaticRate(Pacing):
         self._link = link
         self._numerator, self._denominator = slower.numerator, slower.denominator
 
-    def sent(self, packet: Packet, now: int) -> None:
-        """Note that a packet has been handed over at a time in ps."""
+    def sent(self, packet: Packet) -> None:
+        """Note that a packet has been handed over."""
         duration = self._link.serialisation(packet) * self._numerator // self._denominator
-        # A packet that had to wait for its turn at the port does not delay those behind it.
-        waited = now < self.next_at + duration
-        self.next_at = (self.next_at if waited else now) + duration
+        self.next_at = self._begun_at + duration

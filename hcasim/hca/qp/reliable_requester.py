@@ -176,12 +176,7 @@ class ReliableRequester(Requester):
         if pause_ps is None:
             self._line.schedule(self)
         else:
-            self.pausing = True
-            self._sim.call_after(pause_ps, self._end_pause)
-
-    def _end_pause(self) -> None:
-        self.pausing = False
-        self._line.schedule(self)
+            self.pause(self._sim.now + pause_ps)
 
     def refuse_at(self, psn: int) -> SendWqe | None:
         """The entry that ``psn`` belongs to has been refused; those before it were received."""

@@ -59,14 +59,14 @@ class Requester(Half):
         next_psn: sequence number of the next message's first packet.
         outstanding_reads: reads and atomics sent that have not been answered.
         stalled: whether the current entry waits for an earlier read or atomic to end.
-        pausing: whether it may not send for a while.
+        paused_until: when it may send again, in ps.
         busy_ps: time that a processing unit was at work for it, in ps.
         waits: for entries, and for earlier reads to end.
         watch: told of packets that are lost, if answers are waited for.
         pacing: holds its packets back; None if it may send as fast as it can.
     """
 
-    changes: ClassVar[Changes] = Changes(counts="busy_ps next_psn")
+    changes: ClassVar[Changes] = Changes(times="paused_until", counts="busy_ps next_psn")
 
     def __init__(
         self, end: Endpoint, cq: CompletionQueue, ring: Ring, parts: Parts, line: Line
@@ -77,7 +77,8 @@ class Requester(Half):
         self.cq = cq
         self.queue = SendQueue(ring)
         self.egress = parts.egresses[end.port]
-        self.awaits_entry = self.backlogged = self.stalled = self.pausing = False
+        self.awaits_entry = self.backlogged = self.stalled = False
+        self.paused_until = 0
         self.current: SendWqe | None = None
         self.unacknowledged: deque[SendWqe] = deque()
         self.next_psn = 0
@@ -111,6 +112,16 @@ class Requester(Half):
         self._line.schedule(self)
         if end.state is State.ERR:
             end.fail()
+
+    def pause(self, until_ps: int) -> None:
+        """Send nothing up to a time in ps."""
+        self.paused_until = max(self.paused_until, until_ps)
+        self._sim.call_at(until_ps, self._line.schedule, self)
+
+    @property
+    def pausing(self) -> bool:
+        """Whether it may not send for a while."""
+        return self._sim.now < self.paused_until
 
     @property
     def ready(self) -> bool:
@@ -197,7 +208,8 @@ class Requester(Half):
             self._parts.reads.begin()
             self._line.leave(self)
             return
-        region = None if wqe.awaits_response else self._find(wqe, NO_ACCESS)
+        looks_up = not wqe.awaits_response and not wqe.sent
+        region = self._find(wqe, NO_ACCESS) if looks_up else None
         if region is None:
             self._line.compete(self)
         else:

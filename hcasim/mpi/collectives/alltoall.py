@@ -5,8 +5,6 @@ Sources: MPICH 1.2.6, src/coll/intra_fns_new.c; 1.2.5 for recursive doubling.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import count
 from typing import Final
 
 from hcasim.mpi.buffer import Buffer
@@ -42,9 +40,9 @@ def _own(group: Group, outgoing: Buffer, incoming: Buffer, size: int) -> Steps:
     yield from group.copy(outgoing.part(at, size), incoming.part(at, size))
 
 
-def _pieces(buffer: Buffer, size: int) -> Iterator[Buffer]:
+def _pieces(buffer: Buffer, size: int, count: int) -> list[Buffer]:
     """Pieces of equal size, one behind the other."""
-    return (buffer.part(offset, size) for offset in count(0, size))
+    return [buffer.part(number * size, size) for number in range(count)]
 
 
 def pairwise_xor(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
@@ -89,12 +87,12 @@ def bruck(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
         moved = [block for block in range(ranks) if block & mask]
         packed, arrived = (one.part(0, len(moved) * size) for one in most)
         blocks = [work.part(block * size, size) for block in moved]
-        yield from group.copies(zip(blocks, _pieces(packed, size), strict=False))
+        yield from group.copies(zip(blocks, _pieces(packed, size, len(moved)), strict=True))
         yield from group.exchange(packed, (rank + mask) % ranks, arrived, (rank - mask) % ranks)
-        yield from group.copies(zip(_pieces(arrived, size), blocks, strict=False))
+        yield from group.copies(zip(_pieces(arrived, size, len(moved)), blocks, strict=True))
         mask <<= 1
-    sources = [incoming.part((rank - block) % ranks * size, size) for block in range(ranks)]
-    yield from group.copies(zip(_pieces(work, size), sources, strict=False))
+    places = [incoming.part((rank - block) % ranks * size, size) for block in range(ranks)]
+    yield from group.copies(zip(_pieces(work, size, ranks), places, strict=True))
 
 
 def recursive_doubling(group: Group, outgoing: Buffer, incoming: Buffer) -> Steps:
@@ -122,7 +120,7 @@ def recursive_doubling(group: Group, outgoing: Buffer, incoming: Buffer) -> Step
         mask <<= 1
     size = length // ranks
     columns = [rows(source, 1).part(rank * size, size) for source in range(ranks)]
-    yield from group.copies(zip(columns, _pieces(incoming, size), strict=False))
+    yield from group.copies(zip(columns, _pieces(incoming, size, ranks), strict=True))
 
 
 def _hand_on(group: Group, got: Buffer, partners: int, mask: int) -> Steps:

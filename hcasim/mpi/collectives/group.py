@@ -113,7 +113,7 @@ class Group:
         """
         pieces = []
         for source, to in pairs:
-            if source.address != to.address:
+            if source.size and source.address != to.address:
                 pieces.append((source.size, source.address, to.address))
             to.put(source.take(source.size))
         process = self._comm.process

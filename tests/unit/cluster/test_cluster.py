@@ -61,6 +61,9 @@ def test_resources_of_different_nodes_have_different_names(adapter: str) -> None
         first, *others = ([one.partition(".")[2] for one in names] for names in of)
         assert others == [first] * 3
         assert len(first) > 5
+        rest = len(named) - 4 * len(first)
+        # Beside the nodes there are the ports of the switch, or nothing.
+        assert rest == sum(one.startswith("switch") for one in named)
 
 
 def test_a_core_counts_the_time_of_its_calls() -> None:

@@ -166,6 +166,24 @@ def test_the_oldest_goes_first_where_that_is_the_arbitration() -> None:
     assert [p.route.lid for _, _, p in pair.far.arrivals] == [9, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
+@pytest.mark.pure
+@pytest.mark.parametrize(("arbitration", "equal"), [(RoundRobin(), True), (OldestFirst(), False)])
+def test_the_ages_of_packets_are_in_the_state_where_they_decide(
+    arbitration: RoundRobin, equal: bool
+) -> None:
+    states = []
+    for ready in ((10, 20), (20, 10)):
+        sim = Simulator()
+        there = Transmitter(sim, "there", link(), arbitration)
+        # Packets before them are under way.
+        there._free_at = 1000
+        for source, at in enumerate(ready):
+            there.send(source, packet(), at, Holder())
+        sim.run(until=30)
+        states.append(State(sim, roots=[there]))
+    assert (states[1].steps_from(states[0]) is not None) is equal
+
+
 def test_each_word_for_an_arbitration_has_a_class() -> None:
     assert set(ARBITRATIONS) == set(get_args(Arbitration))
 

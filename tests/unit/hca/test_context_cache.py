@@ -72,7 +72,7 @@ def test_what_is_missing_twice_is_fetched_once() -> None:
     sim.run()
     assert order == [("first", FETCH), ("second", FETCH)]
     assert memory.fetched == [(0, 1)]
-    assert contexts.waits_ps == FETCH + (FETCH - 200_000)
+    assert contexts.lookup_wait_ps == FETCH + (FETCH - 200_000)
 
 
 def test_counters_have_the_names_of_the_silicon() -> None:

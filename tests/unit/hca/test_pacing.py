@@ -2,57 +2,108 @@
 
 import pytest
 
+from hcasim.catalog import resolve
 from hcasim.verbs import QP, VerbsError
-from tests.rig import WRITE, Program, Rig, succeeded
+from tests.rig import SEND, WRITE, Peer, Program, Rig, statuses, succeeded
 
 LONG = 1 << 20
+PACKET = (2048 + 26 + 2) * 1000
+"""Time in ps of a full packet on four lanes, which signal 10 Gbit/s."""
 
 
-def took(exact: bool = False, size: int = LONG, **options: float) -> int:
-    """Picoseconds of one write."""
+def took(exact: bool = False, **options: float) -> tuple[int, int, dict[str, int]]:
+    """Picoseconds of one write, how many of them were left out, and all counts."""
     rig = Rig(exact=exact)
     a, b = rig.peers
     qp, _ = rig.connect(a, b, **options)
-    assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, size)))
-    return int(rig.sim.now)
+    assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, LONG)))
+    skipped = 0 if rig.sim.forward is None else rig.sim.forward.skipped_ps
+    return int(rig.sim.now), skipped, rig.cluster.counters() | rig.sim.resources.busy_ps()
 
 
 @pytest.mark.parametrize(("rate", "slower"), [(2.5, 4), (5, 2), (10, 1), (20, 1), (0, 1)])
 def test_packets_leave_at_the_static_rate(rate: float, slower: int) -> None:
-    """Four lanes signal 10 Gbit/s; a packet of 2048 B takes 2074 B of 8 bits at 8 Gbit/s."""
-    ideal = slower * LONG / 2048 * (2074 + 2) * 1000
-    assert took(static_rate=rate) == pytest.approx(ideal, rel=0.03)
+    assert took(static_rate=rate)[0] == pytest.approx(slower * LONG / 2048 * PACKET, rel=0.03)
 
 
 def test_what_is_left_out_of_a_paced_message_changes_nothing() -> None:
-    assert took(static_rate=2.5) == took(static_rate=2.5, exact=True)
+    end, skipped, counts = took(static_rate=2.5)
+    assert skipped > end / 2
+    assert (end, 0, counts) == took(static_rate=2.5, exact=True)
 
 
-def test_short_messages_of_one_queue_pair_are_paced_and_others_take_the_rest() -> None:
+def ends(rig: Rig, *posted: tuple[QP, Peer, int]) -> dict[int, list[int]]:
+    """When the writes of 4 KiB of each queue pair completed, in ps."""
+    a, b = rig.peers
+    found: dict[int, list[int]] = {qp.qp_num: [] for qp, _, _ in posted}
+
+    def sender() -> Program:
+        for qp, _, count in posted:
+            yield from a.post(qp, *[a.request(WRITE, b, 4096) for _ in range(count)])
+        return (yield from a.collect(sum(count for _, _, count in posted)))
+
+    (completions,) = rig.run(sender())
+    for completion in completions:
+        found[completion.qpn].append(completion.timestamp_ps)
+    return found
+
+
+@pytest.mark.parametrize("between", [0, 15])
+def test_short_messages_are_paced_and_another_queue_pair_takes_the_rest(between: int) -> None:
+    """Also if both belong to the same of the sixteen schedule queues."""
     rig = Rig()
     a, b = rig.peers
     paced, _ = rig.connect(a, b, static_rate=2.5)
+    for _ in range(between):
+        rig.connect(a, b)
     free, _ = rig.connect(a, b)
-
-    def sender() -> Program:
-        for qp in (paced, free):
-            yield from a.post(qp, *[a.request(WRITE, b, 4096) for _ in range(60)])
-        return (yield from a.collect(120))
-
-    (found,) = rig.run(sender())
-    ends = {qp: [] for qp in (paced.qp_num, free.qp_num)}
-    for completion in found:
-        ends[completion.qpn].append(completion.timestamp_ps)
-    each = 2 * (2074 + 2) * 1000
-    apart = (ends[paced.qp_num][-1] - ends[paced.qp_num][9]) / 50
-    assert apart == pytest.approx(4 * each, rel=0.02)
-    apart = (ends[free.qp_num][-1] - ends[free.qp_num][9]) / 50
-    assert apart == pytest.approx(4 / 3 * each, rel=0.05)
+    found = ends(rig, (paced, a, 60), (free, a, 60))
+    for qp, slower in ((paced, 4), (free, 4 / 3)):
+        times = found[qp.qp_num]
+        assert (times[-1] - times[9]) / 50 == pytest.approx(slower * 2 * PACKET, rel=0.05)
 
 
-def test_a_rate_that_does_not_exist_is_refused() -> None:
+def test_who_has_sent_nothing_for_long_may_not_send_faster_then() -> None:
     rig = Rig()
     a, b = rig.peers
-    one, other = (QP(peer.pd, peer.cq, peer.cq) for peer in (a, b))
-    with pytest.raises(VerbsError, match=r"static_rate is 3; allowed: 0, 2.5, 5, 10, 14, 20"):
-        one.connect(other, static_rate=3)
+    qp, _ = rig.connect(a, b, static_rate=2.5)
+    first = ends(rig, (qp, a, 3))[qp.qp_num]
+    rig.sim.run(until=int(rig.sim.now) + 5 * PACKET)
+    second = ends(rig, (qp, a, 3))[qp.qp_num]
+    for times in (first, second):
+        assert times[2] - times[1] == pytest.approx(8 * PACKET, rel=0.02)
+
+
+@pytest.mark.parametrize("retries", [0, 7])
+def test_a_paced_queue_pair_pauses_for_its_receiver_and_fails_like_others(retries: int) -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, remote = rig.connect(a, b, static_rate=2.5, rnr_retry=retries, min_rnr_timer_ps=10**7)
+
+    def sender() -> Program:
+        yield from a.post(qp, *[a.request(SEND, b, 9000) for _ in range(3)])
+        return (yield from a.collect(3))
+
+    def receiver() -> Program:
+        yield rig.sim.timeout(10**8)
+        yield from b.post_receives(remote, *[b.receive(9000) for _ in range(3)])
+
+    found = rig.run(sender(), *([receiver()] if retries else []))[0]
+    refused = ["RNR_RETRY_EXC_ERR", "WR_FLUSH_ERR", "WR_FLUSH_ERR"]
+    assert statuses(found) == (["SUCCESS"] * 3 if retries else refused)
+    assert not rig.peers[0].adapter.send_engines[0].scheduler.members
+
+
+@pytest.mark.parametrize(
+    ("testbed", "rate", "said"),
+    [
+        ("liu2004", 3, "static_rate is 3; allowed: 0, 2.5, 5, 10, 14, 20"),
+        ("pair-roce", 10, "static_rate is 10; Ethernet has none"),
+    ],
+)
+def test_a_rate_that_does_not_exist_is_refused(testbed: str, rate: float, said: str) -> None:
+    rig = Rig(resolve(testbed))
+    one, other = (QP(peer.pd, peer.cq, peer.cq) for peer in rig.peers)
+    with pytest.raises(VerbsError) as caught:
+        one.connect(other, static_rate=rate)
+    assert said in str(caught.value)
