@@ -171,15 +171,17 @@ def test_the_oldest_goes_first_where_that_is_the_arbitration() -> None:
 def test_the_ages_of_packets_are_in_the_state_where_they_decide(
     arbitration: RoundRobin, equal: bool
 ) -> None:
-    states = []
-    for ready in ((10, 20), (20, 10)):
-        sim = Simulator()
-        there = Transmitter(sim, "there", link(), arbitration)
-        # Packets before them are under way.
-        there._free_at = 1000
-        for source, at in enumerate(ready):
-            there.send(source, packet(), at, Holder())
-        sim.run(until=30)
+    sim, states = Simulator(), []
+    there = Transmitter(sim, "there", link(), arbitration)
+    # Packets before them are under way.
+    there._free_at = 1000
+    packets = packet(), packet()
+    for source, each in enumerate(packets):
+        there.send(source, each, 10, Holder())
+    sim.run(until=30)
+    for ages in ((10, 20), (20, 10)):
+        for each, ready_at in zip(packets, ages, strict=True):
+            each.ready_at = ready_at
         states.append(State(sim, roots=[there]))
     assert (states[1].steps_from(states[0]) is not None) is equal
 
