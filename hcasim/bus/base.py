@@ -66,9 +66,9 @@ class Bus(Storage):
     """Connects one adapter to host memory and to the processor.
 
     ``read`` and ``write`` are the adapter's DMA; ``mmio_write`` is the processor's access to the
-    adapter's registers. Writes become visible in the order in
-    which they were made. On PCI Express a read stays behind earlier writes; on PCI-X the adapter
-    may ask for one before a write that still waits for the bus.
+    adapter's registers. Writes become visible in the order in which they were made. On PCI Express
+    a read stays behind earlier writes; on PCI-X the adapter may ask for one before a write that
+    still waits for the bus.
     """
 
     changes: ClassVar[Changes] = Changes(counts="reads read_bytes writes write_bytes mmio_writes")

@@ -64,8 +64,7 @@ class Transmitter(Action):
 
     Each source has a queue. A packet waits until the receive buffer at the far end has room for it.
     Meanwhile those of other sources that need less room pass it: an arbiter picks only what may be
-    sent at once
-    (Mellanox's model of its own switches and adapters, ib_flit_sim, vlarb.cc,
+    sent at once (Mellanox's model of its own switches and adapters, ib_flit_sim, vlarb.cc,
     roundRobinNextRQForVL).
 
     Args:
@@ -187,7 +186,7 @@ class Transmitter(Action):
         that begins before there is anything to say (`CreditPool.postpone`).
 
         Args:
-            packets: how many; if none is due, what one could say has to wait as if it were.
+            packets: how many are due now. If none is, the time is that of one that would be.
             at_ps: from when on there is something to say.
         """
         self.flow_control_packets += packets

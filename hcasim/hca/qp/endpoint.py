@@ -102,7 +102,12 @@ class Endpoint:
         return f"qp {self.qpn}"
 
     def answer(
-        self, opcode: Opcode, psn: int, *headers: Header, payload: int = 0, operation: int = 0
+        self,
+        opcode: Opcode,
+        psn: int,
+        headers: tuple[Header, ...],
+        payload: int = 0,
+        operation: int = 0,
     ) -> Packet:
         """A packet that answers one of the queue pair at the other end."""
         path, size_of = self.path, self.size_of

@@ -219,7 +219,7 @@ class IwarpRequester(ReliableRequester):
         packet = arrival.packet
         if packet.ack_request:
             self._parts.counts["acknowledgements"] += 1
-            acknowledgement = self.end.answer(Opcode.RESPONSE_ACKNOWLEDGE, packet.psn)
+            acknowledgement = self.end.answer(Opcode.RESPONSE_ACKNOWLEDGE, packet.psn, ())
             self.egress.acknowledge_at_once(acknowledgement)
         return super()._response(arrival)
 

@@ -156,9 +156,7 @@ class ReliableResponder(Responder):
         payload = header.length - offset if last else segment
         operation = read.request.operation if last else 0
         packet = self.end.answer(
-            *(Opcode.RDMA_READ_RESPONSE, psn % PSN_MODULUS, *aeth),
-            payload=payload,
-            operation=operation,
+            Opcode.RDMA_READ_RESPONSE, psn % PSN_MODULUS, aeth, payload, operation
         )
         packet.first, packet.last = read.sent == 1, last
         packet.ack_request = self.asks_for_acknowledgement(read.sent, last)
@@ -187,19 +185,15 @@ class ReliableResponder(Responder):
     def _send_word(self, atomic: Atomic, original: int) -> None:
         request = atomic.request
         aeth = Aeth(Syndrome.ACK, self.msn, original=original)
-        answer = self.end.answer(
-            *(Opcode.ATOMIC_ACKNOWLEDGE, request.psn, aeth),
-            payload=ATOMIC_SIZE,
-            operation=request.operation,
-        )
-        self._egress.respond(answer)
+        opcode, operation = Opcode.ATOMIC_ACKNOWLEDGE, request.operation
+        self._egress.respond(self.end.answer(opcode, request.psn, (aeth,), ATOMIC_SIZE, operation))
         self._answered()
 
     # Acknowledgements, and answers in turn.
 
     def _acknowledgement(self, packet: Packet) -> Packet:
         self._parts.counts["acknowledgements"] += 1
-        return self.end.answer(Opcode.ACKNOWLEDGE, packet.psn, Aeth(Syndrome.ACK, self.msn))
+        return self.end.answer(Opcode.ACKNOWLEDGE, packet.psn, (Aeth(Syndrome.ACK, self.msn),))
 
     def acknowledge(self, packet: Packet) -> None:
         """Acknowledge a packet behind the answers before it."""
@@ -210,7 +204,7 @@ class ReliableResponder(Responder):
         """Tell why a packet was refused, and give up the queue pair unless it may be sent again."""
         self._parts.counts["naks"] += 1
         header = Aeth(self._syndrome, self.msn, rnr_timer_ps=self.end.path.rnr_timer_ps)
-        self.answers.append(self.end.answer(Opcode.NAK, packet.psn, header))
+        self.answers.append(self.end.answer(Opcode.NAK, packet.psn, (header,)))
         self.answer(packet)
         if self._syndrome is not Syndrome.RNR_NAK:
             self.end.fail()
