@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import ClassVar, Final
 
 from hcasim.catalog.adapter import IcmCache
@@ -60,10 +61,8 @@ class LineCache:
         bank = self._bank(line)
         name = (table, line)
         if bank.size + size <= self._room and name not in bank.lines:
-            others = bank.lines
-            bank.lines = {}
             bank.add(name, size)
-            bank.lines |= others
+            bank.lines.move_to_end(name, last=False)
 
     def mark(self, table: int, line: int) -> None:
         """Note that a line which is held has changed."""
@@ -133,7 +132,7 @@ class Bank:
     """
 
     def __init__(self, policy: Fifo) -> None:
-        self.lines: dict[tuple[int, int], int] = {}
+        self.lines: OrderedDict[tuple[int, int], int] = OrderedDict()
         self.changed: set[tuple[int, int]] = set()
         self.size = 0
         self.policy = policy

@@ -114,15 +114,19 @@ class Core:
         for cache in self._memory.caches:
             if cache is not near:
                 cache.invalidate(destination, size)
-        way_in, way_out = self._from[source >> SOCKET_BITS], self._to[destination >> SOCKET_BITS]
-        missed = latency = 0
+        missed_in, missed_out = near.access(source, size), near.access(destination, size)
+        missed = missed_in + missed_out
+        latency = 0
         demands: dict[SerialServer, int] = {}
-        for address, path in ((source, way_in), (destination, way_out)):
-            part = near.access(address, size)
-            if part:
-                missed += part
-                latency = max(latency, path.latency)
-                for channel in path.channels:
-                    demands[channel] = demands.get(channel, 0) + channel.rate.time(part)
+        if missed:
+            way_in, way_out = (
+                self._from[source >> SOCKET_BITS],
+                self._to[destination >> SOCKET_BITS],
+            )
+            for part, path in ((missed_in, way_in), (missed_out, way_out)):
+                if part:
+                    latency = max(latency, path.latency)
+                    for channel in path.channels:
+                        demands[channel] = demands.get(channel, 0) + channel.rate.time(part)
         twice = self._hit_rate.time(2 * size - missed) + self._miss_rate.time(missed)
         return (twice + 1) // 2, latency, demands
