@@ -77,7 +77,7 @@ class SendEngine(Line):
                 requester.pause(pacing.next_at)
                 self.leave(requester)
                 return
-            pacing.begin(self.sim.now)
+            pacing.begin()
         self.scheduler.add(requester)
         self._pump()
 

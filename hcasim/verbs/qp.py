@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from fractions import Fraction
 from typing import ClassVar, Final
 
-from hcasim.catalog import EthernetLink, IwarpProtocol
-from hcasim.catalog.link import LANES, mtu_fault, path_mtus
-from hcasim.catalog.protocol import MTU_OF
+from hcasim.catalog import IwarpProtocol
 from hcasim.engine import Event
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import SERVICE_LEVELS, Route
 from hcasim.hca import Completion, Path, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
-from hcasim.hca.qp.pacing import STATIC_RATES
 from hcasim.hca.qp.retry_timer import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
 from hcasim.hca.registrations import ENTRY
 from hcasim.hca.rings import Ring, WorkQueueBuffer
@@ -22,6 +18,7 @@ from hcasim.hca.wqe import entry_layout
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.memory import PD
+from hcasim.verbs.paths import mtu_of, slower_by
 from hcasim.verbs.requests import NOTHING, RecvWR, SendWR, WROpcode
 
 ATOMIC_SIZE: Final = 8
@@ -159,26 +156,14 @@ class QP:
         if self._datagram or other is not kind:
             allowed = "activate" if self._datagram else f"two of the service {kind.name}"
             raise VerbsError("EINVAL", f"connect {kind.name} with {other.name}; allowed: {allowed}")
-        mtu = self._mtu(path_mtu)
+        mtu = mtu_of(self.context, path_mtu)
         adapter = self.context.adapter
         answers = remote.context.adapter.description.responder.outstanding
         reads = min(adapter.description.requester.outstanding, answers)
         tries = timeout, retry_cnt, rnr_retry, min_rnr_timer_ps
         route = Route(remote.lid, service_level)
-        slower = self._slower(static_rate)
+        slower = slower_by(self.context, static_rate)
         self._connect(Path(mtu, route, remote.qp_num, *tries, reads, slower))
-
-    def _slower(self, static_rate: float) -> Fraction:
-        """How many times slower a rate in Gbit/s is than that of the port."""
-        link = self.context.node.group.link
-        if not static_rate:
-            return Fraction(1)
-        if isinstance(link, EthernetLink):
-            raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; Ethernet has none")
-        if static_rate not in STATIC_RATES:
-            allowed = ", ".join(f"{rate:g}" for rate in (0, *sorted(STATIC_RATES)))
-            raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; allowed: {allowed}")
-        return LANES[link.speed].gigabits * link.width * 1000 / STATIC_RATES[static_rate]
 
     def activate(self, *, path_mtu: int | None = None) -> None:
         """Bring a queue pair for datagrams to ready-to-send.
@@ -191,21 +176,12 @@ class QP:
         """
         if not self._datagram:
             raise VerbsError("EINVAL", f"activate of {self._qp.kind.name}; allowed: connect")
-        self._connect(Path(self._mtu(path_mtu)))
+        self._connect(Path(mtu_of(self.context, path_mtu)))
 
     def _connect(self, path: Path) -> None:
         if self._qp.state is State.ERR:
             raise VerbsError("EINVAL", "the queue pair is in the state ERR; allowed: RESET, RTS")
         self._qp.connect(path)
-
-    def _mtu(self, path_mtu: int | None) -> int:
-        adapter = self.context.adapter
-        mtu = adapter.mtu if path_mtu is None else path_mtu
-        kind = MTU_OF[adapter.description.protocol.kind]
-        if mtu_fault(mtu, "", kind) or mtu > adapter.mtu:
-            allowed = path_mtus(kind, adapter.mtu)
-            raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {allowed}")
-        return mtu
 
     @property
     def used(self) -> tuple[tuple[Ring, int], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar, Final
 
+from hcasim.engine import Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Packet
@@ -34,12 +35,12 @@ STATIC_RATES: Final[dict[float, int]] = {
 }
 """Mbit/s that rates signal which are called so many Gbit/s (rdma-core, ibv_rate_to_mbps)."""
 
-LEAST: Final = Fraction(5, 4)
+_LEAST: Final = Fraction(5, 4)
 """How many times slower a rate has to be: lanes signal up to 3 % more than their names say."""
 
 
 class Pacing:
-    """Holds the packets of a queue pair back.
+    """Holds the packets of a queue pair back; a class for the same reason as `Half`.
 
     Attributes:
         next_at: when the next packet may be sent, in ps.
@@ -47,12 +48,19 @@ class Pacing:
 
     changes: ClassVar[Changes] = Changes(times="next_at _begun_at")
 
-    def __init__(self) -> None:
+    def __init__(self, sim: Simulator) -> None:
         self.next_at = self._begun_at = 0
+        self._begun = False
+        self._sim = sim
 
-    def begin(self, now: int) -> None:
+    def phase(self) -> tuple[int, ...]:
+        """For how long the next packet has waited, in ps: times that have passed are equal."""
+        return (self._sim.now - self._begun_at if self._begun else 0,)
+
+    def begin(self) -> None:
         """Note that the next packet waits only for its turn at the port from now on."""
-        self._begun_at = now
+        self._begun_at = self._sim.now
+        self._begun = True
 
     def sent(self, packet: Packet) -> None:
         """Note that a packet has been handed over."""
@@ -72,7 +80,7 @@ class StaticRate(Pacing):
     """
 
     def __init__(self, link: Transmitter, slower: Fraction) -> None:
-        super().__init__()
+        super().__init__(link.sim)
         self._link = link
         self._numerator, self._denominator = slower.numerator, slower.denominator
 
@@ -80,3 +88,9 @@ class StaticRate(Pacing):
         """Note that a packet has been handed over."""
         duration = self._link.serialisation(packet) * self._numerator // self._denominator
         self.next_at = self._begun_at + duration
+        self._begun = False
+
+
+def paced(link: Transmitter, slower: Fraction) -> Pacing | None:
+    """What holds packets back that are to leave so many times slower than the link lets them."""
+    return StaticRate(link, slower) if slower >= _LEAST else None

@@ -9,7 +9,7 @@ from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.parts import Parts
 from hcasim.hca.qp.endpoint import Endpoint, Path, QPType, State
 from hcasim.hca.qp.go_back import GoBack
-from hcasim.hca.qp.pacing import LEAST, StaticRate
+from hcasim.hca.qp.pacing import paced
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.reliable_requester import IwarpRequester, ReliableRequester
 from hcasim.hca.qp.reliable_responder import IwarpResponder, ReliableResponder
@@ -63,7 +63,7 @@ class QueuePair(Endpoint):
         self.move(State.RTS)
         self.path = path
         link = self.requester.egress.transmitter
-        self.requester.pacing = StaticRate(link, path.slower) if path.slower >= LEAST else None
+        self.requester.pacing = paced(link, path.slower)
 
     def fail(self) -> None:
         """Enter the error state, in which all that is queued completes with a flush error."""

@@ -20,6 +20,8 @@ from hcasim.hca.wqe import SendWqe
 class Recovery:
     """What a requester does about packets that are lost or refused.
 
+    It is a class for the same reason as `Half`.
+
     Attributes:
         watch: told of packets that are lost.
     """

@@ -160,10 +160,10 @@ def test_the_oldest_goes_first_where_that_is_the_arbitration() -> None:
     pair = Pair(link(), arbitration=OldestFirst(urgent=1))
     # The link is taken until all are ready.
     pair.send(packet(lid=9), source=5)
-    for source, ready_at in ((4, 30), (2, 10), (3, 20), (1, 10), (0, 40)):
+    for source, ready_at in ((4, 10), (2, 30), (3, 20), (1, 30), (0, 40)):
         pair.send(*[packet(64, lid=source)] * 2, source=source, at=ready_at)
     pair.sim.run()
-    assert [p.route.lid for _, _, p in pair.far.arrivals] == [9, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert [p.route.lid for _, _, p in pair.far.arrivals] == [9, 0, 0, 4, 4, 3, 3, 1, 1, 2, 2]
 
 
 @pytest.mark.pure

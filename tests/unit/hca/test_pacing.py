@@ -1,8 +1,15 @@
 """A queue pair with a static rate sends no faster than that, and holds nobody else up."""
 
+from fractions import Fraction
+
 import pytest
 
 from hcasim.catalog import resolve
+from hcasim.engine import Simulator
+from hcasim.engine.state import State
+from hcasim.fabric import Opcode, Packet, Transmitter
+from hcasim.fabric.packet import Route
+from hcasim.hca.qp.pacing import StaticRate
 from hcasim.verbs import QP, VerbsError
 from tests.rig import SEND, WRITE, Peer, Program, Rig, statuses, succeeded
 
@@ -30,6 +37,25 @@ def test_what_is_left_out_of_a_paced_message_changes_nothing() -> None:
     end, skipped, counts = took(static_rate=2.5)
     assert skipped > end / 2
     assert (end, 0, counts) == took(static_rate=2.5, exact=True)
+
+
+def test_a_packet_that_is_held_back_looks_its_data_up_no_more_often() -> None:
+    paced, free = (took(static_rate=rate)[2] for rate in (2.5, 0))
+    looks = [(one["mtt_access_cnt"], one["mpt_access_cnt"]) for one in (paced, free)]
+    assert looks[0] == looks[1]
+
+
+def test_how_long_a_packet_has_waited_for_its_turn_is_in_the_state() -> None:
+    sim = Simulator()
+    link = Transmitter(sim, "link", Rig().machine.groups[0].link)
+    pacing, packet, states = StaticRate(link, Fraction(4)), Packet(Opcode.SEND, Route(1), 1, 0), []
+    for waited in (10, 20):
+        pacing.begin()
+        sim.run(until=sim.now + waited)
+        states.append(State(sim, roots=[pacing]))
+    assert states[1].steps_from(states[0]) is None
+    pacing.sent(packet)
+    assert pacing.next_at == sim.now - 20 + 4 * link.serialisation(packet)
 
 
 def ends(rig: Rig, *posted: tuple[QP, Peer, int]) -> dict[int, list[int]]:
