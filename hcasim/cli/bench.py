@@ -211,7 +211,7 @@ def command(
     counters count what was run, which is all of it with --exact.
     """
     from hcasim.runs.benchmark import run_benchmark
-    from hcasim.runs.effort import long_wait
+    from hcasim.runs.point import long_wait
 
     tracing = Tracing.take(given)
     known, faults = read_known(calibration, given)
@@ -289,23 +289,20 @@ def _one_point_only(options: Iterable[str], prepared: list[Point]) -> list[str]:
 def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], list[str]]:
     """Turn the arguments into points, or find every fault."""
     from hcasim.catalog import CatalogError
-    from hcasim.runs.benchmark import prepare
+    from hcasim.runs.experiment import CHOICES, Experiment
 
     faults: list[str] = []
+    overrides = {**base, **read_settings(given["settings"], faults)}
+    named = {name: given[name] for name in (*CHOICES, "perturbation", *OPTIONS) if name != "switch"}
+    asked = Experiment.of(
+        given["workload"],
+        given["testbed"],
+        overrides=overrides,
+        switch=switch_choice(given),
+        **named,
+    )
     try:
-        prepared = prepare(
-            given["workload"],
-            given["testbed"],
-            adapter=given["adapter"],
-            firmware_mode=given["firmware_mode"],
-            overrides={**base, **read_settings(given["settings"], faults)},
-            mtu=given["mtu"],
-            switch=switch_choice(given),
-            stack=given["stack"],
-            host=given["host"],
-            perturbation=given["perturbation"],
-            **{name: given[name] for name in OPTIONS},
-        )
+        prepared = asked.benchmark()
     except CatalogError as error:
         return [], faults + error.faults
     return prepared, faults

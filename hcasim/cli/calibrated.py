@@ -44,7 +44,7 @@ def calibrated(
     from hcasim.calibrate.entries import identifier
     from hcasim.calibrate.file.bands import USUAL, chosen_samples
     from hcasim.catalog import CatalogError, resolve
-    from hcasim.runs.options import find_workload
+    from hcasim.workloads import find_workload
 
     workload = find_workload(given["workload"])
     mpi = workload is not None and workload.mpi

@@ -63,12 +63,11 @@ def _has_test(form: str, workload: Workload) -> bool:
 def untold(form: str, points: Iterable[Point]) -> Iterator[str]:
     """Say which options perftest's output does not: it would be that of another experiment."""
     from hcasim.cli.layouts import perftest
-    from hcasim.runs.options import changed
     from hcasim.workloads import WORKLOADS
 
     if form != "perftest":
         return
-    found = (changed(WORKLOADS[one.workload], one.options) for one in points)
+    found = (WORKLOADS[one.workload].changed(one.options) for one in points)
     for name in sorted({name for one in found for name in one} - perftest.TOLD):
         option = name.replace("_", "-")
         yield (

@@ -60,7 +60,7 @@ def command(
     """
     from hcasim.catalog import find_kind
     from hcasim.catalog.folders import is_path
-    from hcasim.runs.options import find_workload
+    from hcasim.workloads import find_workload
 
     workload = find_workload(identifier)
     is_scenario = "/" in identifier

@@ -7,23 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hcasim.catalog import CatalogError, Machine, as_texts, nearest, one_of, resolve
-from hcasim.catalog.loader import each_file_once
+from hcasim.catalog import CatalogError, as_texts, nearest, one_of
 from hcasim.ground.quantities import QUANTITIES, derivable
 from hcasim.papers.loader import every_scenario, is_shipped, references
 from hcasim.papers.scenario import Scenario, Series
-from hcasim.runs.options import (
-    as_many_as_there_are,
-    each_point,
-    find_faults,
-    find_workload,
-    unknown_workload,
-)
+from hcasim.runs.experiment import Experiment
+from hcasim.runs.machine import each_machine_once
 from hcasim.runs.point import Point
+from hcasim.workloads import find_workload, unknown_workload
 from hcasim.workloads.options import AXES
-
-Machines = dict[object, Machine]
-"""Machines by what they were resolved from."""
 
 
 @dataclass(frozen=True)
@@ -83,17 +75,16 @@ class Plan:
         return replace(self, lines=tuple(lines))
 
 
-@each_file_once()
+@each_machine_once()
 def plan_all(
     scenarios: Iterable[Scenario], overrides: Mapping[str, Any] | None = None
 ) -> list[Plan]:
     """Plan scenarios; machines that they share are resolved once."""
     plans: list[Plan] = []
     faults: list[str] = []
-    machines: Machines = {}
     for scenario in scenarios:
         try:
-            plans.append(plan(scenario, overrides=overrides, machines=machines))
+            plans.append(plan(scenario, overrides=overrides))
         except CatalogError as error:
             faults += error.faults
     if faults:
@@ -101,7 +92,7 @@ def plan_all(
     return plans
 
 
-@each_file_once()
+@each_machine_once()
 def plan_papers(first: Iterable[Scenario] = ()) -> list[Plan]:
     """Plan some scenarios, and behind them all others of the catalogue.
 
@@ -124,12 +115,8 @@ def plan(
     sizes: str | Sequence[int] | None = None,
     x: str | Sequence[int] | None = None,
     overrides: Mapping[str, Any] | None = None,
-    machines: Machines | None = None,
 ) -> Plan:
     """Resolve what a scenario needs; the parameters are those of `replay`.
-
-    Parameters:
-        machines: what was resolved for other scenarios.
 
     Raises:
         CatalogError: every fault of the scenario and of the request.
@@ -143,12 +130,11 @@ def plan(
         if name not in scenario.series
     ]
     swept = _swept(scenario, sizes, x, faults)
-    machines = {} if machines is None else machines
     faults += _not_measured(scenario)
     lines = []
     for name in (name for name in names if name in scenario.series):
         try:
-            lines.append(_line(scenario, name, swept, settings, machines))
+            lines.append(_line(scenario, name, swept, settings))
         except CatalogError as error:
             faults += error.faults
     if faults:
@@ -229,12 +215,11 @@ def _line(
     name: str,
     swept: Mapping[str, tuple[int, ...]],
     overrides: Mapping[str, str],
-    machines: Machines,
 ) -> Line:
     series = scenario.series[name]
-    jobs = _jobs(scenario, name, scenario.workload_of(name), swept, overrides, machines)
+    jobs = _jobs(scenario, name, scenario.workload_of(name), swept, overrides)
     over = series.over
-    beside = () if over is None else _jobs(scenario, name, over, swept, overrides, machines)
+    beside = () if over is None else _jobs(scenario, name, over, swept, overrides)
     return Line(name, series, scenario.options.axis.name, scenario.axes.field, jobs, beside)
 
 
@@ -244,33 +229,29 @@ def _jobs(
     wanted: str,
     swept: Mapping[str, tuple[int, ...]],
     overrides: Mapping[str, str],
-    machines: Machines,
 ) -> tuple[Point, ...]:
     """Return the points of a benchmark as a series measures them."""
     series = scenario.series[name]
     workload = find_workload(wanted)
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
-    settings = {**series.overrides, **overrides}
-    bed, mode = scenario.testbed_of(name), series.firmware_mode
-    mtu = None if "mtu" in settings else scenario.options.mtu
-    key = (bed, series.adapter, tuple(settings.items()), mtu, mode, series.stack, workload.mpi)
-    if key not in machines:
-        machines[key] = resolve(
-            bed,
-            adapter=series.adapter,
-            overrides=settings,
-            mtu=mtu,
-            firmware_mode=mode,
-            stack=series.stack,
-            mpi=workload.mpi,
-        )
-    machine = machines[key]
+    overrides = {**series.overrides, **overrides}
     chosen = {**scenario.options.chosen, **swept, **series.chosen}
     if wanted == series.over:
         chosen = {name: one for name, one in chosen.items() if name in workload.options}
-    given = as_many_as_there_are(workload, machine, chosen)
-    faults = find_faults(workload, machine, given)
-    if faults:
-        raise CatalogError([f"{scenario.id}: series.{name}: {fault}" for fault in faults])
-    return tuple(Point(workload.name, machine, one) for one in each_point(workload, given))
+    asked = Experiment.of(
+        wanted,
+        scenario.testbed_of(name),
+        adapter=series.adapter,
+        firmware_mode=series.firmware_mode,
+        stack=series.stack,
+        mtu=None if "mtu" in overrides else scenario.options.mtu,
+        overrides=overrides,
+        **chosen,
+    )
+    machine = asked.machine()
+    try:
+        return tuple(replace(asked, testbed=machine, settings=chosen, overrides={}).benchmark())
+    except CatalogError as error:
+        where = f"{scenario.id}: series.{name}"
+        raise CatalogError([f"{where}: {fault}" for fault in error.faults]) from None

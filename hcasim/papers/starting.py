@@ -13,7 +13,7 @@ from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import plan
 from hcasim.papers.scenario import AS_IN_ROWS, Options, Scenario, Series
-from hcasim.runs.options import build_options, find_workload
+from hcasim.workloads import find_workload
 from hcasim.workloads.options import AXES, OPTIONS
 
 PAPER = "own"
@@ -106,7 +106,7 @@ def _usual(scenario: Scenario) -> Mapping[str, Any]:
     names = dict.fromkeys(one.jobs[0].workload for one in (line, *others))
     workloads = [one for one in map(find_workload, names) if one is not None]
     understood = frozenset.intersection(*(one.options for one in workloads))
-    first, *rest = (build_options(one, {}) for one in workloads)
+    first, *rest = (one.build({}) for one in workloads)
     usual = {
         name: getattr(first, name)
         for name in OPTIONS

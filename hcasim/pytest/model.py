@@ -23,11 +23,12 @@ from hcasim.ground.plain import brief
 from hcasim.ground.quantities import result, title
 from hcasim.pytest.agreement import Agreement, Compared, Disagreement, checked, share
 from hcasim.pytest.published import Published, opened, read_published
-from hcasim.runs.benchmark import Benchmark, prepare, run_benchmark
+from hcasim.runs.benchmark import Benchmark, run_benchmark
 from hcasim.runs.curve import Curve
-from hcasim.runs.options import find_workload, unknown_workload
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.store import usual_store
 from hcasim.traces import Trace
+from hcasim.workloads import find_workload, unknown_workload
 from hcasim.workloads.options import AXES
 
 __all__ = ["Agreement", "Compared", "Disagreement", "Model"]
@@ -79,7 +80,8 @@ class Model:
         Raises:
             CatalogError: every fault of the request.
         """
-        points = prepare(workload, self._seen(testbed), **self._located(options))
+        asked = Experiment.of(workload, self._seen(testbed), **self._located(options))
+        points = asked.benchmark()
         return run_benchmark(points, jobs=processes(), store=usual_store())
 
     @told

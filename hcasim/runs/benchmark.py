@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from hcasim.catalog import CatalogError, Machine
+from hcasim.catalog import Machine
 from hcasim.ground.arguments import flag_fault, refuse
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import band_fields
 from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, measured_with, side_by_side
-from hcasim.runs.ladder import add_ladder
-from hcasim.runs.machine import find_machine
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.notes import all_notes
-from hcasim.runs.options import (
-    as_many_as_there_are,
-    changed,
-    each_point,
-    find_faults,
-    find_workload,
-    read_options,
-    unknown_workload,
-)
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, on_scheduler, run_points
+from hcasim.workloads import find_workload
 from hcasim.workloads.cost import Cost
 from hcasim.workloads.limits import options_of, settings_for
 from hcasim.workloads.option import Option
@@ -113,7 +103,7 @@ class Benchmark:
         same = {"cq_mod": self.options.cq_mod}
         every = ({**self.curve.settings, **own, **same} for own in self.curve.points)
         known = ({name: one[name] for name in OPTIONS if name in one} for one in every)
-        return tuple(changed(workload, replace(self.options, **one)) for one in known)
+        return tuple(workload.changed(replace(self.options, **one)) for one in known)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `bench`."""
@@ -166,61 +156,6 @@ class Benchmark:
             for label, rows in self.lines().items()
         ]
         return side_by_side(curves, self.fields[0])
-
-
-def prepare(
-    workload: str,
-    testbed: str | PathLike[str] | Machine,
-    *,
-    adapter: str | PathLike[str] | None = None,
-    firmware_mode: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    mtu: int | str | None = None,
-    switch: bool | str | PathLike[str] = True,
-    stack: str | PathLike[str] | None = None,
-    host: str | PathLike[str] | None = None,
-    perturbation: int | str | None = None,
-    **options: Any,
-) -> list[Point]:
-    """Check a benchmark and return its points: each size with each other value that varies.
-
-    The parameters are those of `bench`.
-
-    Raises:
-        CatalogError: every fault of the request.
-    """
-    faults: list[str] = []
-    found = find_workload(workload)
-    if found is None:
-        faults.append(unknown_workload(workload))
-    given = read_options(found, options, faults)
-    if found is not None:
-        faults += add_ladder(found, given, perturbation)
-    machine = None
-    chosen: dict[str, Any] = {
-        "adapter": adapter,
-        "overrides": overrides,
-        "mtu": mtu,
-        "switch": switch,
-        "firmware_mode": firmware_mode,
-        "stack": stack,
-        "host": host,
-    }
-    mpi = found is not None and found.mpi
-    try:
-        machine = find_machine(testbed, chosen, mpi)
-    except CatalogError as error:
-        faults += error.faults
-        # The limits of the machine as it is tell more faults in the same run.
-        with suppress(CatalogError):
-            machine = find_machine(testbed, {"adapter": adapter, "host": host}, mpi)
-    if found is not None and machine is not None:
-        given = as_many_as_there_are(found, machine, given)
-    if found is not None:
-        faults += find_faults(found, machine, given)
-    if faults or found is None or machine is None:
-        raise CatalogError(faults)
-    return [Point(found.name, machine, one) for one in each_point(found, given)]
 
 
 def bench(
@@ -276,19 +211,17 @@ def bench(
         CatalogError: every fault of the request.
     """
     refuse(flag_fault("profile", profile))
-    prepared = prepare(
-        workload,
-        testbed,
-        adapter=adapter,
-        firmware_mode=firmware_mode,
-        overrides=overrides,
-        mtu=mtu,
-        switch=switch,
-        stack=stack,
-        host=host,
-        perturbation=perturbation,
-        **options,
-    )
+    chosen = {
+        "adapter": adapter,
+        "firmware_mode": firmware_mode,
+        "overrides": overrides,
+        "mtu": mtu,
+        "switch": switch,
+        "stack": stack,
+        "host": host,
+    }
+    asked = Experiment.of(workload, testbed, **chosen, perturbation=perturbation, **options)
+    prepared = asked.benchmark()
     with on_scheduler(scheduler):
         return run_benchmark(prepared, jobs=jobs, progress=progress, profile=profile)
 
@@ -302,7 +235,7 @@ def run_benchmark(
     profile: bool = False,
     store: Store | None = None,
 ) -> Benchmark:
-    """Run the points that `prepare` returned.
+    """Run the points of a benchmark.
 
     Parameters:
         prepared: the points.

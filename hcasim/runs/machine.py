@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.catalog.loader import each_file_once
+
+T = TypeVar("T")
+_KNOWN: ContextVar[dict[Hashable, Any] | None] = ContextVar("known", default=None)
+
+
+@contextmanager
+def each_machine_once() -> Iterator[None]:
+    """Put each machine together, and read each file, once inside the block."""
+    token = _KNOWN.set({} if (known := _KNOWN.get()) is None else known)
+    try:
+        with each_file_once():
+            yield
+    finally:
+        _KNOWN.reset(token)
+
+
+def known_once(key: Hashable, make: Callable[[], T]) -> T:
+    """Return what was made before inside the block of `each_machine_once`, or make it."""
+    known = _KNOWN.get()
+    if known is None:
+        return make()
+    if key not in known:
+        known[key] = make()
+    found: T = known[key]
+    return found
 
 
 def find_machine(
@@ -23,7 +51,8 @@ def find_machine(
         CatalogError: every fault of the request, or choices beside a machine.
     """
     if not isinstance(testbed, Machine):
-        return resolve(testbed, mpi=mpi, **chosen)
+        key = (str(testbed), mpi, repr(sorted(chosen.items())))
+        return known_once(key, lambda: resolve(testbed, mpi=mpi, **chosen))
     beside = [name for name, value in chosen.items() if value not in (None, True, {})]
     fault = "found beside a machine, which has its own; allowed: as an argument of hcasim.machine"
     if beside:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Mapping
+import os
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,11 +12,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hcasim.catalog import CatalogError, DmaDevice, Machine
 from hcasim.runs.notes import notes_on
 from hcasim.workloads.cost import Meter
-from hcasim.workloads.options import Options
+from hcasim.workloads.options import AXES, Options
 
 if TYPE_CHECKING:
     from hcasim.workloads import Result
     from hcasim.workloads.registry import Listen
+
+PACKET = 1e-4
+"""Seconds of a processor of today for each packet, there and back through two adapters."""
+LONG = 60.0
+"""Seconds from which on a user is told before."""
 
 
 class Work(Hashable, Protocol):
@@ -63,16 +69,17 @@ class Point:
     machine: Machine
     options: Options
 
+    @cached_property
+    def packets(self) -> int:
+        """About how many packets it takes, to a factor of two or three."""
+        from hcasim.workloads import WORKLOADS
+
+        return WORKLOADS[self.workload].packets(self.options, self.machine.mtu)
+
     @property
     def weight(self) -> int:
-        """A guess of the effort, to start long points first: the bytes that are under way."""
-        options = self.options
-        if self.workload.startswith("nas_"):
-            # A whole program, whose messages have the sizes of its class.
-            return options.processes << 40
-        directions = 2 if "bi" in self.workload else 1
-        messages = max(options.window, options.qps) * options.processes * options.ports
-        return options.size * messages * directions
+        """A guess of the effort, to start long points first."""
+        return self.packets * self.machine.mtu + self.options.size
 
     @cached_property
     def key(self) -> str:
@@ -150,3 +157,21 @@ class Point:
             return row
         first: dict[str, Any] = {name: row[name] for name in ("size", "qps") if name in row}
         return {**first, **missing, **row}
+
+
+def long_wait(points: Sequence[Point], jobs: int | None) -> str:
+    """Say that points will take minutes, and which of them most; or nothing.
+
+    Parameters:
+        points: what will be simulated.
+        jobs: processes to use; all processors if None.
+    """
+    guesses = [PACKET * point.packets for point in points]
+    longest = max(guesses)
+    seconds = max(longest, sum(guesses) / min(jobs or os.cpu_count() or 1, len(points)))
+    if seconds < LONG:
+        return ""
+    about = f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+    worst = points[guesses.index(longest)].options
+    exact = f" and all {worst.iters} iterations" if worst.exact else ""
+    return f"takes about {about}, most for size {AXES['size'].label(worst.size)}{exact}"

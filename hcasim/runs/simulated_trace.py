@@ -10,7 +10,6 @@ from hcasim.catalog import Adapter, EthernetLink, Machine, PcieDevice
 from hcasim.catalog.link import LANES
 from hcasim.catalog.protocol import MTU_OF
 from hcasim.ground.quantities import QUANTITIES, traced
-from hcasim.runs.options import find_workload
 from hcasim.traces import (
     TRANSPORTS,
     Device,
@@ -22,6 +21,7 @@ from hcasim.traces import (
     Tool,
     Trace,
 )
+from hcasim.workloads import find_workload
 from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:

@@ -10,7 +10,30 @@ if TYPE_CHECKING:
     from hcasim.workloads.registry import WORKLOADS, Workload, run_point
     from hcasim.workloads.result import Result
 
-__all__ = ["WORKLOADS", "Options", "Result", "Workload", "run_point"]
+__all__ = [
+    "WORKLOADS",
+    "Options",
+    "Result",
+    "Workload",
+    "find_workload",
+    "run_point",
+    "unknown_workload",
+]
+
+
+def find_workload(name: object) -> Workload | None:
+    """Return a workload by its name, or None."""
+    from hcasim.workloads.registry import WORKLOADS
+
+    return WORKLOADS.get(name) if isinstance(name, str) else None
+
+
+def unknown_workload(name: object) -> str:
+    """Say that a workload is unknown and which are known."""
+    from hcasim.ground.errors import nearest, one_of
+    from hcasim.workloads.registry import WORKLOADS
+
+    return f"workload: found {name!r}; allowed: {one_of(list(WORKLOADS))}{nearest(name, WORKLOADS)}"
 
 
 def __getattr__(name: str) -> Any:

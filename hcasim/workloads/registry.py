@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hcasim.catalog import Machine
+from hcasim.catalog import Adapter, Machine, NodeGroup
 from hcasim.engine import Simulator, seldom_collected
 from hcasim.verbs import WROpcode
 from hcasim.verbs.qp import ATOMIC_SIZE
@@ -49,6 +49,7 @@ from hcasim.workloads.workload import (
     Workload,
     once,
     queue_pairs_of,
+    twice,
 )
 
 Listen = Callable[[Simulator], None]
@@ -93,6 +94,9 @@ _BY_ITSELF: dict[str, Any] = {"rdma": False, "nodes": the_first}
 _NETPIPE = frozenset(_BUFFERS | ROLES | {"buffers", "completion", "invalidate", "verb"})
 _LAT = Options(iters=10_000, warmup=1000, inline_size=-1)
 _BW = Options(size=65536, iters=100, warmup=10)
+_TWO_SIDED = {"verb": ("write", "send")}
+_CONNECTED = {"connection": ("RC", "UC")}
+_RATED = {"verb": ("write", "read"), **_CONNECTED}
 _FEW = Options(iters=100, warmup=10)
 
 
@@ -110,6 +114,26 @@ def _latency(title: str, options: frozenset[str], run: Run, **more: Any) -> Work
 
 def _stream(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
     return _measure(title, STREAM_FIELDS, options, run, **{"defaults": _BW, **more})
+
+
+def _sections_of_host_memory(group: NodeGroup, options: Options) -> Iterator[str]:
+    for part, section in ((group.stack, "driver"), (group.adapter, "tables")):
+        if getattr(part, section) is None:
+            yield (
+                f"host_memory: found with {part.id}, which has no section {section}; "
+                "allowed: with one that says what takes host memory"
+            )
+
+
+def _memory_registered_by_requests(group: NodeGroup, options: Options) -> Iterator[str]:
+    assert isinstance(group.adapter, Adapter)
+    if group.adapter.umr is None:
+        yield (
+            f"nvmf_read: found with {group.adapter.id}, which has no section umr; "
+            "allowed: with one that registers memory by work requests"
+        )
+    else:
+        yield from twice(options.window, "of two requests each", group.adapter)
 
 
 _FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod", "post_list"}
@@ -133,7 +157,11 @@ def _flows(
     **more: Any,
 ) -> Workload:
     """A pattern of flows, each over a connection; ``of_a_node`` counts their ends on a node."""
-    usual = {"defaults": Options(size=65536, iters=1, tx_depth=4), "nodes": first_nodes}
+    usual = {
+        "defaults": Options(size=65536, iters=1, tx_depth=4),
+        "nodes": first_nodes,
+        "words": _TWO_SIDED,
+    }
     understood = _FULL_QUEUES - ROLES - {"exact"} | {"nodes", "verb"}
     return _measure(
         title,
@@ -164,7 +192,7 @@ _SWARM = replace(_THREADED, pattern="random", region=2**21, page_size=2**21)
 
 
 def _rates(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
-    usual = {"defaults": _THREADED, "round": rates.thread_warm_up, "verbs": ("write", "read")}
+    usual = {"defaults": _THREADED, "round": rates.thread_warm_up, "words": _RATED}
     return _measure(title, STREAM_FIELDS, _THREADS | options, run, **{**usual, **more})
 
 
@@ -197,11 +225,13 @@ def _perftest(
         usual,
         run,
         queue_pairs=_of_a_node,
+        words={} if opcode is WROpcode.SEND else _CONNECTED,
+        both_ways=both_ways,
     )
 
 
 _ALL = (
-    _latency("RDMA write ping-pong, memory polled", _INLINE, latency.write_lat),
+    _latency("RDMA write ping-pong, memory polled", _INLINE, latency.write_lat, words=_CONNECTED),
     _latency("send/receive ping-pong, CQ polled", _INLINE, latency.send_lat),
     _latency("RDMA read round trip", _LATENCY | _REGION, latency.read_lat),
     _latency("atomic round trip", _LATENCY | _REGION | {"op"}, latency.atomic_lat),
@@ -232,6 +262,7 @@ _ALL = (
         netpipe.netpipe,
         defaults=Options(size=65536, iters=100, warmup=3, verb="send"),
         round=pool.rotation,
+        words=_TWO_SIDED,
         ladder=True,
     ),
     # perftest's iterations (DEF_ITERS_WB and DEF_ITERS in its perftest_parameters.h).
@@ -247,7 +278,6 @@ _ALL = (
         "one-way windows with a reply: write, send or read",
         _WINDOWED,
         bandwidth.window_bw,
-        verbs=("write", "send", "read"),
         round=_windows,
         queue_pairs=_lanes,
     ),
@@ -255,6 +285,8 @@ _ALL = (
         "two-way windows with replies: write or send",
         _WINDOWED,
         bandwidth.window_bibw,
+        words=_TWO_SIDED,
+        both_ways=True,
         round=_windows,
         queue_pairs=_lanes_each_way,
     ),
@@ -330,6 +362,7 @@ _ALL = (
         frozenset(COMMON | ROLES | {"qps", "window"}),
         nvmf.nvmf_read,
         defaults=Options(size=4096, window=16, iters=100, warmup=20),
+        node_faults=_memory_registered_by_requests,
     ),
     *MPI,
     _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd, **_BY_ITSELF),
@@ -363,6 +396,7 @@ _ALL = (
         frozenset({"qps", "depth", "explain"}),
         Options(),
         footprint.measure,
+        node_faults=_sections_of_host_memory,
     ),
 )
 __all__ = ["WORKLOADS", "Listen", "Workload", "run_point"]

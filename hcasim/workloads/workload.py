@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
 
-from hcasim.catalog import Machine
+from hcasim.catalog import Adapter, Machine, NodeGroup
 from hcasim.engine import Simulator
 from hcasim.workloads.option import Option
-from hcasim.workloads.options import OPTIONS, Options, Verb
+from hcasim.workloads.options import AXES, OPTIONS, Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
 
 Run = Callable[[Simulator, Machine, Options], Result]
 Round = Callable[[Options], int]
 Nodes = Callable[[Machine, Options], list[int]]
+OptionOf = Callable[[str], Option]
+NodeFaults = Callable[[NodeGroup, Options], Iterator[str]]
 COMMON = frozenset({"size", "iters", "warmup", "exact", "explain"})
 ROLES = frozenset({"client", "server"})
+FEW = 6
+"""Messages after which most runs repeat themselves."""
+PROGRAM = 10**5
+"""Packets of each process of a kernel, which is a whole program."""
 STREAM_FIELDS = ("bandwidth_MBps", "rate_Mps")
 
 
@@ -28,6 +37,11 @@ def once(options: Options) -> int:
 def queue_pairs_of(options: Options) -> int:
     """The queue pairs that the options say."""
     return options.qps
+
+
+def nothing(group: NodeGroup, options: Options) -> Iterator[str]:
+    """Any node will do."""
+    return iter(())
 
 
 @dataclass(frozen=True)
@@ -47,8 +61,10 @@ class Workload:
         mpi: whether it needs an MPI library.
         rdma: whether it needs an RDMA adapter; else any device on a bus does.
         table: the sizes that the tool itself measures, as `--size` takes them.
-        verbs: how its messages may travel.
+        words: those that an option may be here, if they are fewer than its own.
+        node_faults: says what a node has not that the benchmark needs.
         replies: whether a server replies by datagrams to requests over unreliable connections.
+        both_ways: whether messages go both ways at once.
         flows: of how many pairs of nodes all messages are sent; none if that depends on the run.
     """
 
@@ -65,8 +81,10 @@ class Workload:
     mpi: bool = False
     rdma: bool = True
     table: str = ""
-    verbs: tuple[Verb, ...] = ("write", "send")
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    node_faults: NodeFaults = nothing
     replies: bool = False
+    both_ways: bool = False
     flows: Round | None = None
 
     def option(self, name: str) -> Option:
@@ -74,4 +92,119 @@ class Workload:
         found = OPTIONS[name]
         if name == "size" and not self.table.startswith("0.."):
             return replace(found, low=1)
+        return replace(found, words=self.words[name]) if name in self.words else found
+
+    def read(self, given: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
+        """Return options that may be text, as far as they are given and can be read.
+
+        Parameters:
+            given: values by name; those that are None are left out.
+            faults: gets a line for each text that cannot be read.
+        """
+        return read_options(given, faults, self.option)
+
+    def build(self, given: Mapping[str, Any]) -> Options:
+        """Complete settings with the defaults.
+
+        The warm-up, unless it is given, lasts until every queue pair and buffer has been used once.
+
+        Parameters:
+            given: settings that were made, one value each; they must have no faults.
+        """
+        settings = dict(given)
+        if settings.get("mode") in ("striping", "binding"):
+            settings.setdefault("ports", 2)
+        if self.ladder and settings.get("verb") == "write":
+            settings.setdefault("completion", "memory")
+        options = replace(self.defaults, **settings)
+        if "warmup" in settings or not options.warmup:
+            return options
+        return replace(options, warmup=max(options.warmup, self.round(options)))
+
+    def changed(self, options: Options) -> dict[str, Any]:
+        """Return the settings with which `build` makes options again; exact and explain, which
+        change no result, are not among them."""
+        usual = vars(self.defaults)
+        found = {
+            name: value
+            for name, value in vars(options).items()
+            if name in self.options - {"exact", "explain", "warmup"} and value != usual[name]
+        }
+        if "warmup" in self.options and options.warmup != self.build(found).warmup:
+            found["warmup"] = options.warmup
         return found
+
+    def each_point(self, given: Mapping[str, Any]) -> list[Options]:
+        """Return the options of each point: each value of an axis with each other's.
+
+        Parameters:
+            given: what was set; of an axis all values. It must have no faults.
+        """
+        swept = {name: given[name] for name in AXES if name in given}
+        points = (dict(zip(swept, values, strict=True)) for values in product(*swept.values()))
+        return [self.build({**given, **point}) for point in points]
+
+    def as_many_as_there_are(self, machine: Machine, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Add to what was set the number of nodes, if it was not and fewer than usual are there."""
+        usual, least = self.defaults.nodes, OPTIONS["nodes"].low
+        if "nodes" not in self.options or "nodes" in given or usual <= machine.nodes:
+            return dict(given)
+        processes = given.get("processes", self.defaults.processes)
+        each = max(processes) if isinstance(processes, tuple) else processes
+        most = max(least, machine.nodes)
+        for number in range(most, least, -1):
+            # Some benchmarks cannot do with any number of nodes.
+            with suppress(ValueError):
+                self.nodes(machine, replace(self.defaults, nodes=number, processes=each))
+                return {**given, "nodes": (number,)}
+        return {**given, "nodes": (least,)}
+
+    def packets(self, options: Options, mtu: int) -> int:
+        """Return about how many packets a run takes, to a factor of two or three; none if it moves
+        no packets."""
+        if not self.options & {"client", "nodes"}:
+            return 0
+        if "nas_class" in self.options:
+            return options.processes * PROGRAM
+        each = max(1, -(-options.size // mtu))
+        if self.flows is not None:
+            return self.flows(options) * options.iters * options.qps * each
+        messages = FEW
+        if options.exact:
+            messages = options.iters + options.warmup
+            messages *= options.window if "window" in self.options else 1
+        flows = options.processes * options.ports * options.clients
+        if "nodes" in self.options:
+            flows *= options.nodes * (options.nodes - 1)
+        return messages * flows * each * (2 if self.both_ways else 1)
+
+
+def read_options(
+    given: Mapping[str, Any],
+    faults: list[str],
+    option: Callable[[str], Option] = OPTIONS.__getitem__,
+) -> dict[str, Any]:
+    """Return options that may be text, as far as they are given and can be read.
+
+    Parameters:
+        given: values by name; those that are None are left out.
+        faults: gets a line for each text that cannot be read.
+        option: returns how an option is written.
+    """
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        try:
+            if value is not None:
+                found[name] = option(name).read(value) if name in OPTIONS else value
+        except ValueError as error:
+            faults += [f"{name}: {line}" for line in str(error).splitlines()]
+    return found
+
+
+def twice(window: int, why: str, adapter: Adapter) -> Iterator[str]:
+    """Say that a window is too long of which each request takes two places of a queue."""
+    if 2 * window > adapter.limits.max_wr:
+        yield (
+            f"window: found {window}, {why}; "
+            f"allowed: up to {adapter.limits.max_wr // 2}, as a queue of {adapter.id} holds"
+        )

@@ -17,7 +17,8 @@ from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.mpi import Comm, Job
-from hcasim.runs.benchmark import bench, prepare, run_benchmark
+from hcasim.runs.benchmark import bench, run_benchmark
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.simulated_trace import to_trace, with_noise
 from hcasim.study.timeline import Choice, recorded
 from hcasim.traces import render
@@ -216,7 +217,7 @@ def test_what_a_timeline_costs(
     tmp_path: Path, workload: str, options: dict[str, Any], show: Show
 ) -> None:
     """Beside the same run, in which nothing is left out either."""
-    job = prepare(workload, "liu2004", exact=True, **options)
+    job = Experiment.of(workload, "liu2004", exact=True, **options).benchmark()
 
     def plain() -> None:
         run_benchmark(job, listen=lambda sim: None)

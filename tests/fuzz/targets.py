@@ -18,10 +18,10 @@ from hcasim.catalog import CatalogError, load, resolve
 from hcasim.catalog.folders import VARIABLE
 from hcasim.ground.toml import render_toml
 from hcasim.papers.loader import load_scenario
-from hcasim.runs.options import each_point, find_faults, read_options
 from hcasim.runs.point import Point
 from hcasim.traces import FORMATS, Hints, Source, import_trace, parse_trace, render
 from hcasim.workloads import WORKLOADS, Options
+from hcasim.workloads.checks import check
 from tests.chakra_traces import ALL_REDUCE, COLLECTIVE, COMPUTE, RECV, SEND, encode, node
 from tests.limits import promptly
 from tests.unit.calibrate.calibrations import contents
@@ -206,10 +206,10 @@ def _options(name: str, content: bytes, dice: random.Random, folder: Path) -> No
     pairs = [line.partition("=") for line in dice.sample(lines, min(3, len(lines)))]
     given = {key: value for key, _, value in pairs if key in Options.__dataclass_fields__}
     what_if = {key: value for key, _, value in pairs if key and key not in given}
-    read = read_options(WORKLOADS[name], given, faults)
-    faults += find_faults(WORKLOADS[name], None, read)
+    read = WORKLOADS[name].read(given, faults)
+    faults += check(WORKLOADS[name], None, read)
     if not faults:
-        each_point(WORKLOADS[name], read)
+        WORKLOADS[name].each_point(read)
     resolve("liu2004", overrides=what_if)
     if faults:
         raise CatalogError(faults)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hcasim.catalog import CatalogError, load, resolve
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.engine import Event, Simulator
-from hcasim.runs.benchmark import prepare
+from hcasim.runs.experiment import Experiment
 
 MODERN = ("connectx3", "connect_ib", "connectx5", "connectx7")
 MACHINES = (*(("pair", name) for name in MODERN), ("liu2004", "mt25208"))
@@ -110,7 +110,9 @@ def measure(
     """Check that a benchmark is refused with words or has a result; return whether it has one."""
     asked = {**WORKLOADS[workload], **options}
     try:
-        (point,) = prepare(workload, testbed, adapter=adapter, overrides=overrides, **asked)
+        (point,) = Experiment.of(
+            workload, testbed, adapter=adapter, overrides=overrides, **asked
+        ).benchmark()
         size, qps = point.options.size, point.options.qps
 
         def bound(sim: Simulator) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hcasim.catalog import Machine, resolve
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.ground.units import TIME
-from hcasim.runs.benchmark import prepare
-from hcasim.runs.options import find_workload
+from hcasim.runs.experiment import Experiment
+from hcasim.workloads import find_workload
 from hcasim.workloads.limits import options_of, settings_for
 
 LEAST = 1.05
@@ -99,7 +99,7 @@ def measure(case: Case) -> tuple[float, list[str]]:
     """The rate of messages, and what limits it, the first one most."""
     adapter, workload, overrides, options = case
     asked: dict[str, Any] = {"host": HOSTS.get(adapter), "overrides": overrides, "explain": True}
-    (point,) = prepare(workload, "pair", adapter=adapter, **asked, **options)
+    (point,) = Experiment.of(workload, "pair", adapter=adapter, **asked, **options).benchmark()
     result = point.run()
     told = result.breakdown
     return result.row["rate_Mps"], [told["binds"], *told["also"]] if told["binds"] else []

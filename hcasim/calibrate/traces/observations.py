@@ -14,8 +14,9 @@ from hcasim.calibrate.traces.measurement import Measurement, measurement, pooled
 from hcasim.catalog import MTUS, Adapter, Machine, one_of
 from hcasim.catalog.protocol import MTU_OF
 from hcasim.ground.quantities import QUANTITIES
-from hcasim.runs.options import build_options, find_faults, find_workload
 from hcasim.traces import Measured, Point, Trace
+from hcasim.workloads import find_workload
+from hcasim.workloads.checks import check
 from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
@@ -177,11 +178,11 @@ def _readings(
     if "algorithm" in workload.options and point.options.get("size") == 0:
         faults.append("a collective without data sends nothing")
     mtu = base.mtu or _mtu(point, trace, base, faults)
-    faults += find_faults(workload, base.machine, given)
+    faults += check(workload, base.machine, given)
     if faults:
         left.setdefault("; ".join(faults), Counter())[point.workload] += 1
         return
-    options = build_options(workload, given)
+    options = workload.build(given)
     setup = Setup(
         workload.name,
         base.machine.id,

@@ -19,9 +19,9 @@ from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, resolve
 from hcasim.ground.errors import display
 from hcasim.ground.printable import printable
 from hcasim.ground.shell import command_line
-from hcasim.runs.options import find_workload
 from hcasim.traces import Point, Trace, read_trace
 from hcasim.traces.source import few
+from hcasim.workloads import find_workload
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,19 @@ from typing import Any
 
 from hcasim.calibrate.file.bands import band
 from hcasim.catalog import CatalogError
-from hcasim.catalog.loader import each_file_once
 from hcasim.ground.arguments import flag_fault, refuse, settings_fault
-from hcasim.runs.options import find_workload, unknown_workload
+from hcasim.runs.experiment import Experiment
+from hcasim.runs.machine import each_machine_once
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, on_scheduler, run_points
 from hcasim.runs.store import usual_store
 from hcasim.study.comparison.comparison import Comparison
 from hcasim.study.comparison.files import ALLOWED, is_result, read_result
 from hcasim.study.comparison.sampled import Sampled, sample
-from hcasim.study.comparison.side import Given, Request, Side, requested
+from hcasim.study.comparison.side import Given, Side, requested
 from hcasim.study.uncertainty.bands import banded
 from hcasim.study.uncertainty.draws import samples_fault
+from hcasim.workloads import find_workload, unknown_workload
 from hcasim.workloads.options import AXES, varying
 from hcasim.workloads.result import Result
 
@@ -69,7 +70,7 @@ def compare(
         *(settings_fault(one) for one in (with_a, with_b)),
         samples_fault(uncertainty),
     )
-    asked: list[Request | Side] = []
+    asked: list[Experiment | Side] = []
     faults: list[str] = []
     if workload is not None and find_workload(workload) is None:
         faults.append(unknown_workload(workload))
@@ -80,7 +81,7 @@ def compare(
                     faults.append(f"{label}: found a result beside settings; allowed: {ALLOWED}")
                 asked.append(read_result(given))
             else:
-                asked.append(requested(given, settings, own, label))
+                asked.append(requested(given, workload or "", settings, own, label))
         except CatalogError as error:
             faults += error.faults
     if asked and all(isinstance(one, Side) for one in asked):
@@ -98,12 +99,12 @@ def compare(
     run = partial(
         run_points, workers=jobs, progress=progress, store=usual_store() if cached else None
     )
-    with each_file_once(), on_scheduler(scheduler):
+    with each_machine_once(), on_scheduler(scheduler):
         first, second = _measured(asked, workload, run)
         found = Comparison(first, second)
         if uncertainty and workload is not None:
-            both = [one for one in asked if isinstance(one, Request)]
-            return _banded(found, sample(both, workload, uncertainty), run)
+            both = [one for one in asked if isinstance(one, Experiment)]
+            return _banded(found, sample(both, uncertainty), run)
         return found
 
 
@@ -119,7 +120,7 @@ def _places(side: Side, workload: str) -> dict[str, list[int]]:
 
 
 def _measured(
-    asked: list[Request | Side],
+    asked: list[Experiment | Side],
     workload: str | None,
     run: Run,
 ) -> list[Side]:
@@ -134,10 +135,10 @@ def _measured(
             continue
         try:
             if workload is None:
-                sides[number] = Side(one.machine(None))
+                sides[number] = Side(one.machine())
             else:
                 missing = {name: every for name, every in at.items() if name not in one.options}
-                points[number] = one.changed(missing, {}).points(workload)
+                points[number] = replace(one, workload=workload).with_(**missing).benchmark()
         except CatalogError as error:
             faults |= dict.fromkeys(error.faults)
     if faults:

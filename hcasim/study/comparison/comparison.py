@@ -10,10 +10,10 @@ from hcasim.catalog import CatalogError
 from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import band_fields
-from hcasim.runs.options import find_workload
 from hcasim.study.comparison.difference import Difference, differences, parts
 from hcasim.study.comparison.document import CompareDocument, ComparedPart, ComparedPoint
 from hcasim.study.comparison.side import Side
+from hcasim.workloads import find_workload
 from hcasim.workloads.options import AXES, varying
 
 if TYPE_CHECKING:

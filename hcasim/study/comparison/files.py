@@ -12,7 +12,8 @@ from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import display, nearest, one_of
 from hcasim.ground.reading import read_file
 from hcasim.runs.benchmark import Benchmark
-from hcasim.study.comparison.side import Request, Side
+from hcasim.runs.experiment import CHOICES, Experiment
+from hcasim.study.comparison.side import Side
 
 if TYPE_CHECKING:
     from hcasim.papers.document import RunDocument
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from hcasim.study.sweep.document import SweepDocument
 
 ALLOWED = "a testbed by id or file, or a .json file that bench -o, run -o or sweep -o has written"
-_CHOICES = ("adapter", "firmware_mode", "host", "stack", "switch", "mtu")
 _UNITS = {
     "ns_per_m": "ns/m",
     "ns": "ns",
@@ -107,7 +107,7 @@ def _file(given: str | PathLike[str]) -> tuple[str, str]:
 
 def _of_setup(found: Setup, rows: Sequence[Mapping[str, Any]]) -> Side:
     own: dict[str, Any] = dict(found.options)
-    asked: dict[str, Any] = {name: own[name] for name in _CHOICES if name in own}
+    asked: dict[str, Any] = {name: own[name] for name in CHOICES if name in own}
     asked |= {"adapter": found.adapter, "firmware_mode": found.firmware_mode}
     machine = _machine(found.testbed, asked, found.overrides, found.workload)
     return Side(machine, found.workload, tuple(dict(row) for row in rows))
@@ -121,11 +121,11 @@ def _machine(
     switch = asked.get("switch", True)
     first = others if switch else {**others, "switch": False}
     try:
-        machine = Request(testbed, first, overrides=overrides).machine(workload)
+        machine = Experiment(workload, testbed, first, overrides).machine()
         if isinstance(switch, str) and switch != machine.switch_id:
             # Named where it is another one only: a network may have several models.
             chosen = {**others, "switch": switch}
-            machine = Request(testbed, chosen, overrides=overrides).machine(workload)
+            machine = Experiment(workload, testbed, chosen, overrides).machine()
     except CatalogError as error:
         raise CatalogError([*error.faults, _KEPT]) from None
     return machine
@@ -169,7 +169,7 @@ def _of_sweep(found: SweepDocument, which: str) -> Side:
     missing = [n for n in ("testbed", "workload") if not isinstance(first.get(n), str)]
     if missing:
         raise CatalogError([f"found no column {name}; allowed: a sweep" for name in missing])
-    asked = {name: first[name] for name in _CHOICES if name in first}
+    asked = {name: first[name] for name in CHOICES if name in first}
     overrides = dict(_override(name, one) for name, one in first.items() if "." in name)
     workload = str(first["workload"])
     machine = _machine(first["testbed"], asked, overrides, workload)
@@ -177,7 +177,7 @@ def _of_sweep(found: SweepDocument, which: str) -> Side:
 
 
 def _is_of_machine(column: str) -> bool:
-    return column in ("testbed", "workload", *_CHOICES) or "." in column
+    return column in ("testbed", "workload", *CHOICES) or "." in column
 
 
 def _override(column: str, value: Any) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hcasim.catalog import CatalogError, Machine
-from hcasim.runs.options import find_workload
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, run_points
 from hcasim.runs.store import Store
@@ -15,7 +15,7 @@ from hcasim.study.comparison.answer import Cause
 from hcasim.study.comparison.breakdown import Breakdown, side_by_side
 from hcasim.study.comparison.difference import differences
 from hcasim.study.comparison.grouping import PART, grouped
-from hcasim.study.comparison.side import Request
+from hcasim.workloads import find_workload
 from hcasim.workloads.options import AXES, varying
 from hcasim.workloads.result import Result
 
@@ -28,7 +28,7 @@ Whole = dict[str, dict[str, Any]]
 """Choices and overrides that make a whole what it is on a side."""
 
 
-def _whole(name: str, side: Request, machine: Machine) -> Whole:
+def _whole(name: str, side: Experiment, machine: Machine) -> Whole:
     choices = {name: side.choices.get(name) or getattr(machine, name).id}
     if name == "adapter":
         choices["firmware_mode"] = machine.groups[0].firmware_mode or None
@@ -41,13 +41,13 @@ class Mixed:
 
     Parameters:
         a, b: the two sides.
-        workload: the benchmark.
         field: what is read of its rows.
         groups: how causes are put together, as `grouped` takes it; with "part" a whole adapter,
             host or stack is exchanged where both have others.
         jobs, progress, store: as `run_points` takes them.
 
     Attributes:
+        workload: the benchmark.
         causes: what can be exchanged, one by one; the last is the structure.
         together: paths that cannot, with why.
         simulated: different points that were needed.
@@ -58,23 +58,22 @@ class Mixed:
 
     def __init__(
         self,
-        a: Request,
-        b: Request,
-        workload: str,
+        a: Experiment,
+        b: Experiment,
         field: str,
         groups: Sequence[str] = (),
         jobs: int | None = None,
         progress: Progress | None = None,
         store: Store | None = None,
     ) -> None:
-        self._sides, self._workload, self._field = (a, b), workload, field
+        self._sides, self.workload, self._field = (a, b), a.workload, field
         self._jobs, self._progress, self._store = jobs, progress, store
         self._known: dict[Point, float] = {}
         self.together: dict[str, str] = {}
         self._options: dict[str, tuple[Any, Any]] = {}
         self._paths: dict[str, tuple[str, str]] = {}
         self._wholes: dict[str, tuple[Whole, Whole]] = {}
-        ends = [one.points(workload) for one in (a, b)]
+        ends = [one.benchmark() for one in (a, b)]
         varied = [one.name for one in varying([vars(p.options) for p in (*ends[0], *ends[1])])]
         first, second = (vars(one[0].options) for one in ends)
         for name in dict.fromkeys([*a.options, *b.options]):
@@ -156,20 +155,17 @@ class Mixed:
             if (name in chosen) != bool(own):
                 kept = {p: v for p, v in base.overrides.items() if p.partition(".")[0] != name}
                 theirs = pair[name in chosen]
-                base = replace(
-                    base,
-                    choices={**base.choices, **theirs["choices"]},
-                    overrides={**kept, **theirs["overrides"]},
-                )
+                settings = {**base.settings, **theirs["choices"]}
+                base = replace(base, settings=settings, overrides={**kept, **theirs["overrides"]})
         overrides = {
             path: texts[path in chosen]
             for path, texts in self._paths.items()
             if (path in chosen) != bool(own)
         }
+        # A what-if setting of a choice, such as the MTU, stands in its place.
+        kept = {name: one for name, one in base.settings.items() if name not in overrides}
         options = {name: pair[name in chosen] for name, pair in self._options.items()}
-        changed = base.changed({}, overrides)
-        options = {n: v for n, v in {**changed.options, **options}.items() if v is not None}
-        return replace(changed, options=options).points(self._workload)
+        return replace(base, settings=kept).with_(**options, overrides=overrides).benchmark()
 
     def __call__(self, every: Sequence[Iterable[str]]) -> list[list[float]]:
         """Return the numbers of the machines with some members as B has them."""
@@ -181,8 +177,8 @@ class Mixed:
 
     def breakdowns(self) -> list[Breakdown | None]:
         """Return where the time goes on both sides, point by point."""
-        known = find_workload(self._workload)
-        ends = [one.points(self._workload) for one in self._sides]
+        known = find_workload(self.workload)
+        ends = [one.benchmark() for one in self._sides]
         if known is None or "explain" not in known.options:
             return [None for _ in ends[0]]
         told = [[replace(p, options=replace(p.options, explain=True)) for p in one] for one in ends]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hcasim.catalog import CatalogError, Machine
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
-from hcasim.study.comparison.side import Request
 from hcasim.study.uncertainty.draws import draw
 
 
@@ -24,12 +24,11 @@ class Sampled:
     sides: tuple[tuple[Sequence[Point], ...], ...]
 
 
-def sample(sides: Sequence[Request], workload: str, count: int) -> Sampled:
+def sample(sides: Sequence[Experiment], count: int) -> Sampled:
     """Draw samples of the machines of sides.
 
     Parameters:
         sides: what to sample.
-        workload: the benchmark.
         count: samples.
 
     Raises:
@@ -44,10 +43,10 @@ def sample(sides: Sequence[Request], workload: str, count: int) -> Sampled:
     ]
     if faults:
         raise CatalogError(faults[:1])
-    machines = [(one.points(workload)[0].machine, _building(one, workload)) for one in sides]
+    machines = [(one.benchmark()[0].machine, _building(one)) for one in sides]
     draws = draw(machines, count)
     return Sampled(tuple(draws.factors), tuple(zip(*draws.built(machines), strict=True)))
 
 
-def _building(side: Request, workload: str) -> Callable[[Mapping[str, str]], Sequence[Point]]:
-    return lambda settings: side.under(settings).points(workload)
+def _building(side: Experiment) -> Callable[[Mapping[str, str]], Sequence[Point]]:
+    return lambda settings: side.under(settings).benchmark()

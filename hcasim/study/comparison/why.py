@@ -7,10 +7,9 @@ from os import PathLike
 from typing import Any
 
 from hcasim.catalog import CatalogError, Machine
-from hcasim.catalog.loader import each_file_once
 from hcasim.ground.arguments import flag_fault, refuse, settings_fault
 from hcasim.ground.errors import one_of
-from hcasim.runs.options import find_workload, unknown_workload
+from hcasim.runs.machine import each_machine_once
 from hcasim.runs.pool import Progress, on_scheduler
 from hcasim.runs.store import usual_store
 from hcasim.study.comparison.answer import Answer, Cause, Share, Why
@@ -19,6 +18,7 @@ from hcasim.study.comparison.mixed import Mixed
 from hcasim.study.comparison.shares import shapley
 from hcasim.study.comparison.side import requested
 from hcasim.study.sensitivity.subject import unit_of
+from hcasim.workloads import find_workload, unknown_workload
 
 OTHERS = "others"
 TOP = 7
@@ -84,18 +84,18 @@ def why(
     sides = []
     for label, given, own in (("a", a, with_a or {}), ("b", b, with_b or {})):
         try:
-            sides.append(requested(given, settings, own, label))
+            sides.append(requested(given, workload, settings, own, label))
             if known:
-                sides[-1].points(workload)
+                sides[-1].benchmark()
         except CatalogError as error:
             faults += error.faults
     if faults or known is None:
         raise CatalogError(dict.fromkeys(faults))
     store = usual_store() if cached else None
     field = quantity or known.fields[0]
-    with each_file_once(), on_scheduler(scheduler):
+    with each_machine_once(), on_scheduler(scheduler):
         groups = (group,) if isinstance(group, str) else tuple(group)
-        mixed = Mixed(sides[0], sides[1], workload, field, groups, jobs, progress, store)
+        mixed = Mixed(sides[0], sides[1], field, groups, jobs, progress, store)
         return _explained(mixed, top)
 
 
@@ -152,5 +152,5 @@ def _explained(mixed: Mixed, top: int) -> Why:
         unit = unit_of(mixed._field)
         answers.append(Answer(name, unit, values[0], values[-1], tuple(shares), told))
     a, b = (one.testbed for one in mixed._sides)
-    title = f"{mixed._workload}: from {a} to {b}"
+    title = f"{mixed.workload}: from {a} to {b}"
     return Why(title, tuple(answers), mixed.together, mixed.simulated)

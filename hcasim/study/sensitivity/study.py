@@ -19,7 +19,6 @@ from hcasim.ground.arguments import (
 )
 from hcasim.ground.errors import nearest, one_of
 from hcasim.papers.loader import load_scenario
-from hcasim.runs.options import find_workload, unknown_workload
 from hcasim.runs.pool import Progress, on_scheduler
 from hcasim.runs.store import usual_store
 from hcasim.study.sensitivity.factor import SPREAD, find_factors
@@ -27,6 +26,7 @@ from hcasim.study.sensitivity.result import MATTERS, Method, Sensitivity
 from hcasim.study.sensitivity.sampling import USUAL, Index, Spread, sampled
 from hcasim.study.sensitivity.subject import BenchmarkSubject, ScenarioSubject, Subject
 from hcasim.study.sensitivity.tornado import Effect, Evaluator, tornado, usable
+from hcasim.workloads import find_workload, unknown_workload
 
 METHODS = ("tornado", *USUAL)
 MOST = 12

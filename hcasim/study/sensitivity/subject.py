@@ -11,14 +11,15 @@ from hcasim.ground.errors import one_of
 from hcasim.ground.quantities import QUANTITIES, title
 from hcasim.papers.claim import Claim
 from hcasim.papers.loader import load_scenario, references
-from hcasim.papers.plan import Line, Machines, plan
+from hcasim.papers.plan import Line, plan
 from hcasim.papers.replay import measured
 from hcasim.papers.roles import Standing
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.verdict import judge
-from hcasim.runs.benchmark import prepare
-from hcasim.runs.options import find_workload
+from hcasim.runs.experiment import Experiment
+from hcasim.runs.machine import each_machine_once
 from hcasim.runs.point import Point
+from hcasim.workloads import find_workload
 from hcasim.workloads.options import AXES, varying
 
 if TYPE_CHECKING:
@@ -108,8 +109,8 @@ class BenchmarkSubject:
     """
 
     def __init__(self, workload: str, quantity: str | None, given: Mapping[str, Any]) -> None:
-        self._given = {**given, "workload": workload}
-        points = prepare(**self._given)
+        self._asked = Experiment.of(workload, **given)
+        points = self._asked.benchmark()
         found = find_workload(workload)
         assert found is not None
         if quantity is not None and quantity not in found.fields:
@@ -133,8 +134,7 @@ class BenchmarkSubject:
 
     def case(self, settings: Settings) -> Case:
         """Return the points with what-if settings, which come before those of the user."""
-        overrides = {**(self._given.get("overrides") or {}), **settings(self.machines[0])}
-        points = prepare(**{**self._given, "overrides": overrides})
+        points = self._asked.with_(overrides=settings(self.machines[0])).benchmark()
         return Case(points, lambda found: [Reading(found[one].row[self._field]) for one in points])
 
 
@@ -154,7 +154,6 @@ class ScenarioSubject:
         self, scenario: Scenario, x: Any = None, overrides: Mapping[str, Any] | None = None
     ) -> None:
         self._own, self._x, self._overrides = scenario, x, dict(overrides or {})
-        self._machines: Machines = {}
         wanted = {scenario.qualified(name): None for name in scenario.series}
         self._claims = [one for one in scenario.claims if self._is_read(one)]
         if self._claims:
@@ -164,7 +163,8 @@ class ScenarioSubject:
         self._scenarios = {one: load_scenario(one) for one in sorted(others)} | {
             scenario.id: scenario
         }
-        self._lines = {name: self._line(name, self._overrides) for name in wanted}
+        with each_machine_once():
+            self._lines = {name: self._line(name, self._overrides) for name in wanted}
         self.machines = tuple(one.jobs[0].machine for one in self._lines.values())
         self.title = f"{scenario.id}: {scenario.title}"
         self.outputs = tuple(self._outputs())
@@ -180,9 +180,7 @@ class ScenarioSubject:
         identifier, _, series = name.partition(":")
         scenario = self._scenarios[identifier]
         x = self._x if scenario is self._own else None
-        return plan(
-            scenario, series=series, x=x, overrides=overrides, machines=self._machines
-        ).lines[0]
+        return plan(scenario, series=series, x=x, overrides=overrides).lines[0]
 
     def _outputs(self) -> list[Output]:
         if self._claims:
@@ -196,10 +194,11 @@ class ScenarioSubject:
 
     def case(self, settings: Settings) -> Case:
         """Return the points of each series with the settings of its machine."""
-        lines = {
-            name: self._line(name, {**self._overrides, **settings(one.jobs[0].machine)})
-            for name, one in self._lines.items()
-        }
+        with each_machine_once():
+            lines = {
+                name: self._line(name, {**self._overrides, **settings(one.jobs[0].machine)})
+                for name, one in self._lines.items()
+            }
         points = [job for line in lines.values() for job in line.needed]
         return Case(points, lambda found: self._read(lines, found))
 

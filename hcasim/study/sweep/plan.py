@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from typing import Any
 
-from hcasim.apps.programs import is_program
-from hcasim.catalog import CatalogError, Machine
+from hcasim.catalog import CatalogError
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import UNITS, Unit, UnitError
-from hcasim.runs.benchmark import prepare
-from hcasim.runs.launch import LAUNCH, Launch, Launches
-from hcasim.runs.machine import find_machine
-from hcasim.runs.options import find_workload, unknown_workload
+from hcasim.runs.experiment import CHOICES, Experiment
+from hcasim.runs.launch import LAUNCH, Launch
 from hcasim.runs.point import Point
 from hcasim.study.sweep.expression import Expression, ExpressionError, read_expression
 from hcasim.study.sweep.values import MOST, Times, several
+from hcasim.workloads import find_workload, unknown_workload
 from hcasim.workloads.options import OPTIONS
 
-CHOICES = ("adapter", "host", "stack", "firmware_mode", "mtu", "switch")
-"""Settings that say which machine it is, beside the testbed."""
 SETTINGS = ("workload", "testbed", *CHOICES, *LAUNCH, *OPTIONS)
 """All that a sweep may vary but the paths of --set."""
 _TOLD = 20
@@ -202,8 +198,6 @@ class Planner:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._machines: dict[Any, Machine] = {}
-        self._launches = Launches()
         self._parameters: dict[Any, dict[str, Parameter[Value]]] = {}
 
     def points(self) -> list[Planned]:
@@ -266,45 +260,21 @@ class Planner:
         return self._prepared(made)
 
     def _prepared(self, made: Combination) -> list[Planned]:
-        workload, testbed = made.get("workload"), made.get("testbed")
-        options = {name: one for name, one in made.items() if name in (*LAUNCH, *OPTIONS)}
-        overrides = {name: one for name, one in made.items() if "." in name}
-        if find_workload(workload) is None and not is_program(workload):
-            raise CatalogError([unknown_workload(workload)])
-        if testbed is None:
+        asked = _asked(made)
+        if find_workload(asked.workload) is None and not asked.is_program:
+            raise CatalogError([unknown_workload(asked.workload)])
+        if made.get("testbed") is None:
             raise CatalogError(["testbed: found none; allowed: an id or a file"])
-        try:
-            machine = self._machine(made, overrides)
-        except CatalogError:
-            # Says what else is wrong, too.
-            choices = {name: made[name] for name in CHOICES if name in made}
-            if find_workload(workload) is not None:
-                prepare(str(workload), testbed, overrides=overrides, **choices, **options)
-            raise
-        if find_workload(workload) is None:
-            return [Planned(made, self._launches.read(workload, machine, options))]
-        prepared = prepare(str(workload), machine, **options)
-        return [Planned(made, point) for point in prepared]
-
-    def _machine(self, made: Mapping[str, Any], overrides: Mapping[str, Any]) -> Machine:
-        workload = find_workload(made.get("workload"))
-        mpi = workload.mpi if workload is not None else is_program(made.get("workload"))
-        choices = {name: made[name] for name in CHOICES if name in made}
-        testbed = made["testbed"]
-        key = (testbed, mpi, *choices.items(), *overrides.items())
-        if key not in self._machines:
-            asked = {**choices, "overrides": dict(overrides)}
-            self._machines[key] = find_machine(testbed, asked, mpi)
-        return self._machines[key]
+        return [Planned(made, point) for point in asked.points()]
 
     def _parameter(self, made: Mapping[str, Any], path: str) -> Parameter[Value]:
         """What the description says of a path, without what-if settings."""
         if "testbed" not in made:
             raise CatalogError(["testbed: found none; allowed: an id or a file"])
-        machine = self._machine(made, {})
+        machine = replace(_asked(made), overrides={}).machine()
         known = self._parameters.setdefault(id(machine), {p.path: p for p in machine.parameters})
         if path not in known:
-            known |= {p.path: p for p in self._machine(made, {}).parameters}
+            known |= {p.path: p for p in machine.parameters}
         if path not in known:
             raise CatalogError(
                 [f"found {path!r}, which {machine.id} has not{nearest(path, known)}"]
@@ -354,6 +324,11 @@ class Planner:
         if "." not in name or isinstance(value, str | bool):
             return value
         return _text(round(value), self._parameter(made, name).unit)
+
+
+def _asked(made: Mapping[str, Any]) -> Experiment:
+    named = {name: one for name, one in made.items() if name not in ("workload", "testbed")}
+    return Experiment.of(made.get("workload", ""), made.get("testbed", ""), **named)
 
 
 def unit_of(base: str) -> Unit | None:

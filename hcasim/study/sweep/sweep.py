@@ -7,7 +7,6 @@ from os import PathLike
 from typing import Any
 
 from hcasim.catalog import Machine
-from hcasim.catalog.loader import each_file_once
 from hcasim.engine import seldom_collected
 from hcasim.ground.arguments import (
     count_fault,
@@ -17,6 +16,7 @@ from hcasim.ground.arguments import (
     table_fault,
     words_fault,
 )
+from hcasim.runs.machine import each_machine_once
 from hcasim.runs.pool import Progress, expect_points, on_scheduler, run_points
 from hcasim.runs.store import usual_store
 from hcasim.study.sweep.plan import Planner, read_plan
@@ -80,7 +80,7 @@ def sweep(
     plan = read_plan(given, zipped, let, where)
     with on_scheduler(scheduler):
         expect_points(plan.size * (1 + (uncertainty or 0)), jobs)
-        with each_file_once(), seldom_collected():
+        with each_machine_once(), seldom_collected():
             planner = Planner(plan)
             planned = planner.points()
             samples = Samples(planner, planned, uncertainty) if uncertainty else None

@@ -67,12 +67,13 @@ def timeline(
     Raises:
         CatalogError: every fault of the request, or the file cannot be written.
     """
-    from hcasim.runs.benchmark import prepare, run_benchmark
+    from hcasim.runs.benchmark import run_benchmark
+    from hcasim.runs.experiment import Experiment
 
     path, faults = Path(file), list[str]()
     if not is_timeline(path):
         faults.append(f"file: found {str(path)!r}; allowed endings: {' and '.join(ENDINGS)}")
-    prepared = prepare(workload, testbed, **options)
+    prepared = Experiment.of(workload, testbed, **options).benchmark()
     if len(prepared) != 1:
         faults.append(f"a timeline shows one point, found {len(prepared)}")
     choice = read_choice(time, nodes, prepared[0].machine.nodes, faults)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
+from typing import Any
 
-from hcasim.catalog import Machine
+from hcasim.catalog import Machine, NodeGroup
 from hcasim.catalog.algorithms import NAMES as COLLECTIVES
 from hcasim.engine import Simulator
 from hcasim.workloads import pool
@@ -65,6 +67,7 @@ def _mpi(
     run: Run,
     lanes: Round,
     nodes: Nodes = first_nodes,
+    **more: Any,
 ) -> Workload:
     """All processes of some nodes, unless others are named."""
     return Workload(
@@ -78,6 +81,8 @@ def _mpi(
         nodes=nodes,
         mpi=True,
         table=_table(name),
+        both_ways="bibw" in name,
+        **more,
     )
 
 
@@ -154,6 +159,12 @@ def _nas(name: str, title: str) -> Workload:
             raise ValueError(f"nodes: {each}; {'; '.join(faults)}")
         return first_nodes(machine, options)
 
+    def node_faults(group: NodeGroup, options: Options) -> Iterator[str]:
+        if getattr(group.host.computing, f"nas_{name}", None) is None:
+            lacking = f"{group.host.id}, which has no host.computing.nas_{name}"
+            needed = f"needed: --set host.computing.nas_{name}, such as '500 Mop/s'"
+            yield f"nas_{name}: found with {lacking}; {needed}"
+
     return _mpi(
         f"nas_{name}",
         f"{title}, of the NAS benchmarks",
@@ -163,6 +174,7 @@ def _nas(name: str, title: str) -> Workload:
         _later("kernels", "nas", name),
         lambda options: options.processes * options.processes * (options.nodes - 1),
         nodes,
+        node_faults=node_faults,
     )
 
 

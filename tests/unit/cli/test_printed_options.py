@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hcasim.runs.options import build_options
 from hcasim.workloads import WORKLOADS
 
 Hcasim = Callable[..., Any]
@@ -119,7 +118,7 @@ def test_each_option_comes_back_or_the_form_is_refused(
     assert len(trace["points"]) == len(every)
     for point, options in zip(trace["points"], every, strict=True):
         given = {one: v for one, v in point["options"].items() if one in known.options}
-        read = vars(build_options(known, given))
+        read = vars(known.build(given))
         # These say what comes of them: a queue is not deeper than there are iterations.
         read["tx_depth"] = min(read["tx_depth"], read["iters"])
         if option == "inline_size":

@@ -9,7 +9,8 @@ import pytest
 
 from hcasim.catalog import CatalogError, resolve
 from hcasim.papers.replay import replay
-from hcasim.runs.benchmark import bench, prepare
+from hcasim.runs.benchmark import bench
+from hcasim.runs.experiment import Experiment
 
 pytestmark = pytest.mark.usefixtures("simulated")
 
@@ -158,6 +159,6 @@ def test_html_has_a_column_for_each_combination() -> None:
 
 
 def test_a_whole_program_begins_before_long_messages() -> None:
-    (kernel,) = prepare("nas_is", "liu2004", nodes=4)
-    (window,) = prepare("window_bibw", "liu2004", size="1M")
+    (kernel,) = Experiment.of("nas_is", "liu2004", nodes=4).benchmark()
+    (window,) = Experiment.of("window_bibw", "liu2004", size="1M").benchmark()
     assert kernel.weight > window.weight

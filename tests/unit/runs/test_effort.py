@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from hcasim.runs.benchmark import bench, prepare
-from hcasim.runs.effort import PACKET, guessed_seconds, long_wait
+from hcasim.runs.benchmark import bench
+from hcasim.runs.experiment import Experiment
+from hcasim.runs.point import PACKET, long_wait
 
 
 def wait(workload: str, jobs: int | None = 1, testbed: str = "liu2004", **options: Any) -> str:
-    return long_wait(prepare(workload, testbed, **options), jobs)
+    return long_wait(Experiment.of(workload, testbed, **options).benchmark(), jobs)
 
 
 @pytest.mark.parametrize(
@@ -36,8 +37,8 @@ def test_a_size_that_takes_minutes_is_named() -> None:
 
 
 def test_processes_share_the_work_but_not_a_point() -> None:
-    points = prepare("window_bw", "liu2004", size="512M", qps=[1, 2, 4, 8])
-    one = guessed_seconds(points[0])
+    points = Experiment.of("window_bw", "liu2004", size="512M", qps=[1, 2, 4, 8]).benchmark()
+    one = PACKET * points[0].packets
     assert long_wait(points, 1) == f"takes about {4 * one / 60:.0f} min, most for size 512M"
     assert long_wait(points, 2) == f"takes about {2 * one / 60:.0f} min, most for size 512M"
     assert long_wait(points, 64) == f"takes about {one / 60:.0f} min, most for size 512M"
@@ -54,5 +55,5 @@ def test_processes_share_the_work_but_not_a_point() -> None:
 def test_the_guess_is_of_the_order_of_the_packets(workload: str, size: str) -> None:
     """Of its order only: how long one takes differs between computers anyway."""
     found = bench(workload, "liu2004", size=size, jobs=1, profile=True)
-    (point,) = prepare(workload, "liu2004", size=size)
-    assert 0.1 < guessed_seconds(point) / PACKET / found.costs[0].packets < 10
+    (point,) = Experiment.of(workload, "liu2004", size=size).benchmark()
+    assert 0.1 < point.packets / found.costs[0].packets < 10

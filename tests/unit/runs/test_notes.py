@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import hcasim as hc
-from hcasim.runs.benchmark import prepare
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.notes import NO_CONGESTION_CONTROL
 
 ROCE = {"testbed": "pair-roce", "adapter": "connectx5"}
@@ -24,7 +24,7 @@ ROCE = {"testbed": "pair-roce", "adapter": "connectx5"}
 def test_flows_that_meet_on_ethernet_are_noted(
     workload: str, settings: dict[str, Any], noted: bool
 ) -> None:
-    (point,) = prepare(workload, **settings)
+    (point,) = Experiment.of(workload, **settings).benchmark()
     assert point.notes == (NO_CONGESTION_CONTROL,) * noted
 
 
@@ -45,7 +45,7 @@ def test_every_result_bears_its_notes() -> None:
 @pytest.mark.parametrize("path", ["link.pfc", "adapter.dcqcn.alpha", "link.ecn_threshold"])
 def test_a_setting_of_congestion_control_says_that_there_is_none(path: str) -> None:
     with pytest.raises(hc.CatalogError) as refused:
-        prepare("write_lat", **ROCE, overrides={path: "true"})
+        Experiment.of("write_lat", **ROCE, overrides={path: "true"}).benchmark()
     assert refused.value.faults == [
         f"--set {path}: PFC, ECN and DCQCN are not modelled: links neither drop, pause nor mark"
     ]

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from hcasim.catalog import CatalogError, resolve
-from hcasim.runs.benchmark import prepare
-from hcasim.runs.options import build_options
+from hcasim.runs.experiment import Experiment
+from hcasim.runs.point import Point
 from hcasim.workloads import WORKLOADS
+
+
+def points(workload: str, testbed: Any, **request: Any) -> list[Point]:
+    return Experiment.of(workload, testbed, **request).benchmark()
 
 
 def faults_of(workload: str = "window_bw", testbed: Any = "liu2004", **request: Any) -> list[str]:
     with pytest.raises(CatalogError) as caught:
-        prepare(workload, testbed, **request)
+        points(workload, testbed, **request)
     return caught.value.faults
 
 
@@ -68,13 +72,13 @@ def test_an_option_out_of_range_or_in_contradiction_is_named(
 
 @pytest.mark.parametrize("size", [8, "8", [8], ["8"], np.int64(8), np.array([8]), (8, "8")])
 def test_a_number_may_be_of_any_whole_kind(size: Any) -> None:
-    (job,) = prepare("window_bw", "liu2004", size=size)
+    (job,) = points("window_bw", "liu2004", size=size)
     assert (job.options.size, type(job.options.size)) == (8, int)
 
 
 @pytest.mark.parametrize("lanes", [4, "4", np.int32(4)])
 def test_a_setting_may_be_a_value_or_text(lanes: Any) -> None:
-    (job,) = prepare("write_lat", "liu2004", overrides={"adapter.bus.lanes": lanes})
+    (job,) = points("write_lat", "liu2004", overrides={"adapter.bus.lanes": lanes})
     assert job.machine == resolve("liu2004", overrides={"adapter.bus.lanes": "4"})
     (fault,) = faults_of(overrides={"adapter.bus.lanes": 4.5})
     assert "adapter.bus.lanes: found '4.5'; allowed: " in fault
@@ -84,7 +88,7 @@ def test_a_setting_may_be_a_value_or_text(lanes: Any) -> None:
 
 def test_a_machine_may_stand_for_a_testbed_and_leaves_no_choice() -> None:
     machine = resolve("liu2004", adapter="mt23108", mtu=512)
-    (job,) = prepare("write_lat", machine, size=8, overrides={})
+    (job,) = points("write_lat", machine, size=8, overrides={})
     assert job.machine is machine
     faults = faults_of("write_lat", machine, adapter="x", mtu=512, switch=False, iters=0)
     assert [fault.partition(":")[0] for fault in faults] == ["adapter", "mtu", "switch", "iters"]
@@ -97,13 +101,13 @@ def test_a_machine_may_stand_for_a_testbed_and_leaves_no_choice() -> None:
 @pytest.mark.parametrize("options", [{"qps": 65535}, {"window": 65535}, {"warmup": 0}])
 @pytest.mark.parametrize("size", [1, 2**31])
 def test_the_limits_themselves_are_allowed(options: dict[str, Any], size: int) -> None:
-    assert prepare("window_bw", "liu2004", size=size, **options)
+    assert points("window_bw", "liu2004", size=size, **options)
 
 
 def test_as_much_inline_data_as_stack_and_adapter_take_is_allowed() -> None:
     machine = resolve("liu2004")
     limit = min(machine.stack.max_inline, machine.adapter.limits.max_inline)
-    assert prepare("write_lat", "liu2004", size=limit, inline=True)
+    assert points("write_lat", "liu2004", size=limit, inline=True)
     assert faults_of("write_lat", size=limit + 1, inline=True)
 
 
@@ -138,12 +142,12 @@ def test_a_wrong_override_does_not_hide_a_wrong_option() -> None:
 
 
 def test_striping_and_binding_use_both_ports_unless_told_otherwise() -> None:
-    (job,) = prepare("window_bw", "liu2004", mode="striping")
+    (job,) = points("window_bw", "liu2004", mode="striping")
     assert job.options.ports == 2
 
 
 def test_what_is_not_given_is_the_workload_s_own_default() -> None:
-    (job,) = prepare("window_bw", "liu2004", window=3)
+    (job,) = points("window_bw", "liu2004", window=3)
     assert (job.options.window, job.options.iters, job.options.size) == (3, 100, 65536)
 
 
@@ -168,7 +172,7 @@ def test_an_option_of_some_workloads_is_checked_where_it_is_understood(
 @pytest.mark.parametrize(
     ("options", "faults"),
     [
-        ({"verb": "send"}, ["verb: found 'send' with rc_swarm; allowed: write or read"]),
+        ({"verb": "send"}, ["verb: found 'send'; allowed: write or read"]),
         (
             {"window": 256, "cq_mod": 65},
             [
@@ -221,7 +225,7 @@ def test_replies_by_datagrams_need_what_carries_them(
 
 
 def test_a_window_of_requests_with_replies_may_be_longer_than_a_queue() -> None:
-    assert prepare("request_reply", "cib", window=1000, size=4096, post_list=64)
+    assert points("request_reply", "cib", window=1000, size=4096, post_list=64)
 
 
 def test_a_size_is_refused_where_it_means_nothing() -> None:
@@ -231,7 +235,7 @@ def test_a_size_is_refused_where_it_means_nothing() -> None:
 
 def test_an_adapter_without_memory_of_its_own_holds_no_buffers() -> None:
     place = {"memory": "adapter"}
-    assert prepare("loopback_lat", "sur2005", **place)
+    assert points("loopback_lat", "sur2005", **place)
     (fault,) = faults_of("loopback_lat", "sur2005", firmware_mode="memfree", **place)
     assert fault == (
         "memory: found 'adapter', but mt25218 has none in use in firmware mode memfree; "
@@ -292,7 +296,7 @@ def test_faults_of_numbers_and_of_lists_are_said_together() -> None:
 def test_the_first_use_of_everything_is_warm_up_unless_that_is_given(
     workload: str, given: dict[str, Any], warmup: int
 ) -> None:
-    assert build_options(WORKLOADS[workload], given).warmup == warmup
+    assert WORKLOADS[workload].build(given).warmup == warmup
 
 
 @pytest.mark.parametrize(
@@ -309,7 +313,7 @@ def test_the_first_use_of_everything_is_warm_up_unless_that_is_given(
 def test_without_a_number_no_more_nodes_take_part_than_there_are(
     workload: str, testbed: str, nodes: int
 ) -> None:
-    assert [point.options.nodes for point in prepare(workload, testbed, size=8)] == [nodes]
+    assert [point.options.nodes for point in points(workload, testbed, size=8)] == [nodes]
 
 
 def test_a_number_of_nodes_that_is_given_is_refused_beyond_what_there_are() -> None:
@@ -321,14 +325,14 @@ def test_processes_in_pairs_take_as_many_nodes_as_go_up() -> None:
     machine = resolve("liu2004", mpi=True)
     (group,) = machine.groups
     three = machine.model_copy(update={"groups": (group.model_copy(update={"count": 3}),)})
-    (point,) = prepare("imb_pingping", three, size=8)
+    (point,) = points("imb_pingping", three, size=8)
     assert point.options.nodes == 2
-    (point,) = prepare("imb_pingping", three, size=8, processes=2)
+    (point,) = points("imb_pingping", three, size=8, processes=2)
     assert point.options.nodes == 3
 
 
 def test_one_that_needs_more_than_two_says_what_else_it_may_have() -> None:
     (fault,) = faults_of("hotspot_both", "pair", size=8)
     assert fault.endswith("found 2, with one peer; allowed: more nodes, or more processes on each")
-    (point,) = prepare("hotspot_both", "pair", size=8, processes=2)
+    (point,) = points("hotspot_both", "pair", size=8, processes=2)
     assert point.options.nodes == 2

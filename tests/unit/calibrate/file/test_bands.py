@@ -10,7 +10,8 @@ import hcasim.workloads
 from hcasim.calibrate import Calibration
 from hcasim.calibrate.file.bands import chosen_samples, with_bands
 from hcasim.catalog import CatalogError, Machine
-from hcasim.runs.benchmark import Benchmark, prepare, run_benchmark
+from hcasim.runs.benchmark import Benchmark, run_benchmark
+from hcasim.runs.experiment import Experiment
 from hcasim.workloads import Options, Result
 
 SEND = "adapters.mt25208.send.latency"
@@ -61,7 +62,7 @@ def banded(monkeypatch: pytest.MonkeyPatch) -> Banded:
     ) -> Benchmark:
         def points(value: int) -> Any:
             overrides = {"adapter.send.latency": f"{value} ns"}
-            return prepare(workload, "liu2004", size="8,16", overrides=overrides)
+            return Experiment.of(workload, "liu2004", size="8,16", overrides=overrides).benchmark()
 
         return with_bands(
             run_benchmark(points(fitted), jobs=1), [points(one) for one in samples], **given

@@ -11,7 +11,8 @@ import pytest
 
 from hcasim.catalog import CatalogError
 from hcasim.fabric.packet import Opcode, Packet, Route
-from hcasim.runs.benchmark import prepare, run_benchmark
+from hcasim.runs.benchmark import run_benchmark
+from hcasim.runs.experiment import Experiment
 from hcasim.study.capture import Tap, captured, read_tap
 from hcasim.study.capture.frames import Way
 from hcasim.study.capture.infiniband import InfinibandFrames, _after_zeros, _crc
@@ -28,7 +29,7 @@ def taken(
     file: Path, workload: str, testbed: str, tap: Tap = WHOLE, **options: Any
 ) -> tuple[int, Counter[str]]:
     """Packets in a file, and what the adapters have counted."""
-    prepared = prepare(workload, testbed, **options)
+    prepared = Experiment.of(workload, testbed, **options).benchmark()
     with captured(file, tap) as capture:
         found = run_benchmark(prepared, listen=capture.follow)
     return capture.packets, Counter(found.counters)

@@ -11,7 +11,8 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
-from hcasim.runs.benchmark import Benchmark, prepare, run_benchmark
+from hcasim.runs.benchmark import Benchmark, run_benchmark
+from hcasim.runs.experiment import Experiment
 from hcasim.study.timeline import Choice, Timeline, timeline
 from tests.rig import WRITE, Rig
 from tests.trace_processor import queried
@@ -27,7 +28,9 @@ def traced(
     """The timeline of a run, and what it measures."""
     parts: list[bytes] = []
     shown = Timeline(parts.append, choice)
-    found = run_benchmark(prepare(workload, testbed, **options), listen=shown.follow)
+    found = run_benchmark(
+        Experiment.of(workload, testbed, **options).benchmark(), listen=shown.follow
+    )
     shown.finish()
     return b"".join(parts), found
 
@@ -105,7 +108,9 @@ def test_the_stages_of_a_round_trip_add_up_to_what_is_measured(
 def test_the_stages_of_a_request_are_those_that_are_explained(workload: str) -> None:
     options: dict[str, Any] = {"size": "64K", "iters": 20, "warmup": 5}
     trace, _ = traced(workload, "liu2004", **options)
-    explained = run_benchmark(prepare(workload, "liu2004", explain=True, **options), jobs=1)
+    explained = run_benchmark(
+        Experiment.of(workload, "liu2004", explain=True, **options).benchmark(), jobs=1
+    )
     # That of the last message, which the adapter has not done with when the run ends, has no name.
     whole, *stages = [*ways(trace).values()][-2]
     assert whole[2].endswith(" 65536 B")
@@ -257,7 +262,7 @@ def test_all_that_is_wrong_with_a_timeline_is_said(tmp_path: Path) -> None:
 def test_a_run_ten_times_as_long_needs_no_more_memory() -> None:
     def peak(iters: int) -> int:
         shown = Timeline(len)
-        job = prepare("write_bw", "liu2004", size="4K", iters=iters, exact=True)
+        job = Experiment.of("write_bw", "liu2004", size="4K", iters=iters, exact=True).benchmark()
         tracemalloc.start()
         run_benchmark(job, listen=shown.follow)
         shown.finish()

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hcasim.runs.benchmark import prepare
-from hcasim.runs.effort import guessed_seconds
+from hcasim.runs.experiment import Experiment
+from hcasim.runs.point import PACKET
 from tests.unit.runs.test_options import faults_of
 
 
@@ -48,8 +48,8 @@ def test_a_node_has_a_queue_pair_for_each_end_of_a_flow(workload: str, ends: int
 
 def test_the_guess_of_the_time_counts_the_flows_of_the_pattern() -> None:
     def seconds(workload: str, **given: Any) -> float:
-        (point,) = prepare(workload, "fat-tree-64", size="64K", **given)
-        return guessed_seconds(point)
+        (point,) = Experiment.of(workload, "fat-tree-64", size="64K", **given).benchmark()
+        return PACKET * point.packets
 
     assert seconds("permutation", nodes=64) == 2 * seconds("permutation", nodes=32)
     assert seconds("permutation", nodes=64, iters=3) == 3 * seconds("permutation", nodes=64)

@@ -1,17 +1,175 @@
-"""What a machine does not allow of the options of a benchmark."""
+"""What options of a benchmark do not allow of each other, and what a machine does not allow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
-from hcasim.catalog import Adapter, DmaDevice, Machine, NodeGroup, format_size, one_of
+from hcasim.catalog import (
+    Adapter,
+    DmaDevice,
+    Machine,
+    NodeGroup,
+    Stack,
+    format_size,
+    list_ids,
+    load,
+    nearest,
+    one_of,
+)
 from hcasim.catalog.algorithms import algorithm_fault
+from hcasim.verbs.qp import ATOMIC_SIZE
 from hcasim.workloads.options import Options
+from hcasim.workloads.pool import POOL
+from hcasim.workloads.registry import WORKLOADS
+from hcasim.workloads.workload import Workload, twice
 
-if TYPE_CHECKING:
-    from hcasim.workloads import Workload
+
+def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any]) -> list[str]:
+    """Return a line for each option that is out of range, unknown or contradicts another.
+
+    Parameters:
+        workload: the benchmark.
+        machine: what it runs on, or None if that is not known.
+        given: what was set, by name; of an axis a value or all values.
+    """
+    several = {name: one if isinstance(one, tuple) else (one,) for name, one in given.items()}
+    faults = [*_not_understood(workload, given)]
+    for name in (one for one in several if one in workload.options):
+        found = filter(None, map(workload.option(name).fault, several[name]))
+        faults += [f"{name}: {fault}" for fault in found]
+    if faults:
+        return faults
+    settings = workload.build({name: max(values) for name, values in several.items() if values})
+    faults += contradictions(workload, settings, several)
+    if machine is not None:
+        faults += machine_faults(workload, settings, machine, several.get("nodes", ()))
+    return faults
+
+
+def _not_understood(workload: Workload, given: Mapping[str, Any]) -> Iterator[str]:
+    allowed = sorted(workload.options)
+    for name in given:
+        # A flag that is not set asks for nothing.
+        unset = given[name] is False and hasattr(workload.defaults, name)
+        if name not in workload.options and not unset:
+            yield (
+                f"{name}: {workload.name} has no such option; "
+                f"it has {', '.join(allowed)}{nearest(name, allowed)}"
+            )
+
+
+def contradictions(
+    workload: Workload, settings: Options, given: Mapping[str, Sequence[Any]]
+) -> Iterator[str]:
+    """Yield a line for each option that another does not allow.
+
+    Parameters:
+        workload: the benchmark.
+        settings: its options, of each axis the largest value.
+        given: what was set, by name: all values.
+    """
+    other = next((one for one in given.get("size", ()) if one != ATOMIC_SIZE), ATOMIC_SIZE)
+    if "op" in workload.options and other != ATOMIC_SIZE:
+        allowed = f"{ATOMIC_SIZE}, the size of an atomic operation"
+        yield f"size: found {other}; allowed: {allowed}"
+    yield from _port_faults(settings)
+    yield from _pool_faults(settings)
+    yield from _pair_faults(workload, settings)
+    yield from _loopback_faults(settings)
+    yield from _verb_faults(workload, settings)
+    yield from _thread_faults(workload, settings)
+    if 0 < settings.region < settings.size:
+        size = settings.size
+        yield f"region: found {settings.region}; allowed: at least {size}, the message"
+    yield from _list_faults(workload, settings)
+
+
+def _port_faults(settings: Options) -> Iterator[str]:
+    if settings.mode == "single" and settings.ports > 1:
+        yield (
+            f"ports: found {settings.ports} with mode single, which uses 1; "
+            "choose mode striping or binding"
+        )
+    if settings.mode != "single" and settings.ports < 2:
+        yield f"ports: found {settings.ports} with mode {settings.mode}, which needs 2"
+
+
+def _verb_faults(workload: Workload, settings: Options) -> Iterator[str]:
+    verb = settings.verb
+    if verb == "read" and settings.inline:
+        yield "inline: found with verb read, whose request carries no message"
+    if settings.mode == "striping" and (verb != "write" or workload.replies):
+        why = workload.name if workload.replies else f"verb {verb}"
+        yield f"mode: found 'striping' with {why}; allowed: single or binding"
+    if workload.ladder and verb == "write" and settings.completion == "cq":
+        yield (
+            "completion: found 'cq' with verb write, which leaves no completion where it arrives; "
+            "allowed: memory"
+        )
+
+
+def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:
+    """Those of threads that keep a window of requests in flight."""
+    if not {"window", "tx_depth"} <= workload.options:
+        return
+    depth, every, listed = settings.tx_depth, settings.cq_mod, settings.post_list
+    limits = [
+        ("window", depth, "the entries of a queue (--tx-depth)"),
+        ("cq_mod", depth // 2, "half of those of a queue (--tx-depth)"),
+        ("post_list", settings.window, "the window"),
+        ("post_list", every if every > 1 else listed, "the requests for one completion (--cq-mod)"),
+    ]
+    if workload.replies:
+        # A window is as many receives; replies wait for room in the queue, and nothing else.
+        left = depth - max(1, every) + 1
+        limits = [limits[1], ("post_list", left, "what completions leave of a queue (--tx-depth)")]
+    for name, most, why in limits:
+        found = getattr(settings, name)
+        if found > most:
+            yield f"{name}: found {found}; allowed: up to {most}, {why}"
+
+
+def _list_faults(workload: Workload, settings: Options) -> Iterator[str]:
+    """Those of perftest's force_dependecies (perftest_parameters.c)."""
+    if "window" in workload.options:
+        return
+    count = settings.post_list
+    if settings.iters % count:
+        yield f"iters: found {settings.iters} with post_list {count}; allowed: multiples of it"
+    if settings.tx_depth < count:
+        yield f"tx_depth: found {settings.tx_depth} with post_list {count}; allowed: from {count}"
+    if count > 1 and settings.cq_mod and count % settings.cq_mod:
+        yield f"cq_mod: found {settings.cq_mod} with post_list {count}; allowed: its divisors"
+
+
+def _pool_faults(settings: Options) -> Iterator[str]:
+    if settings.invalidate and settings.buffers > 1:
+        yield (
+            f"buffers: found {settings.buffers} with invalidate, which rotates through one pool; "
+            "leave one out"
+        )
+    if settings.invalidate and settings.size > POOL:
+        yield (
+            f"size: found {settings.size} with invalidate; "
+            f"allowed: up to {POOL}, the bytes of the pool"
+        )
+
+
+def _pair_faults(workload: Workload, settings: Options) -> Iterator[str]:
+    if workload.mpi and "nodes" not in workload.options and settings.processes > 2:
+        yield (
+            f"processes: found {settings.processes} with {workload.name}, which has 2; "
+            "allowed: 1 on each of two nodes, or 2 on one"
+        )
+
+
+def _loopback_faults(settings: Options) -> Iterator[str]:
+    if settings.loopback and settings.clients > 1:
+        yield f"clients: found {settings.clients} with loopback, which has 1"
+    if settings.loopback and settings.server:
+        yield "server: found with loopback, whose server is on the client's node; leave one out"
 
 
 def machine_faults(
@@ -43,9 +201,7 @@ def machine_faults(
 
 
 def _service_faults(workload: Workload, settings: Options, mtu: int) -> Iterator[str]:
-    if settings.connection == "UD" and not workload.name.startswith("send"):
-        yield f"connection: found 'UD' with {workload.name}; allowed: RC or UC"
-    elif settings.connection == "UC" and settings.verb == "read":
+    if settings.connection == "UC" and settings.verb == "read":
         yield "connection: found 'UC' with verb read, which needs answers; allowed: RC"
     elif settings.connection == "UD" and settings.size > mtu:
         yield f"size: found {settings.size} with connection UD; allowed: up to the MTU, {mtu}"
@@ -59,23 +215,17 @@ def _service_faults(workload: Workload, settings: Options, mtu: int) -> Iterator
 
 def mpi_stacks() -> list[str]:
     """The ids of the stacks with an MPI library."""
-    from hcasim.catalog import Stack, list_ids, load
-
     stacks = (load(one, "stacks").model for one in list_ids("stacks"))
     return [one.id for one in stacks if isinstance(one, Stack) and one.mpi is not None]
 
 
 def _alike(workload: Workload) -> list[str]:
     """Other workloads that measure the same without atomics."""
-    from hcasim.workloads import WORKLOADS
-
     others = (one for one in WORKLOADS.values() if one.fields == workload.fields)
     return [one.name for one in others if one.name != workload.name and "op" not in one.options]
 
 
 def _no_rdma(workload: Workload, device: str) -> str:
-    from hcasim.workloads import WORKLOADS
-
     others = one_of([one.name for one in WORKLOADS.values() if not one.rdma])
     return f"{workload.name}: found with {device}, which is no RDMA adapter; allowed: {others}"
 
@@ -138,24 +288,7 @@ def _lacking(
             f"memory: found 'adapter', but {adapter.id} has none in use "
             f"in firmware mode {adapter.firmware_mode}; allowed: host"
         )
-    if "nas_class" in workload.options:
-        kernel = workload.name.partition("_")[2]
-        path = f"host.computing.nas_{kernel}"
-        if getattr(group.host.computing, f"nas_{kernel}", None) is None:
-            needed = f"needed: --set {path}, such as '500 Mop/s'"
-            yield f"{workload.name}: found with {group.host.id}, which has no {path}; {needed}"
-    if workload.name == "host_memory":
-        for part, section in ((group.stack, "driver"), (adapter, "tables")):
-            if getattr(part, section) is None:
-                yield (
-                    f"{workload.name}: found with {part.id}, which has no section {section}; "
-                    "allowed: with one that says what takes host memory"
-                )
-    if workload.name == "nvmf_read" and adapter.umr is None:
-        yield (
-            f"{workload.name}: found with {adapter.id}, which has no section umr; "
-            "allowed: with one that registers memory by work requests"
-        )
+    yield from workload.node_faults(group, settings)
     if workload.replies and adapter.protocol.kind == "iwarp":
         yield (
             f"{workload.name}: found with {adapter.id}, which speaks iWARP; "
@@ -190,17 +323,8 @@ def _too_many(
                 f"{name}: found {getattr(settings, name)}; "
                 f"allowed: up to {limits.max_wr}, as a queue of {adapter.id} holds"
             )
-    if 2 * settings.window > limits.max_wr:
-        twice = ""
-        if workload.name == "nvmf_read" and adapter.umr is not None:
-            twice = "of two requests each"
-        elif workload.replies:
-            twice = "with as many receives again posted ahead"
-        if twice:
-            yield (
-                f"window: found {settings.window}, {twice}; "
-                f"allowed: up to {limits.max_wr // 2}, as a queue of {adapter.id} holds"
-            )
+    if workload.replies:
+        yield from twice(settings.window, "with as many receives again posted ahead", adapter)
     inline = min(limits.max_inline, group.stack.max_inline)
     if settings.inline and settings.size > inline:
         yield f"inline: found with size {settings.size}; allowed: up to {format_size(inline)}"
