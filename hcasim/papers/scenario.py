@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from os import PathLike, fspath
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from hcasim.catalog import one_of
 from hcasim.catalog.adapter import FirmwareMode
@@ -26,6 +34,26 @@ AS_IN_ROWS = {"sizes": "size"}
 """What a file names otherwise than the key of a row."""
 
 
+def _fields(*, several: bool) -> dict[str, Any]:
+    """Return a field for each option of a benchmark that says what is measured.
+
+    Parameters:
+        several: whether an axis may have several values; sizes are then called so.
+    """
+    found: dict[str, Any] = {}
+    for name, option in OPTIONS.items():
+        kind: Any = Size if option.is_size else int
+        if option.words or option.is_name:
+            kind = str
+        elif option.is_flag:
+            kind = bool
+        elif several and option.title:
+            kind = Several
+        if name not in ("exact", "explain"):
+            found["sizes" if several and name == "size" else name] = (kind | None, None)
+    return found
+
+
 class Settings(Entry):
     """What authors set of the options of a benchmark, in the words and ranges of their table."""
 
@@ -40,6 +68,9 @@ class Settings(Entry):
             if len(set(values)) < len(values):
                 raise ValueError("found a value twice")
         return value
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        return (one for one in super().__repr_args__() if one[1] is not None)
 
     @cached_property
     def chosen(self) -> dict[str, Any]:
@@ -61,33 +92,11 @@ class Options(Settings):
     the x axis of the figure.
 
     Parameters:
-        sizes: message sizes in bytes, written as on the paper's axis: "4", "8K", "1M".
         mtu: in bytes, if the authors chose another.
-        others: as the options of benchmarks that are named so.
+        others: as the options of benchmarks that are named so; `sizes` are message sizes in bytes,
+            written as on the paper's axis: "4", "8K", "1M".
     """
 
-    sizes: Several | None = None
-    window: int | None = None
-    threshold: int | None = None
-    warmup: int | None = None
-    iters: int | None = None
-    qps: Several | None = None
-    reuse: Several | None = None
-    processes: Several | None = None
-    clients: Several | None = None
-    client_processes: int | None = None
-    reply_size: Size | None = None
-    nodes: Several | None = None
-    tx_depth: int | None = None
-    post_list: int | None = None
-    cq_mod: int | None = None
-    region: Size | None = None
-    access: str | None = None
-    window_bytes: Several | None = None
-    pattern: str | None = None
-    page_size: Size | None = None
-    depth: int | None = None
-    loopback: bool | None = None
     mtu: Annotated[int, Field(ge=256, le=LARGEST_MTU)] | None = None
 
     @model_validator(mode="after")
@@ -152,32 +161,6 @@ class Series(Settings):
     adapter: Text
     firmware_mode: FirmwareMode | None = None
     stack: Text | None = None
-    memory: str | None = None
-    buffers: int | None = None
-    qps: int | None = None
-    window: int | None = None
-    tx_depth: int | None = None
-    post_list: int | None = None
-    cq_mod: int | None = None
-    inline: bool | None = None
-    inline_size: int | None = None
-    connection: str | None = None
-    pattern: str | None = None
-    mode: str | None = None
-    ports: int | None = None
-    processes: int | None = None
-    clients: int | None = None
-    client: str | None = None
-    server: str | None = None
-    nodes: int | None = None
-    op: str | None = None
-    nas_class: str | None = None
-    completion: str | None = None
-    invalidate: bool | None = None
-    verb: str | None = None
-    cache: str | None = None
-    iommu: str | None = None
-    path: str | None = None
 
     @property
     def overrides(self) -> dict[str, str]:
@@ -185,6 +168,11 @@ class Series(Settings):
         if self.chipset_flag is None:
             return {}
         return {"host.pcix_bridge.streaming": "true" if self.chipset_flag else "false"}
+
+
+if not TYPE_CHECKING:
+    Options = create_model("Options", __base__=Options, **_fields(several=True))
+    Series = create_model("Series", __base__=Series, **_fields(several=False))
 
 
 class Axes(Entry):

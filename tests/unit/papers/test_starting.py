@@ -38,7 +38,7 @@ def test_what_else_may_be_set_is_there_with_meaning_bounds_and_what_holds(tmp_pa
     place = lines.index("# qps = 1")
     assert lines[place - 1].endswith("(1 to 2147483647)")
     assert '# firmware_mode = "tavor"' in lines
-    assert lines.index('label = "PCI-Express"') < lines.index('# verb = "write"')
+    assert lines.index('# verb = "write"') < lines.index('label = "PCI-Express"')
     assert '# id = "MINE-1"' in lines
 
 
