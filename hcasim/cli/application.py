@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,23 +14,16 @@ from hcasim.cli.command import (
     Command,
     Faults,
     profile_option,
+    read_pairs,
     read_settings,
     settings_option,
     timing_option,
 )
-from hcasim.cli.figures import plot_output, write_figure
 from hcasim.cli.machines import machine_options, switch_choice, switch_faults
-from hcasim.cli.output import (
-    note,
-    print_json,
-    print_line,
-    print_notes,
-    progress_bar,
-    to_csv,
-    to_json,
-)
+from hcasim.cli.output import note, print_line, print_notes, progress_bar
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.profiles import print_profile
+from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.returned import print_returned
 from hcasim.cli.tables import print_table
 from hcasim.cli.tracing import Tracing, trace_options
@@ -41,7 +33,6 @@ if TYPE_CHECKING:
 
 _FEW = 32
 """Processes of which each has a line."""
-_ENDINGS = (".json", ".csv")
 
 
 @click.command("app", cls=Command)
@@ -80,14 +71,7 @@ _ENDINGS = (".json", ".csv")
 )
 @click.option("--exact", is_flag=True, help="Leave out nothing that repeats itself.")
 @settings_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw: .png, .svg, .pdf.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Write all into a file .json, or a line for each process into .csv.",
-)
+@result_options
 @click.option(
     "--goal",
     type=click.Path(path_type=Path),
@@ -100,9 +84,6 @@ def command(
     program: str,
     arguments: tuple[str, ...],
     settings: tuple[str, ...],
-    as_json: bool,
-    plot: Path | None,
-    output: Path | None,
     goal: Path | None,
     timing: bool,
     **given: Any,
@@ -123,13 +104,13 @@ def command(
     from hcasim.runs.program import app
 
     tracing = Tracing.take(given)
-    faults = [*switch_faults(given), *tracing.faults()]
+    wanted = Wanted.take(given)
+    faults = [*wanted.faults(), *switch_faults(given), *tracing.faults()]
     overrides = read_settings(settings, faults)
-    algorithms = _algorithms(given.pop("algorithms"), faults)
+    algorithms = read_pairs("--algorithm", given.pop("algorithms"), faults, "COLLECTIVE=NAME")
     switch = switch_choice(given)
     del given["no_switch"], given["switch"]
-    outputs = [Output("--output", output, _ENDINGS), plot_output(plot)]
-    outputs += [Output("--goal", goal, (".goal",)), *tracing.outputs()]
+    outputs = [*wanted.outputs(), Output("--goal", goal, (".goal",)), *tracing.outputs()]
     faults += output_faults(outputs)
     if faults:
         raise Faults(dict.fromkeys(faults))
@@ -152,42 +133,10 @@ def command(
             **given,
         )
     found = found if timing else replace(found, wall_seconds=None)
-    try:
-        if output is not None:
-            _save(found, output)
-        if goal is not None:
-            found.save_goal(goal)
-            note(f"Wrote {goal}")
-        if plot is not None:
-            write_figure(found, plot)
-            note(f"Wrote {plot}")
-    finally:
-        # What took long to simulate is shown even if a disk is full.
-        if as_json:
-            print_json(found.to_dict())
-        else:
-            _print(found, timing)
-
-
-def _algorithms(given: Iterable[str], faults: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in given:
-        collective, equals, name = (part.strip() for part in one.partition("="))
-        if not (collective and equals and name):
-            faults.append(f"--algorithm: found {one!r}; allowed: COLLECTIVE=NAME")
-        found[collective] = name
-    return found
-
-
-def _save(found: Application, file: Path) -> None:
-    from hcasim.ground.writing import write_atomically
-
-    if file.suffix.lower() == ".csv":
-        text = to_csv(one.row() for one in found.outcome.ranks)
-    else:
-        text = to_json(found.to_dict())
-    write_atomically(file, text.encode())
-    note(f"Wrote {file}")
+    if goal is not None:
+        found.save_goal(goal)
+        note(f"Wrote {goal}")
+    wanted.deliver(found, lambda: _print(found, timing))
 
 
 def _print(found: Application, timing: bool) -> None:

@@ -168,19 +168,28 @@ calibration_option = click.option(
 
 
 def read_settings(settings: Iterable[str], faults: list[str]) -> dict[str, str]:
-    """Read what `settings_option` was given.
+    """Read what `settings_option` was given; the parameters are those of `read_pairs`."""
+    return read_pairs("--set", settings, faults, "PATH=VALUE")
+
+
+def read_pairs(
+    option: str, given: Iterable[str], faults: list[str], allowed: str = "NAME=VALUE"
+) -> dict[str, str]:
+    """Read what an option was given that is repeatable.
 
     Parameters:
-        settings: such as "adapter.bus.lanes=4".
+        option: such as "--set".
+        given: such as "adapter.bus.lanes=4".
         faults: gets a line for each that cannot be read or contradicts another.
+        allowed: how each is written.
     """
-    overrides: dict[str, str] = {}
-    for setting in settings:
-        path, equals, value = (part.strip() for part in setting.partition("="))
-        if not (path and equals and value):
-            faults.append(f"--set: found {setting!r}; allowed: PATH=VALUE")
-        elif overrides.get(path, value) != value:
-            faults.append(f"--set: found {path} twice, as {overrides[path]} and {value}")
-        else:
-            overrides[path] = value
-    return overrides
+    found: dict[str, str] = {}
+    for one in given:
+        name, equals, value = (part.strip() for part in one.partition("="))
+        # Options are also written as on the command line.
+        name = name if "." in name else name.replace("-", "_")
+        if not (name and equals and value):
+            faults.append(f"{option}: found {one!r}; allowed: {allowed}")
+        elif found.setdefault(name, value) != value:
+            faults.append(f"{option}: found {name} twice, as {found[name]} and {value}")
+    return found

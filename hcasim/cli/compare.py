@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hcasim.cli.command import Command, Faults
-from hcasim.cli.figures import plot_output, write_figure
-from hcasim.cli.output import note, print_json, print_line, print_lines, progress_bar, to_csv
+from hcasim.cli.output import print_line, progress_bar
 from hcasim.cli.outputs import output_faults
+from hcasim.cli.results import TEXT, Wanted, result_options
 from hcasim.cli.sides import read_sides, side_options
 from hcasim.cli.tables import print_table
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
@@ -26,24 +25,14 @@ if TYPE_CHECKING:
 @click.argument("workload", required=False)
 @side_options
 @uncertainty_option
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also draw both curves: .png, .svg, .pdf.",
-)
 @click.option("--sources", is_flag=True, help="Also where each value that differs comes from.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print the curves as CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@result_options
 def command(
     a: str,
     b: str,
     workload: str | None,
     uncertainty: str | None,
-    plot: Path | None,
     sources: bool,
-    as_csv: bool,
-    as_json: bool,
     **given: Any,
 ) -> None:
     """Compare two machines or results: what differs, and what that does.
@@ -56,36 +45,27 @@ def command(
     from hcasim.study.comparison.comparing import compare
     from hcasim.study.comparison.files import is_result
 
-    faults: list[str] = []
+    wanted = Wanted.take(given)
+    faults = [*wanted.faults()]
     asked = read_sides(given, faults)
     measured = workload is not None or is_result(a) or is_result(b)
-    if as_csv and as_json:
-        faults.append("--csv: contradicts --json; choose one")
-    for option, there in (("--csv", as_csv), ("--json", as_json)):
-        if there and sources:
-            faults.append(
-                f"--sources: found with {option}; allowed: with the tables; --json has them"
-            )
-    for option, there in (("--csv", as_csv), ("--plot", plot is not None)):
+    if sources and wanted.form != TEXT:
+        faults.append(
+            f"--sources: found with --format {wanted.form}; "
+            "allowed: with the tables; --format json has them"
+        )
+    for option, there in (("--format csv", wanted.form == "csv"), ("--plot", wanted.plot)):
         if there and not measured:
             faults.append(f"{option}: found without a workload; allowed: with one, or with results")
     samples = read_samples(uncertainty, faults)
-    faults += output_faults([plot_output(plot)])
+    faults += output_faults(wanted.outputs())
     if faults:
         raise Faults(faults)
     with progress_bar("Simulating") as progress:
         found = compare(a, b, workload, uncertainty=samples, progress=progress, **asked)
-    if as_json:
-        print_json(found.to_dict())
-    elif as_csv:
-        print_lines(to_csv([*found.rows()]))
-    else:
-        _print(found, sources)
+    wanted.deliver(found, lambda: _print(found, sources))
     if samples:
         tell_bands(found.samples, samples, len(found.drawn))
-    if plot is not None:
-        write_figure(found, plot)
-        note(f"Wrote {plot}")
 
 
 def _print(found: Comparison, sources: bool) -> None:

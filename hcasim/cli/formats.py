@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.breakdowns import print_breakdown
-from hcasim.cli.output import print_json, print_lines, print_notes, to_csv
+from hcasim.cli.output import print_lines, print_notes
 from hcasim.cli.profiles import print_profile
+from hcasim.cli.results import FORMS, print_form
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -83,10 +84,8 @@ def print_benchmark(result: Benchmark, form: str) -> None:
         result: what was measured.
         form: one of FORMATS.
     """
-    if form == "json":
-        print_json(result.to_dict())
-    elif form == "csv":
-        print_lines(to_csv(result.curve.rows))
+    if form in FORMS and form != "text":
+        print_form(result, form)
     elif form == "text":
         _print_text(result)
     else:
@@ -112,6 +111,7 @@ def _layout(result: Benchmark, form: str) -> Iterator[str]:
 def _print_text(result: Benchmark) -> None:
     from hcasim.ground.quantities import heading, written
     from hcasim.workloads import WORKLOADS
+    from hcasim.workloads.options import AXES
 
     machine, axes, fields = result.machine, result.axes, result.fields
     what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
@@ -121,10 +121,10 @@ def _print_text(result: Benchmark) -> None:
         if ("_min_" in name or "_max_" in name) and name not in fields
     ]
     fields = (*fields, *ends)
-    columns = (*(axis.title for axis in axes), *(heading(name) for name in fields))
+    columns = (*(AXES[name].title for name in axes), *(heading(name) for name in fields))
     rows = (
         (
-            *(axis.label(row[axis.name]) for axis in axes),
+            *(AXES[name].label(row[name]) for name in axes),
             *(written(row[name], name) if name in row else "" for name in fields),
         )
         for row in result.curve.rows

@@ -13,13 +13,6 @@ Decorated = Callable[..., Any]
 
 _OPTIONS = (
     click.option(
-        "--testbed",
-        required=True,
-        metavar="ID",
-        type=TESTBED,
-        help="The machine: id, such as liu2004, or file.",
-    ),
-    click.option(
         "--adapter",
         metavar="ID",
         type=ADAPTER,
@@ -61,11 +54,22 @@ _OPTIONS = (
 )
 
 
-def machine_options(command: Decorated) -> Decorated:
-    """Give a command the options of a machine."""
+def machine_options(command: Decorated | None = None, *, testbed: bool | None = True) -> Decorated:
+    """Give a command the options of a machine.
+
+    Parameters:
+        command: which; without it, what gives a command such options is returned.
+        testbed: whether one must be named; None if arguments of the command name it.
+    """
+    if command is None:
+        return lambda one: machine_options(one, testbed=testbed)
     for option in reversed(_OPTIONS):
         command = option(command)
-    return command
+    if testbed is None:
+        return command
+    told = "The machine: id, such as liu2004, or file."
+    named = click.option("--testbed", required=testbed, metavar="ID", type=TESTBED, help=told)
+    return named(command)
 
 
 def switch_faults(given: dict[str, Any]) -> list[str]:

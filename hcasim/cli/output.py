@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
-import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from hcasim.ground.printable import STEERING, printable, printable_lines
+from hcasim.ground.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from hcasim.runs.pool import Progress
@@ -51,28 +47,9 @@ def abandon(stream: TextIO) -> None:
 
 def print_json(data: object) -> None:
     """Print one JSON document."""
+    from hcasim.runs.table import to_json
+
     click.echo(to_json(data), nl=False)
-
-
-def to_json(data: object) -> str:
-    """Return a JSON document as text."""
-    text = json.dumps(data, indent=2, ensure_ascii=False)
-    # JSON leaves some of these as they are, but a terminal may obey them; all have four digits.
-    return re.sub(f"(?!\n)[{STEERING}]", lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
-
-
-def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV, a line each; the columns are all keys, as they first appear."""
-    rows = [
-        {key: printable(cell) if isinstance(cell, str) else cell for key, cell in row.items()}
-        for row in rows
-    ]
-    columns = dict.fromkeys(key for row in rows for key in row)
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue()
 
 
 def note(text: str) -> None:

@@ -19,7 +19,7 @@ from hcasim.cli.command import (
 )
 from hcasim.cli.figures import in_folder, write_figure
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
-from hcasim.cli.output import note, print_json, print_line, progress_bar, to_json
+from hcasim.cli.output import note, print_json, print_line, progress_bar
 from hcasim.cli.outputs import output_faults, prepare_folder
 from hcasim.cli.pages import report_option, report_output, told, write_page
 from hcasim.cli.profiles import print_profile
@@ -126,7 +126,7 @@ def command(
             print_line(_WHERE.format(folder=output))
         else:
             print_table(
-                report.title, COLUMNS, report.rows(), right=_RIGHT, aside=("scenario", "role")
+                report.title, COLUMNS, report.lines()[1:], right=_RIGHT, aside=("scenario", "role")
             )
             click.echo()
             for line in report.closing_lines():
@@ -154,8 +154,8 @@ def _write(report: Report, folder: Path, words: str) -> None:
         write_figure(replay, *(in_folder(folder, replay.scenario, one) for one in _FIGURES))
     page, data, text = (folder / name for name in _REPORT)
     write_atomically(page, write(_page(report, words), page.suffix))
-    write_atomically(data, to_json(report.to_dict()))
-    table = plain_table(report.title, COLUMNS, report.rows(), right=_RIGHT)
+    write_atomically(data, report.to_json())
+    table = plain_table(report.title, COLUMNS, report.lines()[1:], right=_RIGHT)
     closing = "".join(f"{printable(line)}\n" for line in report.closing_lines())
     write_atomically(text, f"{table}\n{closing}")
     what = f"{len(report.replays)} figures, {', '.join(_REPORT[:-1])} and {_REPORT[-1]}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,19 +17,12 @@ from hcasim.cli.command import (
     settings_option,
     timing_option,
 )
-from hcasim.cli.figures import in_folder, plot_output, write_figure
+from hcasim.cli.figures import in_folder
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
-from hcasim.cli.output import (
-    note,
-    print_json,
-    print_lines,
-    print_notes,
-    progress_bar,
-    to_csv,
-    to_json,
-)
+from hcasim.cli.output import note, print_notes, progress_bar
 from hcasim.cli.outputs import output_faults, prepare_folder
 from hcasim.cli.profiles import print_profile
+from hcasim.cli.results import TEXT, Wanted, result_options
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -38,6 +30,10 @@ if TYPE_CHECKING:
 
 
 _ENDINGS = (".csv", ".json", ".png", ".svg")
+_FOLDER = (
+    "Also write the result of one scenario, in the form that the ending says, as .json or .csv; or"
+    " figures, CSV and JSON of each into this folder."
+)
 
 
 @click.command("run", cls=Command)
@@ -54,17 +50,7 @@ _ENDINGS = (".csv", ".json", ".png", ".svg")
     type=ADAPTER,
     help="In all series instead of their own: id or file.",
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), help="Draw one scenario: .png, .svg, .pdf."
-)
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a line for each series and point.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Write figures, CSV and JSON into this folder.",
-)
+@result_options(folder=_FOLDER)
 @settings_option
 @no_cache_option
 @profile_of_all_option
@@ -74,37 +60,39 @@ def command(
     scenarios: tuple[str, ...],
     testbed: str | None,
     adapter: str | None,
-    plot: Path | None,
-    as_csv: bool,
-    as_json: bool,
-    output: Path | None,
     settings: tuple[str, ...],
     no_cache: bool,
     profile: bool,
     timing: bool,
     jobs: int | None,
+    **given: Any,
 ) -> None:
     """Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper.
 
     With --testbed, --adapter or --set they are those of another machine than the authors had.
     """
     from hcasim.papers.loader import load_scenarios
-    from hcasim.papers.replay import replay_all
+    from hcasim.papers.replay import Replays, replay_all
+    from hcasim.runs.table import ENDINGS
 
+    wanted = Wanted.take(given)
     loaded = [one.moved(testbed, adapter) for one in load_scenarios(scenarios)]
-    faults = [*output_faults([plot_output(plot)])]
-    if plot is not None and len(loaded) > 1:
-        faults.append("--plot: draws one scenario; for several use -o FOLDER")
-    if as_csv and as_json:
-        faults.append("--csv: contradicts --json; choose one")
-    if as_csv and profile:
-        faults.append("--profile: found with --csv; allowed: with text or --json")
+    faults = [*wanted.faults()]
+    several, folder = len(loaded) > 1, None
+    if wanted.output is not None and wanted.output.suffix.lower() not in ENDINGS:
+        folder, wanted.output = wanted.output, None
+    for option, file in (("--plot", wanted.plot), ("--output", wanted.output)):
+        if several and file is not None:
+            faults.append(f"{option}: found {str(file)!r} for several scenarios; use -o FOLDER")
+    if profile and wanted.form not in (TEXT, "json"):
+        faults.append(f"--profile: found with --format {wanted.form}; allowed: with text or json")
+    faults += output_faults(wanted.outputs())
     overrides = read_settings(settings, faults)
     if faults:
         raise Faults(faults)
-    if output is not None:
-        files = [in_folder(output, one, ending) for one in loaded for ending in _ENDINGS]
-        if faults := prepare_folder(output, files):
+    if folder is not None:
+        files = [in_folder(folder, one, ending) for one in loaded for ending in _ENDINGS]
+        if faults := prepare_folder(folder, files):
             raise Faults(faults)
     with progress_bar("Simulating") as progress:
         replays = replay_all(
@@ -117,29 +105,19 @@ def command(
         )
     if not timing:
         replays = [replace(one, wall_seconds=None) for one in replays]
-    if as_json:
-        print_json([one.to_dict() for one in replays])
-    elif as_csv:
-        print_lines(to_csv(row for one in replays for row in _rows(one)))
-    else:
-        _print_tables(replays)
-        costs = {job: cost for one in replays for job, cost in one.costs.items()}
-        print_profile(costs.values(), timing=timing)
-    if plot is not None:
-        write_figure(replays[0], plot)
-        note(f"Wrote {plot}")
-    if output is not None:
+    every = Replays(tuple(replays))
+    wanted.deliver(replays[0] if len(replays) == 1 else every, lambda: _show(replays, timing))
+    if folder is not None:
         for one in replays:
-            _write(one, output)
-        note(f"Wrote {len(replays)} scenario{'s' * (len(replays) != 1)} into {output}")
+            for ending in _ENDINGS:
+                one.save(in_folder(folder, one.scenario, ending))
+        note(f"Wrote {len(replays)} scenario{'s' * (len(replays) != 1)} into {folder}")
 
 
-def _rows(replay: Replay) -> list[dict[str, Any]]:
-    return [
-        {"scenario": replay.scenario.id, **record}
-        for curve in replay.curves.values()
-        for record in curve.records
-    ]
+def _show(replays: list[Replay], timing: bool) -> None:
+    _print_tables(replays)
+    costs = {job: cost for one in replays for job, cost in one.costs.items()}
+    print_profile(costs.values(), timing=timing)
 
 
 def _print_tables(replays: list[Replay]) -> None:
@@ -162,12 +140,3 @@ def _print_tables(replays: list[Replay]) -> None:
             right=(axis.title, *names),
         )
         print_notes(replay.notes)
-
-
-def _write(replay: Replay, folder: Path) -> None:
-    from hcasim.ground.writing import write_atomically
-
-    table, data, *figures = (in_folder(folder, replay.scenario, one) for one in _ENDINGS)
-    write_atomically(table, to_csv(_rows(replay)))
-    write_atomically(data, to_json(replay.to_dict()))
-    write_figure(replay, *figures)

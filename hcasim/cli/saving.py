@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcasim.cli.formats import BANDED
-from hcasim.cli.output import to_csv, to_json
 from hcasim.cli.outputs import Output
 
 if TYPE_CHECKING:
@@ -63,10 +62,8 @@ def save(result: Benchmark, file: Path) -> None:
         write_atomically(file, "".join((*comments, np_out(result.curve.rows))))
     elif ending == TRACE:
         write_atomically(file, render(to_trace(result)))
-    elif ending == ".csv":
-        write_atomically(file, to_csv(result.curve.rows))
     else:
-        write_atomically(file, to_json(result.to_dict()))
+        write_atomically(file, result.render(ending))
 
 
 def np_out(rows: Iterable[Mapping[str, Any]]) -> str:

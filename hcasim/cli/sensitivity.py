@@ -15,21 +15,14 @@ from hcasim.cli.command import (
     calibration_option,
     jobs_option,
     no_cache_option,
+    read_pairs,
     read_settings,
     settings_option,
 )
-from hcasim.cli.figures import plot_output, write_figure
 from hcasim.cli.machines import machine_options, switch_choice, switch_faults
-from hcasim.cli.output import (
-    note,
-    print_json,
-    print_line,
-    print_lines,
-    progress_bar,
-    to_csv,
-    to_json,
-)
-from hcasim.cli.outputs import Output, output_faults
+from hcasim.cli.output import print_line, progress_bar
+from hcasim.cli.outputs import output_faults
+from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
 from hcasim.workloads.options import OPTIONS
 
@@ -38,12 +31,10 @@ if TYPE_CHECKING:
     from hcasim.study.sensitivity.subject import Output as Asked
     from hcasim.study.sensitivity.tornado import Effect
 
-_ENDINGS = (".json", ".csv")
-
 
 @click.command("sensitivity", cls=Command)
 @click.argument("subject", metavar="WORKLOAD|SCENARIO")
-@machine_options
+@machine_options(testbed=False)
 @benchmark_options
 @settings_option
 @calibration_option
@@ -97,21 +88,7 @@ _ENDINGS = (".json", ".csv")
     default=10,
     help="Print so many parameters, those that move the result most (default: 10).",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write all of it: .json or .csv.",
-)
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also draw a tornado chart: .png, .svg, .pdf.",
-)
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a line for each parameter.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@result_options
 @no_cache_option
 @jobs_option
 def command(
@@ -125,10 +102,6 @@ def command(
     samples: int | None,
     sampling_seed: int,
     top: int,
-    output: Path | None,
-    plot: Path | None,
-    as_csv: bool,
-    as_json: bool,
     no_cache: bool,
     jobs: int | None,
     **given: Any,
@@ -144,15 +117,17 @@ def command(
     from hcasim.catalog import CatalogError
     from hcasim.study.sensitivity.study import sensitivity
 
+    wanted = Wanted.take(given)
     given["workload"] = subject
     known, faults = read_known(calibration, given)
     faults += switch_faults(given)
     base, _ = calibrated(known, None, given, faults)
     overrides = {**base, **read_settings(given["settings"], faults)}
-    if as_csv and as_json:
-        faults.append("--csv: contradicts --json; choose one")
-    faults += output_faults([Output("-o", output, _ENDINGS), plot_output(plot)])
-    ends = _pairs(ranges, faults)
+    faults += wanted.faults()
+    faults += output_faults(wanted.outputs())
+    ends = read_pairs("--range", ranges, faults, "PATH=LOW..HIGH")
+    wrong = [f"{path}={one}" for path, one in ends.items() if ".." not in one]
+    faults += [f"--range: found {one!r}; allowed: PATH=LOW..HIGH" for one in wrong]
     if faults:
         raise Faults(faults)
     options = {name: given[name] for name in ("adapter", "host", "stack", "firmware_mode", "mtu")}
@@ -174,33 +149,13 @@ def command(
                 calibration=known,
                 jobs=jobs,
                 progress=progress,
-                cached=not no_cache,
+                cache=not no_cache,
                 overrides=overrides or None,
                 **{name: value for name, value in options.items() if value is not None},
             )
     except CatalogError as error:
         raise Faults(blamed(error.faults, known, given)) from None
-    if as_json:
-        print_json(found.to_dict())
-    elif as_csv:
-        print_lines(to_csv(found.rows()))
-    else:
-        _print(found, top)
-    if output is not None:
-        from hcasim.ground.writing import write_atomically
-
-        csv = output.suffix.lower() == ".csv"
-        write_atomically(output, to_csv(found.rows()) if csv else to_json(found.to_dict()))
-        note(f"Wrote {output}")
-    if plot is not None:
-        write_figure(found, plot)
-        note(f"Wrote {plot}")
-
-
-# Whoever gives no required testbed may have named a scenario, which has one.
-for _option in command.params:
-    if _option.name == "testbed":
-        _option.required = False
+    wanted.deliver(found, lambda: _print(found, top))
 
 
 def _number(text: str) -> Any:
@@ -208,17 +163,6 @@ def _number(text: str) -> Any:
         return float(text)
     except ValueError:
         return text
-
-
-def _pairs(ranges: tuple[str, ...], faults: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in ranges:
-        path, equals, ends = (part.strip() for part in one.partition("="))
-        if not (path and equals and ".." in ends):
-            faults.append(f"--range: found {one!r}; allowed: PATH=LOW..HIGH")
-        elif found.setdefault(path, ends) != ends:
-            faults.append(f"--range: found {path} twice, as {found[path]} and {ends}")
-    return found
 
 
 def _print(found: Sensitivity, top: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,34 +15,25 @@ from hcasim.cli.command import (
     Faults,
     jobs_option,
     no_cache_option,
+    read_pairs,
     read_settings,
     settings_option,
 )
-from hcasim.cli.figures import plot_output, write_drawn
 from hcasim.cli.machines import machine_options, switch_faults
-from hcasim.cli.output import (
-    note,
-    print_json,
-    print_lines,
-    print_notes,
-    progress_bar,
-    to_csv,
-    to_json,
-)
-from hcasim.cli.outputs import Output, output_faults
+from hcasim.cli.output import note, print_notes, progress_bar
+from hcasim.cli.outputs import output_faults
 from hcasim.cli.pages import report_option, report_output, told, write_page
+from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
 
 if TYPE_CHECKING:
     from hcasim.study.sweep.table import Sweep
 
-_ENDINGS = (".csv", ".jsonl", ".parquet", ".json")
-
 
 @click.command("sweep", cls=Command)
 @click.argument("workload", metavar="WORKLOAD|FILE.toml")
-@machine_options
+@machine_options(testbed=False)
 @benchmark_options
 @settings_option
 @click.option("--ranks", metavar="N,N..M", help="Processes of a program of MPI.")
@@ -71,22 +61,13 @@ _ENDINGS = (".csv", ".jsonl", ".parquet", ".json")
     "--where", metavar="EXPRESSION", help="Only combinations like this, such as 'qps <= window'."
 )
 @uncertainty_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the table: .csv, .jsonl, .parquet or .json.",
-)
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw: .png, .svg, .pdf.")
 @report_option
 @click.option("--x", metavar="COLUMN", help="What lines of --plot run over.")
 @click.option("--y", metavar="COLUMN", help="What --plot shows of what was measured.")
 @click.option("--series", metavar="COLUMN", help="What has a line for each value.")
 @click.option("--columns", metavar="COLUMN", help="What has a column of panels for each value.")
 @click.option("--rows", metavar="COLUMN", help="What has a row of panels for each value.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@result_options
 @no_cache_option
 @jobs_option
 def command(
@@ -97,11 +78,7 @@ def command(
     let: tuple[str, ...],
     where: str | None,
     uncertainty: str | None,
-    output: Path | None,
-    plot: Path | None,
     page: Path | None,
-    as_csv: bool,
-    as_json: bool,
     no_cache: bool,
     jobs: int | None,
     **given: Any,
@@ -120,21 +97,20 @@ def command(
     from hcasim.study.sweep.file import ENDING, read_study
     from hcasim.study.sweep.sweep import sweep
 
-    faults = switch_faults(given)
+    wanted = Wanted.take(given)
+    faults = [*wanted.faults(), *switch_faults(given)]
     facets = {name: given.pop(name) for name in ("x", "y", "series", "columns", "rows")}
-    if plot is None and page is None:
+    if wanted.plot is None and page is None:
         drawn = "says how to draw; allowed: with --plot or --report"
         faults += [f"--{name}: {drawn}" for name in facets if facets[name]]
     overrides = read_settings(settings, faults)
     chosen = {name: value for name, value in given.items() if value is not None}
     if chosen.pop("no_switch", False):
         chosen["switch"] = False
-    more = _pairs("--over", over, faults)
+    more = read_pairs("--over", over, faults, "NAME=VALUES")
     faults += [f"--over: found {name} also as --{name}" for name in more if name in chosen]
-    lets = _pairs("--let", let, faults)
+    lets = read_pairs("--let", let, faults, "NAME=EXPRESSION")
     groups = [[part.strip() for part in one.split(",")] for one in zipped]
-    if as_csv and as_json:
-        faults.append("--csv: contradicts --json; choose one")
     read: list[tuple[str, Path]] = []
     study: dict[str, Any] = {}
     if workload.endswith(ENDING):
@@ -150,8 +126,7 @@ def command(
     if not faults and "testbed" not in {**study, **chosen, **more}:
         faults.append("--testbed: found none; allowed: one or more, by id or file")
     samples = read_samples(uncertainty, faults)
-    outputs = [Output("--output", output, _ENDINGS), plot_output(plot), report_output(page)]
-    faults += output_faults(outputs, read)
+    faults += output_faults([*wanted.outputs(), report_output(page)], read)
     if faults:
         raise Faults(dict.fromkeys(faults))
     merged = {**study, **chosen, **{name: one for name, one in more.items() if "." not in name}}
@@ -167,66 +142,24 @@ def command(
             uncertainty=samples,
             jobs=jobs,
             progress=progress,
-            cached=not no_cache,
+            cache=not no_cache,
             **{name: one for name, one in merged.items() if name != "where"},
         )
-    try:
-        if output is not None:
-            _save(found, output)
-        if plot is not None:
-            write_drawn(found.plot(**facets), plot)
-            note(f"Wrote {plot}")
-        if page is not None:
-            from hcasim.study.report.sweeping import document
-            from hcasim.study.sweep.drawing import Facets
+    if page is not None:
+        from hcasim.study.report.sweeping import document
+        from hcasim.study.sweep.drawing import Facets
 
-            words = click.get_current_context().meta[WORDS]
-            shown = document(found, Facets(**facets), told(["sweep", *words]), datetime.now(UTC))
-            write_page(shown, page)
-    finally:
-        # What took long to simulate is shown even if a disk is full.
-        if as_json:
-            print_json(found.to_dict())
-        elif as_csv:
-            print_lines(to_csv(found.rows))
-        else:
-            head, *lines = found.lines()
-            title = f"{len(lines)} point{'s' * (len(lines) != 1)}"
-            print_table(title, head, lines, right=head)
-            print_notes(found.notes)
+        words = click.get_current_context().meta[WORDS]
+        shown = document(found, Facets(**facets), told(["sweep", *words]), datetime.now(UTC))
+        write_page(shown, page)
+    wanted.deliver(found, lambda: _show(found), lambda: found.plot(**facets))
     if samples:
         tell_bands(found.samples, samples, len(found.drawn))
     if found.refused:
         note(f"{found.refused} of {len(found.rows)} points were refused; column error says why")
 
 
-# A file may name the testbed.
-for _option in command.params:
-    if _option.name == "testbed":
-        _option.required = False
-
-
-def _pairs(option: str, given: Iterable[str], faults: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in given:
-        name, equals, value = (part.strip() for part in one.partition("="))
-        if not (name and equals and value):
-            faults.append(f"{option}: found {one!r}; allowed: NAME=...")
-        elif found.setdefault(name, value) != value:
-            faults.append(f"{option}: found {name} twice, as {found[name]} and {value}")
-    return found
-
-
-def _save(found: Sweep, file: Path) -> None:
-    from hcasim.ground.writing import write_atomically
-
-    ending = file.suffix.lower()
-    if ending == ".csv":
-        write_atomically(file, to_csv(found.rows))
-    elif ending == ".jsonl":
-        write_atomically(file, found.to_jsonl())
-    elif ending == ".parquet":
-        write_atomically(file, found.to_parquet())
-    else:
-        write_atomically(file, to_json(found.to_dict()))
-    note(f"Wrote {file}")
+def _show(found: Sweep) -> None:
+    head, *lines = found.lines()
+    print_table(found.title, head, lines, right=head)
+    print_notes(found.notes)

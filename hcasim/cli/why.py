@@ -8,12 +8,14 @@ import click
 
 from hcasim.cli.command import Command, Faults
 from hcasim.cli.naming import Workload
-from hcasim.cli.output import print_json, print_line, print_lines, progress_bar, to_csv
+from hcasim.cli.output import print_line, progress_bar
+from hcasim.cli.outputs import output_faults
+from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.sides import read_sides, side_options
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from hcasim.study.comparison.answer import Answer
+    from hcasim.study.comparison.answer import Answer, Why
 
 
 @click.command("why", cls=Command)
@@ -40,8 +42,7 @@ if TYPE_CHECKING:
     help="Causes that count as one: part (the adapter, the host and so on), section (blocks such as"
     " adapter.bus), or what paths begin with. Repeatable.",
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a line for each share.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@result_options
 def command(
     a: str,
     b: str,
@@ -49,8 +50,6 @@ def command(
     quantity: str | None,
     top: int,
     group: tuple[str, ...],
-    as_csv: bool,
-    as_json: bool,
     **given: Any,
 ) -> None:
     """Say which parameters explain how two testbeds differ in a benchmark.
@@ -62,28 +61,27 @@ def command(
     """
     from hcasim.study.comparison.why import why
 
-    faults: list[str] = []
+    wanted = Wanted.take(given)
+    faults = [*wanted.faults()]
     asked = read_sides(given, faults)
-    if as_csv and as_json:
-        faults.append("--csv: contradicts --json; choose one")
+    faults += output_faults(wanted.outputs())
     if faults:
         raise Faults(faults)
     with progress_bar("Simulating") as progress:
         asked |= {"quantity": quantity, "top": top, "group": group}
         found = why(a, b, workload, progress=progress, **asked)
-    if as_json:
-        print_json(found.to_dict())
-    elif as_csv:
-        print_lines(to_csv(found.rows()))
-    else:
-        for answer in found.answers:
-            _print(answer)
-            click.echo()
-        for answer in found.answers:
-            print_line(answer.words())
-        if found.together:
-            few = len(found.together)
-            print_line(f"structure has {few} parameters with it that cannot be exchanged alone.")
+    wanted.deliver(found, lambda: _show(found))
+
+
+def _show(found: Why) -> None:
+    for answer in found.answers:
+        _print(answer)
+        click.echo()
+    for answer in found.answers:
+        print_line(answer.words())
+    if found.together:
+        few = len(found.together)
+        print_line(f"structure has {few} parameters with it that cannot be exchanged alone.")
 
 
 def _print(answer: Answer) -> None:

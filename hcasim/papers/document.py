@@ -24,7 +24,7 @@ class MeasuredRows(Measured):
 
 
 class RunDocument(Head):
-    """What `hcasim run --json` prints of each scenario."""
+    """What `hcasim run --json` prints of a scenario."""
 
     schema_: Literal["hcasim-run"] = Field(alias="schema")
     scenario: str = Field(description="its id")
@@ -36,6 +36,13 @@ class RunDocument(Head):
     notes: Notes = ()
     profile: Profile | None = Field(default=None, description="only if it was asked for")
     wall_seconds: Seconds = None
+
+
+class RunsDocument(Head):
+    """What `hcasim run --json` prints of several scenarios."""
+
+    schema_: Literal["hcasim-runs"] = Field(alias="schema")
+    scenarios: tuple[RunDocument, ...]
 
 
 class RoleCount(Form):

@@ -13,16 +13,17 @@ from hcasim.catalog import Machine
 from hcasim.ground.arguments import flag_fault, name_fault, refuse, settings_fault
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import result
-from hcasim.papers.document import RunDocument
+from hcasim.papers.document import RunDocument, RunsDocument
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import Line, Plan, plan, plan_all
 from hcasim.papers.scenario import Scenario
-from hcasim.runs.curve import Curve, measured_with, side_by_side, table
+from hcasim.runs.curve import Curve, beside, measured_with, side_by_side, table
 from hcasim.runs.notes import all_notes
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, on_scheduler, run_points
 from hcasim.runs.profile import profile_of
 from hcasim.runs.store import usual_store
+from hcasim.runs.table import Table
 from hcasim.workloads.cost import Cost
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Replay:
+class Replay(Table):
     """A scenario with its simulated curves.
 
     Parameters:
@@ -79,9 +80,28 @@ class Replay:
             **({} if took is None else {"wall_seconds": round(took, 3)}),
         ).to_dict()
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each series and point, with all that tells how it was measured."""
+        return [
+            {"scenario": self.scenario.id, **record}
+            for curve in self.curves.values()
+            for record in curve.records
+        ]
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The x axis of the figure."""
+        return (self.scenario.options.axis.name,)
+
     def to_pandas(self) -> pd.DataFrame:
         """Return all curves as one table with a row per series and point; needs pandas."""
         return table(list(self.curves.values()))
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return the curves side by side, after their titles."""
+        head, rows = beside(list(self.curves.values()), self.scenario.axes.field)
+        return [head, *rows]
 
     def plot(self) -> Figure:
         """Draw the figure in the paper's axes, with the published values marked."""
@@ -101,11 +121,36 @@ class Replay:
         what_if = ", ".join(f"{path} = {text}" for path, text in self.overrides.items())
         return f"{self.scenario.title} ({what_if})" if what_if else self.scenario.title
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """Return the curves side by side as HTML, as notebooks show them."""
         scenario = self.scenario
         return f"<p>{escape(f'{scenario.place}: {self.title}')}</p>" + side_by_side(
             list(self.curves.values()), scenario.axes.field
         )
+
+
+@dataclass(frozen=True)
+class Replays(Table):
+    """Several scenarios with their curves.
+
+    Parameters:
+        replays: each of them.
+    """
+
+    replays: tuple[Replay, ...]
+    title = "Published figures, simulated"
+    axes = ("scenario", "series")
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each series and point of each scenario."""
+        return [row for one in self.replays for row in one.rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curves for JSON, in the form of the schema `runs`."""
+        return RunsDocument(
+            **RunsDocument.head(), scenarios=[one.to_dict() for one in self.replays]
+        ).to_dict()
 
 
 def replay(

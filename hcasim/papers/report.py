@@ -21,14 +21,15 @@ from hcasim.papers.replay import Replay, run_plans
 from hcasim.papers.roles import Role, standings
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.verdict import Verdict, from_context, judge
-from hcasim.runs.curve import Curve, frame
+from hcasim.runs.curve import Curve
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, on_scheduler
 from hcasim.runs.profile import profile_of
+from hcasim.runs.table import Table
 from hcasim.workloads.cost import Cost
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 ROLES = get_args(Role)
 NUMBERS = ("value", "ratio", "percent", "difference")
@@ -39,7 +40,7 @@ COLUMNS = (*_STATED, "simulated", "error", "role", "status")
 
 
 @dataclass(frozen=True, repr=False)
-class Report:
+class Report(Table):
     """What a reproduction found.
 
     Parameters:
@@ -129,14 +130,17 @@ class Report:
             ],
         ).to_dict()
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the claims as a table, with a row for each and what stood in for the authors'
-        machine; needs pandas."""
-        return frame([{**verdict.model_dump(), **self.instead} for verdict in self.verdicts])
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each claim, with what stood in for the authors' machine."""
+        return [{**verdict.model_dump(), **self.instead} for verdict in self.verdicts]
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return the claims as texts in the order of COLUMNS, without statements of context."""
-        return [_row(verdict) for verdict in self.verdicts if verdict.status != "context"]
+    axes = ("id",)
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return COLUMNS, and the claims as text, without statements of context."""
+        judged = (one for one in self.verdicts if one.status != "context")
+        return [COLUMNS, *map(_row, judged)]
 
     def closing_lines(self) -> list[str]:
         """Return the explanations of missed claims and a summary."""
@@ -158,9 +162,10 @@ class Report:
                 lines.append(f"{role}: {claims} about {readings}: {', '.join(parts)}")
         return lines
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """Return the claims and what closes them as HTML, as notebooks show it."""
         closing = "<br>".join(escape(line) for line in self.closing_lines())
-        return f"<p>{escape(self.title)}</p>{html_table(COLUMNS, self.rows())}<p>{closing}</p>"
+        return f"<p>{escape(self.title)}</p>{html_table(COLUMNS, self.lines()[1:])}<p>{closing}</p>"
 
 
 def reproduce(

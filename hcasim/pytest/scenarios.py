@@ -51,7 +51,7 @@ class ClaimItem(pytest.Item):
             pytest.xfail(verdict.note)
         stale = STALE in verdict.note and bool(self.config.getini("xfail_strict"))
         if verdict.status == "fail" or stale:
-            (row,) = (one for one in report.rows() if one[0] == self.name)
+            (row,) = (one for one in report.lines() if one[0] == self.name)
             cells = dict(zip(COLUMNS, row, strict=True))
             title = "{claim}: {published} published, {simulated} simulated".format(**cells)
             raise Missed(f"{plain_table(title, COLUMNS, [row])}{verdict.note}".rstrip())

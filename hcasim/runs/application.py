@@ -16,6 +16,7 @@ from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.plain import brief
 from hcasim.runs.notes import notes_on
 from hcasim.runs.profile import profile_of
+from hcasim.runs.table import Table
 from hcasim.workloads.cost import Cost
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Application:
+class Application(Table):
     """What a program has done on a machine.
 
     Parameters:
@@ -206,11 +207,26 @@ class Application:
             **({} if took is None else {"wall_seconds": round(took, 6)}),
         ).to_dict()
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return what each process has done as a table; needs pandas."""
-        import pandas as pd
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """What each process has done with its time."""
+        return [one.row() for one in self.outcome.ranks]
 
-        return pd.DataFrame([one.row() for one in self.outcome.ranks]).set_index("rank")
+    @property
+    def title(self) -> str:
+        """What ran, where, and how long."""
+        return f"{self.program} on {self.machine.id}: {self.seconds:.6g} s"
+
+    axes = ("rank",)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All that is said of a process but its number."""
+        return self.columns[1:]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return what each process has done as a table of pandas."""
+        return super().to_pandas().set_index("rank")
 
     def plot(self) -> Figure:
         """Draw what each process has done with its time, and who has sent how much to whom."""
@@ -237,10 +253,3 @@ class Application:
         for axis in (times.xaxis, traffic.xaxis, traffic.yaxis):
             axis.get_major_locator().set_params(integer=True)
         return figure
-
-    def _repr_html_(self) -> str:
-        from hcasim.ground.html import html_table
-
-        rows = [[f"{cell:.6g}" for cell in one.row().values()] for one in self.outcome.ranks]
-        title = f"{self.program} on {self.machine.id}: {self.seconds:.6g} s"
-        return html_table(tuple(self.outcome.ranks[0].row()), rows, title)

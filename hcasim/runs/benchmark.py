@@ -19,10 +19,10 @@ from hcasim.runs.experiment import Experiment
 from hcasim.runs.notes import all_notes
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, on_scheduler, run_points
+from hcasim.runs.table import Table
 from hcasim.workloads import find_workload
 from hcasim.workloads.cost import Cost
 from hcasim.workloads.limits import options_of, settings_for
-from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS, Options, varying
 
 if TYPE_CHECKING:
@@ -35,12 +35,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Benchmark:
+class Benchmark(Table):
     """The result of one benchmark.
 
     Parameters:
         workload: its name.
-        title: its title.
         machine: what it ran on.
         options: settings of the first point.
         curve: the results, point by point.
@@ -53,7 +52,6 @@ class Benchmark:
     """
 
     workload: str
-    title: str
     machine: Machine
     options: Options
     curve: Curve
@@ -70,21 +68,31 @@ class Benchmark:
             self.workload,
             testbed=machine.id,
             adapter=machine.adapter.id,
-            points=len(self.curve.rows),
+            points=len(self.rows),
         )
 
     @property
-    def axes(self) -> tuple[Option, ...]:
+    def rows(self) -> tuple[Mapping[str, Any], ...]:
+        """What was measured, point by point."""
+        return self.curve.rows
+
+    @property
+    def title(self) -> str:
+        """What was measured, and where."""
+        return f"{self.workload} on {self.machine.id}, {self.machine.adapter.id}"
+
+    @property
+    def axes(self) -> tuple[str, ...]:
         """What tells the points apart: the size, if it means something, and what else varies."""
         workload = find_workload(self.workload)
         sized = workload is None or "size" in workload.options
-        others = [axis for axis in varying(self.curve.rows) if axis.name != "size"]
-        return (*([AXES["size"]] if sized else []), *others)
+        others = [axis.name for axis in varying(self.rows) if axis.name != "size"]
+        return (*(["size"] if sized else []), *others)
 
     @property
     def points(self) -> tuple[dict[str, int], ...]:
         """The value of each of `axes`, point by point."""
-        return tuple({axis.name: row[axis.name] for axis in self.axes} for row in self.curve.rows)
+        return tuple({name: row[name] for name in self.axes} for row in self.rows)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -92,7 +100,7 @@ class Benchmark:
         workload = find_workload(self.workload)
         measured = workload.fields if workload is not None else self.curve.fields
         known = [part for name in measured for part in (name, *band_fields(name))]
-        return tuple(name for name in known if self.curve.rows and name in self.curve.rows[0])
+        return tuple(name for name in known if self.rows and name in self.rows[0])
 
     @property
     def changed(self) -> tuple[dict[str, Any], ...]:
@@ -122,7 +130,7 @@ class Benchmark:
         return BenchmarkDocument(
             **BenchmarkDocument.head(),
             **self.curve.setup,
-            rows=self.curve.rows,
+            rows=self.rows,
             counters=self.counters,
             breakdown=breakdown,
             **({"notes": self.notes} if self.notes else {}),
@@ -138,14 +146,14 @@ class Benchmark:
         """Draw what was measured over what varies."""
         from hcasim.runs.drawing import draw_lines
 
-        heading = f"{self.workload} on {self.machine.id}, {self.machine.adapter.id}"
-        return draw_lines(heading, self.fields, self.lines(), AXES[self.curve.axis])
+        return draw_lines(self.title, self.fields, self.series, AXES[self.curve.axis])
 
-    def lines(self) -> dict[str, list[Mapping[str, Any]]]:
+    @property
+    def series(self) -> dict[str, list[Mapping[str, Any]]]:
         """The rows by what else varies than the x axis, in words."""
-        others = [axis for axis in varying(self.curve.rows) if axis.name != self.curve.axis]
+        others = [axis for axis in varying(self.rows) if axis.name != self.curve.axis]
         columns: dict[str, list[Mapping[str, Any]]] = {}
-        for row in self.curve.rows:
+        for row in self.rows:
             label = ", ".join(f"{axis.title} {axis.label(row[axis.name])}" for axis in others)
             columns.setdefault(label or self.curve.label, []).append(row)
         return columns
@@ -153,7 +161,7 @@ class Benchmark:
     def _repr_html_(self) -> str:
         curves = [
             Curve(label, label, tuple(rows), axis=self.curve.axis)
-            for label, rows in self.lines().items()
+            for label, rows in self.series.items()
         ]
         return side_by_side(curves, self.fields[0])
 
@@ -262,7 +270,6 @@ def run_benchmark(
     rows = tuple(job.row(points[job], used) for job in prepared)
     return Benchmark(
         workload=first.workload,
-        title=workload.title,
         machine=first.machine,
         options=first.options,
         curve=Curve(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
-from hcasim.ground.quantities import measured, title, written
+from hcasim.ground.quantities import title, written
+from hcasim.runs.table import Table, frame
 from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ PARTS = ("testbed", "adapter", "firmware_mode", "workload")
 
 
 @dataclass(frozen=True, repr=False)
-class Curve:
+class Curve(Table):
     """What one series measured, point by point.
 
     Parameters:
@@ -55,9 +56,14 @@ class Curve:
         return brief(self, self.name, points=len(self.rows), fields=self.fields)
 
     @property
-    def fields(self) -> tuple[str, ...]:
-        """What was measured, such as ("latency_us",)."""
-        return measured(self.rows[0]) if self.rows else ()
+    def title(self) -> str:
+        """The name of the series in a legend."""
+        return self.label
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """What varies."""
+        return (self.axis,)
 
     @cached_property
     def x(self) -> NDArray[np.int64]:
@@ -129,19 +135,7 @@ class Curve:
 
 def table(curves: list[Curve]) -> pd.DataFrame:
     """Return curves as one table with a row per series and point; needs pandas."""
-    return frame([record for curve in curves for record in curve.records])
-
-
-def frame(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return rows as a table; needs pandas."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "to_pandas() needs pandas; install it with: pip install pandas"
-        ) from error
-
-    return pd.DataFrame(records)
+    return frame(record for curve in curves for record in curve.records)
 
 
 def measured_with(

@@ -28,7 +28,7 @@ def lines(result: Benchmark, rows: list[Row], changed: list[Row]) -> Iterator[st
     yield f"# OSU MPI {TITLES[name]} Test v{_VERSION}"
     yield title(result)
     yield from machine_lines(result.machine)
-    told: dict[str, Any] = {axis.name: rows[0][axis.name] for axis in result.axes}
+    told: dict[str, Any] = {axis: rows[0][axis] for axis in result.axes}
     if name in COLLECTIVES or name in MANY_PAIRS:
         told |= {one: rows[0].get(one, getattr(options, one)) for one in ("nodes", "processes")}
     yield from settings([told, *changed], ("size",))

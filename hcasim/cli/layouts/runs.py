@@ -17,7 +17,7 @@ def runs(result: Benchmark) -> Iterator[tuple[list[Row], list[Row]]]:
     """The rows that one run of such a tool prints, those that differ in size only; and of each the
     options that are not the defaults."""
     found: dict[tuple[Any, ...], tuple[list[Row], list[Row]]] = {}
-    others = [axis.name for axis in result.axes if axis.name != "size"]
+    others = [name for name in result.axes if name != "size"]
     for row, options in zip(result.curve.rows, result.changed, strict=True):
         apart = (*(row[name] for name in others), moderated(result.options, row))
         rows, changed = found.setdefault(apart, ([], []))

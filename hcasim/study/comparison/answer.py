@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
+from hcasim.runs.table import Table
 from hcasim.study.comparison.breakdown import Breakdown
 from hcasim.study.comparison.document import ExplainedAnswer, ExplainedShare, WhyDocument
 from hcasim.study.sensitivity.result import number
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
+Part = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 """Title, heads of the columns, and rows."""
 
 
@@ -105,7 +102,7 @@ class Answer:
         where = f" {self.breakdown.words()}".rstrip() if self.breakdown else ""
         return f"{self.name}, {ends}: {', '.join(main) or 'many small ones'}.{more}{where}"
 
-    def tables(self) -> Iterator[Table]:
+    def tables(self) -> Iterator[Part]:
         """Yield where the time goes on both machines: stage by stage, and what limits."""
         found = self.breakdown
         at = self.name.partition(" at ")[2]
@@ -146,7 +143,7 @@ def _percent(share: float | None) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Why:
+class Why(Table):
     """What explains the difference between two machines.
 
     Parameters:
@@ -164,8 +161,12 @@ class Why:
     def __repr__(self) -> str:
         return brief(self, self.title, answers=len(self.answers))
 
+    axes = ("output", "cause")
+    fields = ("from", "to", "alone", "last", "share")
+
+    @property
     def rows(self) -> list[dict[str, Any]]:
-        """Return each share of each number as one flat row."""
+        """Each share of each number as one flat row."""
         return [
             {
                 "output": answer.name,
@@ -191,19 +192,18 @@ class Why:
             together=dict(self.together),
         ).to_dict()
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return `rows` as a table; needs pandas."""
-        from hcasim.runs.curve import frame
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return the titles of the columns, and the cells of each row as text."""
+        names = (*self.axes, *self.fields)
+        rows = (
+            tuple(number(v) if isinstance(v := row[name], float) else v for name in names)
+            for row in self.rows
+        )
+        return [names, *rows]
 
-        return frame(self.rows())
-
-    def _repr_html_(self) -> str:
-        columns = ("output", "cause", "from", "to", "alone", "last", "share")
-        rows = [
-            tuple(number(v) if isinstance(v := row[name], float) else v for name in columns)
-            for row in self.rows()
-        ]
-        return html_table(columns, rows, self.title) + "".join(
+    def to_html(self) -> str:
+        """Return all tables as HTML, as notebooks show them."""
+        return super().to_html() + "".join(
             html_table(head, lines, title)
             for answer in self.answers
             for title, head, lines in answer.tables()

@@ -41,7 +41,7 @@ def compare(
     jobs: int | None = None,
     scheduler: str | PathLike[str] | None = None,
     progress: Progress | None = None,
-    cached: bool = True,
+    cache: bool = True,
     **settings: Any,
 ) -> Comparison:
     """Compare two machines, as in `compare("liu2004", "liu2004", with_b={"adapter": "mt23108"})`.
@@ -59,14 +59,14 @@ def compare(
         jobs: processes to use; all processors without it.
         scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
         progress: is told how many points are done.
-        cached: take what earlier runs have simulated with this code, and keep what is new.
+        cache: take what earlier runs have simulated with this code, and keep what is new.
         settings: of both sides: arguments of `hcasim.bench`.
 
     Raises:
         CatalogError: every fault of the request.
     """
     refuse(
-        flag_fault("cached", cached),
+        flag_fault("cache", cache),
         *(settings_fault(one) for one in (with_a, with_b)),
         samples_fault(uncertainty),
     )
@@ -97,7 +97,7 @@ def compare(
     if faults:
         raise CatalogError(dict.fromkeys(faults))
     run = partial(
-        run_points, workers=jobs, progress=progress, store=usual_store() if cached else None
+        run_points, workers=jobs, progress=progress, store=usual_store() if cache else None
     )
     with each_machine_once(), on_scheduler(scheduler):
         first, second = _measured(asked, workload, run)
@@ -173,7 +173,7 @@ def _banded(plain: Comparison, sampled: Sampled, run: Run) -> Comparison:
         if key not in theirs:
             continue
         other = theirs.index(key)
-        for name in plain.fields:
+        for name in plain.measured:
             ours = [one[place][name] for one in rows[0]]
             ratios = [
                 one[other][name] / mine for mine, one in zip(ours, rows[1], strict=True) if mine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from hcasim.catalog import CatalogError
 from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
 from hcasim.ground.quantities import band_fields
+from hcasim.runs.table import Table
 from hcasim.study.comparison.difference import Difference, differences, parts
 from hcasim.study.comparison.document import CompareDocument, ComparedPart, ComparedPoint
 from hcasim.study.comparison.side import Side
@@ -17,7 +18,6 @@ from hcasim.workloads import find_workload
 from hcasim.workloads.options import AXES, varying
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -70,7 +70,7 @@ class Pair:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Table):
     """Two sides and what differs.
 
     Parameters:
@@ -110,7 +110,12 @@ class Comparison:
         return f"A: {', '.join(words[0])}", f"B: {', '.join(words[1])}"
 
     @property
-    def fields(self) -> tuple[str, ...]:
+    def title(self) -> str:
+        """What was measured, and on what."""
+        return f"{self.a.workload or 'machines'}: {' and '.join(self.labels)}"
+
+    @property
+    def measured(self) -> tuple[str, ...]:
         """What both have measured."""
         if not (self.a.rows and self.b.rows):
             return ()
@@ -130,7 +135,7 @@ class Comparison:
         """Both sides, point by point."""
         ours, theirs = self.a.keyed, self.b.keyed
         found = []
-        names = [part for name in self.fields for part in (name, *band_fields(name))]
+        names = [part for name in self.measured for part in (name, *band_fields(name))]
         bands = dict(zip(ours, self.bands, strict=False))
         for key in dict.fromkeys([*ours, *theirs]):
             a, b = ours.get(key, {}), theirs.get(key, {})
@@ -139,20 +144,23 @@ class Comparison:
             found.append(Pair(at, values[0], values[1], bands.get(key, {})))
         return found
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield each point as a flat row: where, each quantity of A and of B, and their ratio."""
-        for one in self.pairs:
-            row: dict[str, Any] = dict(one.at)
-            for name in self.fields:
-                row[f"{name}_a"], row[f"{name}_b"] = one.a.get(name), one.b.get(name)
-                row[f"{name}_ratio"] = one.ratio(name)
-                if (beyond := one.is_beyond(name)) is not None:
-                    low, high = one.bands.get(name, (None, None))
-                    for end, ratio in zip(band_fields(name), (low, high), strict=True):
-                        row |= {f"{end}_a": one.a.get(end), f"{end}_b": one.b.get(end)}
-                        row[f"{end}_ratio"] = ratio
-                    row[f"{name}_beyond"] = beyond
-            yield row
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Each point as a flat row: where, each quantity of A and of B, and their ratio."""
+        return [self._row(one) for one in self.pairs]
+
+    def _row(self, one: Pair) -> dict[str, Any]:
+        row: dict[str, Any] = dict(one.at)
+        for name in self.measured:
+            row[f"{name}_a"], row[f"{name}_b"] = one.a.get(name), one.b.get(name)
+            row[f"{name}_ratio"] = one.ratio(name)
+            if (beyond := one.is_beyond(name)) is not None:
+                low, high = one.bands.get(name, (None, None))
+                for end, ratio in zip(band_fields(name), (low, high), strict=True):
+                    row |= {f"{end}_a": one.a.get(end), f"{end}_b": one.b.get(end)}
+                    row[f"{end}_ratio"] = ratio
+                row[f"{name}_beyond"] = beyond
+        return row
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON, in the form of the schema `compare`."""
@@ -161,16 +169,10 @@ class Comparison:
             workload=self.a.workload,
             parts=tuple(ComparedPart(name=n, a=a, b=b) for n, (a, b) in self.parts.items()),
             differences=tuple(one.document() for one in self.differences),
-            points=tuple(one.document(self.fields) for one in self.pairs),
+            points=tuple(one.document(self.measured) for one in self.pairs),
             drawn=self.drawn,
             samples=self.samples,
         ).to_dict()
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return `rows` as a table; needs pandas."""
-        from hcasim.runs.curve import frame
-
-        return frame([*self.rows()])
 
     def plot(self) -> Figure:
         """Draw both curves over what varies.
@@ -180,12 +182,18 @@ class Comparison:
         """
         from hcasim.runs.drawing import draw_lines
 
-        if not self.fields:
+        if not self.measured:
             raise CatalogError(["plot: found machines without a benchmark; allowed: with one"])
         labels = [" ".join(one.split()) for one in self.labels]
         lines = dict(zip(labels, (self.a.rows, self.b.rows), strict=True))
-        return draw_lines(self.a.workload, self.fields, lines, AXES[self.axes[0]])
+        return draw_lines(self.a.workload, self.measured, lines, AXES[self.axes[0]])
 
-    def _repr_html_(self) -> str:
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Each quantity of A and of B, and their ratio."""
+        return tuple(f"{name}_{side}" for name in self.measured for side in ("a", "b", "ratio"))
+
+    def to_html(self) -> str:
+        """Return the parameters that differ as a table of HTML, as notebooks show it."""
         rows = [(one.path, *one.texts) for one in self.differences]
         return html_table(("parameter", *self.labels), rows, "Differences")

@@ -41,7 +41,7 @@ def why(
     jobs: int | None = None,
     scheduler: str | PathLike[str] | None = None,
     progress: Progress | None = None,
-    cached: bool = True,
+    cache: bool = True,
     **settings: Any,
 ) -> Why:
     """Ask which parameters explain how two machines differ in a benchmark.
@@ -64,14 +64,14 @@ def why(
         jobs: processes to use; all processors without it.
         scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
         progress: is told how many points are done.
-        cached: take what earlier runs have simulated with this code, and keep what is new.
+        cache: take what earlier runs have simulated with this code, and keep what is new.
         settings: of both sides: arguments of `hcasim.bench`.
 
     Raises:
         CatalogError: every fault of the request.
     """
     refuse(
-        flag_fault("cached", cached),
+        flag_fault("cache", cache),
         *(settings_fault(one) for one in (with_a, with_b)),
         *(f"{n}: {_RESULT}" for n, given in (("a", a), ("b", b)) if is_result(given)),
         _top_fault(top),
@@ -91,7 +91,7 @@ def why(
             faults += error.faults
     if faults or known is None:
         raise CatalogError(dict.fromkeys(faults))
-    store = usual_store() if cached else None
+    store = usual_store() if cache else None
     field = quantity or known.fields[0]
     with each_machine_once(), on_scheduler(scheduler):
         groups = (group,) if isinstance(group, str) else tuple(group)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from hcasim.ground.errors import one_of
-from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
+from hcasim.runs.table import Table
 from hcasim.study.sensitivity.document import (
     SensitivityDocument,
     StudiedEffect,
@@ -21,7 +21,6 @@ from hcasim.study.sensitivity.subject import Output, Reading
 from hcasim.study.sensitivity.tornado import Effect
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 Method = Literal["tornado", "morris", "sobol"]
@@ -33,7 +32,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True, repr=False)
-class Sensitivity:
+class Sensitivity(Table):
     """What a study has found.
 
     Parameters:
@@ -75,8 +74,12 @@ class Sensitivity:
         least = MATTERS * abs(self.base[output].value)
         return [one for one in self.of(output) if one.swing > 0 and one.swing >= least]
 
+    axes = ("output", "parameter")
+    fields = ("from", "to", "low", "base", "high")
+
+    @property
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each parameter and output: with its ends, effects and indices."""
+        """One row for each parameter and output: with its ends, effects and indices."""
         indices = {(one.factor.path, one.output): one.numbers for one in self.indices}
         return [
             {
@@ -131,12 +134,6 @@ class Sensitivity:
                 turns=one.turns,
                 **({} if index is None else {"indices": index}),
             )
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return `rows` as a table; needs pandas."""
-        from hcasim.runs.curve import frame
-
-        return frame(self.rows())
 
     def plot(self) -> Figure:
         """Draw a tornado: how far each parameter moves each output, the widest on top."""
@@ -193,10 +190,11 @@ class Sensitivity:
         ]
         return f"It {verb}s unless {one_of(until)}."
 
-    def _repr_html_(self) -> str:
-        columns = ("output", "parameter", "from", "to", "low", "base", "high")
-        rows = [[_cell(row[name]) for name in columns] for row in self.rows() if row["swing"]]
-        return html_table(columns, rows, f"{self.title}: {self.method}")
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return the titles of the columns, and the cells of each row that moves anything."""
+        names = (*self.axes, *self.fields)
+        moving = (row for row in self.rows if row["swing"])
+        return [names, *(tuple(_cell(row[name]) for name in names) for row in moving)]
 
 
 def _parameter(one: Factor) -> VariedParameter:

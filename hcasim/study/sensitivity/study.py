@@ -52,7 +52,7 @@ def sensitivity(
     jobs: int | None = None,
     scheduler: str | PathLike[str] | None = None,
     progress: Progress | None = None,
-    cached: bool = True,
+    cache: bool = True,
     **options: Any,
 ) -> Sensitivity:
     """Ask on which parameters a result rests, as in `sensitivity("liu2004/fig09", size="1M")`.
@@ -76,7 +76,7 @@ def sensitivity(
         jobs: processes to use; all processors without it.
         scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
         progress: is told how many points are done.
-        cached: take what earlier runs have simulated with this code, and keep what is new.
+        cache: take what earlier runs have simulated with this code, and keep what is new.
         options: of a workload those of `hcasim.bench`; of a scenario `adapter`, `overrides` and
             `size`, the values of its x axis.
 
@@ -96,7 +96,7 @@ def sensitivity(
         settings_fault(options.get("overrides")),
         count_fault("samples", samples),
         "" if samples is None or method != "tornado" else _SAMPLES,
-        flag_fault("cached", cached),
+        flag_fault("cache", cache),
     )
     asked = _subject(fspath(subject), testbed, quantity, calibration, options)
     found = find_factors(
@@ -106,7 +106,7 @@ def sensitivity(
         spread=spread,
         calibration=calibration,
     )
-    store = usual_store() if cached else None
+    store = usual_store() if cache else None
     evaluate = Evaluator(asked, found.factors, jobs=jobs, progress=progress, store=store)
     factors = usable(found, evaluate)
     if not factors:

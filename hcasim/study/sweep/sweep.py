@@ -38,7 +38,7 @@ def sweep(
     jobs: int | None = None,
     scheduler: str | PathLike[str] | None = None,
     progress: Progress | None = None,
-    cached: bool = True,
+    cache: bool = True,
     **settings: Any,
 ) -> Sweep:
     """Measure over any settings, as in `sweep("write_bw", "liu2004", size="4..1M", qps=[1, 8])`.
@@ -62,14 +62,14 @@ def sweep(
         jobs: processes to use; all processors without it.
         scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
         progress: is told how many points are done.
-        cached: take what earlier runs have simulated with this code, and keep what is new.
+        cache: take what earlier runs have simulated with this code, and keep what is new.
         settings: those of `hcasim.bench` by the same names, each a value or several.
 
     Raises:
         CatalogError: every fault of the request.
     """
     refuse(
-        flag_fault("cached", cached),
+        flag_fault("cache", cache),
         count_fault("jobs", jobs),
         settings_fault(overrides),
         samples_fault(uncertainty),
@@ -86,7 +86,7 @@ def sweep(
             samples = Samples(planner, planned, uncertainty) if uncertainty else None
         trials = [Trial(one.point) for one in planned]
         every = [*trials, *samples.all] if samples else trials
-        store = usual_store() if cached else None
+        store = usual_store() if cache else None
         found = run_points(every, workers=jobs, progress=progress, store=store)
     table = make_table(plan.axes, planned, [found[trial] for trial in trials])
     return samples.around(table, found) if samples else table

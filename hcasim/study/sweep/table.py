@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import Machine
-from hcasim.ground.html import html_table
 from hcasim.ground.plain import brief
-from hcasim.ground.quantities import measured, title, written
 from hcasim.ground.units import DELAY, FREQUENCY, LENGTH, OPERATIONS, RATE, SIZE, TIME
-from hcasim.runs.curve import PARTS, frame, measured_with
+from hcasim.runs.curve import PARTS, measured_with
 from hcasim.runs.notes import all_notes
+from hcasim.runs.table import Table, cell
 from hcasim.study.sweep.plan import Planned, unit_of
 from hcasim.study.sweep.trial import ERROR
 from hcasim.workloads.result import Result
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
     from matplotlib.figure import Figure
 
 _COLUMNS = {
@@ -36,12 +30,10 @@ _COLUMNS = {
     DELAY.base: ("ns_per_m", 10**3),
 }
 """By the unit in which a value is kept: the last word of its column, and how many make one."""
-_SHOWN = 200
-"""Rows that a notebook shows."""
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep:
+class Sweep(Table):
     """What a sweep has measured.
 
     Parameters:
@@ -65,16 +57,10 @@ class Sweep:
     def __repr__(self) -> str:
         return brief(self, points=len(self.rows), axes=self.axes, fields=self.fields)
 
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """All keys of rows, as they first appear."""
-        return tuple(dict.fromkeys(key for row in self.rows for key in row))
-
-    @cached_property
-    def fields(self) -> tuple[str, ...]:
-        """Columns of what was measured."""
-        settings = {name for name in self.columns if "." in name}
-        return tuple(name for name in measured(self.columns) if name not in settings)
+    @property
+    def title(self) -> str:
+        """How many points there are."""
+        return f"{len(self.rows)} point{'s' * (len(self.rows) != 1)}"
 
     @property
     def refused(self) -> int:
@@ -95,45 +81,6 @@ class Sweep:
             drawn=self.drawn,
             samples=self.samples,
         ).to_dict()
-
-    def to_jsonl(self) -> str:
-        """Return it as JSON Lines, one for each point."""
-        return "".join(f"{json.dumps(row, ensure_ascii=True)}\n" for row in self.rows)
-
-    def to_parquet(self) -> bytes:
-        """Return it as a file of Parquet; needs pandas and pyarrow."""
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError as error:
-            raise ImportError(
-                "Parquet needs pyarrow; install it with: pip install 'hcasim[tables]'"
-            ) from error
-        buffer = BytesIO()
-        self.to_pandas().to_parquet(buffer, index=False)
-        return buffer.getvalue()
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return it as a table; needs pandas."""
-        return frame(self.rows)
-
-    def to_xarray(self) -> xr.Dataset:
-        """Return what was measured over what varies; needs xarray and pandas.
-
-        Combinations that were not measured are NaN.
-
-        Raises:
-            ValueError: points that nothing tells apart, or nothing varies.
-        """
-        try:
-            import xarray as xr
-        except ImportError as error:
-            raise ImportError(
-                "to_xarray() needs xarray; install it with: pip install 'hcasim[tables]'"
-            ) from error
-        if not self.axes:
-            raise ValueError("nothing varies; to_pandas() has the only row")
-        table = self.to_pandas().set_index(list(self.axes))
-        return xr.Dataset.from_dataframe(table[list(self.fields)])
 
     def plot(
         self,
@@ -159,16 +106,10 @@ class Sweep:
 
         return draw(self.rows, self.axes, self.fields, Facets(x, y, series, columns, rows))
 
-    def _repr_html_(self) -> str:
-        names = (*self.axes, *self.fields)
-        lines = ([_cell(row.get(name), name) for name in names] for row in self.rows[:_SHOWN])
-        more = f", the first {_SHOWN}" if len(self.rows) > _SHOWN else ""
-        return html_table([title(name) for name in names], lines, f"{len(self.rows)} points{more}")
-
     def lines(self) -> list[tuple[str, ...]]:
         """What varies and what was measured, in words, a line for each point."""
         names = (*self.axes, *self.fields, *([ERROR] if self.refused else []))
-        return [names, *(tuple(_cell(row.get(n), n) for n in names) for row in self.rows)]
+        return [names, *(tuple(cell(row.get(n), n) for n in names) for row in self.rows)]
 
 
 def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequence[Result]) -> Sweep:
@@ -215,9 +156,3 @@ def _number(value: Any, base: str) -> Any:
         exact = Fraction(value, _COLUMNS[base][1])
         return int(exact) if exact.denominator == 1 else float(exact)
     return int(value) if isinstance(value, str) and value.isdecimal() else value
-
-
-def _cell(value: Any, name: str) -> str:
-    if value is None:
-        return ""
-    return written(value, name) if isinstance(value, float) else str(value)

@@ -71,7 +71,7 @@ def test_what_nobody_expected_is_a_line_and_a_code_of_its_own(
     def fail(*words: Any, **more: Any) -> None:
         raise LookupError("\x1b[31mno\nsuch\n")
 
-    monkeypatch.setattr("hcasim.runs.benchmark.prepare", fail)
+    monkeypatch.setattr("hcasim.runs.experiment.Experiment.benchmark", fail)
     words = ("bench", "write_lat", "--testbed", "liu2004")
     found = hcasim_(*words)
     assert (found.code, found.output) == (70, "")
@@ -92,7 +92,8 @@ def test_links_in_a_circle_that_a_library_follows_are_refused(
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
     for follow in (Path.resolve, Path.stat):
-        monkeypatch.setattr("hcasim.runs.benchmark.prepare", lambda *_, do=follow, **__: do(loop))
+        called = "hcasim.runs.experiment.Experiment.benchmark"
+        monkeypatch.setattr(called, lambda *_, do=follow: do(loop))
         found = hcasim_("bench", "write_lat", "--testbed", "liu2004")
         (fault,) = found.faults
         assert fault.startswith(f"{loop}: found links that lead in a circle; allowed: ")
@@ -128,7 +129,7 @@ def test_what_libraries_warn_of_is_a_line_that_steers_no_terminal(
             warnings.warn("odd \x1b[31mlabel\n", stacklevel=1)
         raise CatalogError(["enough"])
 
-    monkeypatch.setattr("hcasim.runs.benchmark.prepare", warn)
+    monkeypatch.setattr("hcasim.runs.experiment.Experiment.benchmark", warn)
     found = hcasim_("bench", "write_lat", "--testbed", "liu2004")
     assert found.faults == ["Warning: odd \\x1b[31mlabel\\n", "enough"]
 

@@ -79,11 +79,14 @@ def test_why_prints_shares_and_words(hcasim_: Hcasim) -> None:
     [
         (("compare", *PAIR, "--a", "x"), "--a: found 'x'; allowed: NAME=VALUE"),
         (("compare", *PAIR, "--csv", "--json"), "--csv: contradicts --json; choose one"),
-        (("compare", *PAIR, "--sources", "--json"), "--sources: found with --json; allowed: with"),
+        (
+            ("compare", *PAIR, "--sources", "--json"),
+            "--sources: found with --format json; allowed: with",
+        ),
         (("compare", *PAIR, "--uncertainty", "1"), "--uncertainty: found 1; allowed: 2 to"),
         (("compare", *PAIR, "--explain"), "explain: found with compare; allowed: with why"),
         (("compare", "x.csv", "liu2004"), "x.csv"),
-        (("compare", "liu2004", "sur2005", "--csv"), "--csv: found without a workload"),
+        (("compare", "liu2004", "sur2005", "--csv"), "--format csv: found without a workload"),
         (("compare", "liu2004", "sur2006"), "sur2006"),
         (("why", *PAIR, "--a", "qps=1", "--a", "qps=2"), "--a: found qps twice, as 1 and 2"),
         (("why", *PAIR, *SLOWER, "--group", "swich"), "group: found 'swich', with which nothing"),

@@ -121,7 +121,7 @@ def test_rotation_and_writes_are_in_the_rows(hcasim_: Hcasim) -> None:
     [
         (
             ("--verb", "wriet"),
-            "verb: found 'wriet'; allowed: write, send or read; did you mean 'write'?",
+            "verb: found 'wriet'; allowed: write or send; did you mean 'write'?",
         ),
         (("--completion", "ram"), "completion: found 'ram'; allowed: cq or memory"),
         (("--verb", "write", "--completion", "cq"), "completion: found 'cq' with verb write, "),

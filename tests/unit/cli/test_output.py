@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from hcasim.cli.output import progress_bar, to_csv, to_json
+from hcasim.cli.output import progress_bar
+from hcasim.runs.table import to_csv, to_json
 from tests.unit.cli.terminals import on_terminal, sent_to_terminal
 
 HOSTILE = (

@@ -96,7 +96,7 @@ def test_every_command_and_python_take_their_values(hcasim_: Hcasim, own: Path) 
     benched = json.loads(hcasim_("bench", "write_lat", "--testbed", "lab", *words).output)
     assert benched["adapter"] == "fast"
     assert [row["latency_us"] for row in benched["rows"]] == slower
-    (ran,) = json.loads(hcasim_("run", "mine/fig1", "-j", "1", "--json").output)
+    ran = json.loads(hcasim_("run", "mine/fig1", "-j", "1", "--json").output)
     assert ran["title"] == "What I measured"
     assert [row["latency_us"] for row in ran["series"][0]["rows"]] == slower
     (judged,) = json.loads(hcasim_("reproduce", "mine", "--json", "-j", "1").output)["claims"]
@@ -118,7 +118,7 @@ def test_a_published_figure_is_run_on_a_machine_of_the_users_own(
     files = {"--testbed": "models/testbeds/lab.toml", "--adapter": "models/adapters/fast.toml"}
     words = [word for option, file in files.items() for word in (option, str(own / file))]
     found = hcasim_("run", "liu2004/fig05", *words, "--json", "-j", "1")
-    (figure,) = json.loads(found.output)
+    figure = json.loads(found.output)
     theirs = hc.run("liu2004/fig05", jobs=1).curves["pcie_fetch_add"].rows
     for series in figure["series"]:
         assert (series["testbed"], series["adapter"]) == ("lab", "fast")

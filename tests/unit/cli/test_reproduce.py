@@ -142,8 +142,8 @@ def test_run_prints_csv_and_json_for_programs(hcasim_: Hcasim) -> None:
     assert len(rows) == 2 * 11 + 4
     assert rows[0]["scenario"] == "liu2004/fig03"
     data = json.loads(hcasim_(*words, "--json").output)
-    assert [one["scenario"] for one in data] == ["liu2004/fig03", "liu2004/fig05"]
-    assert len(data[0]["series"][0]["rows"]) == 11
+    assert [one["scenario"] for one in data["scenarios"]] == ["liu2004/fig03", "liu2004/fig05"]
+    assert len(data["scenarios"][0]["series"][0]["rows"]) == 11
 
 
 def test_run_shows_another_machine_and_says_so(hcasim_: Hcasim) -> None:
@@ -152,7 +152,7 @@ def test_run_shows_another_machine_and_says_so(hcasim_: Hcasim) -> None:
     what_if = "(adapter.bus = mt23108)"
     assert heading == f"liu2004/fig03: RDMA write latency {what_if}, Latency (us)"
     assert rows
-    (one,) = json.loads(hcasim_(*words, "--json").output)
+    one = json.loads(hcasim_(*words, "--json").output)
     assert one["overrides"] == {"adapter.bus": "mt23108"}
     assert {series["adapter"] for series in one["series"]} == {"mt23108", "mt25208"}
 
@@ -176,7 +176,7 @@ def test_run_writes_figures_and_data(hcasim_: Hcasim, tmp_path: Path) -> None:
     [
         (("liu2004/fig03", "--plot", "fig.gif"), "--plot: found 'fig.gif'; allowed endings: .png"),
         (("liu2004/fig03", "--plot", "/nowhere/fig.png"), "there is no folder /nowhere"),
-        (("liu2004", "--plot", "fig.png"), "--plot: draws one scenario"),
+        (("liu2004", "--plot", "fig.png"), "--plot: found 'fig.png' for several scenarios"),
         (("liu2004/fig03", "--csv", "--json"), "--csv: contradicts --json"),
         (("liu2004/fig03", "--set", "adapter.bus"), "--set: found 'adapter.bus'; allowed: PATH="),
         (("liu2004/fig03", "--set", "adapter.bus=mt2310"), "did you mean 'mt23108'?"),

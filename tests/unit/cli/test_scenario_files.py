@@ -33,7 +33,7 @@ def mine(in_empty_folder: Path) -> Path:
 @pytest.mark.usefixtures("simulated")
 def test_commands_and_python_take_the_path_of_a_scenario(hcasim_: Hcasim, mine: Path) -> None:
     for name in ("lab/mine.toml", "./lab/mine.toml", str(mine)):
-        (found,) = json.loads(hcasim_("run", name, "--json").output)
+        found = json.loads(hcasim_("run", name, "--json").output)
         assert (found["scenario"], found["title"]) == ("own/mine", "Mine")
         assert json.loads(hcasim_("show", name, "--json").output)["testbed"] == "liu2004"
     assert hcasim_("reproduce", "./lab/mine.toml").code == 0
@@ -52,7 +52,7 @@ def test_parts_of_it_may_be_files_that_lie_beside_it(hcasim_: Hcasim, mine: Path
     )
     text = mine.read_text()
     mine.write_text(text.replace('adapter = "mt25208"', 'adapter = "./fast.toml"'))
-    (found,) = json.loads(hcasim_("run", "lab/mine.toml", "--json").output)
+    found = json.loads(hcasim_("run", "lab/mine.toml", "--json").output)
     assert [one["adapter"] for one in found["series"]] == ["fast", "mt23108"]
     mine.write_text(text.replace('testbed = "liu2004"', 'testbed = "none.toml"'))
     (fault,) = hcasim_("run", "lab/mine.toml").faults

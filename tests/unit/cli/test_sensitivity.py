@@ -55,7 +55,7 @@ def test_all_at_once_has_indices_with_intervals(hcasim_: Hcasim) -> None:
         (("--range", "a=1"), "--range: found 'a=1'; allowed: PATH=LOW..HIGH"),
         (("--csv", "--json"), "--csv: contradicts --json; choose one"),
         (("--spread", "x"), "spread: found 'x'; allowed: a number above 1"),
-        (("-o", "x.txt"), "-o: found 'x.txt'; allowed endings: .json or .csv"),
+        (("-o", "x.zip"), "--output: found 'x.zip'; allowed endings: .json, "),
         (("--set", "adapter"), "--set: found 'adapter'; allowed: PATH=VALUE"),
     ],
 )

@@ -73,7 +73,7 @@ def test_an_experiment_of_ones_own_begins_as_a_published_one(
     hcasim_: Hcasim, in_empty_folder: Path
 ) -> None:
     assert hcasim_("new", "scenario", "mine", "--based-on", "liu2004/fig03").code == 0
-    (found,), (theirs,) = (
+    found, theirs = (
         json.loads(hcasim_("run", name, "--json").output) for name in ("mine.toml", "liu2004/fig03")
     )
     assert found["scenario"] == "own/mine"

@@ -89,7 +89,7 @@ def test_a_faulty_file_is_refused_in_words(
         (("--over", "size"), "--over: found 'size'"),
         (("--let", "qps"), "--let: found 'qps'"),
         (("--size", "8", "--over", "size=9"), "--over: found size also as --size"),
-        (("-o", "x.txt"), "allowed endings"),
+        (("-o", "x.zip"), "allowed endings"),
         (("--csv", "--json"), "--csv: contradicts --json"),
         (("--set", "adapter.bus.lanes=5,4"), "adapter.bus.lanes: found 5; allowed"),
     ],

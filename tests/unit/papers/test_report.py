@@ -163,7 +163,7 @@ ORDER = {"kind": "ordering", "published": "a < b", "error": None, "unit": "", "s
 def test_numbers_are_written_as_papers_do(
     fields: dict[str, Any], published: str, simulated: str, error: str | None
 ) -> None:
-    row = dict(zip(COLUMNS, Report((a_verdict(**fields),), (), 0.0).rows()[0], strict=True))
+    row = dict(zip(COLUMNS, Report((a_verdict(**fields),), (), 0.0).lines()[1], strict=True))
     assert (row["published"], row["simulated"]) == (published, simulated)
     if error is not None:
         assert row["error"] == error
@@ -224,8 +224,8 @@ def test_the_time_that_it_took_is_reported() -> None:
 
 def test_the_table_has_a_text_for_each_column() -> None:
     report = reproduce(["liu2004"])
-    assert all(len(row) == len(COLUMNS) for row in report.rows())
-    assert len(report.rows()) == 105 - report.summary["context"]
+    assert all(len(row) == len(COLUMNS) for row in report.lines()[1:])
+    assert len(report.lines()) - 1 == 105 - report.summary["context"]
     assert "<table>" in report._repr_html_()
 
 

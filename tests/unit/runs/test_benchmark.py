@@ -123,7 +123,7 @@ def test_each_size_is_measured_with_each_number_of_queue_pairs() -> None:
     found = bench("write_lat", "liu2004", size="8,64", qps="1..4")
     rows = [(row["size"], row["qps"]) for row in found.curve.rows]
     assert rows == [(8, 1), (8, 2), (8, 4), (64, 1), (64, 2), (64, 4)]
-    assert [axis.name for axis in found.axes] == ["size", "qps"]
+    assert found.axes == ("size", "qps")
 
 
 def test_queue_pairs_are_a_number_a_list_or_a_text() -> None:

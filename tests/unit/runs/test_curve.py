@@ -34,7 +34,7 @@ def test_without_pandas_the_message_says_what_to_install(
     curve: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(ImportError, match="pip install pandas"):
+    with pytest.raises(ImportError, match="pip install 'hcasim\\[tables\\]'"):
         curve("one", {4: 1.5}).to_pandas()
 
 

@@ -34,7 +34,7 @@ def test_every_result_bears_its_notes() -> None:
 
     found = [
         hc.bench("incast", **ROCE, iters=2),
-        hc.sweep("incast", **ROCE, iters=2, cached=False),
+        hc.sweep("incast", **ROCE, iters=2, cache=False),
         hc.run("rashti2007/fig9", x=["4K"], cache=False, jobs=1),
         hc.app(program, "rashti2007", 4),
     ]

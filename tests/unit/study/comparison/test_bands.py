@@ -48,7 +48,7 @@ def test_what_both_have_alike_is_no_reason_to_doubt_a_difference() -> None:
     document = found.to_dict()["points"][0]
     assert document["beyond"] == {"latency_us": True}
     assert document["bands"] == {"latency_us": [low, high]}
-    row = next(iter(found.rows()))
+    row = found.rows[0]
     assert (row["latency_p5_us_ratio"], row["latency_us_beyond"]) == (low, True)
 
 

@@ -47,7 +47,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.mark.check
 def test_a_kernel_has_the_times_that_app_gives() -> None:
-    found = hc.sweep("is.S", "sur2005", ranks=[2, 4], jobs=1, cached=False)
+    found = hc.sweep("is.S", "sur2005", ranks=[2, 4], jobs=1, cache=False)
     assert found.axes == ("ranks",)
     assert found.fields == ("run_us", "compute_us", "mpi_us", "wait_us")
     for row in found.rows:
@@ -66,7 +66,7 @@ def test_a_file_varies_in_its_arguments_and_the_machine(file: Path) -> None:
         arguments=["1024", "1048576"],
         overrides={"host.memory.read_latency": ["450 ns", "2 us"]},
         jobs=2,
-        cached=False,
+        cache=False,
     )
     runs = [row["run_us"] for row in found.rows]
     assert len({*runs}) == 4
@@ -177,7 +177,7 @@ def test_the_files_of_a_program_are_read_once_for_a_sweep(
 
 def test_a_run_that_goes_wrong_is_refused_while_the_others_go_on(file: Path) -> None:
     file.write_text(PROGRAM.replace("comm.rank == 0", "comm.size == 2 and comm.rank == 0"))
-    found = hc.sweep(str(file), "liu2004", ranks=[2, 3], jobs=1, cached=False)
+    found = hc.sweep(str(file), "liu2004", ranks=[2, 3], jobs=1, cache=False)
     assert "run_us" in found.rows[0]
     assert "error" in found.rows[1]
 

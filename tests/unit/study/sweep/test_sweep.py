@@ -163,7 +163,7 @@ def test_each_value_is_taken_with_each_other_and_what_is_zipped_in_step() -> Non
 
 def test_a_sweep_has_the_numbers_of_the_benchmark_and_a_column_for_every_setting() -> None:
     asked = {"size": [8, 64], "overrides": {LATENCY: "x1,x2"}}
-    found = sweep("write_lat", BED, jobs=1, cached=False, **asked)
+    found = sweep("write_lat", BED, jobs=1, cache=False, **asked)
     assert found.axes == ("size", f"{LATENCY}_ns")
     for row in found.rows:
         ns = row[f"{LATENCY}_ns"]
@@ -174,7 +174,7 @@ def test_a_sweep_has_the_numbers_of_the_benchmark_and_a_column_for_every_setting
 
 
 def test_tables_say_the_same_in_every_form() -> None:
-    found = sweep("write_lat", [BED, "sur2005"], size="8,64", jobs=1, cached=False)
+    found = sweep("write_lat", [BED, "sur2005"], size="8,64", jobs=1, cache=False)
     table = found.to_pandas()
     assert list(table["testbed"]) == [BED, BED, "sur2005", "sur2005"]
     pd.testing.assert_frame_equal(pd.read_parquet(BytesIO(found.to_parquet())), table)
@@ -195,7 +195,7 @@ def test_a_setting_may_follow_from_others_and_leave_combinations_out() -> None:
         let={"tx_depth": "32 * qps", "adapter.bus.lanes": "8 if qps > 1 else 4"},
         where="tx_depth < 128",
         jobs=1,
-        cached=False,
+        cache=False,
     )
     seen = [(row["qps"], row["tx_depth"], row["adapter.bus.lanes"]) for row in found.rows]
     assert seen == [(1, 32, 4), (2, 64, 8)]
@@ -240,7 +240,7 @@ def test_too_many_combinations_are_refused_before_any_is_made() -> None:
 
 def test_a_machine_of_python_may_be_swept_beside_an_id() -> None:
     machine = resolve(BED, overrides={"adapter.bus.lanes": 4})
-    found = sweep("write_lat", [BED, machine], size=8, jobs=1, cached=False)
+    found = sweep("write_lat", [BED, machine], size=8, jobs=1, cache=False)
     first, second = (row["latency_us"] for row in found.rows)
     assert first < second
 
@@ -275,7 +275,7 @@ def test_a_sweep_that_was_stopped_goes_on_without_repeating_a_point(counted: lis
 
 
 def test_processes_make_the_same_table() -> None:
-    asked = {"size": "8,64,256,1K", "overrides": {LATENCY: "x1,x2,x3"}, "cached": False}
+    asked = {"size": "8,64,256,1K", "overrides": {LATENCY: "x1,x2,x3"}, "cache": False}
     one, two = (sweep("write_lat", BED, jobs=jobs, **asked) for jobs in (1, 2))
     assert one == two
 
@@ -289,7 +289,7 @@ def test_a_refused_point_has_a_row_that_says_why(monkeypatch: pytest.MonkeyPatch
         return Result({"size": self.options.size, "latency_us": 1.0})
 
     monkeypatch.setattr(Point, "run", run)
-    found = sweep("write_lat", BED, size=[8, 64], jobs=1, cached=False)
+    found = sweep("write_lat", BED, size=[8, 64], jobs=1, cache=False)
     assert found.refused == 1
     assert found.rows[1]["error"] == "write_lat: the adapter refuses it: no room"
     assert "latency_us" not in found.rows[1]

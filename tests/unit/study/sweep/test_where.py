@@ -31,7 +31,7 @@ def test_one_process_several_and_a_cluster_make_the_same_table(tmp_path: Path, r
                 size="8,64,1K",
                 qps=[1, 2],
                 overrides={LATENCY: "x1,x2"},
-                cached=False,
+                cache=False,
                 **way,  # type: ignore[arg-type]
             )
             for way in ways

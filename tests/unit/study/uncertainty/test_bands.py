@@ -102,7 +102,7 @@ def test_a_sweep_has_bands_that_are_wide_where_much_is_unknown() -> None:
         size=65536,
         uncertainty=8,
         jobs=1,
-        cached=False,
+        cache=False,
     )
     widths = []
     for row in found.rows:
@@ -125,7 +125,7 @@ def test_a_sweep_has_bands_that_are_wide_where_much_is_unknown() -> None:
 
 
 def test_a_figure_shows_bands() -> None:
-    found = hc.sweep("write_lat", "liu2004", size=[8, 64], uncertainty=2, jobs=1, cached=False)
+    found = hc.sweep("write_lat", "liu2004", size=[8, 64], uncertainty=2, jobs=1, cache=False)
     (band,) = found.plot().axes[0].collections
     ends = {round(y, 6) for _, y in band.get_paths()[0].vertices}
     for row in found.rows:

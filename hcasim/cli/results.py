@@ -1,0 +1,167 @@
+"""What every command does with its result: print it in a form, write it into a file, draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hcasim.cli.output import note, print_lines
+from hcasim.cli.outputs import Output
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hcasim.runs.table import Table
+
+Decorated = Callable[..., Any]
+TEXT = "text"
+FORMS = {
+    TEXT: ".txt",
+    "json": ".json",
+    "jsonl": ".jsonl",
+    "csv": ".csv",
+    "markdown": ".md",
+    "latex": ".tex",
+    "html": ".html",
+}
+"""Forms in which a result is printed, and the endings of files in these forms."""
+
+
+def result_options(
+    command: Decorated | None = None, *, forms: Collection[str] = FORMS, folder: str = ""
+) -> Decorated:
+    """Give a command the options that say what becomes of its result.
+
+    Parameters:
+        command: which; without it, what gives a command such options is returned.
+        forms: those in which it prints.
+        folder: what --output writes into a folder, if it names one.
+    """
+    if command is None:
+        return lambda one: result_options(one, forms=forms, folder=folder)
+    for option in (
+        click.option("--csv", "as_csv", is_flag=True, help="The same as --format csv."),
+        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+        click.option(
+            "--format",
+            "form",
+            metavar="FORMAT",
+            default=TEXT,
+            help=f"{', '.join(forms)} (default: {TEXT}).",
+        ),
+        click.option(
+            "--plot",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Also draw the result: .png, .svg, .pdf.",
+        ),
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help=folder
+            or "Also write the result, in the form that the ending says: .json, .jsonl,"
+            " .csv, .parquet, .md, .tex, .html, .txt, or a figure.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass
+class Wanted:
+    """What becomes of a result.
+
+    Parameters:
+        form: in which it is printed.
+        output: file that it is written into, if any.
+        plot: file that it is drawn into, if any.
+        shorthands: --json and --csv, if they were given.
+        forms: those that the command has.
+    """
+
+    form: str
+    output: Path | None
+    plot: Path | None
+    shorthands: Sequence[str]
+    forms: Collection[str]
+
+    @classmethod
+    def take(cls, given: dict[str, Any], forms: Collection[str] = FORMS) -> Wanted:
+        """Take from the arguments of a command what `result_options` gave it."""
+        shorthands = [one for one in ("json", "csv") if given.pop(f"as_{one}")]
+        form = given.pop("form")
+        return cls(form, given.pop("output"), given.pop("plot"), shorthands, forms)
+
+    def faults(self) -> Iterator[str]:
+        """Say what is wrong with the forms; the shorthand that was given becomes the form."""
+        from hcasim.ground.errors import nearest, one_of
+
+        if len(self.shorthands) > 1:
+            yield "--csv: contradicts --json; choose one"
+        for one in self.shorthands:
+            if self.form not in (TEXT, one, *self.shorthands):
+                yield f"--{one}: contradicts --format {self.form}; leave one out"
+            self.form = one
+        if self.form not in self.forms:
+            hint = nearest(self.form, self.forms)
+            yield f"format: found {self.form!r}; allowed: {one_of([*self.forms])}{hint}"
+
+    def outputs(self, endings: Sequence[str] = ()) -> list[Output]:
+        """Return the files that will be written.
+
+        Parameters:
+            endings: of --output; those of any result without them.
+        """
+        from hcasim.runs.table import ENDINGS, FIGURES
+
+        return [
+            Output("--output", self.output, endings or ENDINGS),
+            Output("--plot", self.plot, FIGURES),
+        ]
+
+    def deliver(
+        self,
+        found: Table,
+        show: Callable[[], None],
+        draw: Callable[[], Figure] | None = None,
+    ) -> None:
+        """Write, draw and print a result.
+
+        Parameters:
+            found: the result.
+            show: prints it as text.
+            draw: draws it, if not as the result does.
+        """
+        from hcasim.ground.writing import write_atomically
+        from hcasim.runs.table import figure
+
+        try:
+            if self.output is not None:
+                found.save(self.output)
+                note(f"Wrote {self.output}")
+            if self.plot is not None:
+                drawn = found.plot() if draw is None else draw()
+                write_atomically(self.plot, figure(drawn, self.plot.suffix.lower()))
+                note(f"Wrote {self.plot}")
+        finally:
+            # What took long to simulate is shown even if a disk is full.
+            if self.form == TEXT:
+                show()
+            else:
+                print_form(found, self.form)
+
+
+def print_form(found: Table, form: str) -> None:
+    """Print a result in one of FORMS for programs and documents."""
+    text = found.render(FORMS[form])
+    assert isinstance(text, str)
+    if form == "json":
+        click.echo(text, nl=False)
+    else:
+        print_lines(text)
