@@ -85,7 +85,7 @@ def _print(found: Comparison, sources: bool) -> None:
             print_table("Where the values come from", told, _sources(found))
     else:
         print_line("The descriptions of both machines are the same.")
-    for name in found.fields:
+    for name in found.measured:
         banded = any(one.is_beyond(name) is not None for one in found.pairs)
         lines = []
         for one in found.pairs:
