@@ -67,7 +67,7 @@ def schema(name: str) -> dict[str, Any]:
     Raises:
         CatalogError: an unknown name.
     """
-    if not isinstance(name, str) or name not in SCHEMAS:
+    if str(name) not in SCHEMAS:
         close = nearest(name, SCHEMAS)
         raise CatalogError([f"schema: found {name!r}; allowed: {one_of(SCHEMAS)}{close}"])
     if name in _KINDS:
