@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from hcasim.ground.printable import STEERING, printable, printable_lines
+from hcasim.ground.text import STEERING, printable, printable_lines
 
 if TYPE_CHECKING:
     from hcasim.runs.pool import Progress

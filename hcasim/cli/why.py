@@ -87,7 +87,7 @@ def command(
 
 
 def _print(answer: Answer) -> None:
-    from hcasim.study.sensitivity.result import number
+    from hcasim.ground.quantities import number
 
     head = ("Cause", "A", "B", "Alone", "Last", "Share", "%")
     rows = []

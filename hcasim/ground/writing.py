@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.paths import leads_to
+from hcasim.ground.reading import leads_to
 
 _QUICK: Final = 3
 """Level of compression that takes less time than what is compressed."""

@@ -12,7 +12,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hcasim.ground.printable import printable, printable_lines
+from hcasim.ground.text import printable, printable_lines
 from hcasim.pages.document import Block, Document, Section, Table
 from hcasim.pages.svg import to_svg
 

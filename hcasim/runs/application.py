@@ -13,7 +13,7 @@ from hcasim.apps.replay.recording import Recording
 from hcasim.apps.run import Outcome
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import nearest, one_of
-from hcasim.ground.plain import brief
+from hcasim.ground.text import brief
 from hcasim.runs.notes import notes_on
 from hcasim.runs.profile import profile_of
 from hcasim.workloads.cost import Cost
@@ -239,7 +239,7 @@ class Application:
         return figure
 
     def _repr_html_(self) -> str:
-        from hcasim.ground.html import html_table
+        from hcasim.ground.text import html_table
 
         rows = [[f"{cell:.6g}" for cell in one.row().values()] for one in self.outcome.ranks]
         title = f"{self.program} on {self.machine.id}: {self.seconds:.6g} s"

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hcasim.ground.html import html_table
-from hcasim.ground.plain import brief
+from hcasim.ground.quantities import number
+from hcasim.ground.text import brief, html_table
 from hcasim.study.comparison.breakdown import Breakdown
 from hcasim.study.comparison.document import ExplainedAnswer, ExplainedShare, WhyDocument
-from hcasim.study.sensitivity.result import number
 
 if TYPE_CHECKING:
     import pandas as pd

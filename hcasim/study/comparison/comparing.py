@@ -11,7 +11,7 @@ from typing import Any
 from hcasim.calibrate.file.bands import band
 from hcasim.catalog import CatalogError
 from hcasim.catalog.loader import each_file_once
-from hcasim.ground.arguments import flag_fault, refuse, settings_fault
+from hcasim.ground.errors import flag_fault, refuse, settings_fault
 from hcasim.runs.options import find_workload, unknown_workload
 from hcasim.runs.point import Point
 from hcasim.runs.pool import Progress, on_scheduler, run_points

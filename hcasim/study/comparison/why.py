@@ -8,8 +8,7 @@ from typing import Any
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.loader import each_file_once
-from hcasim.ground.arguments import flag_fault, refuse, settings_fault
-from hcasim.ground.errors import one_of
+from hcasim.ground.errors import flag_fault, one_of, refuse, settings_fault
 from hcasim.runs.options import find_workload, unknown_workload
 from hcasim.runs.pool import Progress, on_scheduler
 from hcasim.runs.store import usual_store

@@ -9,7 +9,7 @@ from typing import Any
 from hcasim.catalog import Machine
 from hcasim.catalog.loader import each_file_once
 from hcasim.engine import seldom_collected
-from hcasim.ground.arguments import (
+from hcasim.ground.errors import (
     count_fault,
     flag_fault,
     refuse,

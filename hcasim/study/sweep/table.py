@@ -11,9 +11,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import Machine
-from hcasim.ground.html import html_table
-from hcasim.ground.plain import brief
 from hcasim.ground.quantities import measured, title, written
+from hcasim.ground.text import brief, html_table
 from hcasim.ground.units import DELAY, FREQUENCY, LENGTH, OPERATIONS, RATE, SIZE, TIME
 from hcasim.runs.curve import PARTS, frame, measured_with
 from hcasim.runs.notes import all_notes
