@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hcasim.ground.text import printable, printable_lines
-from hcasim.pages.document import Block, Document, Section, Table
+from hcasim.pages.document import Block, Column, Document, Section, Table
 from hcasim.pages.svg import to_svg
 
 if TYPE_CHECKING:
@@ -99,6 +99,11 @@ def _latex_columns(table: Table) -> str:
     return "".join(prose if one.prose else "r" if one.right else "l" for one in table.heads)
 
 
+def _class_of(column: Column) -> str:
+    words = " ".join(["n"] * column.right + ["prose"] * column.prose)
+    return f' class="{words}"' if words else ""
+
+
 class _Form(NamedTuple):
     """How one form escapes text of one line and code, and what stands around blocks and values."""
 
@@ -164,6 +169,7 @@ def _template(ending: str) -> Template:
     environment.filters |= {
         "kind": lambda block: type(block).__name__,
         "code": lambda text: Markup(form.code(text)),
+        "class_of": lambda head: Markup(_class_of(head)),
         "columns": lambda table: Markup(_latex_columns(table)),
         "sections": lambda blocks: [
             one for one in blocks if isinstance(one, Section) and not one.folded

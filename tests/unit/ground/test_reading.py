@@ -145,46 +145,34 @@ def test_a_list_of_numbers_or_words_is_one_line() -> None:
     assert render_toml(table) == "\n".join(lines)
 
 
+TOO_DEEP = "found tables and lists more than 16 deep in each other"
+TOO_LARGE = "found a whole number of more than 64 bits"
+
+
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "said"),
     [
         ("a." * 300_000 + "a = 1", "found a key of more than 64 parts"),
         ("[" + '"a" . ' * 100 + "a]", "found a key of more than 64 parts"),
-        ("a." * 40 + "a = 1", "found tables and lists more than 16 deep in each other"),
-        ("a = " + "[" * 100 + "]" * 100, "found tables and lists more than 16 deep in each other"),
-        ("a = " + "{a=" * 100_000, ""),
-        ("a = 0x" + "f" * 5000, "found a whole number of more than 64 bits"),
-        ("a = " + "9" * 5000, ""),
+        ("a." * 40 + "a = 1", TOO_DEEP),
+        ("a = " + "[" * 100 + "]" * 100, TOO_DEEP),
+        ("a = " + "[" * 5000 + "]" * 5000, TOO_DEEP),
+        ("a = " + "{a=" * 5000 + "1" + "}" * 5000, TOO_DEEP),
+        ("a = " + "{a=" * 100_000, TOO_DEEP),
+        ("a = 0x" + "f" * 5000, TOO_LARGE),
+        ("a = " + "9" * 5000, TOO_LARGE),
+        ("a = " + "1" * 100_000, TOO_LARGE),
     ],
 )
-def test_what_takes_long_or_is_too_deep_is_refused_at_once(
-    text: str, fault: str, tmp_path: Path
+def test_what_takes_long_or_is_too_deep_or_large_is_refused_at_once(
+    text: str, said: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "file.toml"
-    file.write_text(text)
-    with pytest.raises(CatalogError, match=f"not valid TOML: {fault}"):
-        read_toml(file)
+    file.write_text(f"{text}\n")
+    assert fault(read_toml, file).startswith(f"{file}: not valid TOML: {said}")
 
 
 def test_prose_with_points_and_keys_with_parts_are_read(tmp_path: Path) -> None:
     file = tmp_path / "file.toml"
     file.write_text(f'a.b."c.d".e = "{"Word. And another. " * 50}{"1.2" * 60}"\n')
     assert set(read_toml(file)["a"]["b"]["c.d"]) == {"e"}
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("[" * 5000 + "]" * 5000, "found tables and lists more than 16 deep in each other"),
-        ("{a=" * 5000 + "1" + "}" * 5000, "found tables and lists more than 16 deep in each other"),
-        ("1" * 100_000, "found a whole number of more than 64 bits"),
-    ],
-)
-def test_what_python_cannot_hold_is_told_as_what_is_too_deep_or_large(
-    tmp_path: Path, text: str, fault: str
-) -> None:
-    file = tmp_path / "odd.toml"
-    file.write_text(f"a = {text}\n")
-    with pytest.raises(CatalogError) as caught:
-        read_toml(file)
-    assert caught.value.faults == [f"{file}: not valid TOML: {fault}"]
