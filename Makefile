@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export HCASIM_COMPILED ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hcasim-compiled
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check lint compiled test-compiled bench speed fuzz docs schemas notebooks clean
+.PHONY: help reproduce test check lint compiled test-compiled bench speed fuzz docs notebooks clean
 
 help:
 	@echo 'make reproduce  replay the four papers; a page, figures and the table of claims in $(OUT)/;'
@@ -32,7 +32,6 @@ help:
 	@echo 'make bench      measure the speed of the simulator'
 	@echo 'make speed      measure it in both builds, beside a bare event loop, for the table of the site'
 	@echo 'make fuzz       damage files and options, and see whether anything but a refusal comes of it'
-	@echo 'make schemas    make the JSON Schemas in hcasim/schemas from the classes'
 	@echo 'make docs       make the site: tutorial, how-to, reference, explanation, in $(OUT)/docs'
 	@echo 'make notebooks  run the notebooks and store them with what they show'
 	@echo 'make clean      remove everything that the above have made'
@@ -91,9 +90,6 @@ docs: $(TEST_VENV)/.ready
 
 notebooks: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.notebooks.running
-
-schemas: $(TEST_VENV)/.ready
-	$(TEST_VENV)/bin/python -m hcasim.schemas
 
 clean:
 	rm -rf $(VENV) $(TEST_VENV) $(COMPILED) $(OUT) $(DIST) build

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hcasim.papers.report import reproduce
     from hcasim.runs.benchmark import bench
     from hcasim.runs.program import app
-    from hcasim.schemas import schema
+    from hcasim.schemas.making import schema
     from hcasim.study.comparison.comparing import compare
     from hcasim.study.comparison.why import why
     from hcasim.study.sensitivity.study import sensitivity
@@ -74,7 +74,7 @@ _ROOMS = {
     "machine": "catalog:resolve",
     "reproduce": "papers.report:reproduce",
     "run": "papers.replay:replay",
-    "schema": "schemas:schema",
+    "schema": "schemas.making:schema",
     "timeline": "study.timeline:timeline",
     "sensitivity": "study.sensitivity.study:sensitivity",
     "sweep": "study.sweep.sweep:sweep",

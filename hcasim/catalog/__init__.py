@@ -18,8 +18,8 @@ from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
 from hcasim.ground.errors import CatalogError, nearest, one_of
-from hcasim.ground.printable import printable
-from hcasim.ground.toml import read_toml, render_toml
+from hcasim.ground.reading import read_toml, render_toml
+from hcasim.ground.text import printable
 from hcasim.ground.units import UnitError, format_size, format_time, parse_size, parse_time
 
 __all__ = [

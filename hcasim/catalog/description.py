@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from hcasim.ground.plain import brief
+from hcasim.ground.text import brief
 from hcasim.ground.units import RATE, Bytes, Picoseconds
 
 

@@ -23,9 +23,8 @@ from pydantic import (
 from hcasim.catalog.folders import find_file
 from hcasim.ground.errors import CatalogError, display, nearest
 from hcasim.ground.faults import told, without_faults
-from hcasim.ground.html import html_table
-from hcasim.ground.plain import brief
-from hcasim.ground.toml import read_toml, render_toml
+from hcasim.ground.reading import read_toml, render_toml
+from hcasim.ground.text import brief, html_table
 
 Count = Annotated[StrictInt, Field(ge=0)]
 Share = Annotated[StrictFloat, Field(ge=0)]

@@ -8,8 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
-from hcasim.ground.paths import leads_to
-from hcasim.ground.toml import no_such_file
+from hcasim.ground.reading import leads_to, no_such_file
 
 MODELS = ("adapters", "hosts", "switches", "stacks", "testbeds")
 PLACES = {

@@ -20,7 +20,7 @@ from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
-from hcasim.ground.toml import read_toml
+from hcasim.ground.reading import read_toml
 
 CLASSES: Mapping[str, tuple[type[Description], ...]] = {
     "adapters": (Adapter, DmaDevice),

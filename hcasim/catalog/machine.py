@@ -14,8 +14,7 @@ from hcasim.catalog.network import Network, Wiring, wire
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.switch import Switch
-from hcasim.ground.html import html_table
-from hcasim.ground.plain import brief
+from hcasim.ground.text import brief, html_table
 
 _WORDS = {"id", "title", "notes", "references"}
 

@@ -11,9 +11,8 @@ from hcasim.catalog.fields import Table, keys_of, leaf_paths
 from hcasim.catalog.loader import CLASSES, Loaded, load
 from hcasim.catalog.part import Part, kind_of
 from hcasim.catalog.protocol import LINK_OF, spoken
-from hcasim.ground.arguments import refuse, settings_fault
-from hcasim.ground.errors import nearest, one_of
-from hcasim.ground.plain import plain
+from hcasim.ground.errors import nearest, one_of, refuse, settings_fault
+from hcasim.ground.text import plain
 from hcasim.ground.units import UnitError
 
 NOT_MODELLED = frozenset({"pfc", "ecn", "dcqcn", "cnp"})

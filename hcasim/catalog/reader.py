@@ -17,7 +17,7 @@ from hcasim.catalog.folders import find_file, is_path, list_ids
 from hcasim.catalog.provenance import UNSAID, Parameter, Value
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.faults import Wrong, shown, told
-from hcasim.ground.toml import read_toml
+from hcasim.ground.reading import read_toml
 from hcasim.ground.units import UnitError
 
 _NAME = re.compile(r"[\w-]+")

@@ -25,10 +25,17 @@ from hcasim.catalog.protocol import LINK_OF
 from hcasim.catalog.provenance import CHOSEN, Parameter, Value
 from hcasim.catalog.slots import train
 from hcasim.catalog.testbed import Testbed
-from hcasim.ground.arguments import ID, flag_fault, name_fault, refuse, settings_fault
-from hcasim.ground.errors import CatalogError, nearest
+from hcasim.ground.errors import (
+    ID,
+    CatalogError,
+    flag_fault,
+    name_fault,
+    nearest,
+    refuse,
+    settings_fault,
+)
 from hcasim.ground.faults import told
-from hcasim.ground.plain import plain
+from hcasim.ground.text import plain
 from hcasim.ground.units import UnitError, parse_size
 
 

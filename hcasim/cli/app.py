@@ -20,7 +20,7 @@ from hcasim import __version__
 from hcasim.cli.command import Faults, debug_option
 from hcasim.cli.output import abandon, note
 from hcasim.cli.surroundings import prepare_process
-from hcasim.ground.built import build
+from hcasim.ground.process import build
 
 COMMANDS = {
     "list": ("catalogue", "List models, scenarios, calibrations and workloads."),

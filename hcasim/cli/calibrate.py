@@ -126,7 +126,7 @@ def command(
 
 
 def _is_file(word: str) -> bool:
-    from hcasim.ground.paths import leads_to
+    from hcasim.ground.reading import leads_to
 
     return leads_to(Path(word), Path.is_file) or Path(word).suffix == ".jsonl"
 

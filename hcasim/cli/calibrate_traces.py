@@ -31,9 +31,10 @@ def calibrate_traces(
     from hcasim.calibrate.traces.evaluations import EvaluationCache
     from hcasim.calibrate.traces.fit import fit_traces
     from hcasim.calibrate.traces.freeing import RULE
-    from hcasim.calibrate.traces.page import page
+    from hcasim.calibrate.traces.page import document
     from hcasim.catalog import CatalogError
     from hcasim.ground.writing import is_device
+    from hcasim.pages import write
 
     kept = given["resume"]
     if kept is None and output is not None and not is_device(output):
@@ -73,7 +74,10 @@ def calibrate_traces(
         as_json,
         jobs,
         cache,
-        [(output, lambda found: found.render()), (given["report"], page)],
+        [
+            (output, lambda found: found.render()),
+            (given["report"], lambda found: write(document(found), ".html")),
+        ],
         allowed,
     )
     if evaluations is not None and given["resume"] is None:

@@ -69,8 +69,7 @@ def command(
 
 
 def _print(found: Comparison, sources: bool) -> None:
-    from hcasim.ground.quantities import title
-    from hcasim.study.sensitivity.result import number
+    from hcasim.ground.quantities import number, title
     from hcasim.workloads.options import AXES
 
     differing = [(name.replace("_", " "), a, b) for name, (a, b) in found.parts.items()]
@@ -115,7 +114,7 @@ def _measured(side: Mapping[str, float], name: str) -> str:
 
 
 def _range(ends: tuple[float, float] | None) -> str:
-    from hcasim.study.sensitivity.result import number
+    from hcasim.ground.quantities import number
 
     return f" ({number(ends[0])} to {number(ends[1])})" if ends else ""
 

@@ -12,7 +12,7 @@ from hcasim.cli.command import Command, Faults
 from hcasim.cli.output import note, print_json, print_line
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.tables import print_table
-from hcasim.ground.paths import leads_to
+from hcasim.ground.reading import leads_to
 
 if TYPE_CHECKING:
     from hcasim.traces import Hints, Measured, Trace

@@ -8,7 +8,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-from hcasim.ground.room import look_for_room
+from hcasim.ground.process import look_for_room
 
 _LOADED = {
     # Its Rust aborts. What it builds later is small beside.

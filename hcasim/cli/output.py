@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from hcasim.ground.printable import printable, printable_lines
+from hcasim.ground.text import printable, printable_lines
 
 if TYPE_CHECKING:
     from hcasim.runs.pool import Progress

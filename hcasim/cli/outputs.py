@@ -57,7 +57,7 @@ class Guard:
     def __call__(self, event: str, given: tuple[Any, ...]) -> None:
         """Refuse to open an output for reading, and to replace what has been read."""
         from hcasim.ground.errors import CatalogError
-        from hcasim.ground.opening import file_read
+        from hcasim.ground.process import file_read
 
         fault = ""
         if event == "os.rename":
@@ -95,7 +95,7 @@ _guard: ContextVar[Guard | None] = ContextVar("guard", default=None)
 @contextmanager
 def guarded() -> Iterator[None]:
     """Keep what is read inside the block from being written over there."""
-    from hcasim.ground.opening import watched
+    from hcasim.ground.process import watched
 
     guard = Guard()
     token = _guard.set(guard)

@@ -32,7 +32,7 @@ def report_output(file: Path | None) -> Output:
 
 def told(words: Sequence[str]) -> str:
     """Return words of hcasim as a line that can be typed again."""
-    from hcasim.ground.shell import command_line
+    from hcasim.ground.text import command_line
 
     return command_line(["hcasim", *words])
 

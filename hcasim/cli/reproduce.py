@@ -144,8 +144,7 @@ def _page(report: Report, words: str) -> Document:
 
 
 def _write(report: Report, folder: Path, words: str) -> None:
-    from hcasim.ground.aligned import plain_table
-    from hcasim.ground.printable import printable
+    from hcasim.ground.text import plain_table, printable
     from hcasim.ground.writing import write_atomically
     from hcasim.pages.writing import write
     from hcasim.papers.report import COLUMNS

@@ -178,13 +178,13 @@ def _print(found: Sensitivity, top: int) -> None:
 
 def _is_seen(one: Effect) -> bool:
     """Whether any of what is printed differs from the base."""
-    from hcasim.study.sensitivity.result import number
+    from hcasim.ground.quantities import number
 
     return len({number(reading.value) for reading in (one.low, one.base, one.high)}) > 1
 
 
 def _print_table(found: Sensitivity, output: Asked, moving: list[Effect]) -> None:
-    from hcasim.study.sensitivity.result import number
+    from hcasim.ground.quantities import number
 
     indices = {one.factor.path: one.numbers for one in found.indices if one.output == output}
     names = list(next(iter(indices.values()), {}))

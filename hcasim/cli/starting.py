@@ -50,7 +50,7 @@ def command(kind: str, name: str, base: str | None, folder: Path) -> None:
     """
     from hcasim.catalog import list_ids, one_of
     from hcasim.catalog.starting import starting_file
-    from hcasim.ground.paths import leads_to
+    from hcasim.ground.reading import leads_to
     from hcasim.ground.writing import write_atomically
     from hcasim.papers.loader import list_scenarios
     from hcasim.papers.starting import starting_scenario

@@ -45,8 +45,7 @@ def print_table(
         right: names of the columns that are aligned to the right.
         aside: columns that are the first to go to a further table.
     """
-    from hcasim.ground.aligned import plain_table
-    from hcasim.ground.printable import printable
+    from hcasim.ground.text import plain_table, printable
 
     columns, right, aside = ([printable(one) for one in names] for names in (columns, right, aside))
     context = click.get_current_context(silent=True)

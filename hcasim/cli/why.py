@@ -85,7 +85,7 @@ def _show(found: Why) -> None:
 
 
 def _print(answer: Answer) -> None:
-    from hcasim.study.sensitivity.result import number
+    from hcasim.ground.quantities import number
 
     head = ("Cause", "A", "B", "Alone", "Last", "Share", "%")
     rows = []

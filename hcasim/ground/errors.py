@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from os import PathLike
 from pathlib import Path
+from textwrap import shorten
+
+from hcasim.ground.text import plain
+
+ID = "an id, or the path of a file"
 
 
 class CatalogError(Exception):
@@ -72,3 +78,61 @@ def display(path: Path) -> str:
         return str(path.relative_to(Path.cwd()))
     except (ValueError, OSError):
         return str(path)
+
+
+def refuse(*faults: str) -> None:
+    """Raise a CatalogError of those faults that say something, if any does."""
+    found = [fault for fault in faults if fault]
+    if found:
+        raise CatalogError(found)
+
+
+def name_fault(what: str, given: object, allowed: str = ID) -> str:
+    """Say that an argument names nothing: it is neither text nor a path object."""
+    # A path object may be of bytes.
+    named = isinstance(given, PathLike) and isinstance(given.__fspath__(), str)
+    return _fault(isinstance(given, str) or named, what, given, allowed)
+
+
+def flag_fault(what: str, given: object, beside: str = "") -> str:
+    """Say that an argument is neither true nor false, nor what else is allowed beside them."""
+    allowed = f"True, False or {beside}" if beside else "True or False"
+    return _fault(isinstance(plain(given), bool), what, given, allowed)
+
+
+def count_fault(what: str, given: object) -> str:
+    """Say that an argument, if it is given, is no positive number of things."""
+    number = plain(given)
+    whole = isinstance(number, int) and not isinstance(number, bool) and number > 0
+    return _fault(given is None or whole, what, given, "a whole number from 1, or None")
+
+
+def words_fault(what: str, given: object) -> str:
+    """Say that an argument is no list of words."""
+    words = isinstance(given, list | tuple) and all(isinstance(one, str) for one in given)
+    return _fault(words, what, given, "a list of text")
+
+
+def table_fault(what: str, given: object, example: str) -> str:
+    """Say that an argument, if it is given, is no dictionary whose keys are names."""
+    return _fault(_is_table(given), what, given, f"a dictionary such as {example}")
+
+
+def settings_fault(given: object) -> str:
+    """Say that what-if settings, if they are given, are no values by path."""
+    allowed = "values by path, such as {'adapter.bus.lanes': 4}"
+    return _fault(_is_table(given), "overrides", given, allowed)
+
+
+def call_fault(what: str, given: object) -> str:
+    """Say that an argument, if it is given, cannot be called."""
+    return _fault(given is None or callable(given), what, given, "a function, or None")
+
+
+def _is_table(given: object) -> bool:
+    named = isinstance(given, Mapping) and all(isinstance(one, str) for one in given)
+    return given is None or named
+
+
+def _fault(fits: bool, what: str, given: object, allowed: str) -> str:
+    return "" if fits else f"{what}: found {shorten(repr(given), 100)}; allowed: {allowed}"

@@ -96,6 +96,12 @@ _SLOW = 0.1
 """Millions per second below which a rate is written in thousands."""
 
 
+def number(value: float, unit: str = "") -> str:
+    """Write a number of a sentence, or one that was worked out: with four digits, and its unit."""
+    text = f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    return f"{text} {unit}".strip()
+
+
 def _own_unit(field: str) -> bool:
     return field.endswith("_Mps")
 

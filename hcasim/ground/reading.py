@@ -1,14 +1,20 @@
-"""Input files: regular ones, or standard input, up to a limit."""
+"""Input files and TOML: regular ones, or standard input, up to a limit."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from hcasim.ground.errors import CatalogError, display
+from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.process import tell_read
+from hcasim.ground.text import printable
 
 MIB = 1 << 20
 WRITTEN = 4 * MIB
@@ -19,6 +25,9 @@ DEEPEST = 16
 _TOO_DEEP = f"found tables and lists more than {DEEPEST} deep in each other"
 _TOO_LARGE = "found a whole number of more than 64 bits"
 """Levels of tables and lists in each other."""
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*){{{4 * DEEPEST}}}")
+_LIST = re.compile(r"= \[\n((?:    [^\s{\[].*\n)+)\]")
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -140,3 +149,85 @@ def _up_to(most: int, stream: BinaryIO, where: str) -> bytes:
             limit = f"{most // MIB} MiB"
             raise CatalogError([f"{where}: found more than {limit}; allowed: up to {limit}"])
     return b"".join(pieces)
+
+
+def leads_to(path: Path, what: Callable[[Path], bool] = Path.exists) -> bool:
+    """Whether a path leads to something; not if it is too long or leads in a circle.
+
+    Parameters:
+        path: what was written.
+        what: to be there, such as `Path.is_dir`.
+    """
+    try:
+        return what(path)
+    except (OSError, ValueError):
+        return False
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Parameters:
+        file: its path.
+
+    Returns:
+        Its contents, which the caller must not change.
+
+    Raises:
+        CatalogError: no such file, unreadable, or not TOML; the message has line and column.
+    """
+    try:
+        status = file.stat()
+        # Also of what is known from before.
+        tell_read(file)
+        return _read(file, status.st_mtime_ns, status.st_size)
+    except (FileNotFoundError, NoSuchFile):
+        raise CatalogError([no_such_file(file)]) from None
+    except OSError as error:
+        raise CatalogError([f"{display(file)}: cannot be read: {error.strerror}"]) from None
+    except UnicodeDecodeError as error:
+        raise CatalogError([f"{display(file)}: not UTF-8 text at byte {error.start}"]) from None
+    except (ValueError, RecursionError) as error:
+        raise CatalogError([f"{display(file)}: not valid TOML: {tree_fault(error)}"]) from None
+
+
+def no_such_file(file: Path) -> str:
+    """Say that a file is missing, and which ones its folder holds."""
+    beside = sorted(path.name for path in file.parent.glob("*.toml"))
+    # The suffix, which all have, would make any of them near.
+    close = nearest(file.stem, (name[:-5] for name in beside)).replace("'?", ".toml'?")
+    return f"{display(file)}: no such file; its folder holds {one_of(beside)}{close}"
+
+
+@lru_cache(maxsize=256)
+def _read(file: Path, modified_ns: int, size: int) -> dict[str, Any]:
+    text = read_file(file).decode()
+    # The library takes the square of a key's parts.
+    if _LONG_KEY.search(text):
+        raise ValueError(f"found a key of more than {4 * DEEPEST} parts")
+    table = tomllib.loads(text)
+    check_tree(table)
+    return table
+
+
+def render_toml(table: Mapping[str, Any], header: Iterable[str] = ()) -> str:
+    """Write a table as TOML.
+
+    Parameters:
+        table: words, numbers, booleans, lists and tables.
+        header: lines of comment for the top of the file.
+
+    Returns:
+        The text, the same for the same table.
+    """
+    import tomli_w
+
+    comment = "".join(f"# {printable(line)}".rstrip() + "\n" for line in header)
+    text = _LIST.sub(_on_one_line, tomli_w.dumps(table))
+    return comment + "\n" * bool(comment) + text
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    # Only this ends a line of TOML; text may hold what Unicode takes for the end of one.
+    lines = found[1].strip("\n").split("\n")
+    return f"= [{', '.join(line[4:-1] for line in lines)}]"

@@ -7,22 +7,19 @@ import errno
 import fcntl
 import gzip
 import os
-import re
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.paths import leads_to
+from hcasim.ground.reading import leads_to
 
 _QUICK: Final = 3
 """Level of compression that takes less time than what is compressed."""
 STALE: Final = 10
 """Seconds after which a temporary file that no process has locked is one that was left."""
-_TEMPORARY: Final = re.compile(r"\.hcasim-[a-z0-9_]{8}\.tmp")
 _cleared: set[Path] = set()
 """Folders in which this process has looked for temporary files that were left."""
 
@@ -66,7 +63,6 @@ def written_atomically(path: Path, *, durable: bool = True) -> Iterator[BinaryIO
             stream.flush()
             if durable:
                 os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path.resolve())
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -143,12 +139,13 @@ def _folder_of(path: Path) -> Path:
 
 
 def _temporary(folder: Path) -> tuple[int, Path]:
-    # Not named after the file, whose name may be as long as names can be.
     _remove_left(folder)
-    handle, name = tempfile.mkstemp(prefix=".hcasim-", suffix=".tmp", dir=folder)
+    # Not named after the file, whose name may be as long as names can be.
+    path = folder / f".hcasim-{os.urandom(4).hex()}.tmp"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     with contextlib.suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return handle, Path(name)
+    return handle, path
 
 
 def _remove_left(folder: Path) -> None:
@@ -156,23 +153,15 @@ def _remove_left(folder: Path) -> None:
     if folder in _cleared:
         return
     _cleared.add(folder)
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if _TEMPORARY.fullmatch(entry.name):
-                with contextlib.suppress(OSError):
-                    _remove_if_left(entry.path)
-
-
-def _remove_if_left(name: str) -> None:
-    handle = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        status = os.fstat(handle)
-        old = time.time() - status.st_mtime > STALE
-        if old and stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            Path(name).unlink()
-    finally:
-        os.close(handle)
+    for path in folder.glob(".hcasim-????????.tmp"):
+        with contextlib.suppress(OSError):
+            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(handle, "rb"):
+                status = os.fstat(handle)
+                old = time.time() - status.st_mtime > STALE
+                if old and stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink()
 
 
 def _try_in(folder: Path) -> None:
@@ -188,10 +177,3 @@ def _fault(path: Path, what: str, error: OSError | ValueError) -> str:
     elif isinstance(error, OSError) and error.strerror:
         reason = error.strerror.lower()
     return f"{path}: cannot be {what}: {reason}"
-
-
-def _umask() -> int:
-    # The mask can only be read by setting it.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

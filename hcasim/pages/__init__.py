@@ -23,7 +23,6 @@ from hcasim.pages.document import (
     Section,
     Table,
     Text,
-    listed,
 )
 from hcasim.pages.writing import ENDINGS, write
 
@@ -41,6 +40,5 @@ __all__ = [
     "Section",
     "Table",
     "Text",
-    "listed",
     "write",
 ]

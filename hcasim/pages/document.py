@@ -36,7 +36,7 @@ class Cell:
 Content: TypeAlias = str | Cell
 
 
-def listed(cells: Iterable[Content]) -> list[Cell]:
+def _listed(cells: Iterable[Content]) -> list[Cell]:
     """Return cells, also of those that are only text."""
     return [one if isinstance(one, Cell) else Cell(one) for one in cells]
 
@@ -82,7 +82,7 @@ class Table:
     @property
     def lines(self) -> list[list[Cell]]:
         """The rows, also of cells that are only text."""
-        return [listed(row) for row in self.rows]
+        return [_listed(row) for row in self.rows]
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Facts:
     def pairs(self) -> list[tuple[str, list[Cell]]]:
         """The names, each with what is known."""
         return [
-            (name, listed([one] if isinstance(one, str | Cell) else one))
+            (name, _listed([one] if isinstance(one, str | Cell) else one))
             for name, one in self.facts
         ]
 

@@ -1,22 +1,190 @@
-"""Documents as text, in the form that the ending of a file says."""
+"""Documents as text, in the form that the ending of a file says: each is a template beside this."""
 
 from __future__ import annotations
 
-from hcasim.pages.document import Document
-from hcasim.pages.html import to_html
-from hcasim.pages.latex import to_latex
-from hcasim.pages.markdown import to_markdown
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from hashlib import sha256
+from html import escape
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-_FORMS = {".html": to_html, ".md": to_markdown, ".tex": to_latex}
+from hcasim.ground.text import printable, printable_lines
+from hcasim.pages.document import Block, Column, Document, Section, Table
+from hcasim.pages.svg import to_svg
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_HERE = Path(__file__).parent
+
+
+# Also what would begin a list.
+_MARKDOWN = re.compile(r"[\\`*_{}\[\]#|~$]|^[-+>](?=\s)|^\d+(?=[.)]\s)")
+_AS_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def _in_markdown(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\g<0>", printable(text)).translate(_AS_HTML)
+
+
+def _code_in_markdown(text: str) -> str:
+    return "\n".join(f"    {line}" for line in printable_lines(text).splitlines())
+
+
+_ESCAPED = {
+    **{one: rf"\{one}" for one in "#$%&_{}"},
+    **dict(
+        zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", (rf"\textsuperscript{{{one}}}" for one in "0123456789-"), strict=True)
+    ),
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "µ": r"\textmu{}",
+    "μ": r"\textmu{}",
+    "×": r"\texttimes{}",
+    "±": r"\textpm{}",
+    "°": r"\textdegree{}",
+    "·": r"\textperiodcentered{}",
+    "…": r"\ldots{}",
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "≤": r"\ensuremath{\leq}",
+    "≥": r"\ensuremath{\geq}",
+    "≈": r"\ensuremath{\approx}",
+    "→": r"\textrightarrow{}",
+    "←": r"\textleftarrow{}",
+    "\xa0": "~",
+}
+_LETTERS = re.compile("[À-ÖØ-öø-ſ]")
+"""Letters that the usual fonts have."""
+
+
+def _in_latex(text: str) -> str:
+    # Two hyphens would become a dash.
+    return "".join(map(_latex_character, printable(text))).replace("--", "-{}-")
+
+
+def _latex_character(one: str) -> str:
+    if one in _ESCAPED:
+        return _ESCAPED[one]
+    # Others are told by their number: LaTeX would stop at them.
+    return one if one.isascii() or _LETTERS.match(one) else f"U+{ord(one):04X}"
+
+
+def _code_in_latex(text: str) -> str:
+    lines = map(_in_latex, printable_lines(text).splitlines())
+    return "\\par\n".join(line.replace(" ", r"\ ") or r"\ " for line in lines)
+
+
+def _latex_columns(table: Table) -> str:
+    """Return how wide each column is: prose shares what the others leave."""
+    plain = sum(
+        max(len(head.title), *(len(row[number].text) for row in table.lines), 0)
+        for number, head in enumerate(table.heads)
+        if not head.prose
+    )
+    # Of the width of the page, a character takes about one part in 190.
+    left = max(0.3, 0.97 - plain / 190)
+    width = left / max(1, sum(head.prose for head in table.heads))
+    prose = rf">{{\raggedright\arraybackslash}}p{{{width:.2f}\linewidth}}"
+    return "".join(prose if one.prose else "r" if one.right else "l" for one in table.heads)
+
+
+def _class_of(column: Column) -> str:
+    words = " ".join(["n"] * column.right + ["prose"] * column.prose)
+    return f' class="{words}"' if words else ""
+
+
+class _Form(NamedTuple):
+    """How one form escapes text of one line and code, and what stands around blocks and values."""
+
+    text: Callable[[str], str]
+    code: Callable[[str], str]
+    block: tuple[str, str] = ("{%", "%}")
+    value: tuple[str, str] = ("{{", "}}")
+
+
+_FORMS = {
+    ".html": _Form(
+        lambda text: escape(printable(text)), lambda code: escape(printable_lines(code))
+    ),
+    ".md": _Form(_in_markdown, _code_in_markdown),
+    ".tex": _Form(_in_latex, _code_in_latex, ("<%", "%>"), ("<<", ">>")),
+}
 ENDINGS = tuple(_FORMS)
 """Of files that documents are written to."""
 
 
 def write(document: Document, ending: str) -> str:
-    """Return a document as text.
+    """Return a document as text; it is the same for the same document.
 
     Parameters:
         document: what to write.
         ending: one of ENDINGS, also in capitals; anything else, as of a device, is HTML.
     """
-    return _FORMS.get(ending.lower(), to_html)(document)
+    from markupsafe import Markup
+
+    form = ending.lower() if ending.lower() in _FORMS else ".html"
+    places = dict(_places(document.blocks, set()))
+    numbers = count(1)
+    style, script = ((_HERE / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    text = _template(form).render(
+        document=document,
+        place=lambda section: places[id(section)],
+        svg=lambda one: Markup(to_svg(one.drawing, f"f{next(numbers)}", printable(one.caption))),
+        style=Markup(style),
+        script=Markup(script),
+        # A browser runs this script and no other, whatever a text may hold.
+        hash=b64encode(sha256(script.encode()).digest()).decode(),
+    )
+    return text.rstrip("\n") + "\n"
+
+
+@cache
+def _template(ending: str) -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    form = _FORMS[ending]
+    environment = Environment(
+        *form.block,
+        *form.value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        # All that a template inserts is escaped, unless it is of this form already.
+        finalize=lambda one: one if isinstance(one, Markup) else Markup(form.text(str(one))),
+        autoescape=True,
+        loader=FileSystemLoader(_HERE),
+    )
+    environment.filters |= {
+        "kind": lambda block: type(block).__name__,
+        "code": lambda text: Markup(form.code(text)),
+        "class_of": lambda head: Markup(_class_of(head)),
+        "columns": lambda table: Markup(_latex_columns(table)),
+        "sections": lambda blocks: [
+            one for one in blocks if isinstance(one, Section) and not one.folded
+        ],
+    }
+    return environment.get_template(f"page{ending}.jinja")
+
+
+def _places(blocks: Iterable[Block], taken: set[str]) -> Iterator[tuple[int, str]]:
+    """Yield each section, by its identity, and its name, which no other has."""
+    for one in blocks:
+        if isinstance(one, Section):
+            wanted = one.place or re.sub(r"\W+", "-", one.title.lower()).strip("-") or "part"
+            names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
+            place = next(name for name in names if name not in taken)
+            taken.add(place)
+            yield id(one), place
+            yield from _places(one.blocks, taken)

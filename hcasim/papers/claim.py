@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from hcasim.ground.plain import brief
+from hcasim.ground.text import brief
 from hcasim.workloads.options import OPTIONS
 
 Relation = Literal["=", "~", "<", "<=", ">", ">="]

@@ -22,11 +22,10 @@ from hcasim.catalog import (
     read_toml,
 )
 from hcasim.catalog.folders import a_model, is_known, is_path, shipped, unknown_id
-from hcasim.ground.arguments import name_fault, refuse
-from hcasim.ground.errors import display
+from hcasim.ground.errors import display, name_fault, refuse
 from hcasim.ground.faults import told
-from hcasim.ground.paths import leads_to
 from hcasim.ground.quantities import QUANTITIES
+from hcasim.ground.reading import leads_to
 from hcasim.papers.claim import Claim, Context, Entry, Measure, Text, as_tuple
 from hcasim.papers.scenario import Scenario
 

@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import Machine
-from hcasim.ground.arguments import flag_fault, name_fault, refuse, settings_fault
-from hcasim.ground.plain import brief
+from hcasim.ground.errors import flag_fault, name_fault, refuse, settings_fault
 from hcasim.ground.quantities import result
+from hcasim.ground.text import brief
 from hcasim.papers.document import RunDocument, RunsDocument
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import Line, Plan, plan, plan_all

@@ -11,9 +11,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, get_args
 
 from hcasim.catalog import CatalogError
-from hcasim.ground.arguments import flag_fault, name_fault, refuse
-from hcasim.ground.html import html_table
-from hcasim.ground.plain import brief
+from hcasim.ground.errors import flag_fault, name_fault, refuse
+from hcasim.ground.text import brief, html_table
 from hcasim.papers.document import ReproduceDocument
 from hcasim.papers.loader import list_papers, load_context, load_scenarios, references
 from hcasim.papers.plan import plan_papers

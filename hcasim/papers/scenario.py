@@ -19,7 +19,7 @@ from pydantic import (
 from hcasim.catalog import one_of
 from hcasim.catalog.adapter import FirmwareMode
 from hcasim.catalog.link import LARGEST_MTU
-from hcasim.ground.plain import brief
+from hcasim.ground.text import brief
 from hcasim.papers.claim import Claim, Entry, Text, as_tuple, one_or_several, read_size
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hcasim.ground.aligned import plain_table
-from hcasim.ground.arguments import refuse
-from hcasim.ground.plain import brief, plain
+from hcasim.ground.errors import refuse
 from hcasim.ground.quantities import QUANTITIES
+from hcasim.ground.text import brief, plain, plain_table
 from hcasim.papers.claim import TOLERANCES
 from hcasim.papers.verdict import Number, relative_error
 

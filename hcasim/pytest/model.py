@@ -17,10 +17,9 @@ from hcasim.calibrate.traces.request import Request, find_base, is_mpi
 from hcasim.catalog import CatalogError
 from hcasim.catalog.folders import is_path
 from hcasim.catalog.machine import Machine
-from hcasim.ground.arguments import name_fault, refuse
-from hcasim.ground.errors import display
-from hcasim.ground.plain import brief
+from hcasim.ground.errors import display, name_fault, refuse
 from hcasim.ground.quantities import result, title
+from hcasim.ground.text import brief
 from hcasim.pytest.agreement import Agreement, Compared, Disagreement, checked, share
 from hcasim.pytest.published import Published, opened, read_published
 from hcasim.runs.benchmark import Benchmark, run_benchmark

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from hcasim.catalog import nearest, one_of
-from hcasim.ground.arguments import refuse
-from hcasim.ground.errors import CatalogError, display
-from hcasim.ground.plain import plain
+from hcasim.ground.errors import CatalogError, display, refuse
 from hcasim.ground.quantities import QUANTITIES, derivable, traced
 from hcasim.ground.reading import MEASURED, read_file
+from hcasim.ground.text import plain
 from hcasim.papers.verdict import Number
 from hcasim.runs.benchmark import Benchmark
 from hcasim.runs.curve import Curve

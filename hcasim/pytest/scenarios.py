@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hcasim.ground.aligned import plain_table
 from hcasim.ground.errors import CatalogError
+from hcasim.ground.text import plain_table
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.report import COLUMNS, Report, reproduce
 from hcasim.papers.verdict import STALE

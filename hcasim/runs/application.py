@@ -13,7 +13,7 @@ from hcasim.apps.replay.recording import Recording
 from hcasim.apps.run import Outcome
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import nearest, one_of
-from hcasim.ground.plain import brief
+from hcasim.ground.text import brief
 from hcasim.runs.notes import notes_on
 from hcasim.runs.profile import profile_of
 from hcasim.runs.table import Table

@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import Machine
-from hcasim.ground.arguments import flag_fault, refuse
-from hcasim.ground.plain import brief
+from hcasim.ground.errors import flag_fault, refuse
 from hcasim.ground.quantities import band_fields
+from hcasim.ground.text import brief
 from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, measured_with, side_by_side
 from hcasim.runs.experiment import Experiment

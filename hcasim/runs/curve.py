@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hcasim.ground.html import html_table
-from hcasim.ground.plain import brief
 from hcasim.ground.quantities import title, written
+from hcasim.ground.text import brief, html_table
 from hcasim.runs.table import Table, frame
 from hcasim.workloads.options import AXES
 

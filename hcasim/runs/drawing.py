@@ -7,8 +7,8 @@ from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from hcasim.ground.printable import printable
 from hcasim.ground.quantities import title
+from hcasim.ground.text import printable
 from hcasim.workloads.option import Option
 
 if TYPE_CHECKING:

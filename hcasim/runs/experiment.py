@@ -13,7 +13,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import CatalogError, Machine, nearest, one_of
-from hcasim.ground.arguments import refuse, settings_fault
+from hcasim.ground.errors import refuse, settings_fault
 from hcasim.runs.ladder import add_ladder
 from hcasim.runs.machine import find_machine, known_once
 from hcasim.runs.point import Point

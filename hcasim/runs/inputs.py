@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hcasim.apps.file import is_installed
-from hcasim.ground.opening import file_read, is_written, tell_read, watched
+from hcasim.ground.process import file_read, is_written, tell_read, watched
 
 FILE: Final = "file"
 FOLDER: Final = "names in"

@@ -14,7 +14,7 @@ from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hcasim.ground.arguments import call_fault, count_fault, name_fault, refuse
+from hcasim.ground.errors import call_fault, count_fault, name_fault, refuse
 from hcasim.runs.place import BEAT, Crew, Note, Place, simulate_point
 from hcasim.runs.point import Work
 from hcasim.runs.processes import Processes

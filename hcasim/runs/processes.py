@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hcasim.ground.room import look_for_room
+from hcasim.ground.process import look_for_room
 from hcasim.runs.place import Task, simulate
 
 if TYPE_CHECKING:

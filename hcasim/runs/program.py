@@ -14,15 +14,16 @@ from hcasim.apps.run import Listen, Main, Show, placement_faults
 from hcasim.apps.run import run as run_program
 from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.algorithms import algorithm_faults
-from hcasim.ground.arguments import (
+from hcasim.ground.errors import (
     call_fault,
     count_fault,
     flag_fault,
+    nearest,
+    one_of,
     refuse,
     table_fault,
     words_fault,
 )
-from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.faults import shown
 from hcasim.ground.units import OPERATIONS, UnitError
 from hcasim.mpi import DeadlockError, MPIError

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.paths import leads_to
+from hcasim.ground.reading import leads_to
 from hcasim.ground.writing import is_device, write_atomically
 
 if TYPE_CHECKING:

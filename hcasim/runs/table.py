@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hcasim.ground.aligned import plain_table
-from hcasim.ground.html import html_table
-from hcasim.ground.printable import STEERING, printable
 from hcasim.ground.quantities import measured, title, written
+from hcasim.ground.text import STEERING, html_table, plain_table, printable
 from hcasim.ground.writing import write_atomically
 from hcasim.workloads.options import AXES
 

@@ -1,8 +1,7 @@
-"""Making the JSON Schemas from the classes that check the files."""
+"""JSON Schemas, made when they are asked for from the classes that check the files."""
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import pydantic
@@ -10,7 +9,8 @@ from pydantic import Field, TypeAdapter
 
 from hcasim.calibrate.document import CalibrateDocument
 from hcasim.catalog import Fit, file_schema
-from hcasim.papers.document import ReproduceDocument, RunDocument
+from hcasim.ground.errors import CatalogError, nearest, one_of
+from hcasim.papers.document import ReproduceDocument, RunDocument, RunsDocument
 from hcasim.papers.loader import ContextFile
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.application_document import AppDocument
@@ -42,6 +42,7 @@ _FORMS: dict[str, Any] = {
     "list": ListDocument,
     "reproduce": ReproduceDocument,
     "run": RunDocument,
+    "runs": RunsDocument,
     "scenario": Scenario,
     "sensitivity": SensitivityDocument,
     "show": ShowDocument,
@@ -51,12 +52,26 @@ _FORMS: dict[str, Any] = {
 }
 
 
-def made(name: str) -> dict[str, Any]:
-    """Make a schema from the classes.
+SCHEMAS = tuple(sorted((*_KINDS, *_FORMS)))
+"""Their names; of a trace it is that of a line."""
+
+
+def schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of a kind of files; `python -m hcasim.schemas FOLDER` writes all.
 
     Parameters:
-        name: one of `hcasim.schemas.SCHEMAS`.
+        name: of a description "adapter", "host", "stack", "switch" or "testbed"; "scenario",
+            "context" (the statements of a paper that nothing replays), "calibration", "trace" (of
+            one line); or of the JSON that a command prints "app", "bench", "calibrate", "compare",
+            "import", "list", "reproduce", "run", "runs" (of several scenarios), "sensitivity",
+            "show", "sweep" or "why".
+
+    Raises:
+        CatalogError: an unknown name.
     """
+    if str(name) not in SCHEMAS:
+        close = nearest(name, SCHEMAS)
+        raise CatalogError([f"schema: found {name!r}; allowed: {one_of(SCHEMAS)}{close}"])
     if name in _KINDS:
         found = file_schema(_KINDS[name])
     else:
@@ -73,8 +88,3 @@ def made(name: str) -> dict[str, Any]:
         found["required"].remove("id")
     said = f"made with pydantic {pydantic.VERSION}"
     return {**found, "$schema": DIALECT, "title": f"hcasim {name}", "$comment": said}
-
-
-def text(schema: dict[str, Any]) -> str:
-    """Write a schema as its file holds it."""
-    return json.dumps(schema, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

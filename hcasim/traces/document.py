@@ -15,12 +15,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hcasim.ground.arguments import name_fault, refuse
-from hcasim.ground.errors import CatalogError, display, one_of
+from hcasim.ground.errors import CatalogError, display, name_fault, one_of, refuse
 from hcasim.ground.faults import shown, told
-from hcasim.ground.html import html_table
-from hcasim.ground.plain import brief
 from hcasim.ground.reading import MEASURED, check_tree, read_file, tree_fault
+from hcasim.ground.text import brief, html_table
 from hcasim.traces.header import Header, Record
 from hcasim.traces.schema import RECORDS, SCHEMA, VERSION, End, Failure, Point, to_dict
 from hcasim.traces.source import ENOUGH, POINTS, binary, too_many, with_newlines

@@ -89,7 +89,7 @@ class Option:
         Raises:
             ValueError: a line for each fault of a text.
         """
-        from hcasim.ground.plain import plain
+        from hcasim.ground.text import plain
 
         given = plain(given)
         if self.is_flag or self.is_name or self.words:
@@ -130,7 +130,7 @@ class Option:
         return [low, *(number for number in powers if number < high), high]
 
     def _number(self, given: Any) -> int:
-        from hcasim.ground.plain import plain
+        from hcasim.ground.text import plain
         from hcasim.ground.units import parse_size
 
         try:

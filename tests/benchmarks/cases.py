@@ -17,7 +17,7 @@ from typing import Any
 from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
-from hcasim.ground.built import build
+from hcasim.ground.process import build
 from hcasim.mpi import Comm, Job
 from hcasim.verbs import WROpcode
 from hcasim.workloads import Options, Result, run_point

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import hcasim
-from hcasim.ground.built import build
+from hcasim.ground.process import build
 
 pytestmark = pytest.mark.skipif(build() != "compiled", reason="this is the pure build")
 

@@ -16,7 +16,7 @@ from hcasim.calibrate.file.reading import read_calibration
 from hcasim.calibrate.traces.evaluations import EvaluationCache
 from hcasim.catalog import CatalogError, load, resolve
 from hcasim.catalog.folders import VARIABLE
-from hcasim.ground.toml import render_toml
+from hcasim.ground.reading import render_toml
 from hcasim.papers.loader import load_scenario
 from hcasim.runs.point import Point
 from hcasim.traces import FORMATS, Hints, Source, import_trace, parse_trace, render

@@ -12,9 +12,9 @@ import pytest
 # Needed only by .to_pandas(), for clusters, samples and some traces, which say so when they are
 # absent; and pytest, by what only pytest loads.
 OPTIONAL = {"distributed", "google", "otf2", "pandas", "pyarrow", "pytest", "SALib", "xarray"}
-# Documented parts of pydantic, which requires them itself.
-WITH_PYDANTIC = {"annotated_types", "pydantic_core"}
-HEAVY = {"distributed", "loky", "matplotlib", "numpy", "pandas", "rich", "scipy", "simpy"}
+# Documented parts of pydantic and Jinja, which require them themselves.
+WITH_OTHERS = {"annotated_types", "markupsafe", "pydantic_core"}
+HEAVY = {"distributed", "jinja2", "loky", "matplotlib", "numpy", "pandas", "rich", "scipy", "simpy"}
 
 
 def imported_libraries(package: Path) -> set[str]:
@@ -31,7 +31,7 @@ def imported_libraries(package: Path) -> set[str]:
 def test_every_imported_library_is_declared_and_every_declared_one_imported(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.split(r"[^\w-]", line)[0].replace("-", "_") for line in project["dependencies"]}
-    assert imported_libraries(root / "hcasim") - OPTIONAL - WITH_PYDANTIC == declared
+    assert imported_libraries(root / "hcasim") - OPTIONAL - WITH_OTHERS == declared
 
 
 @pytest.mark.parametrize("module", ["hcasim", "hcasim.catalog", "hcasim.cli"])

@@ -8,8 +8,8 @@ from typing import Final
 
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.faults import shown
-from hcasim.ground.printable import printable
 from hcasim.ground.reading import MIB, read_file
+from hcasim.ground.text import printable
 from hcasim.traces.source import ENOUGH, binary
 
 LARGEST: Final = 256 * MIB

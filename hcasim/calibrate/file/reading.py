@@ -15,10 +15,8 @@ from hcasim.calibrate.file.machine import PARTS, machine_faults, setting_faults
 from hcasim.catalog import CatalogError, FittedValue, list_ids, nearest, one_of, read_toml, resolve
 from hcasim.catalog.fits import check_fit
 from hcasim.catalog.folders import is_known
-from hcasim.ground.arguments import name_fault, refuse
-from hcasim.ground.errors import display
-from hcasim.ground.paths import leads_to
-from hcasim.ground.reading import MEASURED, read_file
+from hcasim.ground.errors import display, name_fault, refuse
+from hcasim.ground.reading import MEASURED, leads_to, read_file
 from hcasim.ground.units import UnitError
 
 _ALLOWED = "allowed: a calibration file, as `hcasim calibrate ... -o FILE` writes"

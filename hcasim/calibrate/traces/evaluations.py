@@ -16,8 +16,7 @@ from hcasim import __version__
 from hcasim.calibrate.search.objective import Run
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import shown
-from hcasim.ground.paths import leads_to
-from hcasim.ground.reading import MEASURED, NoSuchFile, read_file
+from hcasim.ground.reading import MEASURED, NoSuchFile, leads_to, read_file
 from hcasim.runs.point import Point
 from hcasim.runs.pool import OutOfTime
 from hcasim.runs.store import code_digest

@@ -1,63 +1,46 @@
-"""A fit to traces as one page of HTML: curves, residuals, and what is determined."""
+"""A fit to traces as a document: curves, residuals, and what is determined."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
+from hcasim.calibrate.intervals import report
 from hcasim.calibrate.intervals.estimate import Residual
-from hcasim.calibrate.intervals.report import Table
 from hcasim.calibrate.traces.report import TraceReport
-from hcasim.runs.drawing import mark_axis, new_figure, plain, render
+from hcasim.pages import Code, Column, Document, Section, Table, Text
+from hcasim.pages import Figure as Drawing
+from hcasim.runs.drawing import mark_axis, new_figure, plain
 from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_STYLE = """
-body { font: 15px/1.45 sans-serif; margin: 2em auto; max-width: 62em; padding: 0 1em; }
-table { border-collapse: collapse; margin: .6em 0 1.4em; }
-td, th { border-bottom: 1px solid #ccc; padding: .2em .7em; text-align: left; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-figure { display: inline-block; margin: 0; } svg { height: auto; max-width: 31em; width: 100%; }
-pre { background: #f4f4f4; overflow-x: auto; padding: .7em; }
-"""
-_IDS = re.compile(r'(\bid="|\bhref="#|url\(#)')
+_Pairs = Sequence[tuple[Residual, Residual | None]]
 
 
-def page(fit: TraceReport) -> str:
-    """Return the page; it needs no other file, and is the same for the same fit."""
-    report, request = fit.report, fit.prepared.request
+def document(fit: TraceReport) -> Document:
+    """Return the document; it is the same for the same fit."""
+    found, traces = fit.report, fit.prepared.traces
     machine = fit.prepared.base.machine
-    title = f"{machine.id} with {machine.adapter.id}, fitted to {', '.join(fit.prepared.traces)}"
     parameters, curves, correlations = fit.tables()
     ended = "The search ended by itself."
-    if not report.converged:
+    if not found.converged:
         ended = "The search did not end by itself: these values are not a fit."
-    parts = [
-        f"<h1>{escape(title)}</h1>",
-        f"<p>{ended} Points fitted: {len(report.residuals)}; held out: {len(fit.held)}.</p>",
-        f"<pre>{escape(request.command)}</pre>",
-        "<h2>What the traces determine</h2>",
-        _table(parameters),
-        _items(_verdicts(fit)),
-        "<h2>Correlation</h2>",
-        _table(correlations),
-        "<h2>Curves</h2>",
-        _table(curves),
-        *_figures(fit),
-        "<h2>Points</h2>",
-        _table(fit.points()),
-        "<h2>Notes</h2>",
-        _items(fit.closing_lines()),
-        "<h2>Traces</h2>",
-        _items(f"{name}: sha256 {trace.sha256}" for name, trace in fit.prepared.traces.items()),
-    ]
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
-    body = "\n".join(parts)
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
+    shas = (f"{name}: sha256 {trace.sha256}" for name, trace in traces.items())
+    return Document(
+        f"{machine.id} with {machine.adapter.id}, fitted to {', '.join(traces)}",
+        [
+            Text(f"{ended} Points fitted: {len(found.residuals)}; held out: {len(fit.held)}."),
+            Code(fit.prepared.request.command),
+            Section("What the traces determine", [_table(parameters), *map(Text, _verdicts(fit))]),
+            Section("Correlation", [_table(correlations)]),
+            Section("Curves", [_table(curves), *_figures(fit)]),
+            Section("Points", [_table(fit.points())]),
+            Section("Notes", [*map(Text, fit.closing_lines())]),
+            Section("Traces", [*map(Text, shas)]),
+        ],
+    )
 
 
 def _verdicts(fit: TraceReport) -> Iterable[str]:
@@ -77,22 +60,18 @@ def _verdicts(fit: TraceReport) -> Iterable[str]:
             yield f"{path} is not determined at all: within its bounds everything fits."
 
 
-def _figures(fit: TraceReport) -> Iterable[str]:
+def _figures(fit: TraceReport) -> Iterable[Drawing]:
     groups: dict[str, list[tuple[Residual, Residual | None]]] = {}
     for after, before in zip(fit.report.residuals, fit.before, strict=True):
         groups.setdefault(after.observation.curve, []).append((after, before))
     for one in fit.held:
         groups.setdefault(f"{one.observation.curve} (held out)", []).append((one, None))
-    for number, (name, points) in enumerate(groups.items()):
+    for name, points in groups.items():
         points.sort(key=lambda pair: pair[0].observation.setups[0].options.size)
-        svg = render(_draw(name, points), "svg").decode()
-        svg = svg[svg.index("<svg") :]
-        # Ids of one drawing must not meet those of another on the same page.
-        svg = _IDS.sub(rf"\g<1>f{number}-", svg)
-        yield f"<figure>{svg}</figure>"
+        yield Drawing(name, _draw(name, points))
 
 
-def _draw(name: str, points: Sequence[tuple[Residual, Residual | None]]) -> Figure:
+def _draw(name: str, points: _Pairs) -> Figure:
     figure = new_figure()
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     sizes = [after.observation.setups[0].options.size for after, _ in points]
@@ -120,16 +99,6 @@ def _draw(name: str, points: Sequence[tuple[Residual, Residual | None]]) -> Figu
     return figure
 
 
-def _table(table: Table) -> str:
-    marks = [' class="n"' if name in table.right else "" for name in table.columns]
-
-    def row(kind: str, cells: Sequence[str]) -> str:
-        marked = zip(cells, marks, strict=True)
-        return f"<tr>{''.join(f'<{kind}{m}>{escape(c)}</{kind}>' for c, m in marked)}</tr>"
-
-    body = "".join(f"{row('td', cells)}\n" for cells in table.rows)
-    return f"<table><thead>{row('th', table.columns)}</thead><tbody>\n{body}</tbody></table>"
-
-
-def _items(lines: Iterable[str]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+def _table(table: report.Table) -> Table:
+    columns = [Column(name, right=name in table.right) for name in table.columns]
+    return Table(table.title, columns, table.rows)

@@ -17,8 +17,7 @@ from hcasim.calibrate.traces.mismatch import mismatches
 from hcasim.calibrate.traces.observations import FLOOR, Base, Observations, gather, unique
 from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, resolve
 from hcasim.ground.errors import display
-from hcasim.ground.printable import printable
-from hcasim.ground.shell import command_line
+from hcasim.ground.text import command_line, printable
 from hcasim.traces import Point, Trace, read_trace
 from hcasim.traces.source import few
 from hcasim.workloads import find_workload

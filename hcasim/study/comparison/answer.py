@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hcasim.ground.html import html_table
-from hcasim.ground.plain import brief
+from hcasim.ground.quantities import number
+from hcasim.ground.text import brief, html_table
 from hcasim.runs.table import Table
 from hcasim.study.comparison.breakdown import Breakdown
 from hcasim.study.comparison.document import ExplainedAnswer, ExplainedShare, WhyDocument
-from hcasim.study.sensitivity.result import number
 
 Part = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 """Title, heads of the columns, and rows."""

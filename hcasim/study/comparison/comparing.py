@@ -10,7 +10,7 @@ from typing import Any
 
 from hcasim.calibrate.file.bands import band
 from hcasim.catalog import CatalogError
-from hcasim.ground.arguments import flag_fault, refuse, settings_fault
+from hcasim.ground.errors import flag_fault, refuse, settings_fault
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import each_machine_once
 from hcasim.runs.point import Point

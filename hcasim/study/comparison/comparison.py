@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import CatalogError
-from hcasim.ground.html import html_table
-from hcasim.ground.plain import brief
 from hcasim.ground.quantities import band_fields
+from hcasim.ground.text import brief, html_table
 from hcasim.runs.table import Table
 from hcasim.study.comparison.difference import Difference, differences, parts
 from hcasim.study.comparison.document import CompareDocument, ComparedPart, ComparedPoint

@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any
 
 from hcasim.catalog import Machine
-from hcasim.ground.arguments import refuse
+from hcasim.ground.errors import refuse
 from hcasim.runs.benchmark import Benchmark
 from hcasim.runs.experiment import Experiment, unknown_settings
 from hcasim.workloads.options import AXES

@@ -7,8 +7,7 @@ from os import PathLike
 from typing import Any
 
 from hcasim.catalog import CatalogError, Machine
-from hcasim.ground.arguments import flag_fault, refuse, settings_fault
-from hcasim.ground.errors import one_of
+from hcasim.ground.errors import flag_fault, one_of, refuse, settings_fault
 from hcasim.runs.machine import each_machine_once
 from hcasim.runs.pool import Progress, on_scheduler
 from hcasim.runs.store import usual_store

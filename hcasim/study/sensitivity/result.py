@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from hcasim.ground.errors import one_of
-from hcasim.ground.plain import brief
+from hcasim.ground.quantities import number
+from hcasim.ground.text import brief
 from hcasim.runs.table import Table
 from hcasim.study.sensitivity.document import (
     SensitivityDocument,
@@ -209,12 +210,6 @@ def _parameter(one: Factor) -> VariedParameter:
         evidence=one.evidence,
         origin=one.origin,
     )
-
-
-def number(value: float, unit: str = "") -> str:
-    """Write a number with four digits, and its unit."""
-    text = f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-    return f"{text} {unit}".strip()
 
 
 def _cell(value: object) -> str:

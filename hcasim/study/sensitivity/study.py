@@ -8,16 +8,17 @@ from typing import Any
 
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.catalog import CatalogError
-from hcasim.ground.arguments import (
+from hcasim.ground.errors import (
     count_fault,
     flag_fault,
     name_fault,
+    nearest,
+    one_of,
     refuse,
     settings_fault,
     table_fault,
     words_fault,
 )
-from hcasim.ground.errors import nearest, one_of
 from hcasim.papers.loader import load_scenario
 from hcasim.runs.pool import Progress, on_scheduler
 from hcasim.runs.store import usual_store

@@ -8,7 +8,7 @@ from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.engine import seldom_collected
-from hcasim.ground.arguments import (
+from hcasim.ground.errors import (
     count_fault,
     flag_fault,
     refuse,

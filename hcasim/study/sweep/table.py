@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import Machine
-from hcasim.ground.plain import brief
+from hcasim.ground.text import brief
 from hcasim.ground.units import DELAY, FREQUENCY, LENGTH, OPERATIONS, RATE, SIZE, TIME
 from hcasim.runs.curve import PARTS, measured_with
 from hcasim.runs.notes import all_notes

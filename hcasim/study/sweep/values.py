@@ -12,7 +12,7 @@ from typing import Any
 
 from hcasim.catalog import Machine
 from hcasim.ground.faults import shown
-from hcasim.ground.plain import plain
+from hcasim.ground.text import plain
 from hcasim.ground.units import UNITS
 from hcasim.workloads.option import Option
 

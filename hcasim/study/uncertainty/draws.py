@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.provenance import CHOSEN, SET
-from hcasim.ground.arguments import refuse
+from hcasim.ground.errors import refuse
 from hcasim.study.sensitivity.factor import SPREAD, Factor, find_factors, settings_of
 
 USUAL = 50

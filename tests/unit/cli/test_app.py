@@ -14,7 +14,7 @@ import pytest
 from hcasim import __version__
 from hcasim.catalog import CatalogError
 from hcasim.cli.app import COMMANDS, app
-from hcasim.ground.built import build
+from hcasim.ground.process import build
 
 Hcasim = Callable[..., Any]
 HEAVY = {"matplotlib", "numpy", "pandas", "pydantic", "rich", "scipy", "simpy"}

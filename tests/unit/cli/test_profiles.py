@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from hcasim.schemas import schema
+from hcasim.schemas.making import schema
 
 Hcasim = Callable[..., Any]
 BENCH = ("bench", "window_bw", "--testbed", "liu2004", "--iters", "4", "--warmup", "0")

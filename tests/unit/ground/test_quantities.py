@@ -9,6 +9,7 @@ from hcasim.ground.quantities import (
     derivable,
     heading,
     measured,
+    number,
     result,
     title,
     traced,
@@ -75,6 +76,19 @@ def test_a_result_has_a_title_with_its_unit(field: str, words: str) -> None:
 )
 def test_a_result_is_written_with_significant_digits(value: float, field: str, text: str) -> None:
     assert written(value, field) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (3.80012, "us", "3.8 us"),
+        (-0.123456, "", "-0.1235"),
+        (12345.6, "MB/s", "12346 MB/s"),
+        (0, "%", "0 %"),
+    ],
+)
+def test_a_number_of_a_sentence_has_four_digits(value: float, unit: str, text: str) -> None:
+    assert number(value, unit) == text
 
 
 def test_the_title_of_a_column_leaves_the_unit_of_a_rate_to_its_cells() -> None:

@@ -1,22 +1,25 @@
-"""Only regular files and standard input are read, and no more of them than a limit."""
+"""Only regular files and standard input are read, up to a limit, and TOML reads back as written."""
 
 import io
 import os
 import socket
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hcasim.calibrate.file.reading import read_calibration
 from hcasim.calibrate.traces.evaluations import EvaluationCache
 from hcasim.catalog import load
 from hcasim.ground import reading
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.reading import check_tree, read_file, read_stdin
-from hcasim.ground.toml import read_toml
+from hcasim.ground.reading import check_tree, read_file, read_stdin, read_toml, render_toml
 from hcasim.traces import read_trace
 
 READERS: list[Callable[[Path], object]] = [
@@ -123,3 +126,53 @@ def test_no_description_has_a_name_that_no_file_can_have(name: str) -> None:
     with pytest.raises(CatalogError, match="found no adapter"):
         load(name, "adapters")
     assert fault(lambda _: load(f"./{name}.toml", "adapters"), Path())
+
+
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=9)
+leaves = words | st.integers(-(2**63), 2**63 - 1) | st.booleans()
+lists = st.lists(leaves, max_size=4)
+tables = st.dictionaries(words, leaves | lists | st.lists(st.dictionaries(words, lists)))
+
+
+@given(st.dictionaries(words, tables | leaves | lists | st.lists(lists)), st.lists(words))
+def test_what_is_written_reads_back_the_same(table: dict[str, Any], header: list[str]) -> None:
+    assert tomllib.loads(render_toml(table, header)) == table
+
+
+def test_a_list_of_numbers_or_words_is_one_line() -> None:
+    table = {"a": [1, 2], "b": ["x,", "y\u2028z"], "c": [], "d": {"e": [0.5]}}
+    lines = ["a = [1, 2]", 'b = ["x,", "y\u2028z"]', "c = []", "", "[d]", "e = [0.5]", ""]
+    assert render_toml(table) == "\n".join(lines)
+
+
+TOO_DEEP = "found tables and lists more than 16 deep in each other"
+TOO_LARGE = "found a whole number of more than 64 bits"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a." * 300_000 + "a = 1", "found a key of more than 64 parts"),
+        ("[" + '"a" . ' * 100 + "a]", "found a key of more than 64 parts"),
+        ("a." * 40 + "a = 1", TOO_DEEP),
+        ("a = " + "[" * 100 + "]" * 100, TOO_DEEP),
+        ("a = " + "[" * 5000 + "]" * 5000, TOO_DEEP),
+        ("a = " + "{a=" * 5000 + "1" + "}" * 5000, TOO_DEEP),
+        ("a = " + "{a=" * 100_000, TOO_DEEP),
+        ("a = 0x" + "f" * 5000, TOO_LARGE),
+        ("a = " + "9" * 5000, TOO_LARGE),
+        ("a = " + "1" * 100_000, TOO_LARGE),
+    ],
+)
+def test_what_takes_long_or_is_too_deep_or_large_is_refused_at_once(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "file.toml"
+    file.write_text(f"{text}\n")
+    assert fault(read_toml, file).startswith(f"{file}: not valid TOML: {said}")
+
+
+def test_prose_with_points_and_keys_with_parts_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "file.toml"
+    file.write_text(f'a.b."c.d".e = "{"Word. And another. " * 50}{"1.2" * 60}"\n')
+    assert set(read_toml(file)["a"]["b"]["c.d"]) == {"e"}

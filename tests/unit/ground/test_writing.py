@@ -67,11 +67,6 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         write_atomically(tmp_path / "none" / "file", "text")
 
 
-def test_a_folder_cannot_be_overwritten(tmp_path: Path) -> None:
-    with pytest.raises(CatalogError, match="found a folder"):
-        write_atomically(tmp_path, "text")
-
-
 def test_an_output_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
     make_folder(tmp_path / "a" / "b")
     make_folder(tmp_path / "a" / "b")

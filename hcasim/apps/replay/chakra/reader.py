@@ -33,8 +33,8 @@ from hcasim.apps.replay.text import LARGEST, Faults, TooMuchWrong, read_bytes
 from hcasim.apps.replay.trace import MOST_ACTIONS, MOST_BYTES, MOST_RANKS
 from hcasim.ground.errors import CatalogError, display, nearest
 from hcasim.ground.faults import shown
-from hcasim.ground.opening import tell_read, unwatched
-from hcasim.ground.printable import printable
+from hcasim.ground.process import tell_read, unwatched
+from hcasim.ground.text import printable
 from hcasim.mpi.messages import MAX_SECONDS
 
 _NAME: Final = re.compile(r"(.+)\.([0-9]{1,7})\.et")

@@ -39,7 +39,7 @@ from hcasim.apps.replay.text import LARGEST, Faults, TooMuchWrong
 from hcasim.apps.replay.trace import MOST_ACTIONS, MOST_BYTES, MOST_RANKS
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import shown
-from hcasim.ground.opening import tell_read, unwatched
+from hcasim.ground.process import tell_read, unwatched
 from hcasim.ground.reading import size_of
 from hcasim.mpi.messages import MAX_SECONDS
 

@@ -42,9 +42,8 @@ from hcasim.apps.replay.ti.words import SIZES, TYPES, operations, real, text, wh
 from hcasim.apps.replay.trace import MOST_ACTIONS, MOST_BYTES, MOST_RANKS
 from hcasim.ground.errors import CatalogError, display
 from hcasim.ground.faults import shown
-from hcasim.ground.paths import leads_to
-from hcasim.ground.printable import printable
-from hcasim.ground.reading import MIB
+from hcasim.ground.reading import MIB, leads_to
+from hcasim.ground.text import printable
 from hcasim.mpi.messages import MAX_BYTES, MAX_SECONDS, MAX_TAG
 
 LARGEST_TOGETHER: Final = 1024 * MIB

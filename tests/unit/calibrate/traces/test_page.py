@@ -1,10 +1,8 @@
-"""The page of a fit to traces holds all of it, needs nothing else, and shows names as text."""
+"""The document of a fit to traces holds all of it."""
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +12,17 @@ from hcasim.calibrate.entries import Verdict
 from hcasim.calibrate.traces.fit import fit_traces
 from hcasim.calibrate.traces.freeing import free_fit
 from hcasim.calibrate.traces.observations import Base, gather
-from hcasim.calibrate.traces.page import page
+from hcasim.calibrate.traces.page import document
 from hcasim.calibrate.traces.report import TraceReport
 from hcasim.calibrate.traces.request import Prepared, Request
 from hcasim.catalog import resolve
+from hcasim.pages import Code, Document, Figure, Section, Table, Text, write
 from hcasim.runs.point import Point as Simulated
 from hcasim.traces import Header, Measured, Point, Tool, Trace
 from tests.unit.calibrate.toys import RECEIVE, RESPONDER, SEND, run_curved
 
 Make = Callable[..., TraceReport]
 SIZES = (8, 64, 512)
-SCRIPT = "<script>alert('1')&\""
 
 
 def measured(workload: str, latency_us: float, sizes: tuple[int, ...]) -> list[Point]:
@@ -68,75 +66,49 @@ def made() -> Make:
     return make
 
 
-class Page(HTMLParser):
-    """What a browser finds: elements with attributes, text and comments."""
+class Page:
+    """What a document holds, wherever it stands."""
 
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.comments: list[str] = []
-        self.feed(html)
-        self.close()
+    def __init__(self, found: Document) -> None:
+        parts = [one for one in found.blocks if isinstance(one, Section)]
+        blocks = [*found.blocks, *(one for part in parts for one in part.blocks)]
+        self.lines = [one.text for one in blocks if isinstance(one, Text | Code)]
+        self.figures = {one.caption: one.drawing for one in blocks if isinstance(one, Figure)}
+        self.tables = {one.title: one for one in blocks if isinstance(one, Table)}
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def handle_comment(self, data: str) -> None:
-        self.comments.append(data.strip())
-
-    def count(self, tag: str) -> int:
-        return sum(name == tag for name, _ in self.elements)
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
 
 
-def test_the_page_needs_no_other_file(made: Make) -> None:
-    found = Page(page(made(holdout=("read_lat",))))
-    assert not {tag for tag, _ in found.elements} & {"script", "link", "img", "iframe", "object"}
-    for _, attributes in found.elements:
-        assert not attributes.keys() & {"src", "srcset", "onload", "data"}
-        for name, value in attributes.items():
-            if name.endswith("href"):
-                assert value is not None
-                assert value.startswith("#"), value
-            assert all(one == "#" for one in re.findall(r"url\((.)", value or ""))
-    assert "@import" not in found.text
-    assert "url(" not in found.text.replace("url(#", "")
+def page(fit: TraceReport) -> Page:
+    return Page(document(fit))
 
 
-def test_ids_of_the_drawings_do_not_meet(made: Make) -> None:
-    found = Page(page(made(holdout=("read_lat",))))
-    ids = Counter(one["id"] for _, one in found.elements if "id" in one)
-    assert ids.most_common(1)[0][1] == 1
-    used = {value for _, one in found.elements for key, value in one.items() if key[-4:] == "href"}
-    assert used
-    assert {str(one).removeprefix("#") for one in used} <= ids.keys()
+def labels(axes: Any) -> list[str]:
+    return [one.get_text() for one in axes.get_legend().get_texts()]
 
 
 def test_each_curve_is_drawn_measured_fitted_and_as_described(made: Make) -> None:
-    found = Page(page(made(holdout=("read_lat",))))
-    assert found.count("svg") == found.count("figure") == 2
-    words = Counter(found.comments)
-    assert words["write_lat"] == words["read_lat (held out)"] == 1
-    assert words["measured, ± 2 deviations"] == words["fitted"] == 2
+    found = page(made(holdout=("read_lat",))).figures
+    assert [*found] == ["write_lat", "read_lat (held out)"]
+    drawn = [labels(figure.axes[0]) for figure in found.values()]
     # What was held out is not simulated before the fit.
-    assert words["base description"] == 1
-    assert words["deviations"] == words["Message Size (Bytes)"] == 2
+    assert [sorted(one) for one in drawn] == [
+        ["base description", "fitted", "measured, ± 2 deviations"],
+        ["fitted", "measured, ± 2 deviations"],
+    ]
+    for caption, figure in found.items():
+        assert figure.axes[0].get_title() == caption
+        assert figure.axes[1].get_ylabel() == "deviations"
+        assert figure.axes[1].get_xlabel() == "Message Size (Bytes)"
 
 
 def test_the_lines_of_a_drawing_are_those_of_the_fit(
-    made: Make, monkeypatch: pytest.MonkeyPatch
+    made: Make,
 ) -> None:
-    from hcasim.calibrate.traces import page as fit_page
-
-    figures: list[Any] = []
-    new = fit_page.new_figure
-    monkeypatch.setattr(fit_page, "new_figure", lambda: figures.append(new()) or figures[-1])
     fit = made()
-    page(fit)
-    upper, lower = figures[0].axes
+    upper, lower = page(fit).figures["write_lat"].axes
     lines = {one.get_label(): one for one in upper.lines}
     after, before = fit.report.residuals[:3], fit.before[:3]
     assert [*lines["fitted"].get_xdata()] == [*SIZES]
@@ -158,34 +130,39 @@ def test_the_lines_of_a_drawing_are_those_of_the_fit(
 
 def test_tables_hold_parameters_curves_and_every_point(made: Make) -> None:
     fit = made(holdout=("read_lat",))
-    html = page(fit)
+    found = page(fit)
     (value,) = (str(one.raw(one.value)) for one in fit.report.parameters)
-    assert f"<td>{SEND}</td>" in html
-    assert f'<td class="n">{value}</td>' in html
-    assert html.count("<td>held out</td>") == 1 + 3
-    for one in (*fit.report.residuals, *fit.held):
-        assert f'<td class="n">{100 * one.error:+.2f} %</td>' in html
-        assert f'<td class="n">{one.published}</td>' in html
-    found = Page(html)
-    assert found.count("table") == 4
-    assert '<tr><td class="n">1</td><td class="n">+1.00</td></tr>' in html
-    assert "Points fitted: 3; held out: 3." in html
-    assert "a.jsonl: sha256 " + "0f" * 32 in html
+    parameters, correlations, curves, points = found.tables.values()
+    assert [(row[1], row[2]) for row in parameters.rows] == [(SEND, value)]
+    assert [*correlations.rows] == [("1", "+1.00")]
+    assert [row[1] for row in curves.rows] == ["fitted", "held out"]
+    assert [(row[2], row[3], row[5]) for row in points.rows] == [
+        (role, str(one.published), f"{100 * one.error:+.2f} %")
+        for role, several in (("fitted", fit.report.residuals), ("held out", fit.held))
+        for one in several
+    ]
+    numbers = {column.title for column in points.heads if column.right}
+    assert numbers == {"measured", "simulated", "error", "in deviations"}
+    assert "The search ended by itself. Points fitted: 3; held out: 3." in found.lines
+    assert fit.prepared.request.command in found.lines
+    assert "a.jsonl: sha256 " + "0f" * 32 in found.lines
+    assert {*fit.closing_lines()} <= {*found.lines}
+    assert document(fit).title.endswith(", fitted to a.jsonl")
 
 
 def test_each_verdict_is_said_in_words(made: Make) -> None:
-    text = Page(page(made())).text
+    text = page(made()).text
     assert f"{SEND} is determined by " in text
     assert "The search ended by itself." in text
     # The model has no pipeline of the receiver.
     free = ("adapter.send.latency", "adapter.receive.latency")
     assert f"{RECEIVE} is not determined at all: within its bounds everything fits." in (
-        Page(page(made(free=free))).text
+        page(made(free=free)).text
     )
     sum_only = made(
         measured("read_lat", 4.0, SIZES), free=("adapter.send.latency", "adapter.responder.latency")
     )
-    text = Page(page(sum_only)).text
+    text = page(sum_only).text
     assert f"{SEND} is not determined by itself, only in combination with {RESPONDER}." in text
 
 
@@ -200,91 +177,33 @@ def test_verdicts_that_leave_an_end_open_are_said(verdict: Verdict, words: str, 
     fit = made()
     judged = tuple(replace(one, verdict=verdict) for one in fit.report.parameters)
     shown = replace(fit, report=replace(fit.report, parameters=judged))
-    assert f"{SEND} {words}" in Page(page(shown)).text
+    assert f"{SEND} {words}" in page(shown).text
 
 
 def test_a_search_that_did_not_end_is_no_fit(made: Make) -> None:
     fit = made()
     stopped = replace(fit, report=replace(fit.report, converged=False))
-    assert "The search did not end by itself: these values are not a fit." in page(stopped)
-
-
-def test_names_are_shown_as_text(made: Make) -> None:
-    fit = made(name=f"{SCRIPT}.jsonl", holdout=("read_lat",))
-    named = [
-        replace(
-            one,
-            observation=replace(
-                one.observation, curve=f"{SCRIPT} curve", statement=f"{SCRIPT} point"
-            ),
-        )
-        for one in fit.report.residuals
-    ]
-    (one,) = fit.report.parameters
-    other = replace(
-        one,
-        parameter=replace(one.parameter, path=f"{SCRIPT} other"),
-        verdict=Verdict(identified=False, partners=(f"{SCRIPT} partner",)),
-    )
-    one = replace(
-        one,
-        parameter=replace(one.parameter, path=f"{SCRIPT} parameter"),
-        claims=(f"{SCRIPT} claim",),
-        correlation={f"{SCRIPT} parameter": 1.0, f"{SCRIPT} other": 0.0},
-    )
-    other = replace(other, correlation=one.correlation)
-    strange = replace(
-        fit,
-        prepared=replace(fit.prepared, notes=(f"{SCRIPT} note",)),
-        report=replace(fit.report, parameters=(one, other), residuals=tuple(named)),
-    )
-    html = page(strange)
-    assert "<script" not in html
-    found = Page(html)
-    assert found.count("script") == 0
-    kinds = ("curve", "point", "parameter", "other", "claim", "partner", "note")
-    for kind in kinds:
-        assert f"{SCRIPT} {kind}" in found.text, kind
-    # The title, the command and the list of traces.
-    assert f"fitted to {SCRIPT}.jsonl" in found.text
-    assert f"{SCRIPT}.jsonl: sha256 " in found.text
-    assert strange.prepared.request.command in found.text
+    assert "The search did not end by itself: these values are not a fit." in page(stopped).text
 
 
 @pytest.mark.parametrize("holdout", [(), ("read_lat",)])
 def test_one_point_of_a_curve_is_enough(holdout: tuple[str, ...], made: Make) -> None:
     points = measured("write_lat", 1.7, (8,))
     points += measured("read_lat", 4.0, (8,)) if holdout else []
-    found = Page(page(made(points, holdout=holdout)))
-    assert found.count("svg") == 1 + len(holdout)
+    found = page(made(points, holdout=holdout))
+    assert len(found.figures) == 1 + len(holdout)
     assert f"Points fitted: 1; held out: {len(holdout)}." in found.text
 
 
-def test_a_point_far_off_is_within_its_drawing(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hcasim.calibrate.traces import page as fit_page
-
-    limits: list[tuple[float, float]] = []
-    draw = fit_page._draw
-
-    def kept(*given: Any) -> Any:
-        figure = draw(*given)
-        limits.append(figure.axes[1].get_ylim())
-        return figure
-
-    monkeypatch.setattr(fit_page, "_draw", kept)
-
+def test_a_point_far_off_is_within_its_drawing(made: Make) -> None:
     def wrong(trials: Any) -> list[dict[str, Any]]:
         return [{"latency_us": 50.0 if one.options.size == 8 else 2.0} for one in trials]
 
     fit = made(measured("write_lat", 1.7, SIZES), run=wrong)
-    page(fit)
     worst = max(abs(one.error / one.observation.tolerance) for one in fit.report.residuals)
     assert worst > 100
-    assert limits == [(pytest.approx(-1.1 * worst), pytest.approx(1.1 * worst))]
-
-
-def test_the_same_fit_gives_the_same_page(made: Make) -> None:
-    assert page(made()) == page(made())
+    limits = page(fit).figures["write_lat"].axes[1].get_ylim()
+    assert limits == (pytest.approx(-1.1 * worst), pytest.approx(1.1 * worst))
 
 
 def test_points_are_drawn_in_the_order_of_their_sizes(made: Make) -> None:
@@ -295,9 +214,10 @@ def test_points_are_drawn_in_the_order_of_their_sizes(made: Make) -> None:
         return run_curved(trials)
 
     upwards = measured("write_lat", 1.7, SIZES)
-    svgs = [
-        re.findall(r"<svg.*?</svg>", page(made(points, run=run)), re.DOTALL)
-        for points in (upwards, upwards[::-1])
-    ]
-    assert svgs[0] == svgs[1]
+    one, other = (
+        write(document(made(points, run=run)), ".html") for points in (upwards, upwards[::-1])
+    )
+    assert re.findall(r"<svg.*?</svg>", one, re.DOTALL) == (
+        re.findall(r"<svg.*?</svg>", other, re.DOTALL)
+    )
     assert {one.options.size for one in asked} == {*SIZES}

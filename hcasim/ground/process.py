@@ -1,4 +1,4 @@
-"""What this process opens and does to files, told to whoever watches."""
+"""This process: which build it runs, its room in memory, and the files that it opens."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.machinery import ExtensionFileLoader, PathFinder
 from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Any
@@ -70,3 +71,28 @@ def is_written(event: str, given: tuple[Any, ...]) -> bool:
 def _tell(event: str, given: tuple[Any, ...]) -> None:
     for one in _watchers:
         one(event, given)
+
+
+def build() -> str:
+    """``compiled`` or ``pure Python``; nothing is imported for it."""
+    engine = Path(__file__).parents[1] / "engine"
+    found = PathFinder.find_spec("clock", [str(engine)])
+    compiled = found is not None and isinstance(found.loader, ExtensionFileLoader)
+    return "compiled" if compiled else "pure Python"
+
+
+def look_for_room(size: int) -> None:
+    """Find out whether there is room, in what a process may use of its address space.
+
+    Parameters:
+        size: bytes.
+
+    Raises:
+        MemoryError: if there is not.
+    """
+    import mmap
+
+    try:
+        mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError as error:
+        raise MemoryError from error
