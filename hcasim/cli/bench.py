@@ -289,7 +289,8 @@ def _one_point_only(options: Iterable[str], prepared: list[Point]) -> list[str]:
 def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], list[str]]:
     """Turn the arguments into points, or find every fault."""
     from hcasim.catalog import CatalogError
-    from hcasim.runs.experiment import CHOICES, Experiment
+    from hcasim.runs.experiment import Experiment
+    from hcasim.runs.machine import CHOICES
 
     faults: list[str] = []
     overrides = {**base, **read_settings(given["settings"], faults)}
