@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +16,18 @@ from hcasim.cli.command import (
     Faults,
     calibration_option,
     jobs_option,
+    no_cache_option,
     profile_option,
     read_settings,
     settings_option,
     timing_option,
 )
-from hcasim.cli.figures import plot_output, write_figure
-from hcasim.cli.formats import FORMATS, format_faults, print_benchmark, untold
+from hcasim.cli.formats import print_text
 from hcasim.cli.machines import machine_options, switch_choice, switch_faults
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.outputs import output_faults
-from hcasim.cli.saving import lost_bands, save, saving_output
+from hcasim.cli.results import FORMS, TEXT, Wanted, result_options
 from hcasim.cli.tracing import Tracing, trace_options
 from hcasim.cli.uncertain import drawn_points, read_samples, uncertainty_option
 from hcasim.ground.errors import one_of
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from hcasim.runs.point import Point
 
 Decorated = Callable[..., Any]
+_FORMS = (*FORMS, "perftest", "osu", "imb", "netpipe")
+_UNBANDED = {".jsonl": "a trace", ".out": "NetPIPE's np.out"}
 
 
 class _Bench(Command):
@@ -162,37 +165,15 @@ def _metavar(option: Option) -> str | None:
 @calibration_option
 @uncertainty_option
 @trace_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the results: .json, .csv, .jsonl as a trace, or .out as NetPIPE's np.out.",
-)
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also draw them: .png, .svg, .pdf.",
-)
-@click.option(
-    "--format",
-    "form",
-    metavar="FORMAT",
-    default="text",
-    help=f"{', '.join(FORMATS)} (default: text).",
-)
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@result_options(forms=_FORMS, more=", .out as NetPIPE's np.out; .jsonl is a trace")
+@no_cache_option
 @profile_option
 @timing_option
 @jobs_option
 def command(
-    form: str,
-    as_json: bool,
-    output: Path | None,
-    plot: Path | None,
     profile: bool,
     timing: bool,
+    no_cache: bool,
     jobs: int | None,
     calibration: Path | None,
     uncertainty: str | None,
@@ -211,10 +192,14 @@ def command(
     counters count what was run, which is all of it with --exact.
     """
     from hcasim.runs.benchmark import run_benchmark
+    from hcasim.runs.foreign import TOOLS, np_out, printed, to_trace
     from hcasim.runs.point import long_wait
+    from hcasim.runs.store import usual_store
+    from hcasim.traces import render
 
-    tracing = Tracing.take(given)
+    tracing, wanted = Tracing.take(given), Wanted.take(given, _FORMS)
     known, faults = read_known(calibration, given)
+    faults += wanted.faults()
     faults += switch_faults(given)
     base, samples = calibrated(known, uncertainty, given, faults)
     prepared, more = _prepare(given, base)
@@ -229,29 +214,22 @@ def command(
         drawn = drawn_points(prepared, count, lambda settings: _prepare(given, settings))
     if any(fault.startswith("invalidate: ") for fault in faults):
         faults.append(_INVALIDATE)
-    if as_json and form not in ("text", "json"):
-        faults.append(f"--json: contradicts --format {form}; leave one out")
-    form = "json" if as_json else form
-    faults += format_faults(form, given["workload"], given["explain"], profile)
-    faults += untold(form, prepared)
+    faults += _form_faults(wanted.form, given["workload"], given["explain"], profile)
+    faults += _untold(wanted.form, prepared)
     faults += tracing.faults()
     if len(prepared) > 1:
         faults += _one_point_only(tracing.wanted, prepared)
-    outputs = [
-        *tracing.outputs(),
-        saving_output(output, given["workload"]),
-        plot_output(plot),
-    ]
+    outputs = [*tracing.outputs(), *wanted.outputs(_endings(given["workload"]))]
     read = [("--calibration", calibration)] if calibration is not None else []
     faults += output_faults(outputs, read)
-    if output is not None and output.name.isdigit():
+    if wanted.output is not None and wanted.output.name.isdigit():
         faults += _counterparts(["-o"])
     if tracing.wanted and uncertainty is not None:
         first = tracing.wanted[0]
         faults.append(f"--uncertainty: found with {first}, which records one run; leave one out")
     if faults:
         raise Faults(dict.fromkeys(faults))
-    for text in lost_bands(form, output, plot) if drawn else ():
+    for text in _lost_bands(wanted) if drawn else ():
         note(text)
     wait = long_wait([*prepared, *(point for one in drawn for point in one)], jobs)
     if wait:
@@ -262,23 +240,73 @@ def command(
             result = run_benchmark(prepared, listen=listen, profile=profile)
     else:
         with progress_bar("Simulating") as progress:
-            result = run_benchmark(prepared, jobs=jobs, progress=progress, profile=profile)
+            store = None if no_cache else usual_store()
+            result = run_benchmark(
+                prepared, jobs=jobs, progress=progress, profile=profile, store=store
+            )
     if drawn:
         from hcasim.calibrate.file.bands import with_bands
 
         with progress_bar("Sampling") as progress:
             result = with_bands(result, drawn, jobs=jobs, progress=progress)
     result = result if timing else replace(result, wall_seconds=None)
-    try:
-        if output is not None:
-            save(result, output)
-            note(f"Wrote {output}")
-        if plot is not None:
-            write_figure(result, plot)
-            note(f"Wrote {plot}")
-    finally:
-        # What took long to simulate is shown even if a disk is full.
-        print_benchmark(result, form)
+    special: dict[str, Callable[[], str]] = {one: partial(printed, result, one) for one in TOOLS}
+    special |= {".out": partial(np_out, result), ".jsonl": lambda: render(to_trace(result))}
+    wanted.deliver(result, lambda: print_text(result), special=special)
+
+
+def _form_faults(form: str, workload: str, explain: bool, profile: bool) -> Iterator[str]:
+    """Say why a result cannot be printed in a form, before anything is simulated."""
+    from hcasim.runs.foreign import TOOLS, has_test
+    from hcasim.workloads import find_workload
+
+    for option, asked in (("--explain", explain), ("--profile", profile)):
+        if asked and form in _FORMS and form not in (TEXT, "json"):
+            yield f"{option}: found with format {form}; allowed: text or json"
+    known = find_workload(workload)
+    if known is not None and form in TOOLS and not has_test(form, known):
+        what = f"test like {workload}" if known.rdma else "test of the bus alone"
+        fitting = one_of([*FORMS, *(one for one in TOOLS if has_test(one, known))])
+        yield f"format: {form} has no {what}; allowed: {fitting}"
+
+
+def _untold(form: str, points: Iterable[Point]) -> Iterator[str]:
+    """Say which options perftest's output does not: it would be that of another experiment."""
+    from hcasim.traces.perftest.text import TOLD
+    from hcasim.workloads import WORKLOADS
+
+    if form != "perftest":
+        return
+    found = (WORKLOADS[one.workload].changed(one.options) for one in points)
+    for name in sorted({name for one in found for name in one} - TOLD):
+        option = name.replace("_", "-")
+        yield (
+            f"--{option}: found with format perftest, which does not say it; "
+            "allowed: text, json or csv"
+        )
+
+
+def _endings(workload: str) -> list[str]:
+    """The endings of files that can hold what a workload measures."""
+    from hcasim.runs.foreign import has_trace
+    from hcasim.runs.table import ENDINGS
+    from hcasim.workloads import find_workload
+
+    known = find_workload(workload)
+    found = [one for one in ENDINGS if one != ".jsonl" or has_trace(workload)]
+    return [*found, *([".out"] if known is None or "throughput_Mbps" in known.fields else [])]
+
+
+def _lost_bands(wanted: Wanted) -> Iterator[str]:
+    """Say where the quantiles of --uncertainty will not be, before anything is simulated."""
+    others = "; --json, CSV and tables have"
+    ending = "" if wanted.output is None else wanted.output.suffix.lower()
+    if ending in _UNBANDED:
+        yield f"{wanted.output}: {_UNBANDED[ending]} has no bands{others}"
+    if wanted.plot is not None:
+        yield f"{wanted.plot}: a figure has no bands{others}"
+    if wanted.form not in FORMS:
+        yield f"--format {wanted.form}: has no bands{others}"
 
 
 def _one_point_only(options: Iterable[str], prepared: list[Point]) -> list[str]:

@@ -71,9 +71,8 @@ def test_a_file_that_holds_no_evaluations_is_said_with_the_rest(
 def test_a_trace_of_many_faults_says_the_first(hcasim_: Hcasim, words: list[str]) -> None:
     lines = Path(words[1]).read_text().splitlines()
     Path("bad.jsonl").write_text("\n".join([lines[0], *["{}"] * 40]))
-    faults = refused(hcasim_, *words, "bad.jsonl", *FREE)
-    assert faults[10] == "bad.jsonl: ... and 30 more lines that cannot be read"
-    assert len(faults) == 11
+    (fault,) = refused(hcasim_, *words, "bad.jsonl", *FREE)
+    assert fault.startswith("bad.jsonl:2: ")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import pytest
 from hcasim.calibrate.file.reading import read_calibration
 from hcasim.calibrate.search import descent
 from hcasim.runs.benchmark import bench
-from hcasim.runs.simulated_trace import to_trace, with_noise
+from hcasim.runs.foreign import to_trace
 from hcasim.traces import read_trace, render
+from tests.measured import with_noise
 from tests.unit.cli.fits import FREE, LINEAR, SIZES, TRUTH
 
 Hcasim = Callable[..., Any]

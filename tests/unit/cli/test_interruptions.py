@@ -20,6 +20,7 @@ from hcasim.runs import pool
 from tests.unit.runs.points import wait_for_end
 
 Hcasim = Callable[..., Any]
+WORDS = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2", "--no-cache")
 # A shell may have started the tests in the background, and then SIGINT is ignored.
 SLOW = """
 import signal, sys
@@ -124,7 +125,7 @@ def test_another_ctrl_c_before_the_first_is_caught_still_ends_the_workers(
     monkeypatch.setattr(pool, "_interruption_held_back", interrupted)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        found = hcasim_("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2")
+        found = hcasim_(*WORDS)
     finally:
         signal.signal(signal.SIGINT, before)
     assert (found.code, found.messages.strip()) == (130, "Interrupted.")

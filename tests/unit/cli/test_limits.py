@@ -9,6 +9,7 @@ import pytest
 import hcasim.workloads
 
 Hcasim = Callable[..., Any]
+WORDS = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2", "--no-cache")
 CHECK = pytest.mark.check
 
 
@@ -34,7 +35,7 @@ def test_memory_that_runs_out_in_a_worker_is_a_line_and_a_code_of_its_own(
         raise MemoryError
 
     monkeypatch.setattr(hcasim.workloads, "run_point", fail)
-    found = hcasim_("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2")
+    found = hcasim_(*WORDS)
     assert (found.code, found.output) == (71, "")
     assert found.messages.startswith("Error: memory ran out; allowed: ")
     assert found.messages.count("\n") == 1

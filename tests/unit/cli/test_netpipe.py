@@ -138,8 +138,8 @@ def test_rotation_and_writes_are_in_the_rows(hcasim_: Hcasim) -> None:
         (("-I", "--buffers", "8"), "buffers: found 8 with invalidate"),
         (("-I", "--size", "16M"), "size: found 16777216 with invalidate; allowed: up to 10000000"),
         (
-            ("-o", "results.txt"),
-            "--output: found 'results.txt'; allowed endings: .json, .csv, .jsonl or",
+            ("-o", "results.zip"),
+            "--output: found 'results.zip'; allowed endings: .json, .csv, .jsonl, ",
         ),
         (
             ("-o", "/nowhere/np.out"),
@@ -160,7 +160,7 @@ def test_bad_input_is_refused_in_one_line(
     [
         (("--perturbation", "3"), "perturbation: window_bw has no such option; netpipe has it"),
         (("-I",), "invalidate: window_bw has no such option"),
-        (("-o", "np.out"), "--output: found 'np.out'; allowed endings: .json, .csv or .jsonl"),
+        (("-o", "np.out"), "--output: found 'np.out'; allowed endings: .json, .csv, .jsonl, "),
     ],
 )
 def test_what_only_netpipe_has_is_refused_elsewhere(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import hcasim as hc
-from hcasim.cli.formats import tool_runs
+from hcasim.runs.foreign import tool_runs
 from hcasim.traces import Hints, Source, import_trace
 from hcasim.traces.imb import write_imb
 from hcasim.traces.osu import write_osu

@@ -9,8 +9,9 @@ from hcasim.calibrate.traces.mismatch import mismatches
 from hcasim.calibrate.traces.observations import Base, gather
 from hcasim.catalog import resolve
 from hcasim.runs.benchmark import bench
-from hcasim.runs.simulated_trace import to_trace, with_noise
+from hcasim.runs.foreign import to_trace
 from hcasim.traces import read_trace, render
+from tests.measured import with_noise
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
-"""Simulated benchmarks as traces, as if a machine had been measured."""
+"""Simulated benchmarks as other tools print them, and as traces, as if measured."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from hcasim import __version__
@@ -20,12 +21,92 @@ from hcasim.traces import (
     Port,
     Tool,
     Trace,
+    imb,
+    osu,
 )
-from hcasim.workloads import find_workload
+from hcasim.traces.imb import write_imb
+from hcasim.traces.netpipe import write_netpipe, write_np_out
+from hcasim.traces.osu import write_osu
+from hcasim.traces.perftest import run as perftest
+from hcasim.traces.perftest.text import write_perftest
+from hcasim.traces.simulated import Run
+from hcasim.workloads import Workload, find_workload
 from hcasim.workloads.options import AXES
+from hcasim.workloads.perftest.side import moderation
 
 if TYPE_CHECKING:
     from hcasim.runs.benchmark import Benchmark
+
+    Row = Mapping[str, Any]
+
+TOOLS = ("perftest", "osu", "imb", "netpipe")
+"""Tools whose output a benchmark may be printed as."""
+
+
+def printed(result: Benchmark, tool: str) -> str:
+    """Return what a tool would print of a result.
+
+    Parameters:
+        result: what was measured.
+        tool: one of TOOLS.
+    """
+    if tool == "netpipe":
+        lines = write_netpipe(tool_run(result, result.rows, result.changed))
+    else:
+        write = {"perftest": write_perftest, "osu": write_osu, "imb": write_imb}[tool]
+        lines = (line for run in tool_runs(result) for line in write(run))
+    return "\n".join(lines)
+
+
+def np_out(result: Benchmark) -> str:
+    """Return a result as NetPIPE's file np.out."""
+    return "".join(
+        f"{line}\n" for line in write_np_out(tool_run(result, result.rows, result.changed))
+    )
+
+
+def has_test(tool: str, workload: Workload) -> bool:
+    """Whether a tool has a test like a workload, so that it can be printed as the tool does."""
+    if tool == "netpipe":
+        return "throughput_Mbps" in workload.fields
+    titles = {"perftest": perftest.TITLES, "osu": osu.TITLES, "imb": imb.TITLES}[tool]
+    return workload.name in titles
+
+
+def tool_runs(result: Benchmark) -> Iterator[Run]:
+    """Yield the runs of a tool that a result is printed as, each with one value of what is no
+    size."""
+    found: dict[tuple[Any, ...], list[tuple[Row, Row]]] = {}
+    others = [name for name in result.axes if name != "size"]
+    for row, changed in zip(result.curve.rows, result.changed, strict=True):
+        apart = (*(row[name] for name in others), _moderated(result, row))
+        found.setdefault(apart, []).append((row, changed))
+    for lines in found.values():
+        rows, changed_options = zip(*lines, strict=True)
+        yield tool_run(result, rows, changed_options)
+
+
+def tool_run(result: Benchmark, rows: Sequence[Row], changed: Sequence[Row]) -> Run:
+    """Return rows of a result as what a tool prints of one run."""
+    machine = result.machine
+    return Run(
+        workload=result.workload,
+        hcasim=__version__,
+        adapter=machine.adapter.id,
+        machine=simulated_on(machine),
+        mtu=machine.mtu,
+        transport=machine.hca.protocol.kind,
+        link=machine.link.kind,
+        axes=tuple(result.axes),
+        options=asdict(result.options) | {"cq_mod": _moderated(result, rows[0])},
+        rows=rows,
+        changed=changed,
+    )
+
+
+def _moderated(result: Benchmark, row: Row) -> int:
+    """Requests for one completion at the size of a row."""
+    return moderation(replace(result.options, size=row.get("size", result.options.size)))
 
 
 def has_trace(workload: str) -> bool:
@@ -51,31 +132,6 @@ def to_trace(result: Benchmark) -> Trace:
         )
         points.append(Point(workload=result.workload, options=options, measured=measured))
     return Trace(_header(result.machine), tuple(points))
-
-
-def with_noise(trace: Trace, *, seed: int, spread: float, samples: int) -> Trace:
-    """Return a trace as a machine would give it whose times vary from one sample to the next.
-
-    Parameters:
-        trace: of one exact sample for each quantity.
-        seed: of the noise; the same seed gives the same trace.
-        spread: relative standard deviation of a sample; samples are normal.
-        samples: of each quantity.
-    """
-    import numpy as np
-
-    rng = np.random.default_rng(seed)
-
-    def noisy(one: Measured) -> Measured:
-        (exact,) = one.samples
-        values = exact * (1 + spread * rng.standard_normal(samples))
-        return one.model_copy(update={"samples": tuple(max(v, 0.0) for v in values.tolist())})
-
-    points = tuple(
-        one.model_copy(update={"measured": tuple(noisy(part) for part in one.measured)})
-        for one in trace.points
-    )
-    return replace(trace, points=points)
 
 
 def simulated_on(machine: Machine) -> str:
