@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,10 +14,11 @@ from hcasim.cli.results import FORMS, print_form
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hcasim.runs.benchmark import Benchmark
     from hcasim.runs.point import Point
+    from hcasim.traces.simulated import Run
     from hcasim.workloads import Workload
 
     Row = Mapping[str, Any]
@@ -49,9 +51,8 @@ def format_faults(form: str, workload: str, explain: bool, profile: bool) -> Ite
 
 def _has_test(form: str, workload: Workload) -> bool:
     """Whether the results of a workload can be printed in the layout of a tool."""
-    from hcasim.cli.layouts import perftest
-    from hcasim.traces.imb import titles as imb
-    from hcasim.traces.osu import titles as osu
+    from hcasim.traces import imb, osu
+    from hcasim.traces.perftest import run as perftest
 
     if form in BANDED:
         return True
@@ -63,13 +64,13 @@ def _has_test(form: str, workload: Workload) -> bool:
 
 def untold(form: str, points: Iterable[Point]) -> Iterator[str]:
     """Say which options perftest's output does not: it would be that of another experiment."""
-    from hcasim.cli.layouts import perftest
+    from hcasim.traces.perftest.text import TOLD
     from hcasim.workloads import WORKLOADS
 
     if form != "perftest":
         return
     found = (WORKLOADS[one.workload].changed(one.options) for one in points)
-    for name in sorted({name for one in found for name in one} - perftest.TOLD):
+    for name in sorted({name for one in found for name in one} - TOLD):
         option = name.replace("_", "-")
         yield (
             f"--{option}: found with format perftest, which does not say it; "
@@ -94,18 +95,59 @@ def print_benchmark(result: Benchmark, form: str) -> None:
 
 def _layout(result: Benchmark, form: str) -> Iterator[str]:
     """What a tool would print of a result."""
-    from hcasim.cli.layouts import imb, netpipe, osu, perftest
-    from hcasim.cli.layouts.comments import machine_lines, settings
-    from hcasim.cli.layouts.runs import runs
+    from hcasim.traces.imb import write_imb
+    from hcasim.traces.netpipe import write_netpipe
+    from hcasim.traces.osu import write_osu
+    from hcasim.traces.perftest.text import write_perftest
 
     if form == "netpipe":
-        yield from machine_lines(result.machine)
-        yield from settings(result.changed, ("size", "iters"))
-        yield from netpipe.terminal_lines(result.curve.rows, result.options.iters)
+        yield from write_netpipe(tool_run(result, result.curve.rows, result.changed))
         return
-    of_run = {"perftest": perftest.lines, "osu": osu.lines, "imb": imb.lines}[form]
-    for rows, changed in runs(result):
-        yield from of_run(result, rows, changed)
+    write = {"perftest": write_perftest, "osu": write_osu, "imb": write_imb}[form]
+    for run in tool_runs(result):
+        yield from write(run)
+
+
+def tool_runs(result: Benchmark) -> Iterator[Run]:
+    """Yield the runs of a tool that a result is printed as, each with one value of what is no
+    size."""
+    found: dict[tuple[Any, ...], list[tuple[Row, Row]]] = {}
+    others = [name for name in result.axes if name != "size"]
+    for row, changed in zip(result.curve.rows, result.changed, strict=True):
+        apart = (*(row[name] for name in others), _moderated(result, row))
+        found.setdefault(apart, []).append((row, changed))
+    for lines in found.values():
+        rows, changed_options = zip(*lines, strict=True)
+        yield tool_run(result, rows, changed_options)
+
+
+def tool_run(result: Benchmark, rows: Sequence[Row], changed: Sequence[Row]) -> Run:
+    """Return rows of a result as what a tool prints of one run."""
+    from hcasim import __version__
+    from hcasim.runs.simulated_trace import simulated_on
+    from hcasim.traces.simulated import Run
+
+    machine = result.machine
+    return Run(
+        workload=result.workload,
+        hcasim=__version__,
+        adapter=machine.adapter.id,
+        machine=simulated_on(machine),
+        mtu=machine.mtu,
+        transport=machine.hca.protocol.kind,
+        link=machine.link.kind,
+        axes=tuple(result.axes),
+        options=asdict(result.options) | {"cq_mod": _moderated(result, rows[0])},
+        rows=rows,
+        changed=changed,
+    )
+
+
+def _moderated(result: Benchmark, row: Row) -> int:
+    """Requests for one completion at the size of a row."""
+    from hcasim.workloads.perftest.side import moderation
+
+    return moderation(replace(result.options, size=row.get("size", result.options.size)))
 
 
 def _print_text(result: Benchmark) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hcasim.cli.formats import BANDED
+from hcasim.cli.formats import BANDED, tool_run
 from hcasim.cli.outputs import Output
 
 if TYPE_CHECKING:
@@ -50,25 +50,16 @@ def lost_bands(form: str, output: Path | None, plot: Path | None) -> Iterator[st
 
 def save(result: Benchmark, file: Path) -> None:
     """Write results whole: as JSON, as CSV, as a trace, or as NetPIPE's np.out."""
-    from hcasim.cli.layouts.comments import machine_lines, settings
     from hcasim.ground.writing import write_atomically
     from hcasim.runs.simulated_trace import to_trace
     from hcasim.traces import render
+    from hcasim.traces.netpipe import write_np_out
 
     ending = file.suffix.lower()
     if ending == NP_OUT:
-        told = (*machine_lines(result.machine), *settings(result.changed, ("size",)))
-        comments = (f"{one}\n" for one in told)
-        write_atomically(file, "".join((*comments, np_out(result.curve.rows))))
+        run = tool_run(result, result.curve.rows, result.changed)
+        write_atomically(file, "".join(f"{line}\n" for line in write_np_out(run)))
     elif ending == TRACE:
         write_atomically(file, render(to_trace(result)))
     else:
         write_atomically(file, result.render(ending))
-
-
-def np_out(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The text of np.out: bytes, Mbps of 2^20 bits, and seconds of half a round trip."""
-    return "".join(
-        f"{row['size']:8} {row['throughput_Mbps']:f} {row['latency_us'] / 1e6:12.8f}\n"
-        for row in rows
-    )

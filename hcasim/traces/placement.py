@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from hcasim.catalog.algorithms import NAMES
 from hcasim.ground.errors import nearest, one_of
-from hcasim.traces.printed import Hints, Unreadable
+from hcasim.traces.source import Unreadable
+from hcasim.traces.tool_output import Hints, Options
 
 PAIR = 2
 """Processes of a test between two."""
-Options = dict[str, bool | int | str]
 
 
 def of_pair(hints: Hints) -> Options:
@@ -32,17 +32,14 @@ def of_pairs(workload: str, told: Options, hints: Hints, pairs: int | None) -> O
     Raises:
         Unreadable: it is not known, or does not fit together.
     """
-    if "processes" in told:
-        return of_all(workload, {"nodes": PAIR, **told}, hints)
-    if pairs is None:
-        if hints.processes is None:
-            raise Unreadable(
-                f"{workload}: does not say how many pairs there were; "
-                "--processes says how many processes were on each of two nodes, or of --nodes"
-            )
-        return {"nodes": hints.nodes or PAIR, "processes": hints.processes}
-    nodes = hints.nodes or (PAIR if hints.processes is None else None)
-    return of_all(workload, {}, replace(hints, nodes=nodes), PAIR * pairs)
+    if pairs is None and "nodes" not in told and hints.processes is None:
+        raise Unreadable(
+            f"{workload}: does not say how many pairs there were; "
+            "--processes says how many processes were on each of two nodes, or of --nodes"
+        )
+    if hints.nodes is None and (pairs is None or hints.processes is None) and "nodes" not in told:
+        hints = replace(hints, nodes=PAIR)
+    return of_all(workload, told, hints, None if pairs is None else PAIR * pairs)
 
 
 def of_all(workload: str, told: Options, hints: Hints, processes: int | None = None) -> Options:
@@ -57,17 +54,17 @@ def of_all(workload: str, told: Options, hints: Hints, processes: int | None = N
     Raises:
         Unreadable: it is not known, or does not fit together.
     """
-    nodes, each = told.get("nodes"), told.get("processes")
-    for name, found in (("nodes", nodes), ("processes", each)):
-        wanted = getattr(hints, name)
-        if found is not None and wanted not in (None, found):
-            raise Unreadable(f"found {name} {found}; --{name} says {wanted}")
-    if nodes is None or each is None:
-        nodes, each = _divided(workload, hints, processes)
-    return {"nodes": nodes, "processes": each, **_algorithm(workload, hints)}
+    if "nodes" in told:
+        placed = {name: told[name] for name in ("nodes", "processes")}
+        for name, found in placed.items():
+            if (wanted := getattr(hints, name)) not in (None, found):
+                raise Unreadable(f"found {name} {found}; --{name} says {wanted}")
+    else:
+        placed = _divided(workload, hints, processes)
+    return placed | _algorithm(workload, hints)
 
 
-def _divided(workload: str, hints: Hints, processes: int | None) -> tuple[int, int]:
+def _divided(workload: str, hints: Hints, processes: int | None) -> Options:
     nodes, each = hints.nodes, hints.processes
     if processes is None:
         if nodes is None or each is None:
@@ -75,10 +72,10 @@ def _divided(workload: str, hints: Hints, processes: int | None) -> tuple[int, i
                 f"{workload}: does not say how many processes took part; "
                 "--nodes says on how many nodes, and --processes how many on each"
             )
-        return nodes, each
+        return {"nodes": nodes, "processes": each}
     if nodes is None and each is None:
         if processes == PAIR:
-            return PAIR, 1
+            return {"nodes": PAIR, "processes": 1}
         raise Unreadable(
             f"{workload}: found {processes} processes; "
             "--nodes says on how many nodes they ran, or --processes how many on each"
@@ -87,13 +84,10 @@ def _divided(workload: str, hints: Hints, processes: int | None) -> tuple[int, i
         each = processes // nodes if processes % nodes == 0 else 1
     each = min(each or 1, processes)
     if processes % each or (nodes is not None and processes > nodes * each):
-        said = " and ".join(
-            f"--{name} {one}"
-            for name, one in (("nodes", hints.nodes), ("processes", hints.processes))
-            if one is not None
-        )
+        given = {"nodes": nodes, "processes": hints.processes}
+        said = " and ".join(f"--{name} {one}" for name, one in given.items() if one is not None)
         raise Unreadable(f"{workload}: found {processes} processes, which {said} does not divide")
-    return processes // each, each
+    return {"nodes": processes // each, "processes": each}
 
 
 def _algorithm(workload: str, hints: Hints) -> Options:

@@ -119,11 +119,10 @@ def _import(name: str, content: bytes, dice: random.Random, folder: Path) -> Non
         nodes=dice.choice([None, 1, 2, 10**9]),
         processes=dice.choice([None, 1, 3, 10**9]),
         algorithm=dice.choice(["", "", "ring", "x"]),
-        partial=dice.choice([True, False]),
     )
     form = dice.choice(FORMATS)
     if dice.random() < 0.6:
-        form, hints = "", Hints(nodes=2, processes=2, partial=hints.partial)
+        form, hints = "", Hints(nodes=2, processes=2)
     trace = import_trace(Source(name, content), form, hints)
     # What comes out can be written and read.
     again = parse_trace(render(trace).encode(), name)

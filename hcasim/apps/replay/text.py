@@ -10,7 +10,7 @@ from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.faults import shown
 from hcasim.ground.reading import MIB, read_file
 from hcasim.ground.text import printable
-from hcasim.traces.source import ENOUGH, binary
+from hcasim.traces.source import binary
 
 LARGEST: Final = 256 * MIB
 """Bytes of a file."""
@@ -70,7 +70,8 @@ class Faults:
             return
         said = self._found[:_SAID]
         if left := len(self._found) - len(said):
-            said.append(f"{self.name}: ... and {left} more faults" + f" {ENOUGH}" * self._ended)
+            ended = " ... and no further line was read" * self._ended
+            said.append(f"{self.name}: ... and {left} more faults{ended}")
         raise CatalogError(said)
 
 

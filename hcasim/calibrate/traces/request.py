@@ -19,7 +19,6 @@ from hcasim.catalog import CatalogError, Fit, Machine, nearest, one_of, resolve
 from hcasim.ground.errors import display
 from hcasim.ground.text import command_line, printable
 from hcasim.traces import Point, Trace, read_trace
-from hcasim.traces.source import few
 from hcasim.workloads import find_workload
 
 
@@ -121,7 +120,7 @@ def prepare_fit(request: Request) -> Prepared:
         try:
             trace = read_trace(file)
         except CatalogError as error:
-            faults += few(display(file), error.faults)
+            faults += error.faults
             continue
         same = next((name for name, one in traces.items() if one.sha256 == trace.sha256), None)
         if same is not None:

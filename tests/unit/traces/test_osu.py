@@ -107,35 +107,10 @@ def test_several_programs_are_read_from_one_file(read: Read) -> None:
     assert {point.workload for point in read(text).points} == {"osu_latency", "osu_mbw_mr"}
 
 
-@pytest.mark.parametrize(
-    "tag",
-    [
-        "[1,0]<stdout>:",
-        "Sun Dec  3 09:52:05 2017[1,0]<stdout>:",
-        "[prterun-node-7.cluster-4711@1,0]<stdout>: ",
-    ],
-)
-def test_output_that_mpirun_tags_is_read(tag: str, read: Read) -> None:
-    text = "".join(f"{tag}{line}" for line in LATENCY.splitlines(keepends=True))
-    assert read(text).points == read(LATENCY).points
-
-
-@pytest.mark.parametrize("text", [LATENCY, MBW_MR, osu.FULL_5, osu.MBW_MR_7])
-def test_indented_output_is_read(text: str, read: Read) -> None:
-    indented = "".join(f"    {line}" for line in text.splitlines(keepends=True))
-    where = {"nodes": 8, "processes": 1}
-    assert read(indented, **where).points == read(text, **where).points
-
-
 @pytest.mark.parametrize("text", [LATENCY, MBW_MR, osu.BIBW_3, osu.FULL_5])
 def test_output_whose_number_signs_were_lost_is_read(text: str, read: Read) -> None:
     where = {"nodes": 8, "processes": 1}
     assert read(text.replace("# ", ""), **where).points == read(text, **where).points
-
-
-def test_output_of_windows_is_read(read: Read) -> None:
-    text = LATENCY.replace("\n", "\r\n")
-    assert read(text).points == read(LATENCY).points
 
 
 @pytest.mark.parametrize(
@@ -144,16 +119,15 @@ def test_output_of_windows_is_read(read: Read) -> None:
         (LATENCY, ("Latency (us)", "Latency (ms)"), "file:3: Latency: found 'ms'; allowed: us"),
         (LATENCY, ("Latency (us)", "Bandwidth (MiB/s)"), "found 'MiB/s'; allowed: MB/s"),
         (LATENCY, ("Latency (us)", "Lateness (us)"), "which is no column"),
-        (LATENCY, (" 1.35\n", " -1.35\n"), "file:4: latency: found '-1.35'; it cannot be negative"),
+        (LATENCY, (" 1.35\n", " -1.35\n"), "file:4: Latency: found '-1.35'; it cannot be negative"),
         (LATENCY, (" 1.35\n", " 0.00\n"), "file:4: Latency: found 0.00; allowed: more than"),
         (LATENCY, (" 1.35\n", "\n"), "file:4: found 1 columns; allowed: 2"),
-        (LATENCY, ("\n2      ", "\n1      "), "file:6: found size 1 a second time"),
+        (LATENCY, ("\n2      ", "\n1      "), "file:6: found 1 bytes a second time"),
         (
             LATENCY,
             ("MPI Latency Test", "MPI Lateness Test"),
             "file:2: found 'Lateness'; allowed: osu_",
         ),
-        (LATENCY, ("1335.89\n", "1335.8\n"), "file:27: found '1335.8' with fewer or more decimals"),
         (
             MBW_MR,
             ("11753.33", "11207.87"),
@@ -167,7 +141,7 @@ def test_output_of_windows_is_read(read: Read) -> None:
         (
             osu.FULL_5,
             ("3.05              3.51", "3.51              3.05"),
-            "found Min 3.51 above Avg 3.25",
+            "found Min Latency 3.51 above Max Latency 3.05",
         ),
         (
             osu.LATENCY_7,
@@ -181,8 +155,8 @@ def test_what_cannot_be_read_is_named(
 ) -> None:
     changed = text.replace(*change)
     assert changed != text
-    found = faults(changed, nodes=8, processes=1)
-    assert any(fault in one for one in found), found
+    (found,) = faults(changed, nodes=8, processes=1)
+    assert fault in found
 
 
 def test_a_table_without_title_needs_its_name(read: Read, faults: Faults) -> None:
@@ -196,17 +170,10 @@ def test_a_title_without_results_is_refused(faults: Faults) -> None:
     assert "osu_latency: found no results" in faults("".join(lines[:3]))[0]
 
 
-def test_a_last_line_that_was_cut_is_passed_over_if_the_user_says_so(read: Read) -> None:
-    trace = read(LATENCY.replace("1335.89\n", "13"), partial=True)
-    assert len(trace.points) == 23
-    assert trace.end is not None
-    assert not trace.end.complete
-
-
 def test_a_bandwidth_without_digits_is_noted_and_passed_over(read: Read) -> None:
     trace = read(osu.BIBW_3.replace("3.10", "0.00"))
     assert [point.options["size"] for point in trace.points] == [2, 4]
-    assert trace.header.notes == ("line 3: 0.00 at 1 bytes says nothing; passed over",)
+    assert trace.header.notes == ("line 3: a bandwidth of 0 says nothing; passed over",)
 
 
 def test_programs_without_sizes_are_passed_over(read: Read) -> None:
@@ -226,26 +193,12 @@ def test_what_mpirun_says_behind_a_table_is_no_line_of_it(read: Read) -> None:
     assert "line 6 was passed over" in trace.header.notes[0]
 
 
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        (("Latency (us)", "Latency (ms)"), "file:3: Latency: found 'ms'; allowed: us"),
-        (("# OSU MPI Latency Test v3.1.1\n", ""), "file:2: found a table without the title"),
-        (("MPI Latency", "MPI Lateness"), "file:2: found 'Lateness'; allowed: osu_latency, "),
-    ],
-)
-def test_a_table_that_cannot_be_read_is_one_fault(
-    change: tuple[str, str], fault: str, faults: Faults
-) -> None:
-    (found,) = faults(LATENCY.replace(*change))
-    assert found.startswith(fault)
-
-
 def test_a_collective_that_does_not_block_is_one_fault(faults: Faults) -> None:
     (found,) = faults(osu.NON_BLOCKING_5)
     assert found.startswith("file:2: found 'Non-blocking Allreduce Latency'; allowed: osu_latency")
-    # The table behind it is read again, and its faults are found.
-    both = faults(osu.NON_BLOCKING_5 + osu.BIBW_3.replace("3.10", "-3.10"))
-    assert both[1:2] == ["file:8: found version 3.3 behind version 5.6.2; divide the file"]
-    same = osu.BIBW_3.replace("3.10", "-3.10").replace("v3.3", "v5.6.2")
-    assert len(faults(osu.NON_BLOCKING_5 + same)) == 2
+
+
+def test_two_versions_in_one_file_are_refused(faults: Faults) -> None:
+    assert faults(LATENCY + osu.BIBW_3) == [
+        "file:28: found version 3.3 behind version 3.1.1; divide the file"
+    ]

@@ -82,10 +82,9 @@ def test_memory_that_no_cache_holds_is_an_option(read: Read) -> None:
     [
         (NP_OUT, ("0.276301", "0.376301"), "file:2: found a size, a throughput and a time that do"),
         (NP_OUT, ("0.276301", "-0.276301"), "file:2: column 2: found '-0.276301'; it cannot be"),
-        (NP_OUT, ("0.276301   ", ""), "file:2: found 2 columns, an integrity check or half a row"),
+        (NP_OUT, ("0.276301   ", ""), "file:2: found 2 columns; allowed: 3 or 5"),
         (NP_OUT, ("0.276301", "0.276301 1 2 3"), "file:2: found 6 columns; allowed: 3 or 5"),
         (NP_OUT, ("       2 0.55", "       1 0.55"), "do not fit together"),
-        (NP_OUT, ("0.01389531", "0.0138"), "file:125: found '0.0138' with fewer or more decimals"),
         (NP_OUT, ("       2 ", "     two "), "file:3: column 1: found 'two'; allowed: a number"),
         (TERMINAL, ("0.03 Mbps", "0.05 Mbps"), "file:5: found a size, a throughput and a time"),
         (
@@ -96,7 +95,7 @@ def test_memory_that_no_cache_holds_is_an_option(read: Read) -> None:
         (TERMINAL, ("0.03 Mbps", "-0.03 Mbps"), "file:5: throughput: found '-0.03'; it cannot"),
         (TERMINAL, ("250.03 usec", "250.03 nsecs"), "file:5: found 'Mbps' and 'nsecs'; allowed"),
         (TERMINAL, (" 0.03 Mbps in     250.03 usec", ""), "file:5: found '' behind the arrow"),
-        (TERMINAL, ("  1:       2 bytes", "  1:       1 bytes"), "file:6: found 1 bytes again"),
+        (TERMINAL, ("  1:       2 bytes", "  1:       1 bytes"), "file:6: found a size"),
         (TERMINAL, ("Mbps in     250.03 usec", "Mbps at     250.03 usec"), "behind the arrow"),
     ],
 )
@@ -105,49 +104,15 @@ def test_what_cannot_be_read_is_named(
 ) -> None:
     changed = text.replace(change[0], change[1], 1)
     assert changed != text
-    found = faults(changed)
-    assert any(fault in one for one in found), found
-
-
-@pytest.mark.parametrize("partial", [False, True])
-def test_a_unit_that_is_not_known_is_not_called_cut(partial: bool, faults: Faults) -> None:
-    lines = TERMINAL.splitlines(keepends=True)
-    last = len(lines)
-    for old, new, told in (
-        (" Mbps", " Qbps", "'Qbps' and 'usec'"),
-        (" usec", " msec", "'Mbps' and 'msec'"),
-    ):
-        found = faults(TERMINAL.replace(old, new), partial=partial)
-        assert len(found) == sum("-->" in line for line in lines)
-        assert all(fault.endswith(f"found {told}; allowed: Mbps and usec") for fault in found)
-        # Nor in the last line, if something ends it.
-        changed = "".join([*lines[:-1], lines[-1].replace(old, new)])
-        assert faults(changed, partial=partial) == [
-            f"file:{last}: found {told}; allowed: Mbps and usec"
-        ]
-
-
-def test_a_unit_that_nothing_ends_may_be_cut(read: Read, faults: Faults) -> None:
-    text = TERMINAL.rstrip()[:-2]
-    last = len(TERMINAL.splitlines())
-    assert faults(text) == [
-        (
-            f"file:{last}: found 'Mbps' and 'us'; allowed: Mbps and usec: "
-            "the output was cut short; --partial takes what is there"
-        )
-    ]
-    trace = read(text, partial=True)
-    assert trace.points == read(TERMINAL).points[:-1]
-    assert f"line {last} was cut short and passed over" in trace.header.notes
-    only = TERMINAL.splitlines()[4]
-    assert faults(only[:-2], partial=True) == ["file: found no whole result"]
+    (found,) = faults(changed)
+    assert fault in found
 
 
 def test_too_few_digits_leave_the_unit_to_the_user(read: Read, faults: Faults) -> None:
     text = "8 5 0.00001\n"
     assert "--unit says which it is: Mibit/s or Mbit/s" in faults(text)[0]
     assert read(text, unit="Mbit/s").points[0].measured[1].printed == "5 Mbit/s"
-    assert faults(NP_OUT, unit="Gbit/s") == ["--unit: found Gbit/s, which np.out does not have"]
+    assert faults(NP_OUT, unit="Gbit/s") == ["--unit: found Gbit/s, which no version prints"]
 
 
 def test_the_rounded_output_of_version_5_is_refused(faults: Faults) -> None:
@@ -163,10 +128,10 @@ def test_the_rounded_output_of_version_5_is_refused(faults: Faults) -> None:
 
 def test_a_short_terminal_output_leaves_the_unit_to_the_user(read: Read, faults: Faults) -> None:
     text = "  0:       1 bytes   4999 times -->      0.03 Mbps in     250.03 usec\n"
-    assert "--unit and --workload say them" in faults(text)[0]
+    assert "--unit says which it is: Mibit/s or Mbit/s" in faults(text)[0]
     trace = read(text, unit="Mibit/s", workload="netpipe")
     assert trace.points[0].measured[1].printed == "0.03 Mibit/s"
 
 
 def test_two_runs_behind_each_other_are_refused(faults: Faults) -> None:
-    assert faults(NP_OUT + NP_OUT)[0] == "file:127: found 1 bytes again, as in line 2"
+    assert faults(NP_OUT + NP_OUT)[0] == "file:127: found 1 bytes a second time in the same table"

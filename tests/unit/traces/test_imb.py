@@ -91,7 +91,8 @@ def test_processes_fill_the_nodes_that_the_user_names(
 def test_where_processes_ran_is_asked_for(
     text: str, hints: dict[str, Any], fault: str, faults: Faults
 ) -> None:
-    assert any(fault in one for one in faults(text, **hints)), faults(text, **hints)
+    (found,) = faults(text, **hints)
+    assert fault in found
 
 
 def test_two_processes_are_on_two_nodes_unless_the_user_says_otherwise(read: Read) -> None:
@@ -148,26 +149,22 @@ def test_a_table_without_title_needs_its_name(read: Read, faults: Faults) -> Non
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (("11.31", "-11.31"), "file:23: time: found '-11.31'; it cannot be negative"),
-        (("11.31", "nan"), "file:23: time: found 'nan'; allowed: a number"),
-        (("11.31", "1" * 50), "file:23: time: found '1111"),
+        (("11.31", "-11.31"), "file:23: t: found '-11.31'; it cannot be negative"),
+        (("11.31", "nan"), "file:23: t: found 'nan'; allowed: a number"),
+        (("11.31", "1" * 50), "file:23: t: found '1111"),
         (
             ("         1024         1000        11.31", "1" * 20 + " 1000 11.31"),
             "file:23: #bytes: ",
         ),
         ((" 86.35", ""), "file:23: found 3 columns; allowed: 4"),
         ((" 86.35", " 96.35"), "file:17: found sizes, times and rates that do not fit together"),
-        (("t[usec]", "t[msec]"), "file:21: head of the table: found 't[msec]', which is no column"),
-        (("16.21 ", "16.91 "), "file:32: found t_min 16.91 above t_avg 16.37"),
+        (("t[usec]", "t[msec]"), "file:21: t: found 'msec'; allowed: usec"),
+        (("16.21 ", "16.91 "), "file:32: found t_min 16.91 above t_max 16.48"),
         (
             ("            0         1000         0.02", "         1024         1000         0.02"),
             "file:32: found 1024 bytes a second time in the same table",
         ),
         (("#processes = 2", "#processes = 3"), "file:17: found 3 processes; allowed: 2"),
-        (
-            ("        16.37\n", "        16.3\n"),
-            "file:32: found '16.3' with fewer or more decimals",
-        ),
         (
             ("# Bcast\n", "# PALLAS MPI Benchmark Suite V2.3, MPI-1 part\n"),
             "file:14: found version 2.3 behind version 2.2; divide the file",
