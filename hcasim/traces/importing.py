@@ -190,15 +190,15 @@ def merge(traces: Sequence[tuple[str, Trace]]) -> Trace:
 def _differences(name: str, one: Header, other_name: str, other: Header) -> list[str]:
     if other is one:
         return []
-    if other.tool.name != one.tool.name:
-        return [f"{other_name}: found {other.tool.name}, and in {name} {one.tool.name}"]
+    for there, here in zip(_facts(other), _facts(one), strict=True):
+        if there != here:
+            return [f"{other_name}: found {there}, and in {name} {here}"]
     if other.tool.name in ("hcasim-probes", "hcasim"):
         return [f"{other_name}: found another trace, whose header is not that of {name}"]
-    if other.tool.version != one.tool.version:
-        return [
-            f"{other_name}: found version {other.tool.version}, and in {name} {one.tool.version}"
-        ]
-    if other.device != one.device or other.port.layer != one.port.layer:
-        here, there = described(other.device, other.port), described(one.device, one.port)
-        return [f"{other_name}: found {here}, and in {name} {there}"]
     return []
+
+
+def _facts(header: Header) -> tuple[str, str, str]:
+    """What several files have to have alike, in words."""
+    tool = header.tool
+    return tool.name, f"version {tool.version}", described(header.device, header.port)

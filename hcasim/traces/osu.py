@@ -13,7 +13,7 @@ from typing import Any
 from hcasim.ground.errors import one_of
 from hcasim.ground.faults import shown
 from hcasim.traces.figures import bandwidth, count, measured, rate_fits
-from hcasim.traces.placement import of_all, of_pair, of_pairs
+from hcasim.traces.placement import PAIR, of_all, of_pair
 from hcasim.traces.schema import Measured
 from hcasim.traces.simulated import Run
 from hcasim.traces.source import Unreadable
@@ -141,7 +141,7 @@ class OsuReader(Reader):
     workloads = tuple(dict.fromkeys(_NAMES.values()))
     needless = ("unit", "cpu_mhz")
     table: Table | None = None
-    pairs: int | None = None
+    processes: int | None = None
 
     def take(self, text: str) -> None:
         """Read one line."""
@@ -179,7 +179,7 @@ class OsuReader(Reader):
         if workload is None:
             raise Unreadable(f"found {shown(name)}; allowed: {one_of(self.workloads)}")
         self.check_title(workload)
-        self.adapter, self.told, self.pairs = "", {}, None
+        self.adapter, self.told, self.processes = "", {}, None
         self.table = Table(self.line, workload, options)
 
     def _head(self, text: str) -> None:
@@ -193,7 +193,8 @@ class OsuReader(Reader):
         if table.workload in _COLLECTIVES:
             table.options |= self.told | of_all(table.workload, self.told, hints)
         elif table.workload in _MANY_PAIRS:
-            table.options |= self.told | of_pairs(table.workload, self.told, hints, self.pairs)
+            placed = of_all(table.workload, self.told, hints, self.processes, in_pairs=True)
+            table.options |= self.told | placed
         elif table.workload in _PAIRS:
             table.options = of_pair(hints) | table.options | self.told
         else:
@@ -204,7 +205,7 @@ class OsuReader(Reader):
             raise Unreadable("found pairs before the title of their test")
         if not window.isdigit():
             raise Unreadable("found a table of varied windows (-V); allowed: one window size")
-        self.pairs = count(pairs, "pairs", 1)
+        self.processes = PAIR * count(pairs, "pairs", 1)
         self.table.options["window"] = count(window, "window", 1)
 
     def _add(self, table: Table, row: Row) -> None:

@@ -199,7 +199,7 @@ def test_files_of_one_adapter_become_one_trace() -> None:
             ("osu/osu_latency_v7.2_hpcx_ib.txt", "osu/osu_latency_v3.1.1_mvapich2.1_qlogic.txt"),
             (
                 "osu_latency_v3.1.1_mvapich2.1_qlogic.txt: found version 3.1.1, and in "
-                "osu_latency_v7.2_hpcx_ib.txt 7.2"
+                "osu_latency_v7.2_hpcx_ib.txt version 7.2"
             ),
         ),
         (
