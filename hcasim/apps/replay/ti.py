@@ -1,0 +1,587 @@
+"""Reads time-independent traces, which SimGrid's SMPI writes and replays.
+
+A trace is one file whose lines begin with the rank, `0 send 1 7 100 6`, or a list of files, one in
+each line, by rank. Counts are of elements whose type has a number; without one it is a byte, or a
+double if `init` has a word behind it. Numbers may be written as 5e4.
+
+Collectives are those of the machine's MPI library, among all ranks. The operations of a reduction
+are computed behind it, as SimGrid does. A `reducescatter` with parts that differ has equal ones
+here, of the same bytes together. Who sleeps computes. What nobody has waited for is waited for at
+the end.
+
+Source: SimGrid 4, src/smpi/internals/smpi_replay.cpp, src/smpi/mpi/smpi_datatype.cpp,
+src/smpi/internals/smpi_deployment.cpp, src/xbt/xbt_replay.cpp. It takes files of a list from the
+current folder; here they may also be beside the list. Words behind the last one that has a meaning
+are a fault here, and so is what it passes over: lines of another rank.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Final
+
+from hcasim.apps.replay.collectives import Collective, Collectives, UnequalError
+from hcasim.apps.replay.operations import (
+    ANY,
+    CALC,
+    COLL,
+    IRECV,
+    ISEND,
+    RECV,
+    SEND,
+    SENDRECV,
+    TEST,
+    UNKNOWN,
+    WAIT,
+    WAITALL,
+    Operations,
+)
+from hcasim.apps.replay.text import (
+    MOST_ACTIONS,
+    MOST_BYTES,
+    MOST_RANKS,
+    checked,
+    missing_of,
+    read_bytes,
+    refuse,
+    text_of,
+)
+from hcasim.apps.replay.trace import Trace
+from hcasim.ground.errors import CatalogError, nearest, one_of
+from hcasim.ground.faults import shown
+from hcasim.ground.reading import leads_to
+from hcasim.ground.text import printable
+from hcasim.ground.reading import MIB
+from hcasim.mpi.messages import MAX_BYTES, MAX_SECONDS, MAX_TAG
+
+LARGEST_TOGETHER: Final = 1024 * MIB
+"""Bytes of all files of a list."""
+_ANY_SOURCE: Final = b"-555"
+_ANY_TAG: Final = b"-444"
+_BYTE, _DOUBLE = 1, 8
+_MOST_OPERATIONS: Final = 10**18
+"""To compute at a time."""
+_IGNORED: Final = ("init", "finalize", "comm_size", "comm_split", "comm_dup", "location")
+_WORDS: Final = {
+    "compute": "OPERATIONS",
+    "sleep": "SECONDS",
+    **dict.fromkeys(("send", "isend", "recv", "irecv"), "RANK TAG COUNT [TYPE]"),
+    "sendRecv": "COUNT TO COUNT FROM [TYPE [TYPE]]",
+    **dict.fromkeys(("wait", "test"), "FROM TO TAG"),
+    "waitall": "[NUMBER]",
+    "barrier": "",
+    "bcast": "COUNT [ROOT [TYPE]]",
+    "reduce": "COUNT OPERATIONS [ROOT [TYPE]]",
+    "allreduce": "COUNT OPERATIONS [TYPE]",
+    **dict.fromkeys(("alltoall", "allgather"), "COUNT COUNT [TYPE [TYPE]]"),
+    **dict.fromkeys(("gather", "scatter"), "COUNT COUNT [ROOT [TYPE [TYPE]]]"),
+    "alltoallv": "LENGTH COUNTS LENGTH COUNTS [TYPE [TYPE]]",
+    "gatherv": "COUNT COUNTS [ROOT [TYPE [TYPE]]]",
+    "scatterv": "COUNTS COUNT [ROOT [TYPE [TYPE]]]",
+    "allgatherv": "COUNT COUNTS [TYPE [TYPE]] [PLACES]",
+    "reducescatter": "COUNTS OPERATIONS [TYPE]",
+}
+"""What stands behind an action; counts, and places, are one for each rank."""
+_MESSAGES: Final = {"send": SEND, "isend": ISEND, "recv": RECV, "irecv": IRECV}
+_TYPES: Final = (
+    *(8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4),
+    *(8, 1, 2, 4, 8, 8, 16, 32, 8, 8, 8, 16, 16, 8, 8, 8, 16, 16, 4, 4),
+    *(8, 16, 8, 16, 16, 4, 2, 4, 8, 16, 32, 1, 8, 16, 32, 0, 0, 1, 8, 8),
+)
+_SIZES: Final = {b"-1": 0} | {b"%d" % number: size for number, size in enumerate(_TYPES)}
+"""Bytes of an element, by the number of its type, where a long has 64 bits."""
+_NUMBER = re.compile(rb"-?[0-9]{1,15}(?:\.[0-9]{0,15})?(?:[eE][+-]?[0-9]{1,3})?")
+_RANK = re.compile(rb"^[ \t]*([0-9]{1,7})(?=[ \t])", re.MULTILINE)
+_LINE = re.compile(rb"[ \t]*[0-9]{1,15}[ \t]+(?:%s)\b" % "|".join([*_WORDS, *_IGNORED]).encode())
+_FILE = re.compile(rb"\S(?:.*\S)?\.[A-Za-z][A-Za-z0-9]*")
+_SNIFFED: Final = 1000
+"""Lines at the beginning of a file that tell what it is."""
+_PLAIN: Final = 4096
+"""Characters of a line, without its counts."""
+_Channel = tuple[int, int, int]
+
+
+def is_ti(path: Path, data: bytes) -> bool:
+    """Whether a file is a time-independent trace, or a list of such files."""
+    if _has_actions(data):
+        return True
+    names = [
+        name for line in data[:MIB].split(b"\n", _SNIFFED)[:_SNIFFED] if (name := line.strip())
+    ]
+    return bool(names) and (
+        all(map(_FILE.fullmatch, names)) or leads_to(_file(path, names[0]), Path.is_file)
+    )
+
+
+def _has_actions(data: bytes) -> bool:
+    return any(map(_LINE.match, data[:MIB].split(b"\n", _SNIFFED)[:_SNIFFED]))
+
+
+def _file(path: Path, name: bytes) -> Path:
+    """A file of a list: beside it, or else in the current folder."""
+    word = name.decode("utf-8", "surrogateescape")
+    beside, here = path.parent / word, Path(word)
+    return here if not leads_to(beside) and leads_to(here) else beside
+
+
+def read_ti(path: Path, name: str, data: bytes) -> Trace:
+    """Read a trace: one file, or all of a list.
+
+    Raises:
+        CatalogError: the first line that is wrong.
+    """
+    listed = [(path, name, data)] if _has_actions(data) else _listed(path, name, data)
+    if len(listed) > 1:
+        reader = _Reader([one for _, one, _ in listed])
+        for rank, (_, one, content) in enumerate(listed):
+            reader.read(one, content, rank)
+    else:
+        ((_, one, content),) = listed
+        text_of(one, content)
+        reader = _Reader([one] * _ranks_of(one, content))
+        reader.read(one, content, None)
+    return reader.trace(name)
+
+
+def _listed(path: Path, name: str, data: bytes) -> list[tuple[Path, str, bytes]]:
+    """The files that a list names."""
+    text_of(name, data)
+    found: dict[Path, tuple[Path, str, bytes]] = {}
+    together = 0
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not (word := line.strip()):
+            continue
+        file, where = _file(path, word), f"{name}:{number}"
+        if file in found:
+            refuse(where, f"found {_text(word)} again; allowed: each file once")
+        try:
+            found[file] = file, *read_bytes(file)
+            text_of(*found[file][1:])
+        except CatalogError as error:
+            refuse(where, printable(error.faults[0]))
+        together += len(found[file][2])
+        if together > LARGEST_TOGETHER or len(found) > MOST_RANKS:
+            most = f"{LARGEST_TOGETHER // MIB} MiB in {MOST_RANKS} files"
+            refuse(where, f"found {together} B in {len(found)} files; allowed: {most}")
+    return [*found.values()]
+
+
+def _ranks_of(name: str, data: bytes) -> int:
+    """The number of ranks of a file that has all of them."""
+    found = {int(match[1]) for match in _RANK.finditer(data)}
+    count = max(found, default=0) + 1
+    if count > MOST_RANKS:
+        refuse(name, f"rank: found {count - 1}; allowed: 0 to {MOST_RANKS - 1}")
+    if len(found) < count:
+        ranks = f"found {len(found)} ranks of {count}; missing: {missing_of(found, count)}"
+        refuse(name, f"{ranks}; is it a file of one rank? then name the list of them")
+    return count
+
+
+def _where(files: Sequence[str], rank: int, line: int) -> str:
+    return f"{files[rank]}:{line}"
+
+
+def _text(word: bytes) -> str:
+    """A word, as messages show it."""
+    return shown(word.decode("utf-8", "replace"))
+
+
+def _number(word: bytes, what: str, most: int, least: int = 0) -> float:
+    if word.isdigit() and len(word) <= 15:
+        number: float = int(word)
+    else:
+        number = float(word) if _NUMBER.fullmatch(word) else float("nan")
+    if not least <= number <= most:
+        raise ValueError(f"{what}: found {_text(word)}; allowed: {least} to {most}")
+    return number
+
+
+def _whole(word: bytes, what: str, most: int, least: int = 0) -> int:
+    """A whole number; what is behind its point is left out, as SimGrid does."""
+    return int(_number(word, what, most, least))
+
+
+def _operations(word: bytes) -> float:
+    return _number(word, "operations", _MOST_OPERATIONS)
+
+
+def _size(word: bytes, unit: int) -> int:
+    count = _whole(word, "count", MOST_BYTES)
+    return checked(count * unit, f"count: {count} elements of {unit} B", MOST_BYTES)
+
+
+class _Counts:
+    """Bytes for each process, of all collectives that have them; the same ones are kept once."""
+
+    def __init__(self) -> None:
+        self._numbers = array("q")
+        self._places: dict[bytes, int] = {}
+        self._compared: set[tuple[int, ...]] = set()
+
+    def keep(self, numbers: array[int]) -> int:
+        """Return the place of these numbers."""
+        key = numbers.tobytes()
+        if key not in self._places:
+            self._places[key] = len(self._numbers)
+            self._numbers.extend(numbers)
+            checked(len(self._numbers), "counts that differ", MOST_ACTIONS)
+        return self._places[key]
+
+    def parts(self, one: Collective) -> Sequence[int]:
+        """Bytes of each member: what it sent, which has to be what others know of it."""
+        number, call, places = len(one.sent), one.call, one.received
+        if call == "alltoallv":
+            self._compare(tuple(places))
+            return one.sent
+        if call in ("gatherv", "scatterv"):
+            start = places[one.root]
+            wanted = self._numbers[start : start + number].tolist()
+            counted = [start] * number
+        else:
+            # Where counts are, all have to have the same; the own part may differ then.
+            wanted = list(one.sent) if call == "allgatherv" else [one.sent[0]] * number
+            counted = list(places)
+        for rank, sent in enumerate(one.sent):
+            if sent != wanted[rank] or counted[rank] != counted[0]:
+                known = f"allowed: {wanted[rank]} B, and the same counts, as others have"
+                raise UnequalError(rank, f"found {sent} B; {known}")
+        return [-(-one.sent[0] // number)] * number if call == "reduce_scatter" else one.sent
+
+    def _compare(self, places: tuple[int, ...]) -> None:
+        """Compare what each sends to each with what that receives."""
+        from numpy import array as numbers
+        from numpy import frombuffer, nonzero
+
+        if places in self._compared:
+            return
+        counts, ranks = frombuffer(self._numbers, dtype="int64"), len(places)
+        received_at = numbers(places) + ranks
+        for rank, place in enumerate(places):
+            sent, received = counts[place : place + ranks], counts[received_at + rank]
+            for peer in nonzero(sent != received)[0][:1].tolist():
+                said = f"allowed: {received[peer]} B, as it receives"
+                raise UnequalError(rank, f"found {sent[peer]} B to rank {peer}; {said}")
+        self._compared.add(places)
+
+    def exchange(self, one: Collective, rank: int) -> tuple[list[int], list[int]]:
+        """Bytes that a member sends to each, and receives from each."""
+        place, ranks = one.received[rank], len(one.received)
+        counts = self._numbers[place : place + 2 * ranks].tolist()
+        return counts[:ranks], counts[ranks:]
+
+
+Read = Callable[[str, list[bytes]], None]
+
+
+class _Reader:
+    """Reads one trace.
+
+    Parameters:
+        files: the file of each rank, as messages show it.
+    """
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self._files, self._count = files, len(files)
+        self._ranks = [Operations() for _ in files]
+        self._counts = _Counts()
+        self._collectives = Collectives(self._counts.parts, self._counts.exchange)
+        self._collectives.add_group(range(self._count), "all processes")
+        self._units = bytearray([_BYTE]) * self._count
+        self._ended: set[int] = set()
+        # Of each rank, the requests that nobody has waited for, and those that were tested.
+        self._open: list[dict[_Channel, deque[int]]] = [{} for _ in files]
+        self._tested: list[set[_Channel]] = [set() for _ in files]
+        self._wild = bytearray(self._count)
+        self._actions = self._rank = self._line = 0
+        self._longest = _PLAIN + 64 * self._count
+        read: dict[str, Read] = {
+            "sendRecv": self._sendrecv,
+            "compute": self._compute,
+            "sleep": self._compute,
+            **dict.fromkeys(_MESSAGES, self._message),
+            **dict.fromkeys(("wait", "test"), self._wait),
+            "waitall": self._waitall,
+            "barrier": self._barrier,
+            "bcast": self._bcast,
+            "reduce": self._reduce,
+            "allreduce": self._allreduce,
+            **dict.fromkeys(("alltoall", "allgather"), self._both),
+            **dict.fromkeys(("gather", "scatter"), self._rooted),
+            "alltoallv": self._alltoallv,
+            **dict.fromkeys(("gatherv", "scatterv"), self._rooted_counts),
+            "allgatherv": self._allgatherv,
+            "reducescatter": self._reducescatter,
+        }
+        self._table = {
+            name.encode(): (name, *self._lengths(words), read[name])
+            for name, words in _WORDS.items()
+        }
+
+    def _lengths(self, words: str) -> tuple[int, int]:
+        """The least and the most words of an action."""
+        each = [
+            self._count if word.strip("[]") in ("COUNTS", "PLACES") else 1 for word in words.split()
+        ]
+        needed = len(words.partition("[")[0].split())
+        return sum(each[:needed]), sum(each)
+
+    def read(self, name: str, data: bytes, own: int | None) -> None:
+        """Read a file.
+
+        Parameters:
+            own: the rank whose file it is; None if it has all.
+        """
+        try:
+            # Not a list of all lines.
+            for self._line, line in enumerate(BytesIO(data.removeprefix(b"\xef\xbb\xbf")), start=1):
+                checked(len(line), "characters of the line", self._longest)
+                words = line.split()
+                if words and not words[0].startswith(b"#"):
+                    self._take(words, own)
+        except ValueError as error:
+            refuse(f"{name}:{self._line}", str(error))
+
+    def trace(self, name: str) -> Trace:
+        """Return what was read."""
+        for rank, (operations, file) in enumerate(zip(self._ranks, self._files, strict=True)):
+            if self._ended and rank not in self._ended:
+                line = operations.lines[-1] if operations else 1
+                found = f"found no finalize of rank {rank}, which others have"
+                refuse(f"{file}:{line}", f"{found}; the file may be cut")
+            operations.counted = True
+            self._rank, self._line = rank, operations.lines[-1] if operations else 0
+            if self._open[rank]:
+                self._waitall("", [])
+        where = partial(_where, self._files)
+        return Trace(name, "ti", self._ranks, where, self._collectives, in_order=True)
+
+    # Lines.
+
+    def _take(self, words: list[bytes], own: int | None) -> None:
+        word = words[0]
+        rank = int(word) if word.isdigit() and len(word) < 8 else -1
+        if not 0 <= rank < self._count or (own is not None and rank != own):
+            allowed = f"0 to {self._count - 1}" if own is None else f"{own}, whose file it is"
+            raise ValueError(f"rank: found {_text(word)}; allowed: {allowed}")
+        self._rank = rank
+        found = self._table.get(words[1]) if len(words) > 1 else None
+        if found is None:
+            self._pass_over(words)
+            return
+        name, least, most, read = found
+        del words[:2]
+        if not least <= len(words) <= most:
+            form = _WORDS[name] + f" with {self._count} counts" * ("COUNTS" in _WORDS[name])
+            allowed = f"{least} to {most}: {form}" if most else "0"
+            raise ValueError(f"{name}: found {len(words)} words behind it; allowed: {allowed}")
+        self._actions += 1
+        checked(self._actions, "actions", MOST_ACTIONS)
+        read(name, words)
+
+    def _pass_over(self, words: list[bytes]) -> None:
+        name = words[1].decode("utf-8", "replace") if len(words) > 1 else ""
+        allowed = (*_WORDS, *_IGNORED)
+        if name not in allowed:
+            found = f"found {shown(name)}; allowed: {one_of(allowed)}{nearest(name, allowed)}"
+            raise ValueError(found)
+        if name == "init":
+            self._units[self._rank] = _DOUBLE if len(words) > 2 else _BYTE
+        elif name == "finalize":
+            self._ended.add(self._rank)
+
+    def _type(self, words: list[bytes], place: int) -> int:
+        """Bytes of an element."""
+        if place >= len(words):
+            return self._units[self._rank]
+        size = _SIZES.get(words[place])
+        if size is None:
+            known = f"the number of a type of SMPI, -1 to {len(_TYPES) - 1}"
+            raise ValueError(f"type: found {_text(words[place])}; allowed: {known}")
+        return size
+
+    def _peer(self, word: bytes, what: str = "rank") -> int:
+        return _whole(word, what, self._count - 1)
+
+    def _root(self, words: list[bytes], place: int) -> int:
+        return self._peer(words[place], "root") if place < len(words) else 0
+
+    def _parts(self, words: list[bytes], unit: int) -> array[int]:
+        return array("q", [_size(word, unit) for word in words])
+
+    def _add(
+        self, kind: int, size: int, peer: int = 0, tag: int = 0, *, goes_on: bool = False
+    ) -> int:
+        here = self._ranks[self._rank]
+        return here.then(kind, size, self._line, peer, tag, goes_on=goes_on)
+
+    # Computing, messages and requests.
+
+    def _compute(self, name: str, words: list[bytes]) -> None:
+        if name == "sleep":
+            self._add(CALC, round(_number(words[0], "seconds", MAX_SECONDS) * 1e12))
+        else:
+            self._operate(words[0])
+
+    def _operate(self, word: bytes) -> None:
+        """Compute so many operations."""
+        if amount := _operations(word):
+            self._ranks[self._rank].then(CALC, 0, self._line, amount=amount)
+
+    def _message(self, name: str, words: list[bytes]) -> None:
+        kind, receives = _MESSAGES[name], name.endswith("recv")
+        peer = ANY if receives and words[0] == _ANY_SOURCE else self._peer(words[0])
+        is_any = receives and words[1] == _ANY_TAG
+        tag = ANY if is_any else _whole(words[1], "tag", MAX_TAG)
+        unit = self._type(words, 3)
+        if receives and words[2].startswith(b"-"):
+            _whole(words[2], "count", MOST_BYTES, -MOST_BYTES)
+            size = UNKNOWN
+        else:
+            size = _size(words[2], unit)
+        begins = kind in (ISEND, IRECV)
+        one = self._add(kind, size, peer, tag, goes_on=begins)
+        if begins:
+            channel = (peer, self._rank, tag) if receives else (self._rank, peer, tag)
+            self._open[self._rank].setdefault(channel, deque()).append(one)
+            self._wild[self._rank] |= ANY in channel
+
+    def _sendrecv(self, name: str, words: list[bytes]) -> None:
+        size, room = _size(words[0], self._type(words, 4)), _size(words[2], self._type(words, 5))
+        dest, source = self._peer(words[1]), self._peer(words[3])
+        self._add(SENDRECV, size, dest, goes_on=True)
+        self._add(RECV, room, source)
+
+    def _wait(self, name: str, words: list[bytes]) -> None:
+        rank, here = self._rank, self._open[self._rank]
+        source, dest = self._peer(words[0]), self._peer(words[1])
+        tag = _whole(words[2], "tag", MAX_TAG)
+        if rank not in (source, dest):
+            allowed = f"one of them is rank {rank}"
+            raise ValueError(f"{name}: found ranks {source} and {dest}; allowed: {allowed}")
+        channel = source, dest, tag
+        either = (channel, (ANY, dest, tag), (source, dest, ANY), (ANY, dest, ANY))
+        found = next((one for one in either if one in here), None)
+        if found is None:
+            # A test may have been the last of its request, and be followed by others.
+            if channel not in self._tested[rank] and not (self._wild[rank] and dest == rank):
+                what = f"from rank {source} to rank {dest}, tag {tag}"
+                begun = "nothing that has begun and is not waited for"
+                raise ValueError(f"{name}: found {begun} {what}")
+            return
+        request = here[found].popleft()
+        if name == "test":
+            self._tested[rank].add(channel)
+            here[found].append(request)
+            self._add(TEST, request)
+            return
+        if not here[found]:
+            del here[found]
+        self._wait_for(WAIT, [request])
+
+    def _waitall(self, name: str, words: list[bytes]) -> None:
+        here = self._open[self._rank]
+        self._wait_for(WAITALL, [one for some in here.values() for one in some])
+        here.clear()
+
+    def _wait_for(self, kind: int, requests: list[int]) -> None:
+        one, operations = self._add(kind, 0, len(requests)), self._ranks[self._rank]
+        operations.sizes[one] = len(operations.earlier)
+        for request in requests:
+            operations.require(one, request)
+
+    # Collectives: how many bytes a part has, and where the counts of all are kept.
+
+    def _collective(self, call: str, size: int = 0, root: int = 0, counts: int = 0) -> None:
+        place = self._collectives.add(0, self._rank, call, root, size, counts, self._line)
+        self._add(COLL, place)
+
+    def _barrier(self, name: str, words: list[bytes]) -> None:
+        self._collective(name)
+
+    def _bcast(self, name: str, words: list[bytes]) -> None:
+        self._collective(name, _size(words[0], self._type(words, 2)), self._root(words, 1))
+
+    def _reduce(self, name: str, words: list[bytes]) -> None:
+        self._collective(name, _size(words[0], self._type(words, 3)), self._root(words, 2))
+        self._operate(words[1])
+
+    def _allreduce(self, name: str, words: list[bytes]) -> None:
+        self._collective(name, _size(words[0], self._type(words, 2)))
+        self._operate(words[1])
+
+    def _both(self, name: str, words: list[bytes]) -> None:
+        sent, received = (
+            _size(words[0], self._type(words, 2)),
+            _size(words[1], self._type(words, 3)),
+        )
+        self._collective(name, _part(name, sent, received))
+
+    def _rooted(self, name: str, words: list[bytes]) -> None:
+        root = self._root(words, 2)
+        sent, received = (
+            _size(words[0], self._type(words, 3)),
+            _size(words[1], self._type(words, 4)),
+        )
+        if root != self._rank:
+            # What only the root uses may be anything.
+            sent, received = (sent, 0) if name == "gather" else (0, received)
+        self._collective(name, _part(name, sent, received), root)
+
+    def _rooted_counts(self, name: str, words: list[bytes]) -> None:
+        number = self._count
+        root = self._root(words, number + 1)
+        units = self._type(words, number + 2), self._type(words, number + 3)
+        if name == "gatherv":
+            own, parts, unit = _size(words[0], units[0]), words[1 : number + 1], units[1]
+        else:
+            own, parts, unit = _size(words[number], units[1]), words[:number], units[0]
+        place = 0
+        if root == self._rank:
+            counts = self._parts(parts, unit)
+            own, place = self._own(name, own, counts), self._counts.keep(counts)
+        self._collective(name, own, root, place)
+
+    def _own(self, name: str, own: int, counts: array[int]) -> int:
+        """Bytes of the own part, which may be 0 where it is in its place already."""
+        return _part(name, own, counts[self._rank]) if own else counts[self._rank]
+
+    def _allgatherv(self, name: str, words: list[bytes]) -> None:
+        number = self._count
+        further = len(words) - number - 1
+        if further > 2 and further not in (number, number + 2):
+            allowed = f"up to 2 types, and {number} places or none"
+            raise ValueError(f"{name}: found {further} words behind counts; allowed: {allowed}")
+        typed = words[: number + 3] if further <= 2 or further > number else words[: number + 1]
+        own = _size(typed[0], self._type(typed, number + 1))
+        counts = self._parts(words[1 : number + 1], self._type(typed, number + 2))
+        self._collective(name, self._own(name, own, counts), 0, self._counts.keep(counts))
+
+    def _alltoallv(self, name: str, words: list[bytes]) -> None:
+        number = self._count
+        for place in (0, number + 1):
+            _whole(words[place], "length", MAX_BYTES)
+        sent = self._parts(words[1 : number + 1], self._type(words, 2 * number + 2))
+        incoming = words[number + 2 : 2 * number + 2]
+        received = self._parts(incoming, self._type(words, 2 * number + 3))
+        checked(max(sum(sent), sum(received)), "count together", MAX_BYTES)
+        self._collective(name, sum(sent), counts=self._counts.keep(sent + received))
+
+    def _reducescatter(self, name: str, words: list[bytes]) -> None:
+        number = self._count
+        counts = self._parts(words[:number], self._type(words, number + 1))
+        self._collective("reduce_scatter", sum(counts), counts=self._counts.keep(counts))
+        self._operate(words[number])
+
+
+def _part(name: str, one: int, other: int) -> int:
+    """Bytes of a part of which the trace says twice how long it is, once perhaps as 0."""
+    if one and other and one != other:
+        raise ValueError(f"{name}: found {one} B and {other} B of one part; allowed: as many")
+    return one or other

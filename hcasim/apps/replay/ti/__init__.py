@@ -1,1 +1,0 @@
-"""Time-independent traces of SimGrid."""
