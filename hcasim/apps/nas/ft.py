@@ -118,7 +118,7 @@ class _Grid:
             yield from self._slabs.alltoall(outgoing, incoming)
 
 
-def run(comm: Comm, size: FtSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
+def run(comm: Comm, size: FtSize, seconds: float, watch: Stopwatch) -> Run:
     """What a process does; see `Kernel.run`. Each has its own time: it is not reduced."""
     grid = _Grid(comm, size, _times(size, seconds))
     yield from grid.set_up()
@@ -136,7 +136,6 @@ KERNEL: Final = Kernel(
     name="ft",
     title="three-dimensional Fourier transform",
     sizes=classes.FT,
-    verifiable=(),
     faults=_faults,
     total=_operations,
     run=run,

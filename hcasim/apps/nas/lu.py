@@ -185,7 +185,7 @@ class _Solver:
         yield from self._comm.allreduce(5 * REAL_BYTES, 5 * REAL_BYTES)
 
 
-def run(comm: Comm, size: LuSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
+def run(comm: Comm, size: LuSize, seconds: float, watch: Stopwatch) -> Run:
     """What a process does; see `Kernel.run`."""
     from numpy import maximum
 
@@ -222,7 +222,6 @@ KERNEL: Final = Kernel(
     name="lu",
     title="lower-upper symmetric Gauss-Seidel",
     sizes=classes.LU,
-    verifiable=(),
     faults=_faults,
     total=_operations,
     run=run,

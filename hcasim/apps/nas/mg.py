@@ -184,7 +184,7 @@ class _Solver:
                 yield from comm.send(side.faces[0], side.before, before)
 
 
-def run(comm: Comm, size: MgSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
+def run(comm: Comm, size: MgSize, seconds: float, watch: Stopwatch) -> Run:
     """What a process does; see `Kernel.run`."""
     from numpy import maximum
 
@@ -216,7 +216,6 @@ KERNEL: Final = Kernel(
     name="mg",
     title="multigrid",
     sizes=classes.MG,
-    verifiable=(),
     faults=_faults,
     total=_operations,
     run=run,

@@ -44,8 +44,6 @@ class Timed:
         sent_bytes: of those messages.
         self_messages: to itself.
         self_bytes: of those messages.
-        verified: whether the results are right; of rank 0 those of all processes, and None
-            without contents.
     """
 
     timed_s: float
@@ -53,7 +51,6 @@ class Timed:
     sent_bytes: int
     self_messages: int
     self_bytes: int
-    verified: bool | None = None
 
 
 def now_ps(comm: Comm) -> int:
@@ -113,7 +110,7 @@ class Stopwatch:
         """The timed part has ended."""
         self._end = self._now()
 
-    def result(self, verified: bool | None = None) -> Timed:
+    def result(self) -> Timed:
         """What has been measured, as if all iterations had been run."""
         elapsed, *sent = (end - begin for begin, end in zip(self._begin, self._end, strict=True))
         seconds = elapsed / 1e12
@@ -126,7 +123,7 @@ class Stopwatch:
                 one + round(left_out * more / steps) for one, more in zip(sent, each, strict=True)
             ]
         messages, size, self_messages, self_size = sent
-        return Timed(seconds, messages, size, self_messages, self_size, verified)
+        return Timed(seconds, messages, size, self_messages, self_size)
 
     def _now(self) -> _Counts:
         process = self._comm.process

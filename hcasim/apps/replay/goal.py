@@ -101,7 +101,9 @@ class _Reader:
                 for piece in filter(None, map(str.strip, pieces)):
                     self._take(number, piece)
             if self._rank is not None:
-                raise ValueError(f"found the end of the file within rank {self._rank}; it may be cut")
+                raise ValueError(
+                    f"found the end of the file within rank {self._rank}; it may be cut"
+                )
         except ValueError as error:
             refuse(f"{self._name}:{number}", str(error))
         if not self._count:
