@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -277,9 +277,6 @@ class _Counts:
         return counts[:ranks], counts[ranks:]
 
 
-Read = Callable[[str, list[bytes]], None]
-
-
 class _Reader:
     """Reads one trace.
 
@@ -301,26 +298,15 @@ class _Reader:
         self._wild = bytearray(self._count)
         self._actions = self._rank = self._line = 0
         self._longest = _PLAIN + 64 * self._count
-        read: dict[str, Read] = {
+        read = {
             "sendRecv": self._sendrecv,
-            "compute": self._compute,
-            "sleep": self._compute,
+            "waitall": self._waitall,
+            **dict.fromkeys(("compute", "sleep"), self._compute),
             **dict.fromkeys(_MESSAGES, self._message),
             **dict.fromkeys(("wait", "test"), self._wait),
-            "waitall": self._waitall,
-            "barrier": self._barrier,
-            "bcast": self._bcast,
-            "reduce": self._reduce,
-            "allreduce": self._allreduce,
-            **dict.fromkeys(("alltoall", "allgather"), self._both),
-            **dict.fromkeys(("gather", "scatter"), self._rooted),
-            "alltoallv": self._alltoallv,
-            **dict.fromkeys(("gatherv", "scatterv"), self._rooted_counts),
-            "allgatherv": self._allgatherv,
-            "reducescatter": self._reducescatter,
         }
         self._table = {
-            name.encode(): (name, *self._lengths(words), read[name])
+            name.encode(): (name, *self._lengths(words), read.get(name, self._collective))
             for name, words in _WORDS.items()
         }
 
@@ -396,8 +382,8 @@ class _Reader:
         elif name == "finalize":
             self._ended.add(self._rank)
 
-    def _type(self, words: list[bytes], place: int) -> int:
-        """Bytes of an element."""
+    def _unit(self, words: list[bytes], place: int) -> int:
+        """Bytes of an element, whose type may stand at a place."""
         if place >= len(words):
             return self._units[self._rank]
         size = _SIZES.get(words[place])
@@ -408,12 +394,6 @@ class _Reader:
 
     def _peer(self, word: bytes, what: str = "rank") -> int:
         return _whole(word, what, self._count - 1)
-
-    def _root(self, words: list[bytes], place: int) -> int:
-        return self._peer(words[place], "root") if place < len(words) else 0
-
-    def _parts(self, words: list[bytes], unit: int) -> array[int]:
-        return array("q", [_size(word, unit) for word in words])
 
     def _add(
         self, kind: int, size: int, peer: int = 0, tag: int = 0, *, goes_on: bool = False
@@ -439,7 +419,7 @@ class _Reader:
         peer = ANY if receives and words[0] == _ANY_SOURCE else self._peer(words[0])
         is_any = receives and words[1] == _ANY_TAG
         tag = ANY if is_any else _whole(words[1], "tag", MAX_TAG)
-        unit = self._type(words, 3)
+        unit = self._unit(words, 3)
         if receives and words[2].startswith(b"-"):
             _whole(words[2], "count", MOST_BYTES, -MOST_BYTES)
             size = UNKNOWN
@@ -453,7 +433,7 @@ class _Reader:
             self._wild[self._rank] |= ANY in channel
 
     def _sendrecv(self, name: str, words: list[bytes]) -> None:
-        size, room = _size(words[0], self._type(words, 4)), _size(words[2], self._type(words, 5))
+        size, room = _size(words[0], self._unit(words, 4)), _size(words[2], self._unit(words, 5))
         dest, source = self._peer(words[1]), self._peer(words[3])
         self._add(SENDRECV, size, dest, goes_on=True)
         self._add(RECV, room, source)
@@ -496,88 +476,60 @@ class _Reader:
         for request in requests:
             operations.require(one, request)
 
-    # Collectives: how many bytes a part has, and where the counts of all are kept.
+    def _collective(self, name: str, words: list[bytes]) -> None:
+        number, root, at = self._count, 0, 0
+        operations = b"0"
+        counts: list[list[bytes]] = []
+        types: list[bytes] = []
+        if name == "allgatherv" and (further := len(words) - number - 1) > 2:
+            if further not in (number, number + 2):
+                allowed = f"up to 2 types, and {number} places or none"
+                raise ValueError(f"{name}: found {further} words behind counts; allowed: {allowed}")
+            del words[-number:]
+        for field in _WORDS[name].replace("[", "").replace("]", "").split():
+            length = number if field == "COUNTS" else 1
+            some = words[at : at + length]
+            at += length
+            if field in ("COUNT", "COUNTS"):
+                counts.append(some)
+            elif some and field == "TYPE":
+                types += some
+            elif some and field == "ROOT":
+                root = self._peer(some[0], "root")
+            elif field == "OPERATIONS":
+                operations = some[0]
+            elif field == "LENGTH":
+                _whole(some[0], "length", MAX_BYTES)
 
-    def _collective(self, call: str, size: int = 0, root: int = 0, counts: int = 0) -> None:
-        place = self._collectives.add(0, self._rank, call, root, size, counts, self._line)
-        self._add(COLL, place)
+        def sizes(which: int) -> array[int]:
+            unit = self._unit(types, which)
+            return array("q", [_size(word, unit) for word in counts[which]])
 
-    def _barrier(self, name: str, words: list[bytes]) -> None:
-        self._collective(name)
-
-    def _bcast(self, name: str, words: list[bytes]) -> None:
-        self._collective(name, _size(words[0], self._type(words, 2)), self._root(words, 1))
-
-    def _reduce(self, name: str, words: list[bytes]) -> None:
-        self._collective(name, _size(words[0], self._type(words, 3)), self._root(words, 2))
-        self._operate(words[1])
-
-    def _allreduce(self, name: str, words: list[bytes]) -> None:
-        self._collective(name, _size(words[0], self._type(words, 2)))
-        self._operate(words[1])
-
-    def _both(self, name: str, words: list[bytes]) -> None:
-        sent, received = (
-            _size(words[0], self._type(words, 2)),
-            _size(words[1], self._type(words, 3)),
-        )
-        self._collective(name, _part(name, sent, received))
-
-    def _rooted(self, name: str, words: list[bytes]) -> None:
-        root = self._root(words, 2)
-        sent, received = (
-            _size(words[0], self._type(words, 3)),
-            _size(words[1], self._type(words, 4)),
-        )
-        if root != self._rank:
-            # What only the root uses may be anything.
-            sent, received = (sent, 0) if name == "gather" else (0, received)
-        self._collective(name, _part(name, sent, received), root)
-
-    def _rooted_counts(self, name: str, words: list[bytes]) -> None:
-        number = self._count
-        root = self._root(words, number + 1)
-        units = self._type(words, number + 2), self._type(words, number + 3)
-        if name == "gatherv":
-            own, parts, unit = _size(words[0], units[0]), words[1 : number + 1], units[1]
-        else:
-            own, parts, unit = _size(words[number], units[1]), words[:number], units[0]
-        place = 0
-        if root == self._rank:
-            counts = self._parts(parts, unit)
-            own, place = self._own(name, own, counts), self._counts.keep(counts)
-        self._collective(name, own, root, place)
-
-    def _own(self, name: str, own: int, counts: array[int]) -> int:
-        """Bytes of the own part, which may be 0 where it is in its place already."""
-        return _part(name, own, counts[self._rank]) if own else counts[self._rank]
-
-    def _allgatherv(self, name: str, words: list[bytes]) -> None:
-        number = self._count
-        further = len(words) - number - 1
-        if further > 2 and further not in (number, number + 2):
-            allowed = f"up to 2 types, and {number} places or none"
-            raise ValueError(f"{name}: found {further} words behind counts; allowed: {allowed}")
-        typed = words[: number + 3] if further <= 2 or further > number else words[: number + 1]
-        own = _size(typed[0], self._type(typed, number + 1))
-        counts = self._parts(words[1 : number + 1], self._type(typed, number + 2))
-        self._collective(name, self._own(name, own, counts), 0, self._counts.keep(counts))
-
-    def _alltoallv(self, name: str, words: list[bytes]) -> None:
-        number = self._count
-        for place in (0, number + 1):
-            _whole(words[place], "length", MAX_BYTES)
-        sent = self._parts(words[1 : number + 1], self._type(words, 2 * number + 2))
-        incoming = words[number + 2 : 2 * number + 2]
-        received = self._parts(incoming, self._type(words, 2 * number + 3))
-        checked(max(sum(sent), sum(received)), "count together", MAX_BYTES)
-        self._collective(name, sum(sent), counts=self._counts.keep(sent + received))
-
-    def _reducescatter(self, name: str, words: list[bytes]) -> None:
-        number = self._count
-        counts = self._parts(words[:number], self._type(words, number + 1))
-        self._collective("reduce_scatter", sum(counts), counts=self._counts.keep(counts))
-        self._operate(words[number])
+        # How many bytes a part has, and where the counts of all are kept.
+        size = place = 0
+        at_root = root == self._rank
+        if name in ("alltoallv", "reducescatter"):
+            every = sizes(0)
+            size = sum(every)
+            if name == "alltoallv":
+                every += sizes(1)
+            place = self._counts.keep(every)
+        elif name in ("gatherv", "scatterv", "allgatherv"):
+            (size,) = sizes(1 if name == "scatterv" else 0)
+            # What only the root uses may be anything elsewhere.
+            if at_root or name == "allgatherv":
+                every = sizes(0 if name == "scatterv" else 1)
+                own = every[self._rank]
+                # The own part may be 0 where it is in its place already.
+                size, place = _part(name, size, own) if size else own, self._counts.keep(every)
+        elif name in ("gather", "scatter") and not at_root:
+            (size,) = sizes(0 if name == "gather" else 1)
+        elif counts:
+            size = _part(name, sizes(0)[0], sizes(1)[0] if len(counts) > 1 else 0)
+        call = "reduce_scatter" if name == "reducescatter" else name
+        here = self._collectives.add(0, self._rank, call, root, size, place, self._line)
+        self._add(COLL, here)
+        self._operate(operations)
 
 
 def _part(name: str, one: int, other: int) -> int:
