@@ -53,11 +53,6 @@ class Timed:
     self_bytes: int
 
 
-def now_ps(comm: Comm) -> int:
-    """The time of a process, in picoseconds."""
-    return comm.process.sim.now
-
-
 _Counts = tuple[int, int, int, int, int]
 
 
@@ -129,7 +124,7 @@ class Stopwatch:
         process = self._comm.process
         others = process.connections.values()
         return (
-            now_ps(self._comm),
+            process.sim.now,
             sum(one.messages for one in others),
             sum(one.sent_bytes for one in others),
             process.itself.messages,

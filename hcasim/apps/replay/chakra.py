@@ -64,19 +64,16 @@ _PS: Final = 10**6
 _STRING, _BOOL, _INT32, _UINT64, _MESSAGE = 9, 8, 5, 4, 11
 _OPTIONAL, _REPEATED = 1, 3
 _VALUES: Final = {
-    **{f"{name}_val": (number, kind) for name, number, kind in (("double", 3, 1), ("float", 5, 2))},
-    **{
-        f"{name}_val": (number, kind)
-        for number, (name, kind) in zip(
-            range(7, 31, 2),
-            (
-                *(("int32", _INT32), ("int64", 3), ("uint32", 13), ("uint64", _UINT64)),
-                *(("sint32", 17), ("sint64", 18), ("fixed32", 7), ("fixed64", 6)),
-                *(("sfixed32", 15), ("sfixed64", 16), ("bool", _BOOL), ("string", _STRING)),
-            ),
-            strict=True,
-        )
-    },
+    f"{name}_val": (number, kind)
+    for number, (name, kind) in zip(
+        range(3, 31, 2),
+        (
+            *(("double", 1), ("float", 2), ("int32", _INT32), ("int64", 3), ("uint32", 13)),
+            *(("uint64", _UINT64), ("sint32", 17), ("sint64", 18), ("fixed32", 7), ("fixed64", 6)),
+            *(("sfixed32", 15), ("sfixed64", 16), ("bool", _BOOL), ("string", _STRING)),
+        ),
+        strict=True,
+    )
 }
 """Kinds of a value, of which an attribute has one: number and type of the field."""
 _FIELDS: Final[dict[str, dict[str, tuple[int, int, int, str]]]] = {

@@ -22,6 +22,7 @@ from hcasim.apps.replay.text import (
     MOST_BYTES,
     MOST_RANKS,
     checked,
+    first_lines,
     missing_of,
     refuse,
     text_of,
@@ -29,15 +30,12 @@ from hcasim.apps.replay.text import (
 from hcasim.apps.replay.trace import Trace
 from hcasim.ground.errors import nearest
 from hcasim.ground.faults import shown
-from hcasim.ground.reading import MIB
 from hcasim.ground.writing import written_atomically
 from hcasim.mpi.messages import MAX_SECONDS
 
 _PS_PER_NS: Final = 1000
 _COMPARED: Final = 1000
 """Labels that are compared with one that is unknown."""
-_SNIFFED: Final = 1000
-"""Lines at the beginning of a file that tell what it is."""
 _LABEL = "[A-Za-z][A-Za-z0-9_]*"
 _OPERATION = re.compile(
     rf"(?:({_LABEL})[ \t]*:)?[ \t]*"
@@ -51,7 +49,7 @@ _RANKS = re.compile(r"num_ranks[ \t]+([0-9]{1,15})")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _OPTIONS: Final = {"tag": 2**32 - 2, "cpu": 255, "nic": 255}
 """What may stand behind an operation, and the most that it may be."""
-_MARK = re.compile(r"[ \t]*num_ranks[ \t]+[0-9]|[ \t]*rank[ \t]+[0-9]+[ \t]*\{")
+_MARK = re.compile(rb"[ \t]*num_ranks[ \t]+[0-9]|[ \t]*rank[ \t]+[0-9]+[ \t]*\{")
 _INSIDE: Final = (
     "`send 8b to RANK`, `recv 8b from RANK`, `calc NS`, with `tag`, `cpu` or `nic` and a number, "
     "`LABEL requires LABEL` or `}`"
@@ -61,8 +59,7 @@ _OUTSIDE: Final = "`num_ranks N` or `rank N {`"
 
 def is_goal(path: Path, data: bytes) -> bool:
     """Whether a file is a schedule."""
-    head = data[:MIB].split(b"\n", _SNIFFED)[:_SNIFFED]
-    return any(_MARK.match(line.decode("utf-8", "replace")) for line in head)
+    return any(map(_MARK.match, first_lines(data)))
 
 
 def read_goal(path: Path, name: str, data: bytes) -> Trace:

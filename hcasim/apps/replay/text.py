@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from hcasim.ground.errors import CatalogError, display
-from hcasim.ground.text import printable
 from hcasim.ground.reading import MIB, read_file
+from hcasim.ground.text import printable
 from hcasim.traces.source import binary
 
 LARGEST: Final = 256 * MIB
@@ -18,6 +18,7 @@ MOST_RANKS: Final = 1 << 20
 MOST_ACTIONS: Final = 1 << 24
 MOST_BYTES: Final = 2**31
 """Of a message."""
+_SNIFFED: Final = 1000
 Where = Callable[[int, int], str]
 """The place of an operation as messages show it, by its rank and line."""
 
@@ -55,6 +56,11 @@ def text_of(name: str, data: bytes) -> str:
         line = data[:zero].count(b"\n") + 1
         refuse(f"{name}:{line}", f"found {binary(data)}; allowed: text in UTF-8")
     return text.replace("\r\n", "\n")
+
+
+def first_lines(data: bytes) -> list[bytes]:
+    """Return the lines at the beginning of a file that tell what it is."""
+    return data[:MIB].split(b"\n", _SNIFFED)[:_SNIFFED]
 
 
 def checked(number: int, what: str, most: int, least: int = 0) -> int:

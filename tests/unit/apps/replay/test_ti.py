@@ -224,7 +224,7 @@ def test_files_of_a_list_may_be_named_from_the_current_folder(
 
 def test_a_pipe_in_a_list_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
-    (tmp_path / "list.txt").write_text("pipe.txt\npipe.txt")
+    (tmp_path / "list.txt").write_text("pipe.txt\nother.txt")
     with pytest.raises(CatalogError, match="found a pipe"), promptly():
         read_schedule(tmp_path / "list.txt")
 
@@ -279,10 +279,6 @@ def test_a_pipe_in_a_list_is_not_waited_for(tmp_path: Path) -> None:
         ),
         (trace("bcast 8 0", "bcast 8 1"), "rank 1 calls bcast with root 1"),
         (trace("gatherv 1 1 2", "gatherv 3 1 2"), ":5: rank 1: gatherv: found 3 B; allowed: 2 B"),
-        (
-            trace("alltoallv 9 1 2 9 1 4", "alltoallv 9 3 1 9 2 1"),
-            ":5: rank 1: alltoallv: found 3 B to rank 0; allowed: 4 B, as it receives",
-        ),
         (trace("recv 1 0 8; send 1 0 8", "recv 0 0 8; send 0 0 8"), "found a circle of ranks"),
         (trace("barrier; send 1 0 8", "recv 0 0 8; barrier"), "rank 1 waits at"),
         (trace("allgatherv 5 5 1", "allgatherv 1 6 1"), "the same counts, as others have"),

@@ -1,19 +1,4 @@
-"""Reads time-independent traces, which SimGrid's SMPI writes and replays.
-
-A trace is one file whose lines begin with the rank, `0 send 1 7 100 6`, or a list of files, one in
-each line, by rank. Counts are of elements whose type has a number; without one it is a byte, or a
-double if `init` has a word behind it. Numbers may be written as 5e4.
-
-Collectives are those of the machine's MPI library, among all ranks. The operations of a reduction
-are computed behind it, as SimGrid does. A `reducescatter` with parts that differ has equal ones
-here, of the same bytes together. Who sleeps computes. What nobody has waited for is waited for at
-the end.
-
-Source: SimGrid 4, src/smpi/internals/smpi_replay.cpp, src/smpi/mpi/smpi_datatype.cpp,
-src/smpi/internals/smpi_deployment.cpp, src/xbt/xbt_replay.cpp. It takes files of a list from the
-current folder; here they may also be beside the list. Words behind the last one that has a meaning
-are a fault here, and so is what it passes over: lines of another rank.
-"""
+"""Reads the lines of a time-independent trace."""
 
 from __future__ import annotations
 
@@ -23,7 +8,6 @@ from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
-from pathlib import Path
 from typing import Final
 
 from hcasim.apps.replay.collectives import Collective, Collectives, UnequalError
@@ -45,23 +29,14 @@ from hcasim.apps.replay.operations import (
 from hcasim.apps.replay.text import (
     MOST_ACTIONS,
     MOST_BYTES,
-    MOST_RANKS,
     checked,
-    missing_of,
-    read_bytes,
     refuse,
-    text_of,
 )
 from hcasim.apps.replay.trace import Trace
-from hcasim.ground.errors import CatalogError, nearest, one_of
+from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.faults import shown
-from hcasim.ground.reading import leads_to
-from hcasim.ground.text import printable
-from hcasim.ground.reading import MIB
 from hcasim.mpi.messages import MAX_BYTES, MAX_SECONDS, MAX_TAG
 
-LARGEST_TOGETHER: Final = 1024 * MIB
-"""Bytes of all files of a list."""
 _ANY_SOURCE: Final = b"-555"
 _ANY_TAG: Final = b"-444"
 _BYTE, _DOUBLE = 1, 8
@@ -88,6 +63,7 @@ _WORDS: Final = {
     "reducescatter": "COUNTS OPERATIONS [TYPE]",
 }
 """What stands behind an action; counts, and places, are one for each rank."""
+NAMES: Final = (*_WORDS, *_IGNORED)
 _MESSAGES: Final = {"send": SEND, "isend": ISEND, "recv": RECV, "irecv": IRECV}
 _TYPES: Final = (
     *(8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4),
@@ -97,98 +73,16 @@ _TYPES: Final = (
 _SIZES: Final = {b"-1": 0} | {b"%d" % number: size for number, size in enumerate(_TYPES)}
 """Bytes of an element, by the number of its type, where a long has 64 bits."""
 _NUMBER = re.compile(rb"-?[0-9]{1,15}(?:\.[0-9]{0,15})?(?:[eE][+-]?[0-9]{1,3})?")
-_RANK = re.compile(rb"^[ \t]*([0-9]{1,7})(?=[ \t])", re.MULTILINE)
-_LINE = re.compile(rb"[ \t]*[0-9]{1,15}[ \t]+(?:%s)\b" % "|".join([*_WORDS, *_IGNORED]).encode())
-_FILE = re.compile(rb"\S(?:.*\S)?\.[A-Za-z][A-Za-z0-9]*")
-_SNIFFED: Final = 1000
-"""Lines at the beginning of a file that tell what it is."""
 _PLAIN: Final = 4096
 """Characters of a line, without its counts."""
 _Channel = tuple[int, int, int]
-
-
-def is_ti(path: Path, data: bytes) -> bool:
-    """Whether a file is a time-independent trace, or a list of such files."""
-    if _has_actions(data):
-        return True
-    names = [
-        name for line in data[:MIB].split(b"\n", _SNIFFED)[:_SNIFFED] if (name := line.strip())
-    ]
-    return bool(names) and (
-        all(map(_FILE.fullmatch, names)) or leads_to(_file(path, names[0]), Path.is_file)
-    )
-
-
-def _has_actions(data: bytes) -> bool:
-    return any(map(_LINE.match, data[:MIB].split(b"\n", _SNIFFED)[:_SNIFFED]))
-
-
-def _file(path: Path, name: bytes) -> Path:
-    """A file of a list: beside it, or else in the current folder."""
-    word = name.decode("utf-8", "surrogateescape")
-    beside, here = path.parent / word, Path(word)
-    return here if not leads_to(beside) and leads_to(here) else beside
-
-
-def read_ti(path: Path, name: str, data: bytes) -> Trace:
-    """Read a trace: one file, or all of a list.
-
-    Raises:
-        CatalogError: the first line that is wrong.
-    """
-    listed = [(path, name, data)] if _has_actions(data) else _listed(path, name, data)
-    if len(listed) > 1:
-        reader = _Reader([one for _, one, _ in listed])
-        for rank, (_, one, content) in enumerate(listed):
-            reader.read(one, content, rank)
-    else:
-        ((_, one, content),) = listed
-        text_of(one, content)
-        reader = _Reader([one] * _ranks_of(one, content))
-        reader.read(one, content, None)
-    return reader.trace(name)
-
-
-def _listed(path: Path, name: str, data: bytes) -> list[tuple[Path, str, bytes]]:
-    """The files that a list names."""
-    text_of(name, data)
-    found: dict[Path, tuple[Path, str, bytes]] = {}
-    together = 0
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not (word := line.strip()):
-            continue
-        file, where = _file(path, word), f"{name}:{number}"
-        if file in found:
-            refuse(where, f"found {_text(word)} again; allowed: each file once")
-        try:
-            found[file] = file, *read_bytes(file)
-            text_of(*found[file][1:])
-        except CatalogError as error:
-            refuse(where, printable(error.faults[0]))
-        together += len(found[file][2])
-        if together > LARGEST_TOGETHER or len(found) > MOST_RANKS:
-            most = f"{LARGEST_TOGETHER // MIB} MiB in {MOST_RANKS} files"
-            refuse(where, f"found {together} B in {len(found)} files; allowed: {most}")
-    return [*found.values()]
-
-
-def _ranks_of(name: str, data: bytes) -> int:
-    """The number of ranks of a file that has all of them."""
-    found = {int(match[1]) for match in _RANK.finditer(data)}
-    count = max(found, default=0) + 1
-    if count > MOST_RANKS:
-        refuse(name, f"rank: found {count - 1}; allowed: 0 to {MOST_RANKS - 1}")
-    if len(found) < count:
-        ranks = f"found {len(found)} ranks of {count}; missing: {missing_of(found, count)}"
-        refuse(name, f"{ranks}; is it a file of one rank? then name the list of them")
-    return count
 
 
 def _where(files: Sequence[str], rank: int, line: int) -> str:
     return f"{files[rank]}:{line}"
 
 
-def _text(word: bytes) -> str:
+def text(word: bytes) -> str:
     """A word, as messages show it."""
     return shown(word.decode("utf-8", "replace"))
 
@@ -199,7 +93,7 @@ def _number(word: bytes, what: str, most: int, least: int = 0) -> float:
     else:
         number = float(word) if _NUMBER.fullmatch(word) else float("nan")
     if not least <= number <= most:
-        raise ValueError(f"{what}: found {_text(word)}; allowed: {least} to {most}")
+        raise ValueError(f"{what}: found {text(word)}; allowed: {least} to {most}")
     return number
 
 
@@ -223,7 +117,6 @@ class _Counts:
     def __init__(self) -> None:
         self._numbers = array("q")
         self._places: dict[bytes, int] = {}
-        self._compared: set[tuple[int, ...]] = set()
 
     def keep(self, numbers: array[int]) -> int:
         """Return the place of these numbers."""
@@ -238,7 +131,6 @@ class _Counts:
         """Bytes of each member: what it sent, which has to be what others know of it."""
         number, call, places = len(one.sent), one.call, one.received
         if call == "alltoallv":
-            self._compare(tuple(places))
             return one.sent
         if call in ("gatherv", "scatterv"):
             start = places[one.root]
@@ -254,22 +146,6 @@ class _Counts:
                 raise UnequalError(rank, f"found {sent} B; {known}")
         return [-(-one.sent[0] // number)] * number if call == "reduce_scatter" else one.sent
 
-    def _compare(self, places: tuple[int, ...]) -> None:
-        """Compare what each sends to each with what that receives."""
-        from numpy import array as numbers
-        from numpy import frombuffer, nonzero
-
-        if places in self._compared:
-            return
-        counts, ranks = frombuffer(self._numbers, dtype="int64"), len(places)
-        received_at = numbers(places) + ranks
-        for rank, place in enumerate(places):
-            sent, received = counts[place : place + ranks], counts[received_at + rank]
-            for peer in nonzero(sent != received)[0][:1].tolist():
-                said = f"allowed: {received[peer]} B, as it receives"
-                raise UnequalError(rank, f"found {sent[peer]} B to rank {peer}; {said}")
-        self._compared.add(places)
-
     def exchange(self, one: Collective, rank: int) -> tuple[list[int], list[int]]:
         """Bytes that a member sends to each, and receives from each."""
         place, ranks = one.received[rank], len(one.received)
@@ -277,24 +153,24 @@ class _Counts:
         return counts[:ranks], counts[ranks:]
 
 
-class _Reader:
+class Reader:
     """Reads one trace.
 
     Parameters:
-        files: the file of each rank, as messages show it.
+        count: of ranks.
     """
 
-    def __init__(self, files: Sequence[str]) -> None:
-        self._files, self._count = files, len(files)
-        self._ranks = [Operations() for _ in files]
+    def __init__(self, count: int) -> None:
+        self._files, self._count = [""] * count, count
+        self._ranks = [Operations() for _ in range(count)]
         self._counts = _Counts()
         self._collectives = Collectives(self._counts.parts, self._counts.exchange)
         self._collectives.add_group(range(self._count), "all processes")
         self._units = bytearray([_BYTE]) * self._count
         self._ended: set[int] = set()
         # Of each rank, the requests that nobody has waited for, and those that were tested.
-        self._open: list[dict[_Channel, deque[int]]] = [{} for _ in files]
-        self._tested: list[set[_Channel]] = [set() for _ in files]
+        self._open: list[dict[_Channel, deque[int]]] = [{} for _ in range(count)]
+        self._tested: list[set[_Channel]] = [set() for _ in range(count)]
         self._wild = bytearray(self._count)
         self._actions = self._rank = self._line = 0
         self._longest = _PLAIN + 64 * self._count
@@ -324,6 +200,8 @@ class _Reader:
         Parameters:
             own: the rank whose file it is; None if it has all.
         """
+        for rank in range(self._count) if own is None else [own]:
+            self._files[rank] = name
         try:
             # Not a list of all lines.
             for self._line, line in enumerate(BytesIO(data.removeprefix(b"\xef\xbb\xbf")), start=1):
@@ -355,7 +233,7 @@ class _Reader:
         rank = int(word) if word.isdigit() and len(word) < 8 else -1
         if not 0 <= rank < self._count or (own is not None and rank != own):
             allowed = f"0 to {self._count - 1}" if own is None else f"{own}, whose file it is"
-            raise ValueError(f"rank: found {_text(word)}; allowed: {allowed}")
+            raise ValueError(f"rank: found {text(word)}; allowed: {allowed}")
         self._rank = rank
         found = self._table.get(words[1]) if len(words) > 1 else None
         if found is None:
@@ -373,7 +251,7 @@ class _Reader:
 
     def _pass_over(self, words: list[bytes]) -> None:
         name = words[1].decode("utf-8", "replace") if len(words) > 1 else ""
-        allowed = (*_WORDS, *_IGNORED)
+        allowed = NAMES
         if name not in allowed:
             found = f"found {shown(name)}; allowed: {one_of(allowed)}{nearest(name, allowed)}"
             raise ValueError(found)
@@ -389,7 +267,7 @@ class _Reader:
         size = _SIZES.get(words[place])
         if size is None:
             known = f"the number of a type of SMPI, -1 to {len(_TYPES) - 1}"
-            raise ValueError(f"type: found {_text(words[place])}; allowed: {known}")
+            raise ValueError(f"type: found {text(words[place])}; allowed: {known}")
         return size
 
     def _peer(self, word: bytes, what: str = "rank") -> int:
