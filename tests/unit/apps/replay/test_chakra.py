@@ -1,13 +1,10 @@
 """Chakra execution traces: what is read, what is refused, and how they run."""
 
-import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from hcasim.apps.replay import Trace, read_schedule, text
 from hcasim.ground.errors import CatalogError
@@ -182,25 +179,3 @@ def test_hostile_files_are_refused_in_time(read: Read, tmp_path: Path) -> None:
         with pytest.raises(CatalogError) as error, promptly():
             read_schedule(file)
         assert all(len(one) < 300 for one in error.value.faults)
-
-
-@given(data=st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_damage_is_refused_in_words_or_does_no_harm(tmp_path: Path, data: st.DataObject) -> None:
-    groups = """['[{"pg_name": "1", "ranks": [0]}]']"""
-    whole = encode(
-        [
-            node(1, METADATA, inputs=groups),
-            node(2, COMPUTE, [1], micros=5),
-            node(3, SEND, [2], comm_dst=0, comm_size=8),
-            node(4, RECV, [2], comm_src=0, comm_size=8),
-            node(5, COLLECTIVE, [3, 4], comm_type=ALL_REDUCE, comm_size=64, pg_name="1"),
-        ]
-    )
-    place = data.draw(st.integers(0, len(whole) - 1))
-    damage = data.draw(st.binary(max_size=3))
-    kept = data.draw(st.integers(place, len(whole)))
-    file = tmp_path / "t.0.et"
-    file.write_bytes(whole[:place] + damage + whole[kept:])
-    with contextlib.suppress(CatalogError):
-        read_schedule(file)

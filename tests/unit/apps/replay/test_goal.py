@@ -1,13 +1,10 @@
 """GOAL schedules: what is read, what is refused, and how it runs."""
 
-import contextlib
 import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from hcasim.apps.replay import Trace, read_schedule
 from hcasim.catalog import resolve
@@ -218,17 +215,6 @@ def test_other_forms_are_refused_by_name(read: Read) -> None:
 )
 def test_hostile_text_is_refused_in_time(read: Read, text: str) -> None:
     assert len(fault(read, schedule(text, "recv 8b from 0"))) < 300
-
-
-@given(data=st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_damage_is_refused_in_words_or_does_no_harm(read: Read, data: st.DataObject) -> None:
-    whole = tree(4, 8).encode()
-    place = data.draw(st.integers(0, len(whole) - 1))
-    damage = data.draw(st.binary(max_size=3))
-    kept = data.draw(st.integers(place, len(whole)))
-    with contextlib.suppress(CatalogError):
-        read(whole[:place] + damage + whole[kept:])
 
 
 @pytest.mark.parametrize("seed", range(5))
