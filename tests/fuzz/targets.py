@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import hcasim as hc
-from hcasim.apps.replay.reading import read_schedule
+from hcasim.apps.replay import read_schedule
 from hcasim.calibrate.file.reading import read_calibration
 from hcasim.calibrate.traces.evaluations import EvaluationCache
 from hcasim.catalog import CatalogError, load, resolve
