@@ -12,18 +12,21 @@ import click
 
 from hcasim.cli.calibrated import blamed, calibrated, read_known
 from hcasim.cli.command import (
-    Command,
     Faults,
     calibration_option,
     jobs_option,
     no_cache_option,
     profile_option,
-    read_settings,
-    settings_option,
     timing_option,
 )
+from hcasim.cli.experiment import (
+    INVALIDATE,
+    ExperimentCommand,
+    counterparts,
+    experiment_options,
+    read_experiment,
+)
 from hcasim.cli.formats import print_text
-from hcasim.cli.machines import machine_options, switch_choice, switch_faults
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.outputs import output_faults
@@ -31,137 +34,18 @@ from hcasim.cli.results import FORMS, TEXT, Wanted, result_options
 from hcasim.cli.tracing import Tracing, trace_options
 from hcasim.cli.uncertain import drawn_points, read_samples, uncertainty_option
 from hcasim.ground.errors import one_of
-from hcasim.workloads.option import Option
-from hcasim.workloads.options import OPTIONS
 
 if TYPE_CHECKING:
     from hcasim.runs.point import Point
 
-Decorated = Callable[..., Any]
 _FORMS = (*FORMS, "perftest", "osu", "imb", "netpipe")
 _UNBANDED = {".jsonl": "a trace", ".out": "NetPIPE's np.out"}
 
 
-class _Bench(Command):
-    """Benchmarks have most of perftest's letters; of its other options it says what they are."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not {"-h", "--help"}.isdisjoint(args):
-            ctx.meta[_WORKLOAD] = next((word for word in args if not word.startswith("-")), "")
-        words = [*args]
-        try:
-            return super().parse_args(ctx, args)
-        except click.UsageError as error:
-            lines = [error.format_message(), *_counterparts(words)]
-            raise click.UsageError("\n".join(lines), ctx) from None
-
-
-_WORKLOAD = "hcasim.workload"
-_POLLED = "has no counterpart: completions are polled"
-_CONNECTED = "has no counterpart: both ends are in the testbed, and connected"
-_INVALIDATE = "-I is NetPIPE's here (--invalidate); perftest's -I is --inline-size"
-_PERFTEST = {
-    ("-a", "--all"): "is --size 2..8M",
-    ("-b", "--bidirectional"): "is a benchmark of its own: write_bibw, send_bibw or read_bibw",
-    ("-d", "--ib-dev"): "is --adapter",
-    ("-D", "--duration"): "is --iters, a number of iterations",
-    ("-e", "--events"): _POLLED,
-    ("-F", "--CPU-freq"): "has no counterpart: clocks do not vary",
-    ("-i", "--ib-port"): "is --ports, the number of ports in use",
-    ("--post_list",): "is --post-list",
-    ("-m",): "is --mtu; OSU's -m MIN:MAX is --size MIN..MAX",
-    ("-o", "--outs"): "is --set adapter.requester.outstanding=N; -o is --output here",
-    ("-p", "--port"): _CONNECTED,
-    ("-Q",): "is --cq-mod",
-    ("-r", "--rx-depth"): "has no counterpart: receive requests never run out",
-    ("-R", "--rdma_cm"): _CONNECTED,
-    ("-x", "--gid-index"): _CONNECTED,
-    ("--inline_size",): "is --inline-size",
-    ("--report_gbits",): "has no counterpart: bandwidths are in 10^6 bytes per second",
-}
-"""Options of perftest that are not ours, and what does the same."""
-
-
-def _counterparts(words: Iterable[str]) -> list[str]:
-    """Say of words what they would be here, if they are options of perftest."""
-    known = {"-I": _INVALIDATE}
-    for names, told in _PERFTEST.items():
-        known |= {name: f"perftest's {name} {told}" for name in names}
-    written = (word.partition("=")[0] if word[:2] == "--" else word[:2] for word in words)
-    return list(dict.fromkeys(known[name] for name in written if name in known))
-
-
-class _OfWorkload(click.Option):
-    """An option whose default differs; help has that of the workload, if one is named."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        record = super().get_help_record(ctx)
-        name = ctx.meta.get(_WORKLOAD)
-        if record is None or not name:
-            return record
-        from hcasim.workloads import WORKLOADS
-
-        workload, option = WORKLOADS.get(name.removeprefix("ib_")), OPTIONS[self.name or ""]
-        if workload is None or option.name not in workload.options:
-            return record
-        default = getattr(workload.defaults, option.name)
-        text = option.label(default) if option.is_size else str(default)
-        if workload.ladder and option.name == "size":
-            text = "NetPIPE's sizes"
-        elif workload.table and option.name == "size":
-            text += f"; all of the tool's: {workload.table}"
-        return record[0], record[1].replace(_varying(option), f"default: {text}")
-
-
-def _varying(option: Option) -> str:
-    return f"default: {option.varies}, by workload"
-
-
-def benchmark_options(command: Decorated) -> Decorated:
-    """Give a command the options of a benchmark, as their table has them."""
-    for option in [*OPTIONS.values()][::-1]:
-        name = option.name.replace("_", "-")
-        long = f"--{name}/--no-{name}" if option.is_flag else f"--{name}"
-        command = click.option(
-            *filter(None, (option.short, long)),
-            cls=_OfWorkload if option.varies else click.Option,
-            default=None,
-            metavar=_metavar(option),
-            help=f"{option.help}{_default(option)}.",
-        )(command)
-    return command
-
-
-def _default(option: Option) -> str:
-    if option.is_flag or option.is_name:
-        return ""
-    words = f"{one_of(option.words)}; " if option.words else ""
-    if option.varies:
-        return f" ({words}{_varying(option)})"
-    default = option.label(option.usual) if option.is_size else option.usual
-    return f" ({words}default: {default})"
-
-
-def _metavar(option: Option) -> str | None:
-    if option.is_flag:
-        return None
-    unit = "BYTES" if option.is_size else "N"
-    if option.title:
-        return "N,N..M" if option.doubling else "N,N"
-    return "WORD" if option.words else "GROUP" if option.is_name else unit
-
-
 # Values are taken as text, so that all that is wrong can be said at once.
-@click.command("bench", cls=_Bench)
+@click.command("bench", cls=ExperimentCommand)
 @click.argument("workload", type=Workload())
-@machine_options
-@benchmark_options
-@click.option(
-    "--perturbation",
-    metavar="BYTES",
-    help="Also NetPIPE's sizes so many bytes above and below (default: 3).",
-)
-@settings_option
+@experiment_options
 @calibration_option
 @uncertainty_option
 @trace_options
@@ -200,7 +84,6 @@ def command(
     tracing, wanted = Tracing.take(given), Wanted.take(given, _FORMS)
     known, faults = read_known(calibration, given)
     faults += wanted.faults()
-    faults += switch_faults(given)
     base, samples = calibrated(known, uncertainty, given, faults)
     prepared, more = _prepare(given, base)
     faults += blamed(more, known, given)
@@ -213,7 +96,7 @@ def command(
     if count and not faults:
         drawn = drawn_points(prepared, count, lambda settings: _prepare(given, settings))
     if any(fault.startswith("invalidate: ") for fault in faults):
-        faults.append(_INVALIDATE)
+        faults.append(INVALIDATE)
     faults += _form_faults(wanted.form, given["workload"], given["explain"], profile)
     faults += _untold(wanted.form, prepared)
     faults += tracing.faults()
@@ -223,7 +106,7 @@ def command(
     read = [("--calibration", calibration)] if calibration is not None else []
     faults += output_faults(outputs, read)
     if wanted.output is not None and wanted.output.name.isdigit():
-        faults += _counterparts(["-o"])
+        faults += counterparts(["-o"])
     if tracing.wanted and uncertainty is not None:
         first = tracing.wanted[0]
         faults.append(f"--uncertainty: found with {first}, which records one run; leave one out")
@@ -318,20 +201,11 @@ def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], 
     """Turn the arguments into points, or find every fault."""
     from hcasim.catalog import CatalogError
     from hcasim.runs.experiment import Experiment
-    from hcasim.runs.machine import CHOICES
 
     faults: list[str] = []
-    overrides = {**base, **read_settings(given["settings"], faults)}
-    named = {name: given[name] for name in (*CHOICES, "perturbation", *OPTIONS) if name != "switch"}
-    asked = Experiment.of(
-        given["workload"],
-        given["testbed"],
-        overrides=overrides,
-        switch=switch_choice(given),
-        **named,
-    )
+    settings = read_experiment(given, faults)
+    asked = Experiment.of(given["workload"], given["testbed"], **settings).under(base)
     try:
-        prepared = asked.benchmark()
+        return asked.benchmark(), faults
     except CatalogError as error:
         return [], faults + error.faults
-    return prepared, faults
