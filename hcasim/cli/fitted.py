@@ -46,7 +46,7 @@ def print_fit(
     """
     from hcasim.calibrate.search.objective import runner
     from hcasim.ground.writing import write_atomically
-    from hcasim.runs.pool import OutOfTime
+    from hcasim.runs.executor import OutOfTime
     from hcasim.runs.store import usual_store
 
     unended = f"the search did not end; allowed: {allowed}"

@@ -17,8 +17,8 @@ from hcasim.calibrate.search.objective import Run
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.faults import shown
 from hcasim.ground.reading import MEASURED, NoSuchFile, leads_to, read_file
+from hcasim.runs.executor import OutOfTime
 from hcasim.runs.point import Point
-from hcasim.runs.pool import OutOfTime
 from hcasim.runs.store import code_digest
 
 BATCH = 64
