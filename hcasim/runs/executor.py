@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import pickle
-import re
 import signal
-import socket
 import sys
 import threading
-import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Future
+from concurrent.futures import BrokenExecutor, Future
 from contextvars import ContextVar
 from dataclasses import replace
 from itertools import chain
@@ -23,16 +18,13 @@ from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 
 from hcasim.ground.arguments import call_fault, count_fault, name_fault, refuse
-from hcasim.ground.errors import CatalogError, words_of
-from hcasim.ground.reading import NoSuchFile, read_file
 from hcasim.ground.room import look_for_room
 from hcasim.runs.point import Work
-from hcasim.runs.store import code_digest
 
 if TYPE_CHECKING:
+    from hcasim.runs.cluster import Cluster
     from hcasim.runs.store import Store
     from hcasim.workloads import Result
 
@@ -46,13 +38,8 @@ BEAT = 0.2
 """Seconds after which a wait looks whether it is to end."""
 IDLE = 20
 """Seconds for which workers stay for the next points: those of a fit, or of a notebook."""
-ANSWER = 5
-"""Seconds in which a scheduler has to answer."""
-COMING = 5.0
-"""Seconds for workers to come before it is said that a scheduler has none."""
 _THREADS = 32 * 2**20
 """Bytes for the stacks of the threads of a pool, which waits for ever if one is missing."""
-_ADDRESS = "tcp://HOST:PORT, or the file that `dask scheduler --scheduler-file` writes"
 
 W = TypeVar("W", bound=Work)
 Progress = Callable[[int, int], None]
@@ -83,7 +70,7 @@ class OutOfTime(Exception):
 
 
 _END: ContextVar[float | None] = ContextVar("end", default=None)
-_CLUSTER: ContextVar[_Cluster | None] = ContextVar("cluster", default=None)
+_CLUSTER: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 _alone = 0.0
 """Seconds for which this process has simulated so far, while there were no workers."""
 
@@ -182,8 +169,10 @@ def on_scheduler(address: str | PathLike[str] | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    refuse(name_fault("scheduler", address, _ADDRESS))
-    cluster = _Cluster(fspath(address))
+    from hcasim.runs.cluster import ADDRESS, Cluster
+
+    refuse(name_fault("scheduler", address, ADDRESS))
+    cluster = Cluster(fspath(address))
     token = _CLUSTER.set(cluster)
     try:
         yield
@@ -197,7 +186,7 @@ class _HandOut:
 
     def __init__(
         self,
-        place: _Processes | _Cluster,
+        place: _Processes | Cluster,
         points: Task,
         note: Callable[[Work, Result], None],
         profile: bool,
@@ -247,10 +236,13 @@ class _HandOut:
                 self._fill()
 
         timer = threading.Timer(FIRST - _alone, start)
-        with _interruption_held_back():
-            timer.start()
+        interval = sys.getswitchinterval()
+        # A thread that waits for files would get its turn back after 5 ms each time.
+        sys.setswitchinterval(1e-4)
         began, done = monotonic(), 0
         try:
+            with _interruption_held_back():
+                timer.start()
             while not self._place.ready and (point := _popped(self._left.pop)):
                 self._note(point, _simulated(point, self._profile))
                 done += 1
@@ -262,6 +254,7 @@ class _HandOut:
         finally:
             timer.cancel()
             timer.join()
+            sys.setswitchinterval(interval)
         _alone += monotonic() - began
 
     def _fill(self) -> None:
@@ -306,8 +299,8 @@ class _HandOut:
         self._tries.update(chain.from_iterable(lost[: self._place.workers]))
         for point in chain.from_iterable(lost):
             if self._tries[point] < TRIES:
-                last = self._tries[point] == TRIES - 1
-                (self._suspects if last else self._left).appendleft(point)
+                alone = self._tries[point] == TRIES - 1
+                (self._suspects if alone else self._left).appendleft(point)
 
 
 def _popped(pop: Callable[[], Work]) -> Work | None:
@@ -328,7 +321,8 @@ def _simulated(point: Work, profile: bool) -> Result:
     return replace(result, inputs=inputs.digests())
 
 
-def _simulate(task: Task, profile: bool) -> Done:
+def simulate(task: Task, profile: bool) -> Done:
+    """Do a task; what a worker is asked for."""
     began = monotonic()
     results = [_simulated(point, profile) for point in task]
     return monotonic() - began, results
@@ -353,7 +347,7 @@ class _Processes:
         with _interruption_held_back():
             if self._executor is None:
                 self._start()
-            future: Future[Done] = self._executor.submit(_simulate, bare, profile)
+            future: Future[Done] = self._executor.submit(simulate, bare, profile)
         return future
 
     def _start(self) -> None:
@@ -365,10 +359,8 @@ class _Processes:
         # worker that starts afterwards would see Ctrl-C before it can do anything about it.
         with _interruption_held_back():
             ensure_running()
-        given = (os.getpid(),)
-        self._executor = ProcessPoolExecutor(
-            self.workers, timeout=IDLE, initializer=_start_worker, initargs=given
-        )
+        begin = {"initializer": _start_worker, "initargs": (os.getpid(),)}
+        self._executor = ProcessPoolExecutor(self.workers, timeout=IDLE, **begin)
         self._first = self._executor.submit(os.getpid)
 
     def explain(self, error: Exception, task: Task) -> None:
@@ -435,114 +427,3 @@ def _interruption_held_back() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-class _Cluster:
-    """Workers of a Dask scheduler, to which this process connects when it has points to simulate.
-
-    Dask decides how many tasks are done at a time, gets each point alone, and tries it again on
-    other workers if one dies.
-
-    Parameters:
-        address: such as "tcp://node1:8786", or the path of the file that it has written.
-    """
-
-    workers = sys.maxsize
-    ready = True
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self._client: Any = None
-
-    def submit(self, task: Task, profile: bool) -> Future[Done]:
-        """Have points simulated.
-
-        Raises:
-            CatalogError: no scheduler is there.
-        """
-        if self._client is None:
-            self._client = self._connected()
-        # Dask takes its time over what it sees inside of.
-        packed = pickle.dumps([point.bare() for point in task])
-        executor = self._client.get_executor(pure=False)
-        future: Future[Done] = executor.submit(_simulate_there, packed, profile, code_digest())
-        return future
-
-    def explain(self, error: Exception, task: Task) -> None:
-        """Raise what a task ended with in better words, if there are any."""
-        if isinstance(error, CancelledError):
-            raise CatalogError([f"scheduler {self._address}: the connection was lost"]) from error
-        if type(error).__name__ == "KilledWorker":
-            raise WorkerDied(task) from error
-        # Dask makes a plain exception of what happens before a call begins.
-        words = words_of(error)
-        if re.search("ModuleNotFoundError|ImportError|AttributeError", words):
-            found = f"found a worker that cannot import hcasim ({words})"
-            needed = "allowed: workers that have this version of it"
-            raise CatalogError([f"scheduler {self._address}: {found}; {needed}"]) from error
-
-    def end(self) -> None:
-        """End the connection; what workers are simulating has no reader any more."""
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
-
-    def leave(self) -> None:
-        """Stay connected for the next points."""
-
-    def _connected(self) -> Any:
-        address, at = _found(self._address)
-        where = f"scheduler: found {self._address!r}, where no scheduler answers"
-        try:
-            import distributed as dask
-        except ImportError:
-            needs = "needs distributed; allowed: pip install 'hcasim[cluster]'"
-            raise CatalogError([f"scheduler: {needs}"]) from None
-        try:
-            # Dask itself would wait for ever for one that says nothing, or something else.
-            with socket.create_connection(at, ANSWER) as probe:
-                greeting = b""
-                while address.startswith("tcp:") and b"pickle-protocol" not in greeting:
-                    piece = probe.recv(4096)
-                    if not piece:
-                        raise OSError
-                    greeting += piece
-            connect: Any = dask.Client
-            client = connect(address, timeout=ANSWER, set_as_default=False)
-        except OSError as error:
-            why = error.strerror or f"no greeting of Dask within {ANSWER} s"
-            raise CatalogError([f"{where}: {why}"]) from None
-        try:
-            client.wait_for_workers(1, timeout=COMING)
-        except dask.TimeoutError:
-            warnings.warn(f"scheduler {self._address} has no workers yet; waiting", stacklevel=2)
-        return client
-
-
-def _found(named: str) -> tuple[str, tuple[str, int]]:
-    """Return the address of a scheduler, or that in its file, with its host and port."""
-    where, address, is_file = f"scheduler: found {named!r}", named, "://" not in named
-    try:
-        if is_file:
-            address = json.loads(read_file(named, else_allowed=_ADDRESS))["address"]
-        parts = urlsplit(address)
-        if parts.scheme in ("tcp", "tls") and parts.hostname and parts.port:
-            return address, (parts.hostname, parts.port)
-    except NoSuchFile:
-        raise CatalogError([f"{where}, which is no file; allowed: {_ADDRESS}"]) from None
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        pass
-    unlike = ", which no scheduler has written" if is_file else ""
-    raise CatalogError([f"{where}{unlike}; allowed: {_ADDRESS}"])
-
-
-_ALONE = threading.Lock()
-
-
-def _simulate_there(packed: bytes, profile: bool, digest: str) -> Done:
-    if digest != code_digest():
-        found = f"a worker on {socket.gethostname()} runs other code, {code_digest()[:8]}"
-        raise CatalogError([f"scheduler: {found}; allowed: that of this process, {digest[:8]}"])
-    # Threads of a worker would only take turns.
-    with _ALONE:
-        return _simulate(pickle.loads(packed), profile)

@@ -9,16 +9,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import median
 
 import pytest
 
 from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
+from hcasim.runs import executor
+from hcasim.runs.point import Point
 from hcasim.verbs import WROpcode
-from hcasim.workloads import Options
+from hcasim.workloads import Options, Result
 from hcasim.workloads.flows.patterns import Pairs, neighbours, permuted
 from hcasim.workloads.perftest.side import join, start
+from hcasim.workloads.registry import Listen
 
 Show = Callable[[str], None]
 BUILT = """
@@ -87,3 +92,33 @@ def test_a_message_among_many_nodes_beside_one_among_few(
             f"{many / few:.2f} times one among 8; "
             f"{calls / few_calls:.2f} times its {few_calls:.0f} calls"
         )
+
+
+@dataclass(frozen=True)
+class Short(Point):
+    """Takes 5 ms of the processor."""
+
+    def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
+        end = time.process_time() + 0.005
+        while time.process_time() < end:
+            pass
+        return Result({})
+
+
+def test_a_thousand_short_points_cost_little_more_than_their_own_time(show: Show) -> None:
+    """Beside the same points, a half of them to each of two processes at once."""
+    first = Short("window_bw", resolve("liu2004"), Options())
+    points = [replace(first, options=Options(size=size)) for size in range(1, 1001)]
+    executor.run_points(points, workers=2)
+    ratios = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        executor.run_points(points, workers=2)
+        seconds = time.perf_counter() - begin
+        place = executor._processes(2, 2)
+        halves = [place.submit(points[start::2], False) for start in (0, 1)]
+        own = max(half.result()[0] for half in halves)
+        place.leave()
+        ratios.append(seconds / own)
+    show(f"1000 points of 5 ms in two processes: {median(ratios):.2f} of their own time")
+    assert median(ratios) < 1.15
