@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextvars import ContextVar
 from dataclasses import replace
@@ -16,7 +16,6 @@ from itertools import chain
 from os import PathLike, fspath
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hcasim.ground.arguments import call_fault, count_fault, name_fault, refuse
@@ -60,13 +59,7 @@ class WorkerDied(Exception):
 
 
 class OutOfTime(Exception):
-    """The time of `time_limit` is over; what was running has been ended.
-
-    Attributes:
-        results: of the points that were finished before.
-    """
-
-    results: Mapping[Any, Result] = MappingProxyType({})
+    """The time of `time_limit` is over; what was running has been ended."""
 
 
 _END: ContextVar[float | None] = ContextVar("end", default=None)
@@ -129,18 +122,14 @@ def run_points(
     report(len(results), len(unique))
     most = workers or os.cpu_count() or 1
     count = min(most, len(missing))
-    try:
-        if missing and cluster is not None:
-            _HandOut(cluster, missing, note, profile).run()
-        # What is in another process can be ended at any time.
-        elif count > 1 or (missing and _END.get() is not None):
-            _HandOut(_processes(count, most), missing, note, profile).run()
-        else:
-            for point in missing:
-                note(point, _simulated(point, profile))
-    except OutOfTime as error:
-        error.results = results
-        raise
+    if missing and cluster is not None:
+        _HandOut(cluster, missing, note, profile).run()
+    # What is in another process can be ended at any time.
+    elif count > 1 or (missing and _END.get() is not None):
+        _HandOut(_processes(count, most), missing, note, profile).run()
+    else:
+        for point in missing:
+            note(point, _simulated(point, profile))
     return results
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.reading import leads_to
@@ -86,7 +86,7 @@ class Store:
             return
         try:
             body = json.dumps(vars(result))
-            if not _same(json.loads(body), vars(result)):
+            if json.loads(body) != vars(result):
                 return
             if not self._tidy:
                 self._tidy = True
@@ -182,14 +182,3 @@ def _read(file: Path) -> str:
 
 def _sum(key: str, body: str) -> str:
     return hashlib.sha256(f"{key}\n{body}".encode()).hexdigest()
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two values are equal with their types, such as 1 and 1.0 are not."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)

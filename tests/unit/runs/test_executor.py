@@ -185,14 +185,15 @@ def test_workers_stay_for_the_next_points(tmp_path: Path) -> None:
 
 @pytest.mark.check
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_time_limit_ends_a_point_inside_and_tells_what_was_finished(
+def test_a_time_limit_ends_a_point_inside_and_what_was_finished_is_kept(
     tmp_path: Path, workers: int
 ) -> None:
     points = doing(tmp_path / "log", {16: "", 8: "", 4: "sleep"})
-    with time_limit(time.monotonic() + 8), pytest.raises(OutOfTime) as caught:
-        run_points(points, workers=workers)
+    store = Store(tmp_path / "kept", "")
+    with time_limit(time.monotonic() + 8), pytest.raises(OutOfTime):
+        run_points(points, workers=workers, store=store)
     assert not (tmp_path / "log slept").exists()
-    assert {one.options.size for one in caught.value.results} == {8, 16}
+    assert {one.options.size for one in store.find(points)} == {8, 16}
     assert not multiprocessing.active_children()
     # Outside of the block there is none.
     assert len(run_points(jobs(8), workers=1)) == 1
