@@ -61,7 +61,7 @@ class Store:
         from hcasim.workloads import Result
 
         found: dict[W, Result] = {}
-        now = None
+        now: dict[str, str] = {}
         for point in points:
             key = self._key(point)
             try:
@@ -70,10 +70,9 @@ class Store:
                     continue
                 result = Result(**json.loads(body))
                 if point.reads:
-                    from hcasim.runs.inputs import Now
+                    from hcasim.runs.inputs import unchanged
 
-                    now = now or Now()
-                    if result.inputs is None or not now.has(result.inputs):
+                    if result.inputs is None or not unchanged(result.inputs, now):
                         continue
                 found[point] = result
             except (OSError, ValueError, TypeError, RecursionError):
