@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from hcasim.ground.errors import CatalogError, words_of
 from hcasim.ground.reading import NoSuchFile, read_file
-from hcasim.runs.executor import Done, Task, WorkerDied, simulate
 from hcasim.runs.store import code_digest
 
 ANSWER = 5
@@ -27,10 +26,10 @@ _ALONE = threading.Lock()
 
 
 class Cluster:
-    """Workers of a Dask scheduler, to which this process connects when it has points to simulate.
+    """Workers of a Dask scheduler, to which this process connects at the first call.
 
-    Dask decides how many tasks are done at a time, gets each point alone, and tries it again on
-    other workers if one dies.
+    Dask decides how many calls are done at a time, and tries one again on other workers if one
+    dies.
 
     Parameters:
         address: such as "tcp://node1:8786", or the path of the file that it has written.
@@ -42,27 +41,25 @@ class Cluster:
     def __init__(self, address: str) -> None:
         self._address = address
         self._client: Any = None
+        self._executor: Any = None
 
-    def submit(self, task: Task, profile: bool) -> Future[Done]:
-        """Have points simulated.
+    def submit(self, *call: Any) -> Future[Any]:
+        """Have a worker call a function with arguments.
 
         Raises:
             CatalogError: no scheduler is there.
         """
         if self._client is None:
             self._client = self._connected()
+            self._executor = self._client.get_executor(pure=False)
         # Dask takes its time over what it sees inside of.
-        packed = pickle.dumps([point.bare() for point in task])
-        executor = self._client.get_executor(pure=False)
-        future: Future[Done] = executor.submit(_simulate_there, packed, profile, code_digest())
+        future: Future[Any] = self._executor.submit(_called, pickle.dumps(call), code_digest())
         return future
 
-    def explain(self, error: Exception, task: Task) -> None:
-        """Raise what a task ended with in better words, if there are any."""
+    def explain(self, error: Exception) -> None:
+        """Raise what a call ended with in better words, if there are any."""
         if isinstance(error, CancelledError):
             raise CatalogError([f"scheduler {self._address}: the connection was lost"]) from error
-        if type(error).__name__ == "KilledWorker":
-            raise WorkerDied(task) from error
         # Dask makes a plain exception of what happens before a call begins.
         words = words_of(error)
         if re.search("ModuleNotFoundError|ImportError", words):
@@ -71,7 +68,7 @@ class Cluster:
             raise CatalogError([f"scheduler {self._address}: {found}; {needed}"]) from error
 
     def end(self) -> None:
-        """End the connection; what workers are simulating has no reader any more."""
+        """End the connection; what workers are doing has no reader any more."""
         client, self._client = self._client, None
         if client is not None:
             client.close()
@@ -125,10 +122,11 @@ def _found(named: str) -> tuple[str, tuple[str, int]]:
     raise CatalogError([f"{where}{unlike}; allowed: {ADDRESS}"])
 
 
-def _simulate_there(packed: bytes, profile: bool, digest: str) -> Done:
+def _called(packed: bytes, digest: str) -> Any:
     if digest != code_digest():
         found = f"a worker on {socket.gethostname()} runs other code, {code_digest()[:8]}"
         raise CatalogError([f"scheduler: {found}; allowed: that of this process, {digest[:8]}"])
     # Threads of a worker would only take turns.
     with _ALONE:
-        return simulate(pickle.loads(packed), profile)
+        function, *given = pickle.loads(packed)
+        return function(*given)

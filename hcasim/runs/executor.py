@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hcasim.ground.arguments import call_fault, count_fault, name_fault, refuse
 from hcasim.ground.room import look_for_room
+from hcasim.runs.cluster import ADDRESS, Cluster
 from hcasim.runs.point import Work
 
 if TYPE_CHECKING:
-    from hcasim.runs.cluster import Cluster
     from hcasim.runs.store import Store
     from hcasim.workloads import Result
 
@@ -158,8 +158,6 @@ def on_scheduler(address: str | PathLike[str] | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    from hcasim.runs.cluster import ADDRESS, Cluster
-
     refuse(name_fault("scheduler", address, ADDRESS))
     cluster = Cluster(fspath(address))
     token = _CLUSTER.set(cluster)
@@ -258,7 +256,8 @@ class _HandOut:
             if not task:
                 break
             try:
-                future = self._place.submit(task, self._profile)
+                bare = [point.bare() for point in task]
+                future = self._place.submit(_simulate, bare, self._profile)
             except BrokenExecutor:
                 self._lost.append(task)
                 break
@@ -273,7 +272,9 @@ class _HandOut:
             self._lost.append(task)
             return
         except Exception as error:
-            self._place.explain(error, task)
+            if type(error).__name__ == "KilledWorker":
+                raise WorkerDied(task) from error
+            self._place.explain(error)
             raise
         self._seconds += seconds
         self._count += len(task)
@@ -310,8 +311,7 @@ def _simulated(point: Work, profile: bool) -> Result:
     return replace(result, inputs=inputs.digests())
 
 
-def simulate(task: Task, profile: bool) -> Done:
-    """Do a task; what a worker is asked for."""
+def _simulate(task: Task, profile: bool) -> Done:
     began = monotonic()
     results = [_simulated(point, profile) for point in task]
     return monotonic() - began, results
@@ -330,13 +330,12 @@ class _Processes:
         """Whether a process is there."""
         return self._first is not None and self._first.done()
 
-    def submit(self, task: Task, profile: bool) -> Future[Done]:
-        """Have points simulated; if a worker dies this, or the future, raises BrokenExecutor."""
-        bare = [point.bare() for point in task]
+    def submit(self, *call: Any) -> Future[Any]:
+        """Have a worker call a function; if one dies this, or the future, raises BrokenExecutor."""
         with _interruption_held_back():
             if self._executor is None:
                 self._start()
-            future: Future[Done] = self._executor.submit(simulate, bare, profile)
+            future: Future[Any] = self._executor.submit(*call)
         return future
 
     def _start(self) -> None:
@@ -352,8 +351,8 @@ class _Processes:
         self._executor = ProcessPoolExecutor(self.workers, timeout=IDLE, **begin)
         self._first = self._executor.submit(os.getpid)
 
-    def explain(self, error: Exception, task: Task) -> None:
-        """Raise what a task ended with in better words; there are none."""
+    def explain(self, error: Exception) -> None:
+        """Raise what a call ended with in better words; there are none."""
 
     def end(self) -> None:
         """End what is running, at once."""

@@ -116,7 +116,7 @@ def test_a_thousand_short_points_cost_little_more_than_their_own_time(show: Show
         executor.run_points(points, workers=2)
         seconds = time.perf_counter() - begin
         place = executor._processes(2, 2)
-        halves = [place.submit(points[start::2], False) for start in (0, 1)]
+        halves = [place.submit(executor._simulate, points[start::2], False) for start in (0, 1)]
         own = max(half.result()[0] for half in halves)
         place.leave()
         ratios.append(seconds / own)

@@ -68,11 +68,11 @@ class Breaking(executor._Processes):
         self.asked: Counter[int] = Counter()
         self.tasks: list[int] = []
 
-    def submit(self, task: executor.Task, profile: bool) -> Future[executor.Done]:
-        sizes = [point.options.size for point in task]  # type: ignore[attr-defined]
+    def submit(self, *call: Any) -> Future[Any]:
+        sizes = [point.options.size for point in call[1]]
         self.asked.update(sizes)
         self.tasks.append(len(sizes))
-        future: Future[executor.Done] = Future()
+        future: Future[Any] = Future()
         if self.size in sizes and self.asked[self.size] <= self.deaths:
             future.set_exception(BrokenExecutor())
         else:
@@ -197,6 +197,26 @@ def test_a_time_limit_ends_a_point_inside_and_what_was_finished_is_kept(
     assert not multiprocessing.active_children()
     # Outside of the block there is none.
     assert len(run_points(jobs(8), workers=1)) == 1
+
+
+# In a process of its own: once something has started Python's tracker, it is never started again.
+BLOCKED = """
+import signal
+from hcasim.runs.executor import _Processes
+
+if __name__ == "__main__":
+    place = _Processes(1)
+    blocked = place.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ()).result()
+    print(signal.SIGINT in blocked)
+    place.end()
+"""
+
+
+def test_workers_never_see_ctrl_c(root: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(BLOCKED)
+    child = subprocess.run([sys.executable, script], cwd=root, capture_output=True, text=True)
+    assert (child.stdout, child.stderr, child.returncode) == ("True\n", "", 0)
 
 
 # A shell may have started the tests in the background, and then SIGINT is ignored.
