@@ -261,6 +261,9 @@ class _HandOut:
             except BrokenExecutor:
                 self._lost.append(task)
                 break
+            except Exception:
+                self._left.extend(task)
+                raise
             self._running[future] = task
             future.add_done_callback(self._ended.put)
 
