@@ -18,8 +18,8 @@ from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hcasim.ground.arguments import call_fault, count_fault, name_fault, refuse
-from hcasim.ground.room import look_for_room
+from hcasim.ground.errors import call_fault, count_fault, name_fault, refuse
+from hcasim.ground.process import look_for_room
 from hcasim.runs.cluster import ADDRESS, Cluster
 from hcasim.runs.point import Work
 
