@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcasim.cli.command import Faults, read_settings
-from hcasim.cli.fitted import fit_output, print_fit, target
+from hcasim.cli.fitted import fit_output, print_fit
 from hcasim.cli.output import note
 from hcasim.cli.outputs import Output, output_faults
 
@@ -28,32 +28,21 @@ def calibrate_traces(
     given: dict[str, Any],
 ) -> None:
     """Fit a machine to traces as the words of the command say."""
-    from hcasim.calibrate.traces.evaluations import EvaluationCache
     from hcasim.calibrate.traces.fit import fit_traces
     from hcasim.calibrate.traces.freeing import RULE
     from hcasim.calibrate.traces.page import document
-    from hcasim.catalog import CatalogError
-    from hcasim.ground.writing import is_device
     from hcasim.pages import write
+    from hcasim.runs.store import Store, code_digest, usual_store
 
     kept = given["resume"]
-    if kept is None and output is not None and not is_device(output):
-        beside = target(output)
-        kept = beside.with_name(f"{beside.name}.evaluations")
+    store = usual_store() if cache else None
+    if kept is not None:
+        store = Store(kept, code_digest())
     traces = [(f"the trace {word}", Path(word)) for word in words]
-    resumed, report = (
-        Output("--resume", kept, kept=True),
-        Output("--report", given["report"], [".html", ".htm"]),
+    report = Output("--report", given["report"], [".html", ".htm"])
+    prepared = _prepared(
+        words, testbed, given, [*output_faults([fit_output(output), report], traces)]
     )
-    named = [fit_output(output), report, *([resumed] if given["resume"] else [])]
-    faults = [*output_faults(named, traces)] or [*output_faults([resumed], traces)]
-    evaluations = None
-    if kept is not None and not faults:
-        try:
-            evaluations = EvaluationCache(kept)
-        except CatalogError as error:
-            faults += error.faults
-    prepared = _prepared(words, testbed, given, faults)
     for text in prepared.notes:
         note(text)
     for path, entry in prepared.fit.entries.items():
@@ -61,27 +50,21 @@ def calibrate_traces(
         note(f"free: {path} from {entry.start}, {low} to {high}")
     if not all("=" in one for one in given["free"]):
         note(RULE)
-    if evaluations is not None and evaluations.note:
-        note(evaluations.note)
-    if evaluations is not None and evaluations.known:
-        note(f"Goes on with {evaluations.known} points of {kept}")
     allowed = "narrower bounds or fewer free parameters"
     if prepared.request.budget is not None:
-        goes_on = "" if kept is None else f", with which it goes on from {kept}"
+        goes_on = "" if store is None else f", with which it goes on from {store.folder}"
         allowed = f"a larger --budget{goes_on}"
     print_fit(
-        lambda run: fit_traces(prepared, run if evaluations is None else evaluations.over(run)),
+        lambda run: fit_traces(prepared, run),
         as_json,
         jobs,
-        cache,
+        store,
         [
             (output, lambda found: found.render()),
             (given["report"], lambda found: write(document(found), ".html")),
         ],
         allowed,
     )
-    if evaluations is not None and given["resume"] is None:
-        evaluations.remove()
 
 
 def _prepared(

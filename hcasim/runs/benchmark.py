@@ -15,10 +15,10 @@ from hcasim.ground.quantities import band_fields
 from hcasim.ground.text import brief
 from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, measured_with, side_by_side
+from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.notes import all_notes
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, on_scheduler, run_points
 from hcasim.runs.store import usual_store
 from hcasim.runs.table import Table
 from hcasim.workloads import find_workload

@@ -14,8 +14,8 @@ from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.calibrate.search.parameters import FreeParameter
 from hcasim.catalog import Machine, resolve
 from hcasim.catalog.loader import Known, each_file_once
+from hcasim.runs.executor import Progress, run_points
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, run_points
 from hcasim.runs.store import Store
 
 STEP = 0.01

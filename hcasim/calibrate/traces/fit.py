@@ -21,7 +21,7 @@ from hcasim.calibrate.search.observation import Observation
 from hcasim.calibrate.traces.observations import Observations
 from hcasim.calibrate.traces.report import TraceReport
 from hcasim.calibrate.traces.request import Prepared
-from hcasim.runs.pool import time_limit
+from hcasim.runs.executor import time_limit
 
 SAMPLES = 200
 """Samples that a file keeps."""

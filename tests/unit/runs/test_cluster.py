@@ -5,21 +5,18 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
-from hcasim.runs import scheduler
-from hcasim.runs.place import WorkerDied
-from hcasim.runs.pool import on_scheduler, run_points
+from hcasim.runs import cluster as cluster_
+from hcasim.runs.executor import WorkerDied, on_scheduler, run_points
 from hcasim.runs.store import Store
 from tests.clusters import Cluster, started
 from tests.unit.runs.points import doing, told
@@ -102,26 +99,16 @@ def test_a_failure_of_a_point_is_passed_on(cluster: Cluster, tmp_path: Path) -> 
 def test_workers_with_other_code_are_refused(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduler, "code_digest", lambda: "0123456789")
-    with pytest.raises(CatalogError) as caught:
+    monkeypatch.setattr(cluster_, "code_digest", lambda: "0123456789")
+    with pytest.raises(CatalogError, match=r"other code, .*; allowed: .* process, 01234567"):
         hc.bench("window_bw", "liu2004", size=[4, 8], scheduler=cluster.file)
-    # Of each worker; one may be coming back.
-    assert caught.value.faults
-    for fault in caught.value.faults:
-        assert fault.startswith("scheduler: worker tcp://127.0.0.1:")
-        assert fault.endswith("; allowed: that of this process, 01234567")
-
-
-def test_a_worker_with_other_code_that_comes_later_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CatalogError, match="allowed: that of the command, 01234567"):
-        scheduler._simulate(b"", False, "0123456789")
 
 
 @pytest.mark.check
 def test_a_scheduler_without_workers_is_said_and_waited_for(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduler, "COMING", 0.1)
+    monkeypatch.setattr(cluster_, "COMING", 0.1)
     with started(tmp_path, root, 0) as alone, on_scheduler(alone.file):
         threading.Timer(1, alone.add_worker).start()
         with pytest.warns(UserWarning, match="has no workers yet; waiting"):
@@ -164,99 +151,35 @@ def test_an_address_where_no_scheduler_is_is_refused(address: str, told: str) ->
     assert told in fault
 
 
-def test_whoever_answers_but_is_no_scheduler_is_refused_within_seconds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(scheduler, "ANSWER", 1)
-    with socket.create_server(("127.0.0.1", 0)) as mute:
-        address = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
-        with pytest.raises(CatalogError, match="no greeting within 1 s"):
-            hc.bench("window_bw", "liu2004", size=4, scheduler=address)
-
-
 @pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        (b"x", "no greeting within"),
-        ((100).to_bytes(8, "little") + b"x", "no greeting within"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n", "where another server answers"),
-        ((4).to_bytes(8, "little") + b"byte", "where another server answers"),
-    ],
+    "said", [b"", b"SSH-2.0-OpenSSH_9.2\r\n", (100).to_bytes(8, "little") + b"x"]
 )
 def test_another_server_is_told_from_a_scheduler(
-    monkeypatch: pytest.MonkeyPatch, said: bytes, told: str
+    monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
-    monkeypatch.setattr(scheduler, "ANSWER", 0.5)
+    monkeypatch.setattr(cluster_, "ANSWER", 0.5)
     # Dask would wait, or take what it gets for a length and ask for so much memory.
     monkeypatch.setattr("distributed.Client", None)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:
             connection, _ = server.accept()
-            # What is not read resets the connection.
-            with connection, contextlib.suppress(ConnectionError):
+            with connection:
                 connection.sendall(said)
                 connection.recv(1)
 
         thread = threading.Thread(target=answer)
         thread.start()
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(CatalogError, match=told):
-            scheduler.Scheduler(address).begin()
+        with pytest.raises(CatalogError, match="no greeting of Dask within"):
+            hc.bench("window_bw", "liu2004", size=4, scheduler=address)
         thread.join()
 
 
-RELAY = """
-import socket, sys, threading
-
-def pass_on(source, to, count):
-    while count > 0 and (piece := source.recv(min(count, 4096))):
-        to.sendall(piece)
-        count -= len(piece)
-    threading.Event().wait()
-
-server = socket.create_server(("127.0.0.1", 0))
-print(server.getsockname()[1], flush=True)
-while True:
-    one, other = server.accept()[0], socket.create_connection((sys.argv[1], int(sys.argv[2])))
-    for ends in ((one, other, 1 << 30), (other, one, 2000)):
-        threading.Thread(target=pass_on, args=ends, daemon=True).start()
-"""
-"""Keeps back what a server says after its greeting."""
-
-
-@pytest.mark.check
-def test_a_scheduler_that_falls_silent_is_told(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scheduler, "ANSWER", 1)
-    at = json.loads(cluster.file.read_text())["address"].removeprefix("tcp://").split(":")
-    words = [sys.executable, "-c", RELAY, *at]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as relay:
-        assert relay.stdout is not None
-        silent = scheduler.Scheduler(f"tcp://127.0.0.1:{int(relay.stdout.readline())}")
-        with pytest.raises(CatalogError, match="which has fallen silent for 1 s"):
-            silent.begin()
-        relay.kill()
-        silent.close()
-
-
-def test_a_worker_without_hcasim_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Client:
-        def get_executor(self, pure: bool) -> None: ...
-
-        scheduler = SimpleNamespace(identity=None)
-
-        def sync(self, call: object, callback_timeout: float) -> dict[str, list[int]]:
-            return {"workers": [1]}
-
-        def run(self, call: object) -> None:
-            raise Exception("ModuleNotFoundError(\"No module named 'hcasim'\")")
-
-    one = scheduler.Scheduler("tcp://here:1")
-    monkeypatch.setattr(one, "_connected", Client)
+def test_a_worker_without_hcasim_is_told() -> None:
+    error = Exception("ModuleNotFoundError(\"No module named 'hcasim'\")")
     with pytest.raises(CatalogError, match="a worker that cannot import hcasim"):
-        one.begin()
+        cluster_.Cluster("tcp://here:1").explain(error)
 
 
 def test_processes_and_a_scheduler_contradict_each_other() -> None:

@@ -6,20 +6,23 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import BrokenExecutor, Future
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hcasim.catalog import resolve
-from hcasim.runs import pool
-from hcasim.runs.place import WorkerDied
+from hcasim.runs import executor
+from hcasim.runs.executor import TRIES, OutOfTime, WorkerDied, run_points, time_limit
 from hcasim.runs.point import Point
-from hcasim.runs.pool import OutOfTime, run_points, time_limit
 from hcasim.runs.store import Store
-from hcasim.workloads import Options
+from hcasim.workloads import Options, Result
 from tests.unit.runs.points import Doing, doing, told, wait_for_end
 
 Simulated = Callable[[], list[Any]]
@@ -55,6 +58,77 @@ def test_progress_counts_up_to_all_points(simulated: Simulated, workers: int) ->
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
+class Breaking(executor._Processes):
+    """Workers of which one dies of a point, so many times, as others have just been finished."""
+
+    ready = True  # type: ignore[assignment]
+
+    def __init__(self, size: int, deaths: float = 1) -> None:
+        super().__init__(2)
+        self.size, self.deaths = size, deaths
+        self.asked: Counter[int] = Counter()
+        self.tasks: list[int] = []
+
+    def submit(self, *call: Any) -> Future[Any]:
+        sizes = [point.options.size for point in call[1]]
+        self.asked.update(sizes)
+        self.tasks.append(len(sizes))
+        future: Future[Any] = Future()
+        if self.size in sizes and self.asked[self.size] <= self.deaths:
+            future.set_exception(BrokenExecutor())
+        else:
+            future.set_result((len(sizes) / 1000, [Result({"size": size}) for size in sizes]))
+        return future
+
+
+def handed_out(place: Breaking, sizes: Iterable[int]) -> list[int]:
+    noted: list[int] = []
+    points = jobs(*sizes)
+    executor._HandOut(place, points, lambda _, one: noted.append(one.row["size"]), False).run()
+    return noted
+
+
+def test_what_was_finished_as_a_worker_died_is_kept_and_not_done_again() -> None:
+    sizes = [4096, 4, 8, 16, 32, 64]
+    place = Breaking(4096)
+    assert sorted(handed_out(place, sizes)) == sorted(sizes)
+    assert place.asked == Counter({4096: 2, **dict.fromkeys(sizes[1:], 1)})
+
+
+def test_short_points_come_several_to_a_task_until_few_are_left() -> None:
+    place = Breaking(0, 0)
+    assert sorted(handed_out(place, range(1, 101))) == [*range(1, 101)]
+    assert place.tasks[0] == place.tasks[-1] == 1
+    # Four tasks are under way, and no worker gets more than a fourth of what is left.
+    assert max(place.tasks) in range(10, 25)
+
+
+@pytest.mark.parametrize("deadly", [1, 50, 100])
+def test_of_points_that_are_given_together_only_the_deadly_one_is_blamed(deadly: int) -> None:
+    place = Breaking(deadly, inf)
+    with pytest.raises(WorkerDied, match=f"simulated window_bw with size {deadly} died"):
+        handed_out(place, range(1, 101))
+    assert set(place.asked) == {*range(1, 101)}
+    assert place.asked[deadly] == TRIES
+
+
+def test_what_goes_wrong_as_workers_are_started_loses_no_point(
+    simulated: Simulated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "FIRST", 0)
+
+    class Failing(Breaking):
+        ready = False  # type: ignore[assignment]
+
+        def submit(self, *call: Any) -> Future[Any]:
+            if threading.current_thread() is not threading.main_thread():
+                raise OSError
+            self.ready = True  # type: ignore[assignment]
+            return super().submit(*call)
+
+    assert sorted(handed_out(Failing(0, 0), range(1, 20))) == [*range(1, 20)]
+
+
 def test_what_workers_are_sent_has_the_same_result_and_is_much_smaller() -> None:
     (point,) = jobs(4096)
     assert point.bare().key == point.key
@@ -69,7 +143,7 @@ def test_nothing_to_do_is_no_fault() -> None:
 @pytest.fixture
 def workers_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let workers start with the first point."""
-    monkeypatch.setattr(pool, "FIRST", 0)
+    monkeypatch.setattr(executor, "FIRST", 0)
 
 
 def few(log: Path, first: str = "", number: int = 60) -> list[Doing]:
@@ -129,17 +203,38 @@ def test_workers_stay_for_the_next_points(tmp_path: Path) -> None:
 
 @pytest.mark.check
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_time_limit_ends_a_point_inside_and_tells_what_was_finished(
+def test_a_time_limit_ends_a_point_inside_and_what_was_finished_is_kept(
     tmp_path: Path, workers: int
 ) -> None:
     points = doing(tmp_path / "log", {16: "", 8: "", 4: "sleep"})
-    with time_limit(time.monotonic() + 8), pytest.raises(OutOfTime) as caught:
-        run_points(points, workers=workers)
+    store = Store(tmp_path / "kept", "")
+    with time_limit(time.monotonic() + 8), pytest.raises(OutOfTime):
+        run_points(points, workers=workers, store=store)
     assert not (tmp_path / "log slept").exists()
-    assert {one.options.size for one in caught.value.results} == {8, 16}
+    assert {one.options.size for one in store.find(points)} == {8, 16}
     assert not multiprocessing.active_children()
     # Outside of the block there is none.
     assert len(run_points(jobs(8), workers=1)) == 1
+
+
+# In a process of its own: once something has started Python's tracker, it is never started again.
+BLOCKED = """
+import signal
+from hcasim.runs.executor import _Processes
+
+if __name__ == "__main__":
+    place = _Processes(1)
+    blocked = place.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ()).result()
+    print(signal.SIGINT in blocked)
+    place.end()
+"""
+
+
+def test_workers_never_see_ctrl_c(root: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(BLOCKED)
+    child = subprocess.run([sys.executable, script], cwd=root, capture_output=True, text=True)
+    assert (child.stdout, child.stderr, child.returncode) == ("True\n", "", 0)
 
 
 # A shell may have started the tests in the background, and then SIGINT is ignored.
@@ -148,15 +243,15 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from hcasim.runs import pool
+from hcasim.runs import executor
 from tests.unit.runs.points import doing
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-pool.FIRST = 0
+executor.FIRST = 0
 deeds = dict.fromkeys((32, 64), "sleep") | dict.fromkeys(range(1, 61), "")
 started = lambda done, total: print("started", flush=True) if not done else None
 try:
-    pool.run_points(doing(Path(sys.argv[1]), deeds), workers=2, progress=started)
+    executor.run_points(doing(Path(sys.argv[1]), deeds), workers=2, progress=started)
 except KeyboardInterrupt:
     print("interrupted", *threading.enumerate()[1:], flush=True)
 """
