@@ -26,10 +26,10 @@ from hcasim.cli.experiment import (
     experiment_options,
     read_experiment,
 )
-from hcasim.cli.formats import print_text
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.outputs import output_faults
+from hcasim.cli.printing import print_text
 from hcasim.cli.results import FORMS, TEXT, Wanted, result_options
 from hcasim.cli.tracing import Tracing, trace_options
 from hcasim.cli.uncertain import drawn_points, read_samples, uncertainty_option

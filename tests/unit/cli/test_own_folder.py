@@ -10,7 +10,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog.starting import starting_file
-from hcasim.cli.catalogue import SECTIONS
+from hcasim.cli.list import SECTIONS
 
 Hcasim = Callable[..., Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import MODELS, list_ids, resolve
-from hcasim.cli.catalogue import SECTIONS
+from hcasim.cli.list import SECTIONS
 from hcasim.papers.loader import list_scenarios
 from hcasim.workloads import WORKLOADS
 
