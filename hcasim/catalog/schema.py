@@ -11,7 +11,7 @@ from pydantic_core import core_schema
 
 from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of
 from hcasim.catalog.loader import CLASSES
-from hcasim.catalog.reader import Chosen, Fitted, Given
+from hcasim.catalog.model_file import Chosen, Fitted, Given
 
 _LEAF = '"$comment": "leaf"'
 

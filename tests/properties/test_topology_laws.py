@@ -18,7 +18,7 @@ from hcasim.catalog.network import (
     Tree,
     wire,
 )
-from hcasim.catalog.network.description import NamedSwitch, Trunk
+from hcasim.catalog.network.topologies import NamedSwitch, Trunk
 
 LINK = InfinibandLink(speed="SDR", width=4, cable_length=5000, propagation=5000, credit_update=1024)
 SWITCH = Switch(id="invented", title="Invented", ports=4096, latency=1, buffer=16384)

@@ -1,6 +1,8 @@
 """How the nodes of a machine are connected: what a file says, the wiring it means, the routes."""
 
-from hcasim.catalog.network.description import (
+from hcasim.catalog.network.explicit import select
+from hcasim.catalog.network.generators import wire
+from hcasim.catalog.network.topologies import (
     BackToBack,
     Dragonfly,
     Explicit,
@@ -10,8 +12,6 @@ from hcasim.catalog.network.description import (
     Ring,
     Tree,
 )
-from hcasim.catalog.network.explicit import select
-from hcasim.catalog.network.generators import wire
 from hcasim.catalog.network.wiring import Way, Wiring
 
 __all__ = [

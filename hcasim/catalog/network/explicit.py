@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hcasim.catalog.link import Link
-from hcasim.catalog.network.description import Explicit
+from hcasim.catalog.network.topologies import Explicit, Switch
 from hcasim.catalog.network.wiring import Way, Wiring
-from hcasim.catalog.switch import Switch
 from hcasim.ground.errors import nearest, one_of
 
 _SELECTION = re.compile(r"\s*([\w.-]+)\s*(?:\[\s*(\d+)\s*(:\s*(\d+)\s*)?\]\s*)?")

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from hcasim.catalog.link import Link
-from hcasim.catalog.network.description import (
+from hcasim.catalog.network.explicit import wire_named
+from hcasim.catalog.network.topologies import (
     BackToBack,
     Dragonfly,
     Explicit,
@@ -14,11 +15,10 @@ from hcasim.catalog.network.description import (
     Network,
     OneSwitch,
     Ring,
+    Switch,
     Tree,
 )
-from hcasim.catalog.network.explicit import wire_named
 from hcasim.catalog.network.wiring import Wiring
-from hcasim.catalog.switch import Switch
 
 
 def wire(

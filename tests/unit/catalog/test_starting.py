@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hcasim.catalog import MODELS, CatalogError, list_ids, load, resolve
-from hcasim.catalog.starting import starting_file
+from hcasim.papers.starting import starting_file
 
 
 @pytest.mark.parametrize("kind", MODELS)

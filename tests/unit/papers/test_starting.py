@@ -8,7 +8,7 @@ import pytest
 from hcasim.papers.loader import list_scenarios, load_scenario
 from hcasim.papers.plan import plan
 from hcasim.papers.scenario import Scenario
-from hcasim.papers.starting import starting_scenario
+from hcasim.papers.starting import starting_file
 from hcasim.workloads import Options
 
 
@@ -19,7 +19,7 @@ def points(scenario: Scenario) -> list[tuple[str, str, Options]]:
 # Of all papers every third scenario; the others differ in numbers alone.
 @pytest.mark.parametrize("base", list_scenarios()[::3])
 def test_it_measures_the_same_as_its_base(base: str, tmp_path: Path) -> None:
-    text = starting_scenario("mine", base, tmp_path)
+    text = starting_file("scenarios", "mine", base, tmp_path)
     assert max(map(len, (line for line in text.splitlines() if line.startswith("##")))) <= 101
     file, known = tmp_path / "mine.toml", load_scenario(base)
     file.write_text(text)
@@ -34,7 +34,7 @@ def test_it_measures_the_same_as_its_base(base: str, tmp_path: Path) -> None:
 
 
 def test_what_else_may_be_set_is_there_with_meaning_bounds_and_what_holds(tmp_path: Path) -> None:
-    lines = starting_scenario("mine", "liu2004/fig06", tmp_path).splitlines()
+    lines = starting_file("scenarios", "mine", "liu2004/fig06", tmp_path).splitlines()
     place = lines.index("# qps = 1")
     assert lines[place - 1].endswith("(1 to 2147483647)")
     assert '# firmware_mode = "tavor"' in lines
@@ -47,9 +47,9 @@ def test_files_that_the_base_names_are_named_from_where_it_lies(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("deep").mkdir()
-    text = starting_scenario("one", "liu2004/fig03", Path())
+    text = starting_file("scenarios", "one", "liu2004/fig03", Path())
     Path("fast.toml").write_text('id = "fast"\ntitle = "Fast"\nbased_on = "mt25208"\n')
     Path("one.toml").write_text(text.replace('"mt25208"', '"fast.toml"'))
-    Path("deep/two.toml").write_text(starting_scenario("two", "one.toml", Path("deep")))
+    Path("deep/two.toml").write_text(starting_file("scenarios", "two", "one.toml", Path("deep")))
     assert 'adapter = "./../fast.toml"' in Path("deep/two.toml").read_text()
     assert points(load_scenario("deep/two.toml")) == points(load_scenario("one.toml"))

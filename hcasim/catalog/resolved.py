@@ -11,9 +11,9 @@ from hcasim.catalog.adapter import Adapter, Device, FirmwareMode
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import Link
 from hcasim.catalog.network import Network, Wiring, wire
+from hcasim.catalog.network.topologies import Switch
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.stack import Stack
-from hcasim.catalog.switch import Switch
 from hcasim.ground.text import brief, html_table
 
 _WORDS = {"id", "title", "notes", "references"}
