@@ -41,11 +41,11 @@ class Leaf:
     """
 
     base: type
-    unit: Unit | None
-    choices: tuple[Value, ...]
-    low: int | None
-    high: int | None
-    step: int | None
+    unit: Unit | None = None
+    choices: tuple[Value, ...] = ()
+    low: int | None = None
+    high: int | None = None
+    step: int | None = None
     required: bool = True
     default: Value | None = None
 
@@ -53,9 +53,7 @@ class Leaf:
         """Write a value as a file would hold it, without quotes."""
         if self.unit is not None and isinstance(value, int):
             return self.unit.format(value)
-        if isinstance(value, bool):
-            return str(value).lower()
-        return str(value)
+        return str(value).lower() if isinstance(value, bool) else str(value)
 
     def assumed(self, path: str, value: Value, source: str) -> Parameter[Value]:
         """Return a value of it that nobody has stated, with what it comes from."""
@@ -151,13 +149,11 @@ class PlainKey:
 
     Parameters:
         many: it holds a list of words.
-        choices: the only words allowed, if they can be listed.
         required: a file must hold it.
         refers: the kind of description that it names, if it names any.
     """
 
     many: bool
-    choices: tuple[str, ...]
     required: bool
     refers: str = ""
 
@@ -266,8 +262,7 @@ def _key(info: FieldInfo) -> Key:
     marks = {type(mark): mark for mark in info.metadata}
     if plain := marks.get(Plain) or marks.get(Refers):
         many = get_origin(info.annotation) is tuple
-        required = info.is_required() or bool(choices)
-        return PlainKey(many, choices, required, getattr(plain, "kind", ""))
+        return PlainKey(many, info.is_required() or bool(choices), getattr(plain, "kind", ""))
     base: Any = type(choices[0]) if choices else info.annotation
     return Leaf(
         base=base,

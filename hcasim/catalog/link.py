@@ -201,9 +201,9 @@ LARGEST_MTU = 9216
 
 MTUS: Mapping[str, Leaf] = MappingProxyType(
     {
-        "infiniband": Leaf(int, SIZE, (256, 512, 1024, 2048, 4096), None, None, None),
+        "infiniband": Leaf(int, SIZE, (256, 512, 1024, 2048, 4096)),
         # From what every IPv4 host must take (RFC 791) to what jumbo frames usually allow.
-        "ethernet": Leaf(int, SIZE, (), 576, LARGEST_MTU, None),
+        "ethernet": Leaf(int, SIZE, low=576, high=LARGEST_MTU),
     }
 )
 """By kind: the payload of an InfiniBand packet, or the IP packet of an Ethernet frame."""

@@ -111,6 +111,7 @@ class ModelFile:
         self.kind = kind
         self.model = model
         self.file = file
+        self.where = display(file)
         self.base = base
         self.parameters: dict[str, Parameter[Value]] = {}
         self.fits: dict[str, Fit] = {}
@@ -136,15 +137,14 @@ class ModelFile:
         try:
             model = self.model.model_validate(values)
         except ValidationError as error:
-            start = f"{display(self.file)}: "
-            faults = told(error, [self.model], values, start, _wanted) + faults
+            faults = told(error, [self.model], values, f"{self.where}: ", _wanted) + faults
         if faults:
             raise CatalogError(faults)
         parameters = tuple(self.parameters[path] for path in leaf_paths(self.model, values))
         return Loaded(self.kind, self.file, model, values, parameters)
 
     def at(self, path: _Path) -> str:
-        return f"{display(self.file)}: {'.'.join(path)}"
+        return f"{self.where}: {'.'.join(path)}"
 
     def wrong(self, path: _Path, found: object, allowed: str) -> Wrong:
         return Wrong(f"{self.at(path)}: found {shown(found)}; allowed: {allowed}")
@@ -263,9 +263,10 @@ class ModelFile:
             return Wrong(*faults, f"{where}: {error}")
         if faults:
             return Wrong(*faults)
-        assumed = key.assumed(".".join(path), value, str(source))
-        self.parameters[assumed.path] = replace(
-            assumed, evidence=raw["evidence"], interval=interval, claims=tuple(said.claims)
+        own, unit = ".".join(path), key.unit.base if key.unit else ""
+        self.parameters[own] = Parameter(
+            *(own, value, key.format(value), unit, raw["evidence"], str(source), interval),
+            claims=tuple(said.claims),
         )
         return value
 

@@ -1,7 +1,6 @@
 """How the nodes of a machine are connected: what a file says, the wiring it means, the routes."""
 
-from hcasim.catalog.network.explicit import select
-from hcasim.catalog.network.generators import wire
+from hcasim.catalog.network.generators import select, wire
 from hcasim.catalog.network.topologies import (
     BackToBack,
     Dragonfly,

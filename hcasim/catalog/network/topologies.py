@@ -11,8 +11,6 @@ from hcasim.catalog.protocol import Port
 from hcasim.catalog.section import PLAIN, Description, Latency, Names, Refers, Section, Size, key
 from hcasim.ground.errors import one_of
 
-_Few = Annotated[int, Field(ge=1, le=4096)]
-_Parallel = Annotated[int | None, Field(ge=1, le=1024)]
 SwitchName = Annotated[str, Refers("switches")]
 Arbitration = Literal["round_robin", "oldest_first"]
 """Names of the classes in `hcasim.fabric.arbitration`."""
@@ -119,7 +117,7 @@ class Ring(Section):
     kind: Annotated[Literal["ring"], PLAIN] = "ring"
     switch: SwitchName
     switches: int = key("switches of the ring", 3, 4096)
-    parallel: _Parallel = key("cables between two neighbours; 1", default=None)
+    parallel: int | None = key("cables between two neighbours; 1", 1, 1024, default=None)
 
 
 class Dragonfly(Section):
@@ -131,9 +129,9 @@ class Dragonfly(Section):
 
     kind: Annotated[Literal["dragonfly"], PLAIN] = "dragonfly"
     switch: SwitchName
-    ports: _Few = key("adapter ports of each switch, p")
-    switches: _Few = key("switches of each group, a")
-    trunks: _Few = key("trunks of each switch to other groups, h")
+    ports: int = key("adapter ports of each switch, p", 1, 4096)
+    switches: int = key("switches of each group, a", 1, 4096)
+    trunks: int = key("trunks of each switch to other groups, h", 1, 4096)
 
 
 class NamedSwitch(Section):
@@ -150,7 +148,7 @@ class Trunk(LinkChanges):
     """Cables between two named switches; what differs from the other trunks may be said."""
 
     between: Names = key("two switches", min_length=2, max_length=2)
-    parallel: _Parallel = key("cables between them; 1", default=None)
+    parallel: int | None = key("cables between them; 1", 1, 1024, default=None)
 
 
 class Explicit(Section):
