@@ -1,6 +1,5 @@
 """Testbeds with Ethernet links, and adapters that speak iWARP or RoCEv2 over them."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,8 @@ from hcasim.catalog import EthernetLink, InfinibandProtocol, IwarpProtocol, Roce
 from hcasim.catalog.link import roce_mtu
 from hcasim.runs.benchmark import bench
 from tests import iwarp
-from tests.unit.catalog.conftest import refused
+from tests.unit.catalog.conftest import Edit, FaultsOf, refused
 
-Edit = Callable[[str, str, str], None]
-FaultsOf = Callable[..., list[str]]
 BED = f"models/testbeds/{iwarp.TESTBED}.toml"
 ADAPTER = f"models/adapters/{iwarp.ADAPTER}.toml"
 KIND = "adapter.protocol.kind"

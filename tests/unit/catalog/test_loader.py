@@ -2,15 +2,12 @@
 
 import re
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hcasim.catalog import CatalogError, list_ids, load, load_fit, read_toml
-
-Edit = Callable[[str, str, str], None]
-FaultsOf = Callable[..., list[str]]
+from tests.unit.catalog.conftest import Edit, FaultsOf
 
 PCIE = "models/adapters/mt25208.toml"
 PCIX = "models/adapters/mt23108.toml"
