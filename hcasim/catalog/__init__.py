@@ -9,8 +9,9 @@ from hcasim.catalog.host import Host
 from hcasim.catalog.link import MTUS, EthernetLink, InfinibandLink, Link
 from hcasim.catalog.loader import find_kind, load
 from hcasim.catalog.model_file import Loaded
-from hcasim.catalog.network import Way, Wiring, select
+from hcasim.catalog.network.generators import select
 from hcasim.catalog.network.topologies import Switch
+from hcasim.catalog.network.wiring import Way, Wiring
 from hcasim.catalog.overrides import as_texts
 from hcasim.catalog.protocol import InfinibandProtocol, IwarpProtocol, Rocev2Protocol
 from hcasim.catalog.provenance import EVIDENCE, Evidence, Parameter, Value

@@ -14,7 +14,7 @@ from hcasim.catalog.folders import list_ids
 from hcasim.catalog.link import PortLink
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded, renamed
-from hcasim.catalog.network import BackToBack, Explicit, Network, OneSwitch
+from hcasim.catalog.network.topologies import BackToBack, Explicit, Network, OneSwitch
 from hcasim.catalog.overrides import choose_protocol, replace_bus, take_ports
 from hcasim.catalog.part import Part, kind_of
 from hcasim.catalog.provenance import Parameter, Value

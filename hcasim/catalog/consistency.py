@@ -8,7 +8,7 @@ from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.buses import PcieDevice
 from hcasim.catalog.fitting import overtaxed
 from hcasim.catalog.link import InfinibandLink, Link
-from hcasim.catalog.network import BackToBack
+from hcasim.catalog.network.topologies import BackToBack
 from hcasim.catalog.protocol import LINK_OF, IwarpProtocol
 from hcasim.catalog.resolved import Machine, NodeGroup
 from hcasim.ground.errors import one_of

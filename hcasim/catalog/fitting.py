@@ -31,12 +31,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {"infiniband": InfinibandLink, "etherne
 
 
 def carried_kind(link: Link | PortLink, switches: Iterable[Part]) -> str:
-    """The kind of a testbed's links; "port" where only the adapter tells it.
-
-    Parameters:
-        link: of the testbed.
-        switches: between its nodes.
-    """
+    """The kind of a testbed's links; "port" where only the adapter tells it."""
     if not isinstance(link, PortLink):
         return link.kind
     kinds = _common_kinds(switches)
@@ -56,8 +51,8 @@ def link_of_port(
         testbed: its id.
         adapter: what it speaks tells the kind of the link.
         switches: none of which takes a faster link than its ports do.
-        given: values of the testbed's section.
-        known: its parameters.
+        given: values of the testbed's section `link`.
+        known: parameters of that.
     """
     protocol, own = adapter.protocol, {one.path: one for one in known}
     start = f"{adapter.name}.port."
@@ -166,8 +161,6 @@ def plug(adapter: Part, host: Part, names: tuple[str, str] | None) -> list[str]:
     """Give a host the slot that an adapter's bus needs, if it has none.
 
     Parameters:
-        adapter: with the bus that it is to have.
-        host: changed in place.
         names: ids of host and adapter where the testbed says that they belong together, and so
             nothing stands in; None for a what-if.
 
@@ -193,10 +186,7 @@ def plug(adapter: Part, host: Part, names: tuple[str, str] | None) -> list[str]:
 def train(adapter: Part, host: Part, settings: Mapping[str, str]) -> None:
     """Let the link of an adapter's slot be as wide and quick as both of its ends are.
 
-    Parameters:
-        adapter: changed in place, but for what the settings say of its bus.
-        host: changed in place: no completion is longer than the payloads of the link.
-        settings: what-if settings by path.
+    No completion of the host is longer than the payloads of the link; what settings say holds.
     """
     slot = host.values.get("slot")
     *_, (path, bus) = _buses(adapter)

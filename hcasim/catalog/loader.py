@@ -96,11 +96,7 @@ def load(name: str, kind: str | None = None) -> Loaded:
 
 
 def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
-    """Load a file, and before it the one that it is based on.
-
-    Parameters:
-        above: the files that are based on this one.
-    """
+    """Load a file, and before it the one that it is based on; those above are based on it."""
     known = _LOADED.get()
     if known is not None and (kind, file) in known:
         return known[kind, file]

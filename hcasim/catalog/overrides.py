@@ -69,13 +69,7 @@ def _starts(part: Part) -> Iterable[str]:
 
 
 def replace_bus(part: Part, text: str, adapters: Iterable[str]) -> str | None:
-    """Give an adapter the bus of another; return the fault if there is one.
-
-    Parameters:
-        part: the adapter.
-        text: the id of the other adapter, or a kind of bus.
-        adapters: ids, of which the first with that kind of bus is taken.
-    """
+    """Give an adapter the bus of another, or the first with a kind of bus; return any fault."""
     others = {name: load(name, "adapters") for name in adapters}
     by_kind = {other.values["bus"]["kind"]: name for name, other in reversed(others.items())}
     other = others.get(by_kind.get(text, text))
@@ -89,11 +83,6 @@ def replace_bus(part: Part, text: str, adapters: Iterable[str]) -> str | None:
 
 def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> list[str]:
     """Let an adapter whose ports take several links speak the protocol of its own one.
-
-    Parameters:
-        part: the adapter.
-        settings: of which one may say what it speaks.
-        link: kind of its links, of which one that no protocol has leaves it as it is.
 
     Returns:
         A fault if it does not speak what the settings say.

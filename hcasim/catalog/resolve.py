@@ -19,7 +19,7 @@ from hcasim.catalog.folders import find_file
 from hcasim.catalog.link import MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded
-from hcasim.catalog.network import BackToBack, Network, OneSwitch
+from hcasim.catalog.network.topologies import BackToBack, Network, OneSwitch
 from hcasim.catalog.overrides import PREFIXES, as_texts, override
 from hcasim.catalog.part import BUS, BUS_KIND, Part
 from hcasim.catalog.protocol import LINK_OF
@@ -31,7 +31,6 @@ from hcasim.ground.errors import (
     CatalogError,
     flag_fault,
     name_fault,
-    nearest,
     refuse,
     settings_fault,
 )
@@ -78,7 +77,7 @@ def resolve(
         settings_fault(overrides),
         "" if stack is None else name_fault("stack", stack),
         "" if host is None else name_fault("host", host),
-        _switch_fault(switch),
+        flag_fault("switch", switch, ID) if name_fault("switch", switch) else "",
     )
     settings = as_texts(overrides)
     adapter, stack, host = (None if one is None else fspath(one) for one in (adapter, stack, host))
@@ -168,11 +167,6 @@ def resolve(
     return machine
 
 
-def _switch_fault(switch: object) -> str:
-    named = isinstance(switch, str | PathLike)
-    return name_fault("switch", switch) if named else flag_fault("switch", switch, ID)
-
-
 def _with_switch(network: Network, switch: str) -> Network:
     """A network with another model of switch, but for those that have one of their own."""
     if isinstance(network, BackToBack):
@@ -183,14 +177,15 @@ def _with_switch(network: Network, switch: str) -> Network:
 def _choose_firmware(part: Part, mode: object) -> str | None:
     leaf = keys_of(Adapter)["firmware_mode"]
     assert isinstance(leaf, Leaf)
-    if not isinstance(mode, str) or mode not in leaf.choices:
-        close = nearest(mode, map(str, leaf.choices))
-        return f"firmware_mode: found {mode!r}; allowed: {leaf.allowed}{close}"
+    try:
+        value = leaf.read(mode)
+    except UnitError as error:
+        return f"firmware_mode: {error}"
     path = f"{part.name}.firmware_mode"
     if path not in part.parameters:
         return f"firmware_mode: found {mode!r}, but {part.values['id']} has no modes"
-    part.values["firmware_mode"] = mode
-    part.parameters[path] = part.parameters[path].changed(mode, mode, CHOSEN)
+    part.values["firmware_mode"] = value
+    part.parameters[path] = part.parameters[path].changed(value, str(value), CHOSEN)
     return None
 
 

@@ -10,8 +10,9 @@ from pydantic import SerializeAsAny
 from hcasim.catalog.adapter import Adapter, Device, FirmwareMode
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import Link
-from hcasim.catalog.network import Network, Wiring, wire
-from hcasim.catalog.network.topologies import Switch
+from hcasim.catalog.network.generators import wire
+from hcasim.catalog.network.topologies import Network, Switch
+from hcasim.catalog.network.wiring import Wiring
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.section import Section
 from hcasim.catalog.stack import Stack

@@ -38,7 +38,7 @@ Count = Annotated[int, Field(ge=1, le=2**24)]
 
 
 def key(words: str, low: int | None = None, high: int | None = None, **rules: Any) -> Any:
-    """Declare a key of a section, from which all that handles keys knows it.
+    """Declare a key of a section: reading, checks, schemas, settings and new files follow it.
 
     Parameters:
         words: its meaning.
@@ -55,8 +55,8 @@ class Clash(ValueError):
 
     Parameters:
         fault: what was found, and what is allowed.
-        about: keys of those values, as far as they lie outside of the section; the path ends so.
-        other: the key of the section that may be another, too.
+        about: values outside of the section that it is about, by how their paths end.
+        other: key of the section whose value may be changed instead.
     """
 
     def __init__(self, fault: str, *about: str, other: str = "") -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import ValidationInfo, field_validator
 
 from hcasim.catalog.link import AnyLink, LinkChanges, PortLink, mtu_fault
-from hcasim.catalog.network import Network
+from hcasim.catalog.network.topologies import Network
 from hcasim.catalog.section import PLAIN, Description, Refers, Section, key
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import Bytes, format_size
