@@ -13,7 +13,7 @@ from hcasim.catalog.fitting import carried_kind, link_of_port, plug
 from hcasim.catalog.folders import list_ids
 from hcasim.catalog.link import PortLink
 from hcasim.catalog.loader import load
-from hcasim.catalog.model_file import Loaded, renamed
+from hcasim.catalog.model_file import Loaded, inside, renamed
 from hcasim.catalog.network.topologies import BackToBack, Explicit, Network, OneSwitch
 from hcasim.catalog.overrides import choose_protocol, replace_bus, take_ports
 from hcasim.catalog.part import Part, kind_of
@@ -95,7 +95,9 @@ class Assembly:
         if not isinstance(self.network, BackToBack | OneSwitch):
             self._link("trunk", "trunk", next(iter(starts)))
             values = {**self.bed.values["network"], "switch": self.network.switch}
-            self._follow("network", type(self.network), values, self._below("network"))
+            self._follow(
+                "network", type(self.network), values, inside(self.bed.parameters, "network")
+            )
         for name, group in self.groups.items():
             card = self.parts.get(f"{self.starts[name]}adapter")
             if card is not None:
@@ -128,20 +130,11 @@ class Assembly:
         self.parts[name] = Part(name, model, dict(values), renamed(parameters, name))
         return self.parts[name]
 
-    def _below(self, path: str) -> list[Parameter[Value]]:
-        """The parameters of a section of the testbed, by their paths inside of it."""
-        start = f"{path}."
-        return [
-            replace(one, path=one.path.removeprefix(start))
-            for one in self.bed.parameters
-            if one.path.startswith(start)
-        ]
-
     def _link(self, name: str, place: str, start: str) -> None:
         """Make a link as all are but for what is at ``place``, at the ports of an adapter."""
         place = place.replace("nodes.nodes.", "nodes.")
         model: type[BaseModel] = type(self.testbed.link)
-        values, parameters = self.bed.values["link"], self._below("link")
+        values, parameters = self.bed.values["link"], inside(self.bed.parameters, "link")
         if isinstance(self.testbed.link, PortLink):
             card = self.parts.get(f"{start}adapter")
             if card is None:
@@ -154,7 +147,7 @@ class Assembly:
             model, values, parameters = found
         part = self._follow(name, model, values, parameters)
         known = keys_of(model)
-        for one in self._below(place):
+        for one in inside(self.bed.parameters, place):
             if one.path not in known:
                 self.faults.append(_foreign(self.testbed.id, place, one.path, known))
                 continue

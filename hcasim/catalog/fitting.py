@@ -19,6 +19,7 @@ from hcasim.catalog.link import (
     rate_order,
 )
 from hcasim.catalog.loader import load
+from hcasim.catalog.model_file import inside
 from hcasim.catalog.network.topologies import Switch
 from hcasim.catalog.part import Part
 from hcasim.catalog.protocol import LINK_OF
@@ -55,12 +56,8 @@ def link_of_port(
         known: parameters of that.
     """
     protocol, own = adapter.protocol, {one.path: one for one in known}
-    start = f"{adapter.name}.port."
-    rates = {
-        path.removeprefix(start): one
-        for path, one in adapter.parameters.items()
-        if path.startswith(start)
-    }
+    start = f"{adapter.name}.port"
+    rates = {one.path: one for one in inside(adapter.parameters.values(), start)}
     if protocol is None:
         words = "a device without ports, whose link carries nothing"
         kind = given.get("carries") or min(_common_kinds(switches), default="ethernet")
@@ -75,7 +72,7 @@ def link_of_port(
         if wanted != kind:
             why = f"has links of kind {wanted}"
         return (
-            f"{start}{missing[0]}: missing in {adapter.values['id']}, which speaks {protocol}; "
+            f"{start}.{missing[0]}: missing in {adapter.values['id']}, which speaks {protocol}; "
             f"allowed: a value, because {testbed} {why}"
         )
     if wanted != kind:
@@ -83,7 +80,7 @@ def link_of_port(
             f"{testbed}: {adapter.name}.protocol: found {protocol}; "
             f"allowed: a protocol of links of kind {wanted}"
         )
-    found = [replace(rates[key], path=key) for key in RATES[kind]]
+    found = [rates[key] for key in RATES[kind]]
     for switch in switches:
         limit, name = switch.values.get("port"), switch.values["id"]
         if kind not in _kinds(limit):

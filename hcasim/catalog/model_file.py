@@ -95,6 +95,16 @@ def renamed(parameters: Iterable[Parameter[Value]], name: str) -> dict[str, Para
     return {one.path: one for one in named}
 
 
+def inside(parameters: Iterable[Parameter[Value]], section: str) -> list[Parameter[Value]]:
+    """Return the parameters of a section by their paths inside of it."""
+    start = f"{section}."
+    return [
+        replace(one, path=one.path.removeprefix(start))
+        for one in parameters
+        if one.path.startswith(start)
+    ]
+
+
 class ModelFile:
     """A file while it is read, over the description that it is based on.
 
