@@ -31,6 +31,7 @@ from hcasim.ground.errors import (
     CatalogError,
     flag_fault,
     name_fault,
+    nearest,
     refuse,
     settings_fault,
 )
@@ -177,15 +178,14 @@ def _with_switch(network: Network, switch: str) -> Network:
 def _choose_firmware(part: Part, mode: object) -> str | None:
     leaf = keys_of(Adapter)["firmware_mode"]
     assert isinstance(leaf, Leaf)
-    try:
-        value = leaf.read(mode)
-    except UnitError as error:
-        return f"firmware_mode: {error}"
+    if not isinstance(mode, str) or not leaf.allows(mode):
+        close = nearest(mode, map(str, leaf.choices))
+        return f"firmware_mode: found {mode!r}; allowed: {leaf.allowed}{close}"
     path = f"{part.name}.firmware_mode"
     if path not in part.parameters:
         return f"firmware_mode: found {mode!r}, but {part.values['id']} has no modes"
-    part.values["firmware_mode"] = value
-    part.parameters[path] = part.parameters[path].changed(value, str(value), CHOSEN)
+    part.values["firmware_mode"] = mode
+    part.parameters[path] = part.parameters[path].changed(mode, mode, CHOSEN)
     return None
 
 
