@@ -49,11 +49,10 @@ def command(kind: str, name: str, base: str | None, folder: Path) -> None:
     measures the same as another, without the claims of its paper.
     """
     from hcasim.catalog import list_ids, one_of
-    from hcasim.catalog.starting import starting_file
     from hcasim.ground.reading import leads_to
     from hcasim.ground.writing import write_atomically
     from hcasim.papers.loader import list_scenarios
-    from hcasim.papers.starting import starting_scenario
+    from hcasim.papers.starting import starting_file
 
     known = list_scenarios() if kind == "scenario" else list_ids(_KINDS[kind])
     file = folder / f"{name}.toml"
@@ -70,9 +69,5 @@ def command(kind: str, name: str, base: str | None, folder: Path) -> None:
         faults.append(f"--based-on: missing; allowed: {one_of([*known, 'the path of a file'])}")
     if faults or base is None:
         raise Faults(faults)
-    if kind == "scenario":
-        text = starting_scenario(name, base, folder)
-    else:
-        text = starting_file(_KINDS[kind], name, base, folder)
-    write_atomically(file, text)
+    write_atomically(file, starting_file(_KINDS[kind], name, base, folder))
     note(f"Wrote {file}")

@@ -16,7 +16,7 @@ from hcasim.calibrate.traces.observations import gather
 from hcasim.calibrate.traces.request import Request, find_base, is_mpi
 from hcasim.catalog import CatalogError
 from hcasim.catalog.folders import is_path
-from hcasim.catalog.machine import Machine
+from hcasim.catalog.resolved import Machine
 from hcasim.ground.errors import display, name_fault, refuse
 from hcasim.ground.quantities import result, title
 from hcasim.ground.text import brief

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import CatalogError, Machine, Way, Wiring, resolve
-from hcasim.catalog.network import FatTree, Ring
+from hcasim.catalog.network.topologies import FatTree, Ring
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.runs.benchmark import bench

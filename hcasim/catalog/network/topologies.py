@@ -1,4 +1,4 @@
-"""The section `network` of a testbed, by its kind."""
+"""Switches, and the section `network` of a testbed, by its kind."""
 
 from __future__ import annotations
 
@@ -6,13 +6,26 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hcasim.catalog.description import PLAIN, Names, Refers, Section
 from hcasim.catalog.link import LinkChanges
+from hcasim.catalog.protocol import Port
+from hcasim.catalog.section import PLAIN, Description, Latency, Names, Refers, Section, Size, key
 from hcasim.ground.errors import one_of
 
-_Few = Annotated[int, Field(ge=1, le=4096)]
-_Parallel = Annotated[int | None, Field(ge=1, le=1024)]
 SwitchName = Annotated[str, Refers("switches")]
+Arbitration = Literal["round_robin", "oldest_first"]
+"""Names of the classes in `hcasim.fabric.arbitration`."""
+
+
+class Switch(Description):
+    """A cut-through switch."""
+
+    ports: int = key("external ports", 2, 4096)
+    latency: Latency = key("first byte in to first byte out, without contention")
+    buffer: Size = key("receive buffer of each port")
+    arbitration: Arbitration = key("which input goes next at an output", default="round_robin")
+    port: Port | None = key(
+        "links that its ports take; without it, all that there are", default=None
+    )
 
 
 class BackToBack(Section):
@@ -33,13 +46,9 @@ class FatTree(Section):
 
     kind: Annotated[Literal["fat_tree"], PLAIN] = "fat_tree"
     switch: SwitchName
-    levels: Annotated[int, Field(ge=1, le=8)] = Field(description="levels of switches, n")
-    arity: Annotated[int, Field(ge=1, le=4096)] = Field(
-        description="downlinks of each switch, k; on the lowest level adapter ports"
-    )
-    oversubscription: Annotated[int, Field(ge=1, le=4096)] = Field(
-        description="downlinks over uplinks of a switch on the lowest level"
-    )
+    levels: int = key("levels of switches, n", 1, 8)
+    arity: int = key("downlinks of each switch, k; on the lowest level adapter ports", 1, 4096)
+    oversubscription: int = key("downlinks over uplinks of a switch on the lowest level", 1, 4096)
 
     @model_validator(mode="after")
     def _divides(self) -> FatTree:
@@ -66,11 +75,9 @@ class Tree(Section):
 
     kind: Annotated[Literal["xgft"], PLAIN] = "xgft"
     switch: SwitchName
-    children: str = Field(
-        description="m1, ..., mh: adapter ports of a lowest switch, then switches"
-    )
-    parents: str = Field(description="w1, ..., wh: switches above each, the first of them 1")
-    parallel: str | None = Field(default=None, description="cables to each of the parents; 1, ...")
+    children: str = key("m1, ..., mh: adapter ports of a lowest switch, then switches")
+    parents: str = key("w1, ..., wh: switches above each, the first of them 1")
+    parallel: str | None = key("cables to each of the parents; 1, ...", default=None)
 
     @model_validator(mode="after")
     def _counts(self) -> Tree:
@@ -109,8 +116,8 @@ class Ring(Section):
 
     kind: Annotated[Literal["ring"], PLAIN] = "ring"
     switch: SwitchName
-    switches: Annotated[int, Field(ge=3, le=4096)] = Field(description="switches of the ring")
-    parallel: _Parallel = Field(default=None, description="cables between two neighbours; 1")
+    switches: int = key("switches of the ring", 3, 4096)
+    parallel: int | None = key("cables between two neighbours; 1", 1, 1024, default=None)
 
 
 class Dragonfly(Section):
@@ -122,27 +129,26 @@ class Dragonfly(Section):
 
     kind: Annotated[Literal["dragonfly"], PLAIN] = "dragonfly"
     switch: SwitchName
-    ports: _Few = Field(description="adapter ports of each switch, p")
-    switches: _Few = Field(description="switches of each group, a")
-    trunks: _Few = Field(description="trunks of each switch to other groups, h")
+    ports: int = key("adapter ports of each switch, p", 1, 4096)
+    switches: int = key("switches of each group, a", 1, 4096)
+    trunks: int = key("trunks of each switch to other groups, h", 1, 4096)
 
 
 class NamedSwitch(Section):
     """One switch of a network that names its switches."""
 
-    switch: SwitchName = Field(default="", description="its model, if not that of the network")
-    nodes: Names = Field(default=(), description="what is on it: group, group[3] or group[0:8]")
-    routes: Names = Field(
-        default=(),
-        description="'nodes -> neighbour' or 'nodes -> trunk'; the first that fits, * fits all",
+    switch: SwitchName = key("its model, if not that of the network", default="")
+    nodes: Names = key("what is on it: group, group[3] or group[0:8]", default=())
+    routes: Names = key(
+        "'nodes -> neighbour' or 'nodes -> trunk'; the first that fits, * fits all", default=()
     )
 
 
 class Trunk(LinkChanges):
     """Cables between two named switches; what differs from the other trunks may be said."""
 
-    between: Names = Field(min_length=2, max_length=2, description="two switches")
-    parallel: _Parallel = Field(default=None, description="cables between them; 1")
+    between: Names = key("two switches", min_length=2, max_length=2)
+    parallel: int | None = key("cables between them; 1", 1, 1024, default=None)
 
 
 class Explicit(Section):
@@ -152,7 +158,7 @@ class Explicit(Section):
     """
 
     kind: Annotated[Literal["explicit"], PLAIN] = "explicit"
-    switch: SwitchName = Field(default="", description="model of switches that name none")
+    switch: SwitchName = key("model of switches that name none", default="")
     switches: dict[str, NamedSwitch]
     trunks: dict[str, Trunk] = Field(default_factory=dict)
 

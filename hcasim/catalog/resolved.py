@@ -5,25 +5,23 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 
-from pydantic import BaseModel, ConfigDict, SerializeAsAny
+from pydantic import SerializeAsAny
 
 from hcasim.catalog.adapter import Adapter, Device, FirmwareMode
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import Link
-from hcasim.catalog.network import Network, Wiring, wire
+from hcasim.catalog.network.generators import wire
+from hcasim.catalog.network.topologies import Network, Switch
+from hcasim.catalog.network.wiring import Wiring
 from hcasim.catalog.provenance import Parameter, Value
+from hcasim.catalog.section import Section
 from hcasim.catalog.stack import Stack
-from hcasim.catalog.switch import Switch
 from hcasim.ground.text import brief, html_table
 
 _WORDS = {"id", "title", "notes", "references"}
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
-
-
-class NodeGroup(_Frozen):
+class NodeGroup(Section):
     """Nodes that are alike.
 
     Parameters:
@@ -59,7 +57,7 @@ class NodeGroup(_Frozen):
         return self.adapter.firmware_mode if isinstance(self.adapter, Adapter) else None
 
 
-class Machine(_Frozen):
+class Machine(Section):
     """A testbed with its adapters, resolved.
 
     Parameters:
