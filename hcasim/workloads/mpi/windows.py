@@ -1,5 +1,9 @@
 """Bandwidth of windows of messages, as the OSU benchmarks measure it.
 
+A hotspot is one process that keeps up with several peers (rashti2007 section 4.5). The paper says
+who sends to whom, but not windows and replies: they are those of osu_bw. The process is the first
+of all; its peers are those of the other nodes. Both ways it sends to the first half of them and
+receives from the others.
 Source: OSU benchmarks 2.1 (2005), osu_bw.c and osu_bibw.c, in the tree of MVAPICH2; 3.1,
 osu_mbw_mr.c.
 """
@@ -10,23 +14,26 @@ from collections.abc import Sequence
 from itertools import count
 
 from hcasim.catalog import Machine
+from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.mpi import Comm, Request
-from hcasim.workloads.end import Steps
+from hcasim.mpi import Comm, Job, Request
+from hcasim.workloads.end import Steps, rate_columns
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.mpi.group import (
     COLD,
     ERROR,
     SLACK,
     Group,
+    Kind,
     explain_resources,
+    found,
     measure,
     one_pair,
     several_pairs,
-    worst_error,
 )
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
+from hcasim.workloads.roles import first_nodes
 
 REPLY = 4
 """Bytes of the reply to a window (osu_bw.c)."""
@@ -48,39 +55,36 @@ class Windows(Group):
 
     Of long messages windows are cut: once each further message of a window takes as long as the
     one before, the rest of it is known.
+
+    Parameters:
+        targets: the peers that are sent to.
+        sources: those that send.
+        replies: whether who receives answers.
     """
 
-    replies = True
-
-    @property
-    def targets(self) -> Sequence[Comm]:
-        """The peers that are sent to."""
-        return self.peers
-
-    @property
-    def sources(self) -> Sequence[Comm]:
-        """The peers that send."""
-        return ()
-
-    @property
-    def ways(self) -> int:
-        """Windows that are under way at the same time."""
-        return len(self.targets) + len(self.sources)
+    def __init__(
+        self,
+        job: Job,
+        options: Options,
+        one: Comm,
+        peers: Sequence[Comm],
+        targets: Sequence[Comm],
+        sources: Sequence[Comm],
+        replies: bool = True,
+    ) -> None:
+        self.targets, self.sources, self.replies = targets, sources, replies
+        super().__init__(job, options, one, peers)
 
     def timing(self) -> Laps:
         options = self.options
         self._lengths: list[int] = []
         self._durations: list[int] = []
-        self._cut = 0
-        self._ahead = 0
-        self._from = 1
+        self._cut, self._ahead, self._from = 0, 0, 1
         if options.size >= LONG and not options.exact:
             self._lengthen(self._shortest())
         # Of windows that cannot be cut no more is asked than of those that can.
         error = PACE / 2 if self._cut else ERROR
-        return Laps(
-            options.warmup, options.iters, options.exact, cold=COLD, slack=SLACK, error=error
-        )
+        return Laps.of(options, cold=COLD, slack=SLACK, error=error)
 
     def _shortest(self) -> int:
         """Messages to each peer by which the shortest cut windows differ."""
@@ -147,12 +151,10 @@ class Windows(Group):
         size = self.options.size
         received: list[Request] = []
         sent: list[Request] = []
-        for _ in range(length):
-            for rank in of:
-                received.append((yield from comm.irecv(size, rank)))
-        for _ in range(length):
-            for rank in to:
-                sent.append((yield from comm.isend(size, rank)))
+        for rank in length * of:
+            received.append((yield from comm.irecv(size, rank)))
+        for rank in length * to:
+            sent.append((yield from comm.isend(size, rank)))
         yield from comm.waitall(sent)
         yield from comm.waitall(received)
         if self.replies:
@@ -162,38 +164,52 @@ class Windows(Group):
                 yield from comm.recv(REPLY, rank)
 
 
-class TwoWay(Windows):
+def one_way(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
+    """Windows of one process to all peers."""
+    return Windows(job, options, one, peers, peers, ())
+
+
+def two_way(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
     """Windows both ways at once, without a reply."""
+    return Windows(job, options, one, peers, peers, peers, replies=False)
 
-    replies = False
 
-    @property
-    def sources(self) -> Sequence[Comm]:
-        return self.peers
+def sink(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
+    """Windows of all peers to one process."""
+    return Windows(job, options, one, peers, (), peers)
+
+
+def relay(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
+    """Windows of one process to half of its peers while the others send to it."""
+    half = len(peers) // 2
+    return Windows(job, options, one, peers, peers[:half], peers[half:])
 
 
 def bandwidth(groups: Sequence[Windows]) -> Result:
     """What all groups carry together."""
     measure(groups)
-    job, options = groups[0].job, groups[0].options
-    messages = sum(one.ways * options.window / (one.laps.mean_ps() / 1e12) for one in groups)
-    row = {
-        "size": options.size,
-        "bandwidth_MBps": messages * options.size / 1e6,
-        "rate_Mps": messages / 1e6,
-        "error_percent": worst_error(groups),
-    }
-    return Result(row, job.cluster.counters(), explain_resources(groups))
+    options = groups[0].options
+    messages = sum(
+        (len(one.targets) + len(one.sources)) * options.window / (one.laps.mean_ps() / 1e12)
+        for one in groups
+    )
+    row = rate_columns(messages, options.size)
+    return found(groups, row, lambda: explain_resources(groups))
+
+
+def _hotspot(kind: Kind[Windows], sim: Simulator, machine: Machine, options: Options) -> Result:
+    job = Job(sim, Cluster(sim, machine, first_nodes(machine, options)), options.processes)
+    return bandwidth([kind(job, options, job.worlds[0], job.worlds[options.processes :])])
 
 
 def osu_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Bandwidth of windows one way."""
-    return bandwidth([one_pair(Windows, sim, machine, options)])
+    return bandwidth([one_pair(one_way, sim, machine, options)])
 
 
 def osu_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Bandwidth of windows both ways."""
-    return bandwidth([one_pair(TwoWay, sim, machine, options)])
+    return bandwidth([one_pair(two_way, sim, machine, options)])
 
 
 def osu_mbw_mr(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -201,9 +217,24 @@ def osu_mbw_mr(sim: Simulator, machine: Machine, options: Options) -> Result:
 
     OSU divides by the mean of the pairs' times: the same if they are equally fast.
     """
-    return bandwidth(several_pairs(Windows, sim, machine, options))
+    return bandwidth(several_pairs(one_way, sim, machine, options))
 
 
 def multi_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Bandwidth of windows both ways, of all pairs together (rashti2007 section 4.4)."""
-    return bandwidth(several_pairs(TwoWay, sim, machine, options))
+    return bandwidth(several_pairs(two_way, sim, machine, options))
+
+
+def hotspot_send(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Bandwidth of one process that sends to all others."""
+    return _hotspot(one_way, sim, machine, options)
+
+
+def hotspot_recv(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Bandwidth of one process to which all others send."""
+    return _hotspot(sink, sim, machine, options)
+
+
+def hotspot_both(sim: Simulator, machine: Machine, options: Options) -> Result:
+    """Bandwidth of one process that sends to half of the others and receives from the rest."""
+    return _hotspot(relay, sim, machine, options)

@@ -8,9 +8,8 @@ import hcasim as hc
 from hcasim.engine import Simulator
 from hcasim.workloads import Options
 from hcasim.workloads.mpi.group import measure, one_pair, several_pairs
-from hcasim.workloads.mpi.hotspot import Relay
-from hcasim.workloads.mpi.overlap import Receiving
-from hcasim.workloads.mpi.pairs import PingPong
+from hcasim.workloads.mpi.pairs import PingPong, Receiving
+from hcasim.workloads.mpi.windows import relay
 from tests.mpi_jobs import job
 
 
@@ -45,11 +44,6 @@ def test_the_first_half_of_all_processes_is_paired_with_the_second() -> None:
     ]
 
 
-def test_a_process_without_a_partner_is_refused() -> None:
-    with pytest.raises(hc.CatalogError, match="3 with 1 process on each; allowed: an even number"):
-        measured("osu_multi_lat", "latency_us", nodes=3)
-
-
 FEW: dict[str, Any] = {"testbed": "rashti2007", "iters": 3, "warmup": 2}
 
 
@@ -72,14 +66,9 @@ def test_several_peers_hide_the_handshakes_of_each_other() -> None:
 def test_a_hotspot_both_ways_sends_to_one_half_and_receives_from_the_other() -> None:
     made = job(3, 2)
     one, *peers = made.worlds
-    relay = Relay(made, Options(), one, peers)
-    assert (relay.targets, relay.sources) == (peers[:2], peers[2:])
-    assert relay.ways == 5
-
-
-def test_a_hotspot_both_ways_needs_two_peers() -> None:
-    with pytest.raises(hc.CatalogError, match="nodes: found 2, with one peer; allowed: more"):
-        measured("hotspot_both", "rate_Mps", nodes=2, **FEW)
+    both = relay(made, Options(), one, peers)
+    assert (both.targets, both.sources) == (peers[:2], peers[2:])
+    assert len(both.targets) + len(both.sources) == 5
 
 
 def overlap(call: str, size: str, **overrides: str) -> float:
