@@ -33,6 +33,7 @@ class RoundTrips:
     Args:
         once: one iteration.
         parts: equal parts of an iteration, of which one is reported.
+        every: of which iterations one is reported.
 
     Attributes:
         usage: how busy everything is after the first iteration.
@@ -45,15 +46,12 @@ class RoundTrips:
         laps: Laps,
         once: Callable[[], Steps],
         parts: int = 1,
+        every: int = 1,
     ) -> None:
         self.cluster, self.sim = cluster, cluster.sim
         self.options, self.laps = options, laps
-        self.once, self._parts = once, parts
+        self.once, self._parts, self._every = once, parts, every
         self.usage = Utilisation(cluster.sim)
-
-    def mean_ps(self) -> float:
-        """Mean duration of the iterations that are reported."""
-        return self.laps.mean_ps()
 
     def row(self, latency_us: float) -> dict[str, Any]:
         """What is measured."""
@@ -79,7 +77,7 @@ class RoundTrips:
     def run(self) -> Result:
         """Measure."""
         self.sim.run(until=self.sim.process(self._loop()))
-        row = self.row(self.mean_ps() / self._parts / 1e6)
+        row = self.row(self.laps.mean_ps(self._every) / self._parts / 1e6)
         counters = self.cluster.counters()
         return Result(row, counters, self.explain() if self.options.explain else {})
 
@@ -104,6 +102,7 @@ class PingPong(RoundTrips):
 
     Args:
         typical: whether one message is like the others.
+        every: of which round trips one is reported.
     """
 
     def __init__(
@@ -113,8 +112,9 @@ class PingPong(RoundTrips):
         laps: Laps,
         parties: tuple[Party, Party],
         typical: bool,
+        every: int = 1,
     ) -> None:
-        super().__init__(cluster, options, laps, self._there_and_back, parts=2)
+        super().__init__(cluster, options, laps, self._there_and_back, 2, every)
         self.client, self.server = parties
         self._typical = typical
         self._half: dict[str, Any] | None = None
@@ -235,31 +235,25 @@ def _two(
 
 
 def _ping_pong(
-    kind: type[PingPong], cluster: Cluster, options: Options, laps: Laps, opcode: WROpcode
+    sim: Simulator, machine: Machine, options: Options, opcode: WROpcode, laps: Laps, every: int = 1
 ) -> Result:
+    cluster = Cluster(sim, machine, clients_and_server(machine, options))
     ends: tuple[Party, Party]
     if opcode is WROpcode.RDMA_WRITE:
         ends = _two(WriteEnd, cluster, options, opcode)
     else:
         ends = _two(SendEnd, cluster, options, opcode)
-    return kind(cluster, options, laps, ends, repeats(options)).run()
+    return PingPong(cluster, options, laps, ends, repeats(options), every).run()
 
 
 def write_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Latency of RDMA writes."""
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    return _ping_pong(PingPong, cluster, options, make_laps(options), WROpcode.RDMA_WRITE)
+    return _ping_pong(sim, machine, options, WROpcode.RDMA_WRITE, make_laps(options))
 
 
 def send_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Latency of sends."""
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    return _ping_pong(PingPong, cluster, options, make_laps(options), WROpcode.SEND)
-
-
-class _FirstOfMany(PingPong):
-    def mean_ps(self) -> float:
-        return self.laps.mean_ps(every=self.options.qps)
+    return _ping_pong(sim, machine, options, WROpcode.SEND, make_laps(options))
 
 
 def qp_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -267,12 +261,10 @@ def qp_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
 
     It is what it costs to come back to a queue pair after all the others (sur2005 section 4.1).
     """
-    options = replace(options, pattern="cyclic")
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    count = options.qps
+    options, count = replace(options, pattern="cyclic"), options.qps
     whole = replace(options, warmup=options.warmup * count, iters=options.iters * count)
     laps = Laps.of(whole, cycle=count, slack=SLACK)
-    return _ping_pong(_FirstOfMany, cluster, options, laps, WROpcode.RDMA_WRITE)
+    return _ping_pong(sim, machine, options, WROpcode.RDMA_WRITE, laps, count)
 
 
 class _Fetching(RoundTrips):

@@ -96,8 +96,10 @@ def _pair(
     nodes: Nodes = clients_and_server,
 ) -> Workload:
     """Two processes, each on a node or both on one."""
-    module = "windows" if fields == STREAM_FIELDS else "pairs"
-    return _mpi(name, title, fields, options, usual, _later(module, name), lanes, nodes)
+    run = _later("windows", "bandwidth", name)
+    if fields != STREAM_FIELDS:
+        run = _later("pairs", name)
+    return _mpi(name, title, fields, options, usual, run, lanes, nodes)
 
 
 def _pairs(

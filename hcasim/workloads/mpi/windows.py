@@ -4,13 +4,14 @@ A hotspot is one process that keeps up with several peers (rashti2007 section 4.
 who sends to whom, but not windows and replies: they are those of osu_bw. The process is the first
 of all; its peers are those of the other nodes. Both ways it sends to the first half of them and
 receives from the others.
-Source: OSU benchmarks 2.1 (2005), osu_bw.c and osu_bibw.c, in the tree of MVAPICH2; 3.1,
-osu_mbw_mr.c.
+Sources: OSU benchmarks 2.1 (2005), osu_bw.c and osu_bibw.c, in the tree of MVAPICH2; 3.1,
+osu_mbw_mr.c, which divides by the mean of the pairs' times: the same if they are equally fast;
+rashti2007 section 4.4 for windows of several pairs both ways.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from hcasim.catalog import Machine
@@ -185,56 +186,39 @@ def relay(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windo
     return Windows(job, options, one, peers, peers[:half], peers[half:])
 
 
-def bandwidth(groups: Sequence[Windows]) -> Result:
+def _hub(kind: Kind[Windows], sim: Simulator, machine: Machine, options: Options) -> list[Windows]:
+    """The first of all processes, with those of the other nodes."""
+    job = Job(sim, Cluster(sim, machine, first_nodes(machine, options)), options.processes)
+    return [kind(job, options, job.worlds[0], job.worlds[options.processes :])]
+
+
+def _alone(
+    kind: Kind[Windows], sim: Simulator, machine: Machine, options: Options
+) -> list[Windows]:
+    return [one_pair(kind, sim, machine, options)]
+
+
+_Groups = Callable[[Kind[Windows], Simulator, Machine, Options], list[Windows]]
+GROUPS: dict[str, tuple[_Groups, Kind[Windows]]] = {
+    "osu_bw": (_alone, one_way),
+    "osu_bibw": (_alone, two_way),
+    "osu_mbw_mr": (several_pairs, one_way),
+    "multi_bibw": (several_pairs, two_way),
+    "hotspot_send": (_hub, one_way),
+    "hotspot_recv": (_hub, sink),
+    "hotspot_both": (_hub, relay),
+}
+"""Which processes form groups, and to whom windows go in each, by the name of the benchmark."""
+
+
+def bandwidth(sim: Simulator, machine: Machine, options: Options, name: str) -> Result:
     """What all groups carry together."""
+    group, kind = GROUPS[name]
+    groups = group(kind, sim, machine, options)
     measure(groups)
-    options = groups[0].options
     messages = sum(
         (len(one.targets) + len(one.sources)) * options.window / (one.laps.mean_ps() / 1e12)
         for one in groups
     )
     row = rate_columns(messages, options.size)
     return found(groups, row, lambda: explain_resources(groups))
-
-
-def _hotspot(kind: Kind[Windows], sim: Simulator, machine: Machine, options: Options) -> Result:
-    job = Job(sim, Cluster(sim, machine, first_nodes(machine, options)), options.processes)
-    return bandwidth([kind(job, options, job.worlds[0], job.worlds[options.processes :])])
-
-
-def osu_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth of windows one way."""
-    return bandwidth([one_pair(one_way, sim, machine, options)])
-
-
-def osu_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth of windows both ways."""
-    return bandwidth([one_pair(two_way, sim, machine, options)])
-
-
-def osu_mbw_mr(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth and message rate of windows one way, of all pairs together.
-
-    OSU divides by the mean of the pairs' times: the same if they are equally fast.
-    """
-    return bandwidth(several_pairs(one_way, sim, machine, options))
-
-
-def multi_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth of windows both ways, of all pairs together (rashti2007 section 4.4)."""
-    return bandwidth(several_pairs(two_way, sim, machine, options))
-
-
-def hotspot_send(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth of one process that sends to all others."""
-    return _hotspot(one_way, sim, machine, options)
-
-
-def hotspot_recv(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth of one process to which all others send."""
-    return _hotspot(sink, sim, machine, options)
-
-
-def hotspot_both(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth of one process that sends to half of the others and receives from the rest."""
-    return _hotspot(relay, sim, machine, options)

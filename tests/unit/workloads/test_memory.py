@@ -7,7 +7,7 @@ import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.runs.benchmark import bench
-from hcasim.workloads import WORKLOADS, Options, Result, run_point
+from hcasim.workloads import Options, Result, run_point
 
 COST = {
     "stack.registration.call": "7 us",
@@ -77,16 +77,6 @@ def test_the_depth_of_queues_is_an_option() -> None:
     assert [row["work_queues_KiB"] for row in rows] == [16, 32]
 
 
-def test_host_memory_differs_between_modes_only_by_tables_and_doorbell_records() -> None:
-    mem, memfree = (
-        run_point("host_memory", machine(mode), Options(qps=128)).row for mode in ("mem", "memfree")
-    )
-    differing = {name for name in mem if mem[name] != memfree[name]}
-    sums = {"pinned_KiB", "total_KiB", "mapped_KiB"}
-    tables = {name for name in mem if name.startswith("icm_")} - {"icm_srqc_KiB"}
-    assert differing - sums == tables | {"doorbell_records_KiB"}
-
-
 def test_65536_queue_pairs_take_no_more_work_than_one() -> None:
     def calls(qps: int) -> int:
         called: list[object] = []
@@ -100,18 +90,6 @@ def test_65536_queue_pairs_take_no_more_work_than_one() -> None:
     on = machine("memfree")
     calls(1)
     assert calls(65536) < 2 * calls(1)
-
-
-@pytest.mark.parametrize("name", ["reg_mr", "host_memory"])
-def test_each_measures_the_columns_that_it_names(name: str) -> None:
-    row = run_point(name, machine(), WORKLOADS[name].defaults).row
-    assert set(WORKLOADS[name].fields) <= set(row)
-
-
-def test_they_run_as_any_benchmark() -> None:
-    result = bench("host_memory", "liu2004", qps=4)
-    assert result.curve.rows[0]["qps"] == 4
-    assert bench("reg_mr", "liu2004", size="4K,8K").curve.rows[1]["size"] == 8192
 
 
 def test_options_without_meaning_are_refused() -> None:
