@@ -104,12 +104,7 @@ class Meter:
 
 
 class Thread(Protocol):
-    """One whose requests are counted.
-
-    Attributes:
-        home: its node.
-        in_flight: its requests at most that are under way at once.
-    """
+    """One whose requests are counted, with its node, and how many are in flight at most."""
 
     home: Node
 

@@ -135,6 +135,7 @@ class Worker:
         self._opcode = opcode
         self._every = max(1, options.cq_mod)
         self._windowed = windowed(options)
+        self._answers = self._windowed and self._every > 1
         size = options.size
         region = options.region or options.post_list * stride(size)
         home = self.home = cluster.nodes[node]
@@ -160,7 +161,9 @@ class Worker:
     @property
     def done(self) -> int:
         """Its requests that it knows to be complete."""
-        return self._answered or sum(queue.complete for queue in self.queues)
+        if self._answers:
+            return self._answered
+        return sum(queue.complete for queue in self.queues)
 
     @property
     def in_flight(self) -> int:
@@ -178,7 +181,7 @@ class Worker:
 
         Each queue pair has one turn before others are drawn.
         """
-        if self._windowed and self._every > 1:
+        if self._answers:
             self.buffer.listen(self._written)
         options, number = self._options, len(self.connected)
         order = chain(range(number), turns(options.pattern, number, self._seed))
@@ -191,19 +194,18 @@ class Worker:
 
     def _next(self, turn: int) -> Generator[Event, object, SendWR]:
         """Wait until there is room for one more request, and return it."""
-        size, every, posted = self._options.size, self._every, self.posted
+        size, posted = self._options.size, self.posted
         slot = posted % self._options.window
-        if self._windowed and posted >= self._options.window:
-            if every == 1:
-                yield from self._used[slot].take()
-            else:
-                yield from self._await(slot)
+        if self._answers and posted >= self._options.window:
+            yield from self._await(slot)
+        elif self._windowed and posted >= self._options.window:
+            yield from self._used[slot].take()
         queue, target = self.connected[turn]
-        if every > 1 and queue.sent and queue.signals:
+        if self._every > 1 and queue.sent and queue.signals:
             yield from queue.take()
         self._used[slot], self.posted = queue, posted + 1
         place = next(self._places)
-        near = slot * size if self._windowed and every > 1 else place
+        near = slot * size if self._answers else place
         return SendWR(
             self._opcode,
             SGE(self.buffer.addr + near, size, self.buffer.lkey),
