@@ -338,7 +338,7 @@ def test_all_to_all_is_run_whole_if_asked_for_or_if_its_flows_are_short() -> Non
 
 def test_each_message_is_sent_once() -> None:
     found = run_point(
-        "permutation", resolve("fat-fat_tree-64"), Options(size=5000, iters=3, nodes=64, tx_depth=2)
+        "permutation", resolve("fat-tree-64"), Options(size=5000, iters=3, nodes=64, tx_depth=2)
     )
     assert found.counters["port_rcv_data"] == found.counters["port_xmit_data"] == 64 * 3 * 5000
 
