@@ -434,7 +434,7 @@ def test_the_neighbours_of_a_ring_and_of_a_torus_in_numbers() -> None:
         ),
         ("permutation", {"seed": -1}, "seed: found -1; allowed: 0 to 2147483647"),
         ("neighbour", {"dimensions": 7}, "dimensions: found 7; allowed: 1 to 6"),
-        ("incast", {"verb": "read"}, "verb: found 'read' with incast; allowed: write or send"),
+        ("incast", {"verb": "read"}, "verb: found 'read'; allowed: write or send"),
         ("incast", {"nodes": 3000}, "nodes: found 3000; allowed: up to 64, as fat-tree-64 has"),
         ("all_to_all", {"shift": 1}, "shift: all_to_all has no such option; it has "),
     ],
