@@ -20,8 +20,8 @@ from hcasim.catalog import (
 )
 from hcasim.catalog.algorithms import algorithm_fault
 from hcasim.verbs.qp import ATOMIC_SIZE
+from hcasim.workloads.netpipe import POOL
 from hcasim.workloads.options import Options
-from hcasim.workloads.pool import POOL
 from hcasim.workloads.registry import WORKLOADS
 from hcasim.workloads.workload import Workload, twice
 

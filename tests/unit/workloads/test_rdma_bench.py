@@ -10,8 +10,7 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads import Options
-from hcasim.workloads.end import OPCODES
-from hcasim.workloads.places import places
+from hcasim.workloads.end import OPCODES, places
 from hcasim.workloads.rdma_bench.meter import BATCHES, ERROR, Meter
 from hcasim.workloads.rdma_bench.worker import Worker, in_flight
 from tests.rig import networked, run

@@ -1,12 +1,13 @@
-"""The benchmarks of registration and of host memory."""
+"""Benchmarks of a host's memory: registered, taken by queue pairs, and copied."""
 
 import sys
+from typing import Any
 
 import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.runs.benchmark import bench
-from hcasim.workloads import WORKLOADS, Options, run_point
+from hcasim.workloads import Options, Result, run_point
 
 COST = {
     "stack.registration.call": "7 us",
@@ -76,16 +77,6 @@ def test_the_depth_of_queues_is_an_option() -> None:
     assert [row["work_queues_KiB"] for row in rows] == [16, 32]
 
 
-def test_host_memory_differs_between_modes_only_by_tables_and_doorbell_records() -> None:
-    mem, memfree = (
-        run_point("host_memory", machine(mode), Options(qps=128)).row for mode in ("mem", "memfree")
-    )
-    differing = {name for name in mem if mem[name] != memfree[name]}
-    sums = {"pinned_KiB", "total_KiB", "mapped_KiB"}
-    tables = {name for name in mem if name.startswith("icm_")} - {"icm_srqc_KiB"}
-    assert differing - sums == tables | {"doorbell_records_KiB"}
-
-
 def test_65536_queue_pairs_take_no_more_work_than_one() -> None:
     def calls(qps: int) -> int:
         called: list[object] = []
@@ -101,18 +92,6 @@ def test_65536_queue_pairs_take_no_more_work_than_one() -> None:
     assert calls(65536) < 2 * calls(1)
 
 
-@pytest.mark.parametrize("name", ["reg_mr", "host_memory"])
-def test_each_measures_the_columns_that_it_names(name: str) -> None:
-    row = run_point(name, machine(), WORKLOADS[name].defaults).row
-    assert set(WORKLOADS[name].fields) <= set(row)
-
-
-def test_they_run_as_any_benchmark() -> None:
-    result = bench("host_memory", "liu2004", qps=4)
-    assert result.curve.rows[0]["qps"] == 4
-    assert bench("reg_mr", "liu2004", size="4K,8K").curve.rows[1]["size"] == 8192
-
-
 def test_options_without_meaning_are_refused() -> None:
     with pytest.raises(CatalogError, match="window: host_memory has no such option"):
         bench("host_memory", "liu2004", window=4)
@@ -126,3 +105,40 @@ def test_pages_that_cannot_be_are_refused_before_anything_runs(page_size: int) -
     with pytest.raises(CatalogError) as caught:
         bench("reg_mr", "liu2004", page_size=page_size)
     assert caught.value.faults == [fault]
+
+
+ROUND = {
+    "host.memory.bandwidth": "8 GB/s",
+    "host.cache.size": "1 MiB",
+    "host.cache.hit_bandwidth": "8 GB/s",
+    "host.cache.miss_bandwidth": "2 GB/s",
+}
+
+
+def copied(size: int, overrides: dict[str, str] | None = None, **options: Any) -> Result:
+    machine = resolve("liu2004", overrides=ROUND | (overrides or {}))
+    return run_point("copy_bw", machine, Options(size=size, iters=50, warmup=10, **options))
+
+
+def bandwidth(point: Result) -> float:
+    return float(point.row["bandwidth_MBps"])
+
+
+def test_what_fits_into_the_cache_is_copied_there_and_the_rest_in_memory() -> None:
+    assert bandwidth(copied(2**16)) == pytest.approx(8000, rel=1e-4)
+    assert bandwidth(copied(2**20)) == pytest.approx(2000, rel=1e-4)
+    assert bandwidth(copied(2**16, buffers=16)) == pytest.approx(2000, rel=1e-4)
+
+
+def test_processors_copy_side_by_side_as_far_as_memory_allows() -> None:
+    assert bandwidth(copied(2**20, processes=2)) == pytest.approx(4000, rel=1e-3)
+    slow = {"host.memory.bandwidth": "4 GB/s"}
+    assert bandwidth(copied(2**20, slow, processes=2)) == pytest.approx(2000, rel=1e-3)
+
+
+def test_explain_names_the_processor_or_the_memory() -> None:
+    assert copied(2**20, explain=True).breakdown["binds"] == "node0.cpu0"
+    slow = copied(2**20, {"host.memory.bandwidth": "1 GB/s"}, explain=True).breakdown
+    busy = {one["name"]: one["busy"] for one in slow["resources"]}
+    assert slow["binds"] == "node0.memory"
+    assert min(busy["node0.memory"], busy["node0.cpu0"]) > 0.99

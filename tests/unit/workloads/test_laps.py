@@ -7,9 +7,8 @@ from random import Random
 
 import pytest
 
-from hcasim.workloads.laps import Laps
+from hcasim.workloads.laps import Laps, draw_turns, make_laps
 from hcasim.workloads.options import Options, Pattern
-from hcasim.workloads.turns import draw_turns, make_laps
 
 
 def turns(pattern: Pattern, number: int, **options: int) -> list[int]:
