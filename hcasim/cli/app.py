@@ -103,6 +103,7 @@ def command(
     tracing = Tracing.take(given)
     wanted = Wanted.take(given)
     faults = [*wanted.faults(), *tracing.faults()]
+    own = {name: given.pop(name) for name in ("ppn", "map_by", "rate", "exact", "profile")}
     choices = read_experiment(given, faults)
     algorithms = read_pairs("--algorithm", given.pop("algorithms"), faults, "COLLECTIVE=NAME")
     outputs = [*wanted.outputs(), Output("--goal", goal, (".goal",)), *tracing.outputs()]
@@ -123,7 +124,7 @@ def command(
             progress=progress,
             record=goal is not None,
             listen=listen if tracing.wanted else None,
-            **{name: given[name] for name in ("ppn", "map_by", "rate", "exact", "profile")},
+            **own,
             **choices,
         )
     found = found if timing else replace(found, wall_seconds=None)
