@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from hcasim.runs.benchmark import Benchmark
-    from hcasim.workloads.cost import Cost
+    from hcasim.workloads.result import Cost
 
     Row = Mapping[str, Any]
 
@@ -113,7 +113,7 @@ def print_profile(costs: Collection[Cost], points: Sequence[str] = (), *, timing
         points: each in words, if each is to have a line.
         timing: whether to say times.
     """
-    from hcasim.workloads.cost import total
+    from hcasim.workloads.result import total
 
     if not costs:
         return

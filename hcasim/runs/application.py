@@ -14,10 +14,9 @@ from hcasim.apps.run import Outcome
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.text import brief
-from hcasim.runs.notes import notes_on
-from hcasim.runs.profile import profile_of
+from hcasim.runs.point import notes_on
 from hcasim.runs.table import Table
-from hcasim.workloads.cost import Cost
+from hcasim.workloads.result import Cost, profile_of
 
 if TYPE_CHECKING:
     import numpy as np

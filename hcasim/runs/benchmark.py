@@ -9,22 +9,20 @@ from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from hcasim.catalog import Machine
+from hcasim.catalog import Adapter, Machine
 from hcasim.ground.errors import flag_fault, refuse
 from hcasim.ground.quantities import band_fields
 from hcasim.ground.text import brief
-from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, measured_with, side_by_side
 from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.experiment import Experiment
-from hcasim.runs.notes import all_notes
-from hcasim.runs.point import Point
+from hcasim.runs.point import Point, all_notes
 from hcasim.runs.store import usual_store
 from hcasim.runs.table import Table
 from hcasim.workloads import find_workload
-from hcasim.workloads.cost import Cost
 from hcasim.workloads.limits import options_of, settings_for
 from hcasim.workloads.options import AXES, OPTIONS, Options, varying
+from hcasim.workloads.result import Cost
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +115,7 @@ class Benchmark(Table):
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `bench`."""
         from hcasim.runs.document import BenchmarkDocument
-        from hcasim.runs.profile import profile
+        from hcasim.workloads.result import profile
 
         breakdown: Mapping[str, Any] = {}
         if len(self.breakdowns) == 1:
@@ -278,3 +276,38 @@ def _explained(job: Point, result: Result) -> dict[str, Any]:
         options = (option for name in names for option in options_of(name))
         found["options"] = [one for one in options if one in workload.options]
     return {**found, "caches": cache_use(job.machine, result.counters)}
+
+
+def cache_use(machine: Machine, counters: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return one entry for each cache that was used.
+
+    Parameters:
+        machine: says where the table behind each cache is.
+        counters: of the adapters, such as "sqpc_miss_cnt"; all iterations that were run count.
+
+    Returns:
+        For each cache its name, accesses, misses and hit rate (0 to 1); the mean time in which
+        memory answered a fetch and the time that work waited in all, in microseconds; and whether
+        the table is in the "host" or the "adapter".
+    """
+    adapter = machine.adapter
+    found: list[dict[str, Any]] = []
+    if not isinstance(adapter, Adapter):
+        return found
+    for name, table in adapter.caches.items():
+        accesses = counters.get(f"{name}_access_cnt", 0)
+        if not accesses:
+            continue
+        misses = counters.get(f"{name}_miss_cnt", 0)
+        found.append(
+            {
+                "name": name,
+                "accesses": accesses,
+                "misses": misses,
+                "hit_rate": 1 - misses / accesses,
+                "fetch_us": counters.get(f"{name}_fetch_ps", 0) / misses / 1e6 if misses else 0.0,
+                "waited_us": counters.get(f"{name}_wait_ps", 0) / 1e6,
+                "table": "host" if adapter.in_host(table) else "adapter",
+            }
+        )
+    return found

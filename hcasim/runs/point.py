@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hcasim.catalog import CatalogError, DmaDevice, Machine
-from hcasim.runs.notes import notes_on
-from hcasim.workloads.cost import Meter
+from hcasim.catalog.link import EthernetLink
 from hcasim.workloads.options import AXES, Options
+from hcasim.workloads.result import Meter
 
 if TYPE_CHECKING:
     from hcasim.workloads import Result
@@ -53,6 +53,36 @@ class Work(Hashable, Protocol):
             listen: is given the simulator before anything happens.
             profile: also measure what that costs.
         """
+
+
+NO_CONGESTION_CONTROL = (
+    "Ethernet links neither drop, pause nor mark here: PFC, ECN and DCQCN are not modelled. Where "
+    "flows meet, times, their tail and fairness are those of an ideal lossless fabric."
+)
+
+
+class Noted(Protocol):
+    """Something to simulate, or its result, with what is to be said beside it."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What it leaves out."""
+
+
+def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
+    """Return what to say beside a result.
+
+    Parameters:
+        machine: what was simulated.
+        nodes: how many of its nodes took part; two have a link to themselves.
+    """
+    meet = nodes > 2 and isinstance(machine.link, EthernetLink)
+    return (NO_CONGESTION_CONTROL,) if meet else ()
+
+
+def all_notes(several: Iterable[Noted]) -> tuple[str, ...]:
+    """Return what to say beside several results, each once."""
+    return tuple(dict.fromkeys(text for one in several for text in one.notes))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from hcasim.mpi import DeadlockError, MPIError
 from hcasim.mpi.job import PLACEMENTS
 from hcasim.runs.application import Application
 from hcasim.runs.machine import CHOICES, PLAIN, find_machine
-from hcasim.workloads.cost import Meter
+from hcasim.workloads.result import Meter
 
 LEAST_RATE: Final = 1
 MOST_RATE: Final = 10**18

@@ -21,9 +21,9 @@ from hcasim.ground.process import build
 from hcasim.mpi import Comm, Job
 from hcasim.verbs import WROpcode
 from hcasim.workloads import Options, Result, run_point
-from hcasim.workloads.cost import Meter
 from hcasim.workloads.flows import Pairs, each_to_each, permuted
 from hcasim.workloads.perftest.side import join, start
+from hcasim.workloads.result import Meter
 
 EVENTS = 300_000
 PENDING = 100

@@ -11,7 +11,7 @@ from hcasim.catalog import Machine
 from hcasim.ground.text import brief
 from hcasim.ground.units import DELAY, FREQUENCY, LENGTH, OPERATIONS, RATE, SIZE, TIME
 from hcasim.runs.curve import PARTS, measured_with
-from hcasim.runs.notes import all_notes
+from hcasim.runs.point import all_notes
 from hcasim.runs.table import Table, cell
 from hcasim.study.sweep.plan import Planned, unit_of
 from hcasim.study.sweep.trial import ERROR

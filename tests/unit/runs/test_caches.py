@@ -1,7 +1,7 @@
 """What the counters say about the caches is put into words of its own."""
 
 from hcasim.catalog import resolve
-from hcasim.runs.caches import cache_use
+from hcasim.runs.benchmark import cache_use
 
 COUNTERS = {"sqpc_access_cnt": 8, "sqpc_miss_cnt": 2, "sqpc_wait_ps": 1_500_000}
 COUNTERS |= {"sqpc_fetch_ps": 1_300_000, "mtt_miss_cnt": 0}
