@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -37,9 +37,11 @@ from hcasim.cli.uncertain import drawn_points, read_samples, uncertainty_option
 from hcasim.ground.errors import one_of
 
 if TYPE_CHECKING:
+    from hcasim.runs.benchmark import Benchmark
     from hcasim.runs.point import Point
 
-_FORMS = (*FORMS, "perftest", "osu", "imb", "netpipe")
+_TOOLS = ("perftest", "osu", "imb", "netpipe")
+_FORMS = (*FORMS, *_TOOLS)
 _UNBANDED = {".jsonl": "a trace", ".out": "NetPIPE's np.out"}
 
 
@@ -77,10 +79,8 @@ def command(
     counters count what was run, which is all of it with --exact.
     """
     from hcasim.runs.benchmark import run_benchmark
-    from hcasim.runs.foreign import TOOLS, np_out, printed, to_trace
     from hcasim.runs.point import long_wait
     from hcasim.runs.store import usual_store
-    from hcasim.traces import render
     from hcasim.workloads import find_workload
 
     tracing, wanted = Tracing.take(given), Wanted.take(given, _FORMS)
@@ -106,7 +106,7 @@ def command(
     faults += tracing.faults()
     if len(prepared) > 1:
         faults += _one_point_only(tracing.wanted, prepared)
-    outputs = [*tracing.outputs(), *wanted.outputs(_endings(given["workload"]))]
+    outputs = [*tracing.outputs(), *wanted.outputs(_endings(wanted, given["workload"]))]
     read = [("--calibration", calibration)] if calibration is not None else []
     faults += output_faults(outputs, read)
     if wanted.output is not None and wanted.output.name.isdigit():
@@ -137,23 +137,35 @@ def command(
         with progress_bar("Sampling") as progress:
             result = with_bands(result, drawn, jobs=jobs, progress=progress)
     result = result if timing else replace(result, wall_seconds=None)
-    special: dict[str, Callable[[], str]] = {one: partial(printed, result, one) for one in TOOLS}
-    special |= {".out": partial(np_out, result), ".jsonl": lambda: render(to_trace(result))}
+    special = {one: partial(_foreign, result, one) for one in (*_TOOLS, *_UNBANDED)}
     wanted.deliver(result, lambda: print_text(result), special=special)
+
+
+def _foreign(result: Benchmark, form: str) -> str:
+    """Return what a tool would print, or a file of another form."""
+    from hcasim.runs.foreign import np_out, printed, to_trace
+    from hcasim.traces import render
+
+    if form == ".jsonl":
+        return render(to_trace(result))
+    return np_out(result) if form == ".out" else printed(result, form)
 
 
 def _form_faults(form: str, workload: str, explain: bool, profile: bool) -> Iterator[str]:
     """Say why a result cannot be printed in a form, before anything is simulated."""
-    from hcasim.runs.foreign import TOOLS, has_test
     from hcasim.workloads import find_workload
 
     for option, asked in (("--explain", explain), ("--profile", profile)):
         if asked and form in _FORMS and form not in (TEXT, "json"):
             yield f"{option}: found with format {form}; allowed: text or json"
     known = find_workload(workload)
-    if known is not None and form in TOOLS and not has_test(form, known):
+    if known is None or form not in _TOOLS:
+        return
+    from hcasim.runs.foreign import has_test
+
+    if not has_test(form, known):
         what = f"test like {workload}" if known.rdma else "test of the bus alone"
-        fitting = one_of([*FORMS, *(one for one in TOOLS if has_test(one, known))])
+        fitting = one_of([*FORMS, *(one for one in _TOOLS if has_test(one, known))])
         yield f"format: {form} has no {what}; allowed: {fitting}"
 
 
@@ -173,8 +185,10 @@ def _untold(form: str, points: Iterable[Point]) -> Iterator[str]:
         )
 
 
-def _endings(workload: str) -> list[str]:
-    """The endings of files that can hold what a workload measures."""
+def _endings(wanted: Wanted, workload: str) -> list[str]:
+    """The endings of files that can hold what a workload measures, if one is to be written."""
+    if wanted.output is None:
+        return []
     from hcasim.runs.foreign import has_trace
     from hcasim.runs.table import ENDINGS
     from hcasim.workloads import find_workload

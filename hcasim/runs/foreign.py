@@ -39,16 +39,13 @@ if TYPE_CHECKING:
 
     Row = Mapping[str, Any]
 
-TOOLS = ("perftest", "osu", "imb", "netpipe")
-"""Tools whose output a benchmark may be printed as."""
-
 
 def printed(result: Benchmark, tool: str) -> str:
     """Return what a tool would print of a result.
 
     Parameters:
         result: what was measured.
-        tool: one of TOOLS.
+        tool: perftest, osu, imb or netpipe.
     """
     if tool == "netpipe":
         lines = write_netpipe(tool_run(result, result.rows, result.changed))
