@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 from pydantic import (
     BeforeValidator,
@@ -20,7 +20,16 @@ from hcasim.catalog import one_of
 from hcasim.catalog.adapter import FirmwareMode
 from hcasim.catalog.link import LARGEST_MTU
 from hcasim.ground.text import brief
-from hcasim.papers.claim import Claim, Entry, Text, as_tuple, one_or_several, read_size
+from hcasim.papers.claim import (
+    Claim,
+    Entry,
+    Measure,
+    Points,
+    Text,
+    as_tuple,
+    one_or_several,
+    read_size,
+)
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS
 
@@ -107,12 +116,8 @@ class Options(Settings):
         return self
 
     @property
-    def _swept(self) -> dict[str, tuple[int, ...]]:
-        return {name: values for name, values in self.chosen.items() if name in AXES}
-
-    @property
     def _several(self) -> list[str]:
-        return [name for name, values in self._swept.items() if len(values) > 1]
+        return [n for n, values in self.chosen.items() if n in AXES and len(values) > 1]
 
     @property
     def axis(self) -> Option:
@@ -122,12 +127,7 @@ class Options(Settings):
     @property
     def points(self) -> tuple[int, ...] | None:
         """The values along the x axis; None if that is the usual size of the workload."""
-        return self._swept.get(self.axis.name)
-
-    def fixed(self) -> dict[str, int]:
-        """What has one value and is not the x axis: of size, qps and reuse."""
-        swept = self._swept
-        return {name: values[0] for name, values in swept.items() if name != self.axis.name}
+        return self.chosen.get(self.axis.name)
 
 
 class Series(Settings):
@@ -175,6 +175,17 @@ if not TYPE_CHECKING:
     Series = create_model("Series", __base__=Series, **_fields(several=False))
 
 
+class OverX(Protocol):
+    """What has values of x."""
+
+    @property
+    def x(self) -> Iterable[int]: ...
+
+
+C = TypeVar("C", bound=OverX)
+Reading = tuple[tuple[list[C], Points], tuple[list[C], Points]]
+
+
 class Axes(Entry):
     """The axes of the published figure.
 
@@ -214,7 +225,8 @@ class Scenario(Entry):
     Parameters:
         id: "<paper>/<figure>", from the place of the file.
         title: what was measured.
-        paper: author and year; or "modern", of numbers that were published in many places.
+        paper: author and year; or the name of a collection of numbers that were published in many
+            places, such as "modern".
         figure: number in the paper; "Table 1" for a table; else what the numbers come from.
         section: where the paper discusses it.
         testbed: id of the testbed, of all series that name none.
@@ -289,6 +301,22 @@ class Scenario(Entry):
     def workload_of(self, series: str) -> str:
         """Return the name of the benchmark that measured a series."""
         return self.series[series].workload or self.workload
+
+    def readings(self, measure: Measure, found: Mapping[str, C]) -> Iterator[Reading[C]]:
+        """Yield what a measure reads: a pair for each number or pair of numbers, of the curves and
+        the points at which they are read, of the series and of what they are compared with.
+
+        Parameters:
+            measure: of one of its claims.
+            found: curves by scenario and series, such as "liu2004/fig06:pcie".
+        """
+        own, other = (
+            [found[self.qualified(name)] for name in names]
+            for names in (measure.series, measure.against or ())
+        )
+        x, against = ([at for one in side for at in one.x] for side in (own, other))
+        for here, there in measure.points(x, against if other else None):
+            yield (own, here), (other, there)
 
     def qualified(self, reference: str) -> str:
         """Return a reference to a series with its scenario: "liu2004/fig06:pcie"."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
 from typing import Any, Literal
 
 from hcasim.ground.quantities import QUANTITIES
-from hcasim.papers.claim import Claim, Context, Measure, Statement
+from hcasim.papers.claim import Claim, Context, Measure, Number, Points, Statement
 from hcasim.papers.roles import Role, Standing
 from hcasim.papers.scenario import Scenario
-from hcasim.papers.select import Points, select
 from hcasim.runs.curve import Curve
 from hcasim.workloads.options import AXES
 
 Status = Literal["pass", "fail", "deviation", "context"]
-Number = float | tuple[float, float]
-"""A published number, or the lower and upper end of a published range."""
 
 STALE = "meets the claim although a deviation is documented"
 
@@ -60,11 +57,11 @@ class Verdict(Statement):
     def _published_text(self) -> str:
         if isinstance(self.published, str):
             return self.published
-        if isinstance(self.published, tuple):
-            low, high = self.published
+        low, high = self.ends
+        if low < high:
             return f"{low:g} to {high:g} {self.unit}"
         sign = {"=": "", "~": "~ "}.get(self.relation, f"{self.relation} ")
-        return f"{sign}{self.published:g} {self.unit}"
+        return f"{sign}{low:g} {self.unit}"
 
     @property
     def _simulated_text(self) -> str:
@@ -176,21 +173,21 @@ def _find(
 ) -> _Finding:
     """Judge the numbers of one measure; the worst counts, but of an extreme only itself."""
     found = []
-    for left, right, where in _read(claim, measure, scenario, curves):
+    axis = AXES[curves[scenario.qualified(measure.series[0])].axis]
+    for here, there in scenario.readings(measure, curves):
+        one = _judge(claim, measure, _best(claim, *here), _best(claim, *there))
+        where = f" at {axis.label(here[1][0])}" if measure.select == "all" else ""
+        if measure.against_at is not None:
+            where = f" at {axis.label(here[1][0])} / {axis.label(there[1][0])}"
+        text = one.text
         if claim.kind == "ordering":
-            one = _judge_order(claim, left, measure.factor * right)
             text = f"{_name(measure)} {one.simulated:.3f}{where}"
-        else:
-            if claim.kind == "threshold":
-                apart = measure.against is not None
-                one = _judge_limit(claim, 100 * abs(left / right - 1) if apart else left)
-            else:
-                one = _judge_number(claim, left, right)
-            text = one.text
-            if len(claim.measure) > 1 or where:
-                own = f"{_name(measure)} {one.simulated:.4g} {claim.unit}{where}"
-                text = ", ".join(filter(None, (own, text)))
+        elif len(claim.measure) > 1 or where:
+            own = f"{_name(measure)} {one.simulated:.4g} {claim.unit}{where}"
+            text = ", ".join(filter(None, (own, text)))
         found.append(replace(one, text=text))
+    if not found:
+        raise ValueError(f"{claim.id}: the two series share no {axis.name}")
     worst = max(found, key=lambda one: one.rank)
     if claim.kind == "ordering" and len(found) > 1:
         low, high = (extreme(one.simulated for one in found) for extreme in (min, max))
@@ -203,35 +200,20 @@ def _find(
     return worst
 
 
-def _read(
-    claim: Claim, measure: Measure, scenario: Scenario, curves: Mapping[str, Curve]
-) -> Iterator[tuple[float, float, str]]:
-    """Yield the numbers of a measure in the unit of the claim: of the series, of the other or NaN,
-    and where, if there may be several."""
-    own, other = (
-        [curves[scenario.qualified(name)] for name in names]
-        for names in (measure.series, measure.against or ())
-    )
-    x, against = ([int(one) for curve in side for one in curve.x] for side in (own, other))
-    pairs = select(measure, x, against if other else None)
-    axis = AXES[own[0].axis]
-    if not pairs:
-        raise ValueError(f"{claim.id}: the two series share no {axis.name}")
-    for left, right in pairs:
-        where = f" at {axis.label(left[0])}" if measure.select == "all" else ""
-        if measure.against_at is not None:
-            where = f" at {axis.label(left[0])} / {axis.label(right[0])}"
-        yield _best(claim, own, left), _best(claim, other, right), where
-
-
 def _best(claim: Claim, curves: Iterable[Curve], points: Points) -> float:
-    factor, field = QUANTITIES[claim.quantity].factor(claim.unit), QUANTITIES[claim.quantity].field
-    found = (row[field] for one in curves for row in one.rows if row[one.axis] in points)
-    return float(factor * QUANTITIES[claim.quantity].best(found, default=nan))
+    """Return the best result at some points, in the unit of the claim; NaN without curves."""
+    quantity = QUANTITIES[claim.quantity]
+    found = (row[quantity.field] for one in curves for row in one.rows if row[one.axis] in points)
+    return float(quantity.factor(claim.unit) * quantity.best(found, default=nan))
 
 
-def _judge_number(claim: Claim, left: float, right: float) -> _Finding:
-    published, text = _published(claim), ""
+def _judge(claim: Claim, measure: Measure, left: float, right: float) -> _Finding:
+    """Judge one number, or pair of numbers."""
+    if claim.kind == "ordering":
+        return _judge_order(claim, left, measure.factor * right)
+    if claim.kind == "threshold":
+        return _judge_limit(claim, left if measure.against is None else 100 * abs(left / right - 1))
+    published, text = claim.ends, ""
     compared = simulated = left
     if claim.kind == "difference":
         compared = simulated = left - right
@@ -240,7 +222,8 @@ def _judge_number(claim: Claim, left: float, right: float) -> _Finding:
     elif claim.kind == "percent":
         # A change of 24 % is a ratio of 1.24: that is what was measured twice and divided.
         sign = 1 if claim.change == "gain" else -1
-        published, compared = _as_ratio(published, sign), left / right
+        low, high = sorted(1 + sign * one / 100 for one in claim.ends)
+        published, compared = (low, high), left / right
         simulated = sign * 100 * (compared - 1)
         text = f"compared as the ratio {compared:.3f}"
     error = relative_error(compared, published)
@@ -260,27 +243,13 @@ def _judge_order(claim: Claim, left: float, right: float) -> _Finding:
 
 
 def _judge_limit(claim: Claim, simulated: float) -> _Finding:
-    limit = _published(claim)
-    assert isinstance(limit, float)
-    passed, excess = {
-        "<": (simulated < limit, simulated - limit),
-        "<=": (simulated <= limit, simulated - limit),
-        ">=": (simulated >= limit, limit - simulated),
-        "=": (simulated == limit, abs(simulated - limit)),
-    }[claim.relation]
+    excess = simulated - claim.ends[0]
+    if claim.relation == ">=":
+        excess = -excess
+    elif claim.relation == "=":
+        excess = abs(excess)
+    passed = excess < 0 if claim.relation == "<" else excess <= 0
     return _Finding(simulated, passed, excess, None)
-
-
-def _published(claim: Claim) -> Number:
-    assert not isinstance(claim.published, str)
-    return claim.published
-
-
-def _as_ratio(percent: Number, sign: int) -> Number:
-    if isinstance(percent, tuple):
-        low, high = sorted(1 + sign * one / 100 for one in percent)
-        return low, high
-    return 1 + sign * percent / 100
 
 
 def _name(measure: Measure) -> str:

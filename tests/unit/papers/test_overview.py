@@ -1,6 +1,5 @@
 """A reproduction fits a few lines, which name the claims that are missed by most."""
 
-from hcasim.papers.overview import overview
 from hcasim.papers.report import Report
 from hcasim.papers.verdict import Status, Verdict
 
@@ -34,7 +33,7 @@ def test_papers_and_misses_have_a_line_each() -> None:
         verdict("b9", "fail", 0.5),
         verdict("b10", "context", None),
     ]
-    assert list(overview(Report(tuple(found), (), 12.4))) == [
+    assert list(Report(tuple(found), (), 12.4).overview()) == [
         (
             "Published and simulated: 0 figures in 12 s; "
             "1 of 11 claims pass, 9 documented deviations, 1 missed"
@@ -48,4 +47,4 @@ def test_papers_and_misses_have_a_line_each() -> None:
         ),
         "Missed, and no deviation is documented: b9 +50.0 %",
     ]
-    assert len(list(overview(Report(tuple(found[:1]), (), None)))) == 2
+    assert len(list(Report(tuple(found[:1]), (), None).overview())) == 2

@@ -7,7 +7,7 @@ import pytest
 
 from hcasim.catalog import CatalogError
 from hcasim.papers.loader import load_scenario
-from hcasim.papers.plan import plan
+from hcasim.papers.plan import plan, plan_all
 from hcasim.papers.replay import measured, replay, replay_all
 from hcasim.workloads import Result
 
@@ -139,11 +139,11 @@ def test_a_series_may_be_one_result_of_several(simulated: Callable[[], list[Any]
 
 def test_several_figures_may_have_the_same_what_if() -> None:
     wanted = [load_scenario("liu2004/fig03"), load_scenario("rashti2007/fig2")]
-    found = replay_all(wanted, overrides={"adapter.bus": "mt23108"}, jobs=1)
+    found = replay_all(plan_all(wanted, {"adapter.bus": "mt23108"}), jobs=1)
     assert [one.title for one in found] == [
         "RDMA write latency (adapter.bus = mt23108)",
         "Verbs latency of ping-pong (adapter.bus = mt23108)",
     ]
     with pytest.raises(CatalogError) as caught:
-        replay_all(wanted, overrides={"adapter.bus.lanes": "1"}, jobs=1)
+        plan_all(wanted, {"adapter.bus.lanes": "1"})
     assert len(caught.value.faults) == 2
