@@ -75,9 +75,7 @@ SeriesNames = Annotated[
     BeforeValidator(one_or_several, json_schema_input_type=Text | tuple[Text, ...]),
     Field(min_length=1),
 ]
-Number = float | tuple[float, float]
-"""A published number, or the lower and upper end of a published range."""
-Published = Annotated[Number | str, BeforeValidator(as_tuple)]
+Published = Annotated[float | tuple[float, float] | str, BeforeValidator(as_tuple)]
 Points = tuple[int, ...]
 """Values of x, of which the best result is the number that an author states."""
 

@@ -8,13 +8,15 @@ from math import inf, isnan, nan
 from typing import Any, Literal
 
 from hcasim.ground.quantities import QUANTITIES
-from hcasim.papers.claim import Claim, Context, Measure, Number, Points, Statement
+from hcasim.papers.claim import Claim, Context, Measure, Points, Statement
 from hcasim.papers.roles import Role, Standing
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve
 from hcasim.workloads.options import AXES
 
 Status = Literal["pass", "fail", "deviation", "context"]
+Number = float | tuple[float, float]
+"""A published number, or the lower and upper end of a published range."""
 
 STALE = "meets the claim although a deviation is documented"
 
