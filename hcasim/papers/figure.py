@@ -160,11 +160,14 @@ def _marks(claim: Claim, name: str, curve: Curve, drawn: str) -> Iterator[Mark]:
     low, high = (each * end for end in claim.ends)
     found = {int(row[curve.axis]): float(row[drawn]) for row in curve.rows}
     for measure in claim.measure:
-        if name in measure.series and measure.against is None and measure.select != "all":
-            for points, _ in measure.points(found):
-                at = quantity.best(points, key=lambda x: found.get(x, 0.0))
-                if at in found:
-                    yield Mark(name, at, low, high, bound)
+        if name in measure.series and measure.against is None:
+            read, best = [points for points, _ in measure.points(found)], quantity.best
+            if measure.select == "all" and claim.relation in ("<=", ">="):
+                # "Up to" and "at least" are about the extreme of all points.
+                read, best = [tuple(found)], max if claim.relation == "<=" else min
+            for points in read:
+                if shown := [x for x in points if x in found]:
+                    yield Mark(name, best(shown, key=found.__getitem__), low, high, bound)
 
 
 def _stars(
