@@ -77,12 +77,13 @@ def command(
     timing: bool,
     jobs: int | None,
 ) -> None:
-    """Replay papers, such as liu2004, or scenarios, and judge each published statement.
+    """Replay papers, collections or scenarios, and judge each published statement.
 
-    A collection, such as modern, holds numbers that were published in many places. Without a name,
-    all papers and collections. With -o the table goes into the folder, and a summary of a few lines
-    is printed in its place. The exit code is 1 if a claim is missed and no deviation is
-    documented for it. An interrupted or repeated run goes on with what was simulated before.
+    A paper is named as liu2004; a collection, such as modern, holds numbers that were published in
+    many places. Without a name, all papers and collections. With -o the table goes into the folder,
+    and a summary of a few lines is printed in its place. The exit code is 1 if a claim is missed
+    and no deviation is documented for it. An interrupted or repeated run goes on with what was
+    simulated before.
     With --testbed or --adapter the same statements are judged on another machine than their
     authors had, such as a variant of your own; all that is printed and written says so.
     """

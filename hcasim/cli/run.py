@@ -66,7 +66,7 @@ def command(
     jobs: int | None,
     **given: Any,
 ) -> None:
-    """Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper.
+    """Simulate the curves of scenarios, or of a whole paper or collection.
 
     With --testbed, --adapter or --set they are those of another machine than the authors had.
     """
