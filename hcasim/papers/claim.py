@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from math import nan
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -188,6 +188,11 @@ class Statement(Entry):
     published: Published
     unit: str = ""
     relation: Relation
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The fields that all statements have."""
+        return {name: getattr(self, name) for name in Statement.model_fields}
 
     @property
     def ends(self) -> tuple[float, float]:

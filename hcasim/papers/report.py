@@ -135,16 +135,11 @@ class Report(Table):
         found = {}
         for role in ROLES:
             own = [one for one in self.verdicts if one.role == role]
+            readings = {one.first for one in own}
             numbers = {one.first for one in own if one.kind in NUMBERS}
             orders = {one.first for one in own if one.kind == "ordering"} - numbers
-            readings = {one.first for one in own}
-            found[role] = {
-                "claims": len(own),
-                "readings": len(readings),
-                "numbers": len(numbers),
-                "orders": len(orders),
-                "limits": len(readings - orders - numbers),
-            }
+            counts = (own, readings, numbers, orders, readings - orders - numbers)
+            found[role] = dict(zip(RoleCount.model_fields, map(len, counts), strict=True))
         return found
 
     @property
@@ -186,20 +181,21 @@ class Report(Table):
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return COLUMNS, and the claims as text, without statements of context."""
-        judged = (one for one in self.verdicts if one.status != "context")
-        return [COLUMNS, *map(_row, judged)]
+        rows = [
+            (one.id, one.scenario, one.system, one.statement, *one.texts, one.role, one.status)
+            for one in self.verdicts
+            if one.status != "context"
+        ]
+        return [COLUMNS, *rows]
 
     def closing_lines(self) -> list[str]:
         """Return the explanations of missed claims and a summary."""
         lines = [*_explanations(self.deviations)]
         for part, name in self.instead.items():
-            what = "all series on testbed" if part == "testbed" else "all series with adapter"
-            lines.append(f"{what} {name}, not with what the authors had")
-        counts = self.summary
-        lines.append(
-            f"{counts['pass']} pass, {counts['fail']} fail, {counts['deviation']} deviation "
-            f"(documented), {counts['context']} context (not replayed)"
-        )
+            what = f"all series {'on' if part == 'testbed' else 'with'} {part} {name}"
+            lines.append(f"{what}, not with what the authors had")
+        told = {"deviation": " (documented)", "context": " (not replayed)"}
+        lines.append(", ".join(f"{n} {one}{told.get(one, '')}" for one, n in self.summary.items()))
         for role, count in self.roles.items():
             error = self.median_error(role)
             claims, readings, *parts = (f"{one} {name}" for name, one in count.items())
@@ -348,11 +344,6 @@ def _named(verdicts: Sequence[Verdict]) -> str:
     shown = [f"{one.id} {one.texts[2]}".rstrip() for one in largest[:_SHOWN]]
     more = len(largest) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
-def _row(verdict: Verdict) -> tuple[str, ...]:
-    stated = (verdict.id, verdict.scenario, verdict.system, verdict.statement)
-    return (*stated, *verdict.texts, verdict.role, verdict.status)
 
 
 def _explanations(verdicts: Iterable[Verdict]) -> Iterator[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -39,6 +39,8 @@ Several = Annotated[
     BeforeValidator(one_or_several, json_schema_input_type=Size | tuple[Size, ...]),
     Field(min_length=1),
 ]
+Side = tuple[list[Any], Points]
+"""Curves, and the points at which their best result is read."""
 AS_IN_ROWS = {"sizes": "size"}
 """What a file names otherwise than the key of a row."""
 
@@ -69,7 +71,8 @@ class Settings(Entry):
     @field_validator("*")
     @classmethod
     def _is_allowed(cls, value: Any, info: ValidationInfo) -> Any:
-        option = OPTIONS.get(AS_IN_ROWS.get(info.field_name or "", info.field_name or ""))
+        name = info.field_name or ""
+        option = OPTIONS.get(AS_IN_ROWS.get(name, name))
         if option is not None and value is not None:
             values = value if isinstance(value, tuple) else (value,)
             if faults := list(filter(None, map(option.fault, values))):
@@ -84,14 +87,8 @@ class Settings(Entry):
     @cached_property
     def chosen(self) -> dict[str, Any]:
         """The options that are set, by name; of an axis all values."""
-        named = {
-            AS_IN_ROWS.get(name, name): getattr(self, name) for name in type(self).model_fields
-        }
-        return {
-            name: OPTIONS[name].read(value)
-            for name, value in named.items()
-            if name in OPTIONS and value is not None
-        }
+        named = ((AS_IN_ROWS.get(n, n), getattr(self, n)) for n in type(self).model_fields)
+        return {n: OPTIONS[n].read(one) for n, one in named if n in OPTIONS and one is not None}
 
 
 class Options(Settings):
@@ -110,9 +107,9 @@ class Options(Settings):
 
     @model_validator(mode="after")
     def _has_one_axis(self) -> Options:
-        if len(self._several) > 1:
-            several = one_of(self._several)
-            raise ValueError(f"found several values of {several}; allowed: of one, the x axis")
+        if len(several := self._several) > 1:
+            allowed = "allowed: of one, the x axis"
+            raise ValueError(f"found several values of {one_of(several)}; {allowed}")
         return self
 
     @property
@@ -165,25 +162,13 @@ class Series(Settings):
     @property
     def overrides(self) -> dict[str, str]:
         """What the authors changed of the host, by path, as a what-if setting would."""
-        if self.chipset_flag is None:
-            return {}
-        return {"host.pcix_bridge.streaming": "true" if self.chipset_flag else "false"}
+        flag = self.chipset_flag
+        return {} if flag is None else {"host.pcix_bridge.streaming": str(flag).lower()}
 
 
 if not TYPE_CHECKING:
     Options = create_model("Options", __base__=Options, **_fields(several=True))
     Series = create_model("Series", __base__=Series, **_fields(several=False))
-
-
-class OverX(Protocol):
-    """What has values of x."""
-
-    @property
-    def x(self) -> Iterable[int]: ...
-
-
-C = TypeVar("C", bound=OverX)
-Reading = tuple[tuple[list[C], Points], tuple[list[C], Points]]
 
 
 class Axes(Entry):
@@ -253,13 +238,9 @@ class Scenario(Entry):
     def _draws_overheads_or_none(self) -> Scenario:
         drawn = self.axes.field == "overhead_percent"
         why = "missing; axes.field is" if drawn else "found; allowed if axes.field is"
-        faults = [
-            f"series.{name}.over: {why} overhead_percent"
-            for name, one in self.series.items()
-            if (one.over is not None) != drawn
-        ]
-        if faults:
-            raise ValueError("; ".join(faults))
+        wrong = [name for name, one in self.series.items() if (one.over is not None) != drawn]
+        if wrong:
+            raise ValueError("; ".join(f"series.{n}.over: {why} overhead_percent" for n in wrong))
         return self
 
     def __repr__(self) -> str:
@@ -270,8 +251,7 @@ class Scenario(Entry):
     @property
     def place(self) -> str:
         """Where it stands: "liu2004, Figure 3", "sur2005, Table 1" or "modern, pcie-bench"."""
-        number = self.figure
-        return f"{self.paper}, {number if number[0].isalpha() else f'Figure {number}'}"
+        return f"{self.paper}, {'' if self.figure[0].isalpha() else 'Figure '}{self.figure}"
 
     def moved(
         self, testbed: str | PathLike[str] | None, adapter: str | PathLike[str] | None
@@ -282,9 +262,8 @@ class Scenario(Entry):
             testbed: id or file instead of its own, for all series.
             adapter: id or file instead of the series' own.
         """
-        where = [f"on {testbed}"] * (testbed is not None) + [f"with {adapter}"] * (
-            adapter is not None
-        )
+        instead = {"on": testbed, "with": adapter}
+        where = [f"{word} {name}" for word, name in instead.items() if name is not None]
         if not where:
             return self
         changes: dict[str, Any] = {} if testbed is None else {"testbed": None}
@@ -302,13 +281,12 @@ class Scenario(Entry):
         """Return the name of the benchmark that measured a series."""
         return self.series[series].workload or self.workload
 
-    def readings(self, measure: Measure, found: Mapping[str, C]) -> Iterator[Reading[C]]:
-        """Yield what a measure reads: a pair for each number or pair of numbers, of the curves and
-        the points at which they are read, of the series and of what they are compared with.
+    def readings(self, measure: Measure, found: Mapping[str, Any]) -> Iterator[tuple[Side, Side]]:
+        """Yield what a measure reads: of its series, and of those that they are compared with.
 
         Parameters:
             measure: of one of its claims.
-            found: curves by scenario and series, such as "liu2004/fig06:pcie".
+            found: curves, or lines of a plan, by scenario and series: "liu2004/fig06:pcie".
         """
         own, other = (
             [found[self.qualified(name)] for name in names]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
-from typing import Any, Literal
+from typing import Literal
 
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim, Context, Measure, Points, Statement
@@ -52,28 +52,21 @@ class Verdict(Statement):
     @property
     def texts(self) -> tuple[str, str, str]:
         """What was published, what was simulated and the error, in words; "" for what is not."""
-        error = "" if self.error is None else f"{100 * self.error:+.1f} %"
-        return self._published_text, self._simulated_text, error
-
-    @property
-    def _published_text(self) -> str:
-        if isinstance(self.published, str):
-            return self.published
         low, high = self.ends
-        if low < high:
-            return f"{low:g} to {high:g} {self.unit}"
-        sign = {"=": "", "~": "~ "}.get(self.relation, f"{self.relation} ")
-        return f"{sign}{low:g} {self.unit}"
-
-    @property
-    def _simulated_text(self) -> str:
-        if self.simulated is None:
-            return ""
-        if self.kind == "ordering":
-            return f"{self.simulated:.3f} x"
-        units = QUANTITIES[self.quantity].units
-        digits = {"x": 3, "%": 1}.get(self.unit, units.get(self.unit, (1, 0))[1])
-        return f"{self.simulated:.{digits}f} {self.unit}"
+        sign = "" if self.relation == "=" else f"{self.relation} "
+        published = f"{low:g} to {high:g}" if low < high else f"{sign}{low:g}"
+        simulated = ""
+        if self.simulated is not None:
+            unit = "x" if self.kind == "ordering" else self.unit
+            digits = {"x": 3, "%": 1}.get(unit)
+            if digits is None:
+                digits = QUANTITIES[self.quantity].units.get(unit, (1, 0))[1]
+            simulated = f"{self.simulated:.{digits}f} {unit}"
+        return (
+            self.published if isinstance(self.published, str) else f"{published} {self.unit}",
+            simulated,
+            "" if self.error is None else f"{100 * self.error:+.1f} %",
+        )
 
 
 @dataclass(frozen=True)
@@ -94,10 +87,10 @@ class _Finding:
     error: float | None
     text: str = ""
 
-    @property
-    def rank(self) -> tuple[bool, float]:
-        """Orders findings: a miss comes behind all that passed."""
-        return not self.passed, self.severity
+
+def _rank(finding: _Finding) -> tuple[bool, float]:
+    # A miss comes behind all that passed.
+    return not finding.passed, finding.severity
 
 
 def relative_error(simulated: float, published: Number) -> float:
@@ -136,7 +129,7 @@ def judge(
         ValueError: two series of which each point is wanted share none.
     """
     findings = [_find(claim, measure, scenario, curves) for measure in claim.measure]
-    worst = max(findings, key=lambda one: one.rank)
+    worst = max(findings, key=_rank)
     passed = all(one.passed for one in findings)
     notes = [one.text for one in findings if one.text]
     if claim.contradiction:
@@ -146,7 +139,7 @@ def judge(
         status = "pass" if passed else "deviation"
         notes += [STALE] if passed else [claim.deviation.reason, claim.deviation.mechanism]
     return Verdict(
-        **_stated(claim),
+        **claim.stated,
         scenario=scenario.id,
         quantity=claim.quantity,
         kind=claim.kind,
@@ -163,11 +156,7 @@ def judge(
 def from_context(context: Context, paper: str) -> Verdict:
     """Report a statement that nothing replays, with its reason."""
     where = f"{paper}/context"
-    return Verdict(**_stated(context), scenario=where, first=context.id, note=context.reason)
-
-
-def _stated(statement: Statement) -> dict[str, Any]:
-    return {name: getattr(statement, name) for name in Statement.model_fields}
+    return Verdict(**context.stated, scenario=where, first=context.id, note=context.reason)
 
 
 def _find(
@@ -190,7 +179,7 @@ def _find(
         found.append(replace(one, text=text))
     if not found:
         raise ValueError(f"{claim.id}: the two series share no {axis.name}")
-    worst = max(found, key=lambda one: one.rank)
+    worst = max(found, key=_rank)
     if claim.kind == "ordering" and len(found) > 1:
         low, high = (extreme(one.simulated for one in found) for extreme in (min, max))
         return replace(worst, text=f"{_name(measure)} {low:.3f} to {high:.3f}")
