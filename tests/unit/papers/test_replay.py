@@ -54,9 +54,6 @@ def test_a_notebook_shows_the_figure_and_the_what_if() -> None:
 
 
 def test_each_series_has_the_firmware_mode_of_its_authors() -> None:
-    lines = {line.name: line for line in plan(load_scenario("sur2005/fig3c")).lines}
-    modes = {name: line.jobs[0].machine.adapter.firmware_mode for name, line in lines.items()}
-    assert modes == {"mem": "mem", "memfree": "memfree"}
     found = replay("sur2005/fig3c", jobs=1)
     assert found["memfree"].settings["firmware_mode"] == "memfree"
     assert found["memfree"]["total_KiB"][-1] - found["mem"]["total_KiB"][-1] == 128 * 32
@@ -70,9 +67,6 @@ def test_a_series_may_have_a_testbed_of_its_own() -> None:
         "g5": "benjegerdes2004-g5",
         "g5_osx": "benjegerdes2004-g5-osx",
     }
-    first = load_scenario("benjegerdes2004/fig01")
-    assert first.testbed_of("dell") == first.testbed == "benjegerdes2004"
-    assert len(set(map(first.testbed_of, first.series))) == 3
 
 
 def test_a_replay_says_how_the_flag_of_the_chipset_was() -> None:
@@ -105,12 +99,8 @@ def test_only_one_thing_varies() -> None:
 
 
 def test_a_series_may_be_measured_by_a_benchmark_of_its_own() -> None:
-    lines = {line.name: line for line in plan(load_scenario("rashti2007/fig2")).lines}
-    assert {name: line.jobs[0].workload for name, line in lines.items()} == {
-        "write": "write_lat",
-        "send": "send_lat",
-    }
-    assert replay("rashti2007/fig2", jobs=1)["send"].settings["workload"] == "send_lat"
+    found = replay("rashti2007/fig2", jobs=1).curves.values()
+    assert [one.settings["workload"] for one in found] == ["write_lat", "send_lat"]
 
 
 def test_the_bandwidth_of_a_ping_pong_is_its_bytes_over_its_latency() -> None:

@@ -29,21 +29,12 @@ def faults_of(*identifiers: str) -> list[str]:
     return caught.value.faults
 
 
-def test_the_papers_and_their_scenarios_are_listed() -> None:
+def test_a_paper_stands_for_its_scenarios_and_each_is_loaded_once() -> None:
     assert "liu2004" in list_papers()
     assert list_scenarios("liu2004") == [f"liu2004/fig{number:02d}" for number in range(2, 20)]
-
-
-def test_a_paper_stands_for_its_scenarios_and_each_is_loaded_once() -> None:
     loaded = load_scenarios(["liu2004/fig05", "liu2004", "liu2004/fig03"])
     assert loaded[0].id == "liu2004/fig05"
     assert sorted(one.id for one in loaded) == list_scenarios("liu2004")
-
-
-def test_sizes_are_written_as_on_the_axis() -> None:
-    sizes = load_scenario("liu2004/fig06").options.sizes
-    assert sizes[0] == 4
-    assert sizes[-1] == 2**20
 
 
 def test_a_paper_without_a_context_file_has_no_context() -> None:
@@ -167,25 +158,18 @@ def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
 
 
 def test_what_has_several_values_is_the_x_axis(edit: Edit) -> None:
-    options = load_scenario("liu2004/fig03").options
-    assert options.axis.name == "size"
     edit(SIZES, 'sizes = "8"\nreuse = 50\nqps = [1, 16, 128]')
     options = load_scenario("liu2004/fig03").options
     assert (options.axis.name, options.points) == ("qps", (1, 16, 128))
     assert (options.chosen["size"], options.chosen["reuse"]) == ((8,), (50,))
 
 
-def test_a_scenario_may_leave_the_size_to_the_workload(edit: Edit) -> None:
+def test_the_x_axis_is_the_size_that_a_scenario_may_leave_to_the_workload(edit: Edit) -> None:
+    sizes = load_scenario("liu2004/fig06").options.points
+    assert (sizes[0], sizes[-1]) == (4, 2**20)
     edit(SIZES, "")
     options = load_scenario("liu2004/fig03").options
     assert (options.axis.name, options.points) == ("size", None)
-
-
-def test_a_series_cannot_set_the_queue_pairs_that_vary(edit: Edit) -> None:
-    edit(SIZES, "qps = [1, 2]")
-    edit(SERIES, f"qps = 3\n{SERIES}")
-    (fault,) = faults_of("liu2004/fig03")
-    assert fault.endswith("series.pcie.qps: found 3, but qps is the x axis; leave one out")
 
 
 def test_processes_may_vary_along_a_figure_and_a_claim_be_about_a_rate(edit: Edit) -> None:
@@ -217,10 +201,3 @@ def test_a_point_of_another_scenario_is_checked_too(edit: Edit) -> None:
 def test_a_table_is_no_figure() -> None:
     assert load_scenario("liu2004/fig03").place == "liu2004, Figure 3"
     assert load_scenario("sur2005/table1").place == "sur2005, Table 1"
-
-
-def test_series_may_differ_in_what_their_authors_set() -> None:
-    series = load_scenario("sur2005/fig3a").series
-    assert {(one.firmware_mode, one.qps) for one in series.values()} == {
-        (mode, qps) for mode in ("mem", "memfree") for qps in (1, 128)
-    }
