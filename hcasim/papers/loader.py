@@ -105,47 +105,42 @@ def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
     Raises:
         CatalogError: every fault of the request and of the files.
     """
-    known = list_scenarios()
-    papers = {name.partition("/")[0] for name in known}
+    known, papers = list_scenarios(), list_papers()
     wanted: dict[str, None] = {}
     faults: list[str] = []
     for identifier in identifiers:
         if identifier in papers:
-            wanted.update(dict.fromkeys(n for n in known if n.startswith(f"{identifier}/")))
+            wanted |= dict.fromkeys(list_scenarios(identifier))
         elif identifier in known or is_path(identifier, "scenarios"):
             wanted[identifier] = None
         else:
-            faults.append(unknown_id("scenarios", identifier, [*sorted(papers), *known]))
-    found: dict[str, Scenario] = {}
-    files: dict[str, tuple[str, Path]] = {}
+            faults.append(unknown_id("scenarios", identifier, [*papers, *known]))
+    found: dict[str, tuple[Scenario, Path]] = {}
+    names: dict[str, str] = {}
     for identifier in wanted:
         try:
             scenario, file = _read(identifier)
         except CatalogError as error:
             faults += error.faults
             continue
-        if scenario.id in found:
-            faults.append(
-                f"{identifier}: found the id {scenario.id!r}, which {files[scenario.id][0]} has, "
-                "too; allowed: another paper or name of the file"
-            )
-        found[scenario.id], files[scenario.id] = scenario, (identifier, file)
+        found[scenario.id] = scenario, file
+        if (other := names.setdefault(scenario.id, identifier)) != identifier:
+            has = f"found the id {scenario.id!r}, which {other} has, too"
+            faults.append(f"{identifier}: {has}; allowed: another paper or name of the file")
     others = dict(found)
 
     def find(identifier: str) -> Scenario:
         if identifier not in others:
             _known(identifier)
-            others[identifier] = _read(identifier)[0]
-        return others[identifier]
+            others[identifier] = _read(identifier)
+        return others[identifier][0]
 
     placed = []
-    for scenario in found.values():
-        file = files[scenario.id][1]
+    for scenario, file in found.values():
         own = [*_faults(scenario, find)]
         placed.append(_placed(scenario, file.parent, own))
         faults += (f"{display(file)}: {fault}" for fault in own)
-    if faults:
-        raise CatalogError(faults)
+    refuse(*faults)
     return placed
 
 
