@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import nan
 from typing import Annotated, Any, Literal
 
@@ -239,6 +239,11 @@ class Claim(Statement):
     half_width: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0)] | None = None
     deviation: Deviation | None = None
+
+    @property
+    def extreme(self) -> Callable[..., Any] | None:
+        """Which of several numbers is stated: the largest of "up to", the least of "at least"."""
+        return {"<=": max, ">=": min}.get(self.relation)
 
     @property
     def usual_tolerance(self) -> float:

@@ -162,9 +162,8 @@ def _marks(claim: Claim, name: str, curve: Curve, drawn: str) -> Iterator[Mark]:
     for measure in claim.measure:
         if name in measure.series and measure.against is None:
             read, best = [points for points, _ in measure.points(found)], quantity.best
-            if measure.select == "all" and claim.relation in ("<=", ">="):
-                # "Up to" and "at least" are about the extreme of all points.
-                read, best = [tuple(found)], max if claim.relation == "<=" else min
+            if measure.select == "all" and claim.extreme:
+                read, best = [tuple(found)], claim.extreme
             for points in read:
                 if shown := [x for x in points if x in found]:
                     yield Mark(name, best(shown, key=found.__getitem__), low, high, bound)

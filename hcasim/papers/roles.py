@@ -137,5 +137,5 @@ def _says_numbers(claim: Claim) -> bool:
     """Whether more follows from a claim than itself: from orders, limits and extremes nothing."""
     if claim.kind == "ordering":
         return claim.relation == "~"
-    extreme = claim.relation in ("<=", ">=") and any(one.select == "all" for one in claim.measure)
+    extreme = claim.extreme and any(one.select == "all" for one in claim.measure)
     return claim.kind in ("value", "ratio", "percent") and not extreme

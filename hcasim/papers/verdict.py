@@ -181,13 +181,10 @@ def _find(
         raise ValueError(f"{claim.id}: the two series share no {axis.name}")
     worst = max(found, key=_rank)
     if claim.kind == "ordering" and len(found) > 1:
-        low, high = (extreme(one.simulated for one in found) for extreme in (min, max))
+        low, high = (end(one.simulated for one in found) for end in (min, max))
         return replace(worst, text=f"{_name(measure)} {low:.3f} to {high:.3f}")
-    # "Up to" and "at least" are about the extreme of all points.
-    numbers = claim.kind not in ("ordering", "threshold")
-    if numbers and claim.relation in ("<=", ">=") and worst.severity < inf:
-        extreme = max if claim.relation == "<=" else min
-        return extreme(found, key=lambda one: one.simulated)
+    if claim.kind != "threshold" and claim.extreme and worst.severity < inf:
+        worst = claim.extreme(found, key=lambda one: one.simulated)
     return worst
 
 
