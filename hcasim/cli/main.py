@@ -27,10 +27,8 @@ COMMANDS = {
     "list": "List models, scenarios, calibrations and workloads.",
     "show": "Show a model, testbed or scenario: each value with its evidence and source.",
     "new": "Write a file that a description of your own begins with.",
-    "run": "Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper.",
-    "reproduce": (
-        "Replay papers, such as liu2004, or scenarios, and judge each published statement."
-    ),
+    "run": "Simulate the curves of scenarios, or of a whole paper or collection.",
+    "reproduce": ("Replay papers, collections or scenarios, and judge each published statement."),
     "app": "Run a program of MPI: a file, a kernel such as is.B, a trace, or machine learning.",
     "bench": "Run a benchmark, such as write_lat, and print what it measures.",
     "sweep": "Measure over any settings, each with each, and print one table.",

@@ -1,4 +1,4 @@
-"""`hcasim reproduce`: replay papers and compare them with their claims."""
+"""`hcasim reproduce`: replay papers and collections and compare them with their claims."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _RIGHT = ("published", "simulated", "error")
 
 
 @click.command("reproduce", cls=Command)
-@click.argument("names", metavar="[PAPER|SCENARIO]...", type=SCENARIO, nargs=-1)
+@click.argument("names", metavar="[PAPER|COLLECTION|SCENARIO]...", type=SCENARIO, nargs=-1)
 @click.option(
     "--testbed",
     metavar="ID",
@@ -77,16 +77,17 @@ def command(
     timing: bool,
     jobs: int | None,
 ) -> None:
-    """Replay papers, such as liu2004, or scenarios, and judge each published statement.
+    """Replay papers, collections or scenarios, and judge each published statement.
 
-    Without a name, all papers. With -o the table goes into the folder, and a summary of a few lines
-    is printed in its place. The exit code is 1 if a claim is missed and no deviation is
-    documented for it. An interrupted or repeated run goes on with what was simulated before.
+    A paper is named as liu2004; a collection, such as modern, holds numbers that were published in
+    many places. Without a name, all papers and collections. With -o the table goes into the folder,
+    and a summary of a few lines is printed in its place. The exit code is 1 if a claim is missed
+    and no deviation is documented for it. An interrupted or repeated run goes on with what was
+    simulated before.
     With --testbed or --adapter the same statements are judged on another machine than their
     authors had, such as a variant of your own; all that is printed and written says so.
     """
     from hcasim.papers.loader import list_papers, load_scenarios
-    from hcasim.papers.overview import overview
     from hcasim.papers.report import COLUMNS, reproduce
 
     if faults := list(output_faults([report_output(page)])):
@@ -120,7 +121,7 @@ def command(
         if as_json:
             print_json(report.to_dict())
         elif output is not None:
-            for line in overview(report):
+            for line in report.overview():
                 print_line(line)
             print_line(_WHERE.format(folder=output))
         else:

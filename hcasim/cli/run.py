@@ -66,11 +66,12 @@ def command(
     jobs: int | None,
     **given: Any,
 ) -> None:
-    """Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper.
+    """Simulate the curves of scenarios, or of a whole paper or collection.
 
     With --testbed, --adapter or --set they are those of another machine than the authors had.
     """
     from hcasim.papers.loader import load_scenarios
+    from hcasim.papers.plan import plan_all
     from hcasim.papers.replay import Replays, replay_all
     from hcasim.runs.table import ENDINGS
 
@@ -94,14 +95,8 @@ def command(
         if faults := prepare_folder(folder, files):
             raise Faults(faults)
     with progress_bar("Simulating") as progress:
-        replays = replay_all(
-            loaded,
-            overrides=overrides,
-            jobs=jobs,
-            progress=progress,
-            cache=not no_cache,
-            profile=profile,
-        )
+        plans = plan_all(loaded, overrides)
+        replays = replay_all(plans, jobs, progress, not no_cache, profile)
     if not timing:
         replays = [replace(one, wall_seconds=None) for one in replays]
     every = Replays(tuple(replays))

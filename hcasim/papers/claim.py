@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable, Iterable, Iterator
+from math import nan
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -74,6 +76,8 @@ SeriesNames = Annotated[
     Field(min_length=1),
 ]
 Published = Annotated[float | tuple[float, float] | str, BeforeValidator(as_tuple)]
+Points = tuple[int, ...]
+"""Values of x, of which the best result is the number that an author states."""
 
 
 class Measure(Entry):
@@ -119,6 +123,36 @@ class Measure(Entry):
         """Whether an x is neither too small nor too large."""
         return (self.below is None or x < self.below) and (self.above is None or x > self.above)
 
+    def points(
+        self, x: Iterable[int], against: Iterable[int] | None = None
+    ) -> list[tuple[Points, Points]]:
+        """Return the points that it reads off the x of its curves.
+
+        Parameters:
+            x: of the series.
+            against: of the series to compare with.
+
+        Returns:
+            A pair for each number, or pair of numbers, in the order of x: where it is read off the
+            series, and where off the other; empty where there is no other.
+        """
+        left = self._points(x, self.at)
+        if against is None:
+            return [(one, ()) for one in left]
+        right = self._points(against, self.at if self.against_at is None else self.against_at)
+        if self.select == "all":
+            left = right = [one for one in left if one in right]
+        return list(zip(left, right, strict=True))
+
+    def _points(self, x: Iterable[int], at: int | None) -> list[Points]:
+        if at is not None:
+            return [(at,)]
+        covered = tuple(sorted({int(one) for one in x if self.covers(one)}))
+        if self.select == "peak":
+            return [covered] if covered else []
+        each: list[Points] = [(one,) for one in covered]
+        return {"smallest": each[:1], "largest": each[-1:]}.get(self.select or "", each)
+
 
 class Deviation(Entry):
     """Why a claim is missed.
@@ -154,6 +188,18 @@ class Statement(Entry):
     published: Published
     unit: str = ""
     relation: Relation
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The fields that all statements have."""
+        return {name: getattr(self, name) for name in Statement.model_fields}
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of what was published: twice the same unless it is a range, NaN of words."""
+        if isinstance(self.published, str):
+            return nan, nan
+        return self.published if isinstance(self.published, tuple) else (self.published,) * 2
 
     def __repr__(self) -> str:
         return brief(self, self.id)
@@ -195,6 +241,11 @@ class Claim(Statement):
     deviation: Deviation | None = None
 
     @property
+    def extreme(self) -> Callable[..., Any] | None:
+        """Which of several numbers is stated: the largest of "up to", the least of "at least"."""
+        return {"<=": max, ">=": min}.get(self.relation)
+
+    @property
     def usual_tolerance(self) -> float:
         """The tolerance of all claims of this kind."""
         return TOLERANCES["ratio" if self.kind in ("ratio", "percent") else self.quantity]
@@ -212,16 +263,14 @@ class Claim(Statement):
         return self
 
     def _published_faults(self) -> list[str]:
-        if self.kind == "ordering":
-            return [] if isinstance(self.published, str) else ["published must be words"]
-        if isinstance(self.published, str):
-            return [f"published must be a number, found {self.published!r}"]
-        if isinstance(self.published, tuple):
-            low, high = self.published
-            if not low < high:
-                return [f"published must be [low, high], found [{low:g}, {high:g}]"]
-            if self.kind != "percent" and not self.contradiction:
-                return ["a range needs a contradiction that explains it"]
+        if isinstance(self.published, str) != (self.kind == "ordering"):
+            found = f"a number, found {self.published!r}"
+            return [f"published must be {'words' if self.kind == 'ordering' else found}"]
+        low, high = self.ends
+        if isinstance(self.published, tuple) and not low < high:
+            return [f"published must be [low, high], found [{low:g}, {high:g}]"]
+        if low < high and self.kind != "percent" and not self.contradiction:
+            return ["a range needs a contradiction that explains it"]
         return []
 
     def _relation_faults(self) -> list[str]:
@@ -269,3 +318,12 @@ class Context(Statement):
     """
 
     reason: Text
+
+
+def references(claim: Claim) -> Iterator[tuple[str, Measure, int | None]]:
+    """Yield the series that a claim reads, as it names them, by which measure, and the one x of
+    them that it reads, if it is given."""
+    for measure in claim.measure:
+        other = measure.at if measure.against_at is None else measure.against_at
+        yield from ((name, measure, measure.at) for name in measure.series)
+        yield from ((name, measure, other) for name in measure.against or ())

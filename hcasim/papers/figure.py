@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import dist
 from typing import TYPE_CHECKING, Any
 
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim
 from hcasim.papers.scenario import Scenario
-from hcasim.papers.select import select
 from hcasim.runs.curve import Curve
 from hcasim.runs.drawing import MARKERS, mark_axis, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 STAR = 13.0
 """Width of the mark of a published number, in points."""
+NESTED = 0.6
+"""Width of a mark that lies on another, of that of the other."""
 DRAWN_AS = {("bandwidth_MBps", "throughput_Mbps"): 8e6 / 2**20}
 """What else a quantity is drawn as: how much of that is one of it."""
+Places = dict[tuple[str, int], tuple[Any, float]]
+"""By series and x: the colour of what is drawn there, and where that is along the axis."""
 
 
 def draw(
@@ -41,10 +46,9 @@ def draw(
 
     figure = new_figure()
     axes = figure.add_subplot()
-    if scenario.axes.kind == "bars":
-        _bars(axes, scenario, curves)
-    else:
-        _lines(axes, scenario, curves, marks)
+    bars = scenario.axes.kind == "bars"
+    places = (_bars if bars else _lines)(axes, scenario, curves)
+    stars = list(_stars(axes, curves, marks, places))
     axes.set_xlabel(plain(scenario.axes.x))
     axes.set_ylabel(plain(scenario.axes.y))
     if scenario.axes.yscale == "log":
@@ -56,6 +60,7 @@ def draw(
         _from_zero(axes, scenario.axes.ymax)
     axes.set_title(plain(f"{scenario.place}: {title}"), fontsize=10)
     axes.legend(fontsize=8)
+    _nest(axes, stars)
     return figure
 
 
@@ -66,38 +71,46 @@ def _from_zero(axes: Axes, ymax: float | None) -> None:
         axes.set_ylim(top=ymax)
 
 
-def _lines(
-    axes: Axes, scenario: Scenario, curves: Mapping[str, Curve], marks: Sequence[Mark]
-) -> None:
-    field = scenario.axes.field
-    points: set[int] = set()
-    colours: dict[str, Any] = {}
+def _lines(axes: Axes, scenario: Scenario, curves: Mapping[str, Curve]) -> Places:
+    places: Places = {}
     for number, (name, curve) in enumerate(curves.items()):
-        marker = MARKERS[number % len(MARKERS)]
-        label = plain(curve.label)
-        (line,) = axes.plot(curve.x, curve[field], marker=marker, markersize=4, label=label)
-        colours[name] = line.get_color()
-        points.update(int(x) for x in curve.x)
-    _draw_marks(axes, curves, marks, colours)
-    mark_axis(axes, scenario.options.axis, points)
-
-
-def _bars(axes: Axes, scenario: Scenario, curves: Mapping[str, Curve]) -> None:
-    field = scenario.axes.field
-    groups = list(dict.fromkeys(curve.group for curve in curves.values()))
-    labels = list(dict.fromkeys(curve.label for curve in curves.values()))
-    width = 0.8 / len(labels)
-    for number, label in enumerate(labels):
-        bars = [curve for curve in curves.values() if curve.label == label]
-        middle = (number - (len(labels) - 1) / 2) * width
-        drawn = axes.bar(
-            [groups.index(curve.group) + middle for curve in bars],
-            [float(curve[field][0]) for curve in bars],
-            width,
-            label=plain(label),
+        (line,) = axes.plot(
+            curve.x,
+            curve[scenario.axes.field],
+            marker=MARKERS[number % len(MARKERS)],
+            markersize=4,
+            label=plain(f"{curve.label}, simulated"),
         )
+        places |= {(name, int(x)): (line.get_color(), float(x)) for x in curve.x}
+    mark_axis(axes, scenario.options.axis, (x for _, x in places))
+    return places
+
+
+def _bars(axes: Axes, scenario: Scenario, curves: Mapping[str, Curve]) -> Places:
+    """Draw bars in groups: as the scenario says, and by x if that varies."""
+
+    def group(curve: Curve, x: int) -> str:
+        return f"{curve.group} {scenario.options.axis.label(x) if len(curve.x) > 1 else ''}".strip()
+
+    bars = {
+        (name, int(x)): (curve.label, group(curve, x), float(height))
+        for name, curve in curves.items()
+        for x, height in zip(curve.x, curve[scenario.axes.field], strict=True)
+    }
+    labels = list(dict.fromkeys(label for label, *_ in bars.values()))
+    groups = list(dict.fromkeys(group for _, group, _ in bars.values()))
+    width = 0.8 / len(labels)
+    places: Places = {}
+    for number, label in enumerate(labels):
+        own = {where: one for where, one in bars.items() if one[0] == label}
+        middle = (number - (len(labels) - 1) / 2) * width
+        at = [groups.index(one[1]) + middle for one in own.values()]
+        heights = [one[2] for one in own.values()]
+        drawn = axes.bar(at, heights, width, label=plain(f"{label}, simulated"))
         axes.bar_label(drawn, fmt="%.1f", fontsize=8)
-    axes.set_xticks(range(len(groups)), [plain(group) for group in groups])
+        places |= {w: (drawn.patches[0].get_facecolor(), x) for w, x in zip(own, at, strict=True)}
+    axes.set_xticks(range(len(groups)), [plain(one) for one in groups])
+    return places
 
 
 @dataclass(frozen=True)
@@ -125,53 +138,47 @@ class Mark:
 
 def published_marks(scenario: Scenario, curves: Mapping[str, Curve]) -> list[Mark]:
     """Return what the paper states of single points that are drawn, each once."""
-    field = scenario.axes.field
-    return list(
-        dict.fromkeys(
-            mark
-            for name, curve in curves.items()
-            for claim in scenario.claims
-            for mark in _marks(claim, name, curve, field)
-        )
+    found = (
+        _marks(claim, name, curve, scenario.axes.field)
+        for name, curve in curves.items()
+        for claim in scenario.claims
     )
+    return list(dict.fromkeys(mark for marks in found for mark in marks))
 
 
 def _marks(claim: Claim, name: str, curve: Curve, drawn: str) -> Iterator[Mark]:
     """Where a claim reads one value of this series, if it does and that is what is drawn."""
     quantity = QUANTITIES[claim.quantity]
     bound = claim.relation[0] if claim.kind == "threshold" and claim.relation != "=" else ""
-    stated = claim.published
     # The end of a paper's axis is a limit, too, and is the end of ours.
-    if claim.kind not in ("value", "threshold") or bound == "<" or isinstance(stated, str):
+    if claim.kind not in ("value", "threshold") or bound == "<":
         return
     scale = DRAWN_AS.get((quantity.field, drawn), 1.0 if quantity.field == drawn else None)
     if scale is None:
         return
-    low, high = stated if isinstance(stated, tuple) else (stated, stated)
     each = scale / quantity.factor(claim.unit)
+    low, high = (each * end for end in claim.ends)
     found = {int(row[curve.axis]): float(row[drawn]) for row in curve.rows}
     for measure in claim.measure:
-        if name in measure.series and measure.against is None and measure.select != "all":
-            for points, _ in select(measure, found):
-                at = quantity.best(points, key=lambda x: found.get(x, 0.0))
-                yield Mark(name, at, each * low, each * high, bound)
+        if name in measure.series and measure.against is None:
+            read, best = [points for points, _ in measure.points(found)], quantity.best
+            if measure.select == "all" and claim.extreme:
+                read, best = [tuple(found)], claim.extreme
+            for points in read:
+                if shown := [x for x in points if x in found]:
+                    yield Mark(name, best(shown, key=found.__getitem__), low, high, bound)
 
 
-def _draw_marks(
-    axes: Axes, curves: Mapping[str, Curve], marks: Sequence[Mark], colours: Mapping[str, Any]
-) -> None:
-    """Draw stars, side by side where they would hide each other."""
-    from matplotlib.transforms import ScaledTranslation
-
-    scale = axes.figure.dpi_scale_trans
+def _stars(
+    axes: Axes, curves: Mapping[str, Curve], marks: Sequence[Mark], places: Places
+) -> Iterator[Line2D]:
+    """Draw a star for each published number where it belongs."""
     labelled: set[str] = set()
-    near = 0.06 * max((mark.middle for mark in marks), default=0.0)
     for mark in marks:
-        crowd = [m for m in marks if m.at == mark.at and abs(m.middle - mark.middle) < near]
-        shift = STAR * (crowd.index(mark) - (len(crowd) - 1) / 2)
-        label = f"{plain(curves[mark.series].label)}, published"
-        axes.errorbar(
-            [mark.at],
+        colour, at = places[mark.series, mark.at]
+        label = plain(f"{curves[mark.series].label}, published")
+        drawn = axes.errorbar(
+            [at],
             [mark.middle],
             # The arrow of a limit is as long as its error bar.
             yerr=[0.04 * mark.middle if mark.bound else mark.high - mark.middle],
@@ -180,10 +187,22 @@ def _draw_marks(
             markersize=STAR,
             capsize=4,
             linestyle="none",
-            color=colours[mark.series],
+            color=colour,
+            ecolor="black" if mark.bound or mark.high > mark.low else "none",
             markeredgecolor="black",
-            label=f"_{label}" if mark.series in labelled else label,
+            label=f"_{label}" if label in labelled else label,
             zorder=3,
-            transform=axes.transData + ScaledTranslation(shift / 72, 0, scale),
         )
-        labelled.add(mark.series)
+        labelled.add(label)
+        yield drawn.lines[0]
+
+
+def _nest(axes: Axes, stars: Sequence[Line2D]) -> None:
+    """Draw stars that would hide others smaller, and on top of them."""
+    point = axes.figure.dpi / 72
+    drawn: list[Any] = []
+    for star in stars:
+        (place,) = axes.transData.transform(star.get_xydata())
+        below = sum(dist(place, other) < NESTED * STAR * point for other in drawn)
+        star.set(markersize=STAR * NESTED**below, zorder=3 + below)
+        drawn.append(place)

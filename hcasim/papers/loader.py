@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -26,7 +26,7 @@ from hcasim.ground.errors import display, name_fault, refuse
 from hcasim.ground.faults import told
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.ground.reading import leads_to
-from hcasim.papers.claim import Claim, Context, Entry, Measure, Text, as_tuple
+from hcasim.papers.claim import Context, Entry, Text, as_tuple, references
 from hcasim.papers.scenario import Scenario
 
 CONTEXT = "context"
@@ -44,8 +44,9 @@ class ContextFile(Entry):
 
 
 def list_scenarios(paper: str | None = None) -> list[str]:
-    """Return the ids of all scenarios, or of one paper's, sorted."""
-    refuse("" if paper is None else name_fault("paper", paper, "the name of a paper"))
+    """Return the ids of all scenarios, or of one paper's or collection's, sorted."""
+    allowed = "the name of a paper or collection"
+    refuse("" if paper is None else name_fault("paper", paper, allowed))
     return [
         name
         for name in list_ids("scenarios")
@@ -54,13 +55,26 @@ def list_scenarios(paper: str | None = None) -> list[str]:
 
 
 def list_papers() -> list[str]:
-    """Return the papers that have scenarios, sorted."""
+    """Return the papers and collections that have scenarios, sorted."""
     return sorted({name.partition("/")[0] for name in list_scenarios()})
 
 
 def scenario_path(identifier: str) -> Path:
     """Return the file of a scenario by its id."""
     return data_path("scenarios", *f"{identifier}.toml".split("/"))
+
+
+def is_shipped(identifier: str) -> bool:
+    """Whether a scenario is none of the user's own."""
+    return scenario_path(identifier).is_relative_to(shipped())
+
+
+def load_context(paper: str) -> tuple[Context, ...]:
+    """Load the statements of a paper that no scenario replays; none if it has no such file."""
+    path = data_path("scenarios", paper, f"{CONTEXT}.toml")
+    if not leads_to(path):
+        return ()
+    return _validated(ContextFile, read_toml(path), path).context
 
 
 def load_scenario(name: str) -> Scenario:
@@ -73,59 +87,17 @@ def load_scenario(name: str) -> Scenario:
     Raises:
         CatalogError: an unknown id, or every fault of the file.
     """
-    if is_path(name, "scenarios"):
-        path = find_file(name, "scenarios")
-        table = read_toml(path)
-        kind = "scenarios"
-        with suppress(CatalogError):
-            kind = find_kind(str(path))
-        if kind != "scenarios":
-            fault = f"describes {a_model(kind)}; a scenario is asked for"
-            raise CatalogError([f"{display(path)}: {fault}"])
-        folder = str(table.get("paper", ""))
-        identifier = f"{folder}/{path.stem}"
-    else:
-        if not is_known(name, "scenarios") or name.endswith(f"/{CONTEXT}"):
-            raise CatalogError([unknown_id("scenarios", name, list_scenarios())])
-        path, identifier, folder = scenario_path(name), name, name.partition("/")[0]
-        table = read_toml(path)
-    scenario = _validated(Scenario, {**table, "id": identifier}, path)
-    axis = scenario.options.axis.name
-    ids = [claim.id for claim in scenario.claims]
-    faults = [
-        *_wrong_references(scenario),
-        *_unknown_parts(scenario, path.parent),
-        *(
-            f"series.{name}.{axis}: found {found}, but {axis} is the x axis; leave one out"
-            for name, one in scenario.series.items()
-            if (found := getattr(one, axis, None)) is not None
-        ),
-        *_foreign_units(scenario),
-        *(f"claims: found {name!r} twice" for name, n in Counter(ids).items() if n > 1),
-    ]
-    if scenario.paper != folder:
-        faults.append(f"paper: found {scenario.paper!r}; allowed: the name of the folder")
-    if not _ID.fullmatch(identifier):
-        faults.append(f"found the id {identifier!r}; allowed: a paper and a name without / and :")
-    if faults:
-        raise CatalogError([f"{display(path)}: {fault}" for fault in faults])
-    return _placed(scenario, path.parent)
-
-
-def load_context(paper: str) -> tuple[Context, ...]:
-    """Load the statements of a paper that no scenario replays; none if it has no such file."""
-    path = data_path("scenarios", paper, f"{CONTEXT}.toml")
-    if not leads_to(path):
-        return ()
-    return _validated(ContextFile, read_toml(path), path).context
+    if not is_path(name, "scenarios"):
+        _known(name)
+    return load_scenarios([name])[0]
 
 
 def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
     """Load scenarios, and whole papers, and check what their claims refer to.
 
     Parameters:
-        identifiers: papers such as "liu2004", or scenarios such as "liu2004/fig03" or
-            "./mine.toml".
+        identifiers: papers or collections such as "liu2004", or scenarios such as "liu2004/fig03"
+            or "./mine.toml".
 
     Returns:
         Each scenario once, in the order asked for.
@@ -133,39 +105,43 @@ def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
     Raises:
         CatalogError: every fault of the request and of the files.
     """
-    known = list_scenarios()
-    papers = {name.partition("/")[0] for name in known}
+    known, papers = list_scenarios(), list_papers()
     wanted: dict[str, None] = {}
     faults: list[str] = []
     for identifier in identifiers:
         if identifier in papers:
-            wanted.update(dict.fromkeys(n for n in known if n.startswith(f"{identifier}/")))
+            wanted |= dict.fromkeys(list_scenarios(identifier))
         elif identifier in known or is_path(identifier, "scenarios"):
             wanted[identifier] = None
         else:
-            faults.append(unknown_id("scenarios", identifier, [*sorted(papers), *known]))
-    loaded: dict[str, Scenario] = {}
+            faults.append(unknown_id("scenarios", identifier, [*papers, *known]))
+    found: dict[str, tuple[Scenario, Path]] = {}
     names: dict[str, str] = {}
     for identifier in wanted:
         try:
-            scenario = load_scenario(identifier)
+            scenario, file = _read(identifier)
         except CatalogError as error:
             faults += error.faults
             continue
-        if scenario.id in loaded:
-            other = names[scenario.id]
-            faults.append(
-                f"{identifier}: found the id {scenario.id!r}, which {other} has, too; "
-                "allowed: another paper or name of the file"
-            )
-        loaded[scenario.id], names[scenario.id] = scenario, identifier
-    for identifier, scenario in loaded.items():
-        name = names[identifier]
-        file = Path(name) if is_path(name, "scenarios") else scenario_path(name)
-        faults += (f"{display(file)}: {fault}" for fault in _wrong_references(scenario, loaded))
-    if faults:
-        raise CatalogError(faults)
-    return list(loaded.values())
+        found[scenario.id] = scenario, file
+        if (other := names.setdefault(scenario.id, identifier)) != identifier:
+            has = f"found the id {scenario.id!r}, which {other} has, too"
+            faults.append(f"{identifier}: {has}; allowed: another paper or name of the file")
+    others = dict(found)
+
+    def find(identifier: str) -> Scenario:
+        if identifier not in others:
+            _known(identifier)
+            others[identifier] = _read(identifier)
+        return others[identifier][0]
+
+    placed = []
+    for scenario, file in found.values():
+        own = [*_faults(scenario, find)]
+        placed.append(_placed(scenario, file.parent, own))
+        faults += (f"{display(file)}: {fault}" for fault in own)
+    refuse(*faults)
+    return placed
 
 
 def every_scenario(first: Iterable[Scenario] = ()) -> list[Scenario]:
@@ -184,44 +160,46 @@ def every_scenario(first: Iterable[Scenario] = ()) -> list[Scenario]:
     found = {one.id: one for one in first}
     names = [name for name in list_scenarios() if name not in found]
     shipped = load_scenarios(filter(is_shipped, names))
-    known = {claim.id: one.id for one in shipped for claim in one.claims}
-    faults = []
-    for scenario in found.values():
-        owners = {one.id: known.setdefault(one.id, scenario.id) for one in scenario.claims}
-        foreign = [f"{name} of {one}" for name, one in owners.items() if one != scenario.id]
-        if foreign:
-            faults.append(
-                f"{scenario.id}: claims: found {', '.join(foreign)}; allowed: ids of its own"
-            )
-    if faults:
-        raise CatalogError(faults)
+    owners = {claim.id: one.id for one in shipped for claim in one.claims}
+
+    def taken(scenario: Scenario) -> list[str]:
+        own = {one.id: owners.setdefault(one.id, scenario.id) for one in scenario.claims}
+        return [f"{name} of {owner}" for name, owner in own.items() if owner != scenario.id]
+
+    refuse(
+        *(
+            f"{one.id}: claims: found {', '.join(foreign)}; allowed: ids of its own"
+            for one in found.values()
+            if (foreign := taken(one))
+        )
+    )
     found |= {one.id: one for one in shipped}
     for name in (name for name in names if not is_shipped(name)):
         with suppress(CatalogError):
             (scenario,) = load_scenarios([name])
-            if all(known.setdefault(one.id, name) == name for one in scenario.claims):
+            if not taken(scenario):
                 found[name] = scenario
     return list(found.values())
 
 
-def is_shipped(identifier: str) -> bool:
-    """Whether a scenario is none of the user's own."""
-    return scenario_path(identifier).is_relative_to(shipped())
+def _known(identifier: str) -> None:
+    """Refuse what is the id of no scenario."""
+    known = is_known(identifier, "scenarios") and not identifier.endswith(f"/{CONTEXT}")
+    refuse("" if known else unknown_id("scenarios", identifier, list_scenarios()))
 
 
-def references(claim: Claim) -> Iterator[tuple[str, Measure, int | None]]:
-    """Yield the series that a claim reads, as it names them, by which measure, and the one x of
-    them that it reads, if it is given."""
-    for measure in claim.measure:
-        other = measure.at if measure.against_at is None else measure.against_at
-        yield from ((name, measure, measure.at) for name in measure.series)
-        yield from ((name, measure, other) for name in measure.against or ())
-
-
-def _by_id(identifier: str) -> Scenario:
-    if is_path(identifier, "scenarios"):
-        raise CatalogError([unknown_id("scenarios", identifier, list_scenarios())])
-    return load_scenario(identifier)
+def _read(name: str) -> tuple[Scenario, Path]:
+    """Read a file; its claims and the parts that it names are still to be checked."""
+    path, identifier = find_file(name, "scenarios"), name
+    table = read_toml(path)
+    if is_path(name, "scenarios"):
+        identifier, kind = f"{table.get('paper', '')}/{path.stem}", "scenarios"
+        with suppress(CatalogError):
+            kind = find_kind(str(path))
+        if kind != "scenarios":
+            fault = f"describes {a_model(kind)}; a scenario is asked for"
+            raise CatalogError([f"{display(path)}: {fault}"])
+    return _validated(Scenario, {**table, "id": identifier}, path), path
 
 
 def _validated(model: type[M], table: object, path: Path) -> M:
@@ -231,78 +209,71 @@ def _validated(model: type[M], table: object, path: Path) -> M:
         raise CatalogError(told(error, [model], table, f"{display(path)}: ")) from None
 
 
-def _wrong_references(
-    scenario: Scenario, others: Mapping[str, Scenario] | None = None
-) -> Iterator[str]:
-    """Faults of what claims refer to: in their own scenario, or in others.
+def _faults(scenario: Scenario, find: Callable[[str], Scenario]) -> Iterator[str]:
+    """Yield what is wrong with a scenario, beside the form of its file.
 
     Parameters:
-        others: what is asked for, by id; the faults are those of references to others then.
+        scenario: which.
+        find: returns another by its id.
     """
-    for number, claim in enumerate(scenario.claims, start=1):
-        where = f"claims[{number}].measure"
-        for name, measure, at in references(claim):
-            if (":" in name) != (others is not None):
-                continue
-            other, _, series = scenario.qualified(name).partition(":")
-            try:
-                found = {scenario.id: scenario, **(others or {})}.get(other) or _by_id(other)
-            except CatalogError as error:
-                yield from (f"{where}: {fault}" for fault in error.faults)
-                continue
-            if series not in found.series:
-                yield (
-                    f"{where}: found no series {name!r}; "
-                    f"{other} has {one_of(list(found.series))}{nearest(series, found.series)}"
-                )
-                continue
-            axis, points = found.options.axis, found.options.points or ()
-            known = one_of([axis.label(point) for point in points])
-            if at is not None and at not in points:
-                yield f"{where}: found at {axis.label(at)}; {axis.name} of {other} has {known}"
-            elif points and not any(map(measure.covers, points)):
-                yield f"{where}: found below or above all; {axis.name} of {other} has {known}"
-
-
-def _foreign_units(scenario: Scenario) -> Iterator[str]:
-    """Faults of claims whose number has a unit that its quantity cannot have."""
+    axis = scenario.options.axis.name
+    for name, series in scenario.series.items():
+        if (value := getattr(series, axis, None)) is not None:
+            yield f"series.{name}.{axis}: found {value}, but {axis} is the x axis; leave one out"
     for number, claim in enumerate(scenario.claims, start=1):
         limit = claim.kind == "threshold" and claim.measure[0].against is None
         units = list(QUANTITIES[claim.quantity].units)
         if (limit or claim.kind in ("value", "difference")) and claim.unit not in units:
-            yield (
-                f"claims[{number}].unit: found {claim.unit!r}; "
-                f"allowed for a {claim.quantity}: {one_of(units)}{nearest(claim.unit, units)}"
-            )
+            allowed = f"{one_of(units)}{nearest(claim.unit, units)}"
+            found = f"found {claim.unit!r}; allowed for a {claim.quantity}: {allowed}"
+            yield f"claims[{number}].unit: {found}"
+    ids = Counter(claim.id for claim in scenario.claims)
+    yield from (f"claims: found {name!r} twice" for name, count in ids.items() if count > 1)
+    if not scenario.id.startswith(f"{scenario.paper}/"):
+        yield f"paper: found {scenario.paper!r}; allowed: the name of the folder"
+    if not _ID.fullmatch(scenario.id):
+        yield f"found the id {scenario.id!r}; allowed: a paper and a name without / and :"
+    yield from _wrong_references(scenario, find)
 
 
-def _placed(scenario: Scenario, folder: Path) -> Scenario:
+def _wrong_references(scenario: Scenario, find: Callable[[str], Scenario]) -> Iterator[str]:
+    for number, claim in enumerate(scenario.claims, start=1):
+        where = f"claims[{number}].measure"
+        for name, measure, at in references(claim):
+            identifier, _, series = scenario.qualified(name).partition(":")
+            try:
+                other = scenario if identifier == scenario.id else find(identifier)
+            except CatalogError as error:
+                yield from (f"{where}: {fault}" for fault in error.faults)
+                continue
+            if series not in other.series:
+                has = f"{other.id} has {one_of(list(other.series))}{nearest(series, other.series)}"
+                yield f"{where}: found no series {name!r}; {has}"
+                continue
+            axis, points = other.options.axis, other.options.points or ()
+            has = f"{axis.name} of {other.id} has {one_of([axis.label(one) for one in points])}"
+            if at is not None and at not in points:
+                yield f"{where}: found at {axis.label(at)}; {has}"
+            elif points and not any(map(measure.covers, points)):
+                yield f"{where}: found below or above all; {has}"
+
+
+def _placed(scenario: Scenario, folder: Path, faults: list[str]) -> Scenario:
     """Name the files that it names as they are seen from the current folder."""
 
-    def found(name: str, kind: str) -> str:
-        return display(find_file(name, kind, folder)) if is_path(name) else name
-
-    series = {
-        name: one.model_copy(
-            update={
-                "adapter": found(one.adapter, "adapters"),
-                "testbed": one.testbed and found(one.testbed, "testbeds"),
-            }
-        )
-        for name, one in scenario.series.items()
-    }
-    update = {"testbed": found(scenario.testbed, "testbeds"), "series": series}
-    return scenario.model_copy(update=update)
-
-
-def _unknown_parts(scenario: Scenario, folder: Path) -> Iterator[str]:
-    wanted = [("testbed", scenario.testbed)]
-    for name, series in scenario.series.items():
-        wanted += [(f"series.{name}.adapter", series.adapter)]
-        if series.testbed is not None:
-            wanted += [(f"series.{name}.testbed", series.testbed)]
-    for where, part in wanted:
+    def placed(where: str, name: str) -> str:
         try:
-            find_file(part, f"{where.rpartition('.')[2]}s", folder)
+            file = find_file(name, f"{where.rpartition('.')[2]}s", folder)
         except CatalogError as error:
-            yield f"{where}: {error.faults[0]}"
+            faults.append(f"{where}: {error.faults[0]}")
+            return name
+        return display(file) if is_path(name) else name
+
+    testbed = placed("testbed", scenario.testbed)
+    series = {}
+    for name, one in scenario.series.items():
+        update = {"adapter": placed(f"series.{name}.adapter", one.adapter)}
+        if one.testbed is not None:
+            update["testbed"] = placed(f"series.{name}.testbed", one.testbed)
+        series[name] = one.model_copy(update=update)
+    return scenario.model_copy(update={"testbed": testbed, "series": series})

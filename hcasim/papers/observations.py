@@ -8,14 +8,13 @@ from decimal import Decimal
 
 from hcasim.calibrate.search.observation import Observation, Setup
 from hcasim.catalog import CatalogError, Fit, nearest
-from hcasim.ground.errors import display
+from hcasim.ground.errors import display, refuse
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.ground.reading import read_file
 from hcasim.papers.claim import Claim, Measure
 from hcasim.papers.loader import every_scenario, load_scenario, scenario_path
 from hcasim.papers.plan import plan
 from hcasim.papers.scenario import Scenario
-from hcasim.papers.select import select
 
 
 def observations(fit: Fit) -> list[Observation]:
@@ -59,30 +58,24 @@ def _stated(claim: Claim) -> tuple[object, ...]:
 
 
 def _observation(scenario: Scenario, claim: Claim) -> Observation:
-    measure = claim.measure[0]
-    where = f"{display(scenario_path(scenario.id))}: {claim.id}"
+    measure, quantity = claim.measure[0], QUANTITIES[claim.quantity]
+    several = len(claim.measure) > 1 or measure.select == "all"
+    fault = ""
     if claim.quantity == "overhead":
         fault = "found quantity 'overhead'; allowed if fitted: what one benchmark measures"
-        raise CatalogError([f"{where}: {fault}"])
-    if (
-        claim.kind != "value"
-        or len(claim.measure) > 1
-        or measure.select == "all"
-        or isinstance(claim.published, tuple)
-    ):
+    elif claim.kind != "value" or several or isinstance(claim.published, tuple):
         fault = f"found kind {claim.kind!r}; allowed if fitted: one number of one measure"
-        raise CatalogError([f"{where}: {fault}"])
+    refuse(fault and f"{display(scenario_path(scenario.id))}: {claim.id}: {fault}")
+    names = map(scenario.qualified, measure.series)
     return Observation(
         id=claim.id,
-        setups=tuple(
-            setup for name in measure.series for setup in _setups(scenario.qualified(name), measure)
-        ),
-        field=QUANTITIES[claim.quantity].field,
+        setups=tuple(setup for name in names for setup in _setups(name, measure)),
+        field=quantity.field,
         published=_printed(scenario, claim),
         unit=claim.unit,
-        scale=QUANTITIES[claim.quantity].factor(claim.unit),
+        scale=quantity.factor(claim.unit),
         tolerance=claim.allowed_error,
-        best="max" if QUANTITIES[claim.quantity].best is max else "min",
+        best="max" if quantity.best is max else "min",
         half_width=claim.half_width,
         statement=f"{claim.system}: {claim.statement}",
     )
@@ -93,7 +86,7 @@ def _setups(reference: str, measure: Measure) -> Iterator[Setup]:
     identifier, _, name = reference.partition(":")
     scenario = load_scenario(identifier)
     (line,) = plan(scenario, series=[name]).lines
-    ((points, _),) = select(measure, line.x)
+    ((points, _),) = measure.points(line.x)
     for job, x in zip(line.jobs, line.x, strict=True):
         if x in points:
             yield Setup(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hcasim.catalog import CatalogError, as_texts, nearest, one_of
 from hcasim.ground.quantities import QUANTITIES, derivable
-from hcasim.papers.loader import every_scenario, is_shipped, references
+from hcasim.papers.claim import references
+from hcasim.papers.loader import every_scenario, is_shipped
 from hcasim.papers.scenario import Scenario, Series
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import each_machine_once
@@ -23,21 +23,31 @@ class Line:
     """One series of a scenario, ready to run.
 
     Parameters:
+        scenario: whose series it is.
         name: of the series.
-        series: what the authors measured.
-        axis: what varies along it.
-        field: what is plotted.
         jobs: its points, in the order of the axis.
-        over: for each of them the point of the benchmark that the series is an overhead over, if
-            it is one.
+        over: for each of them the point that it is an overhead over, if it is one.
     """
 
+    scenario: Scenario
     name: str
-    series: Series
-    axis: str
-    field: str
     jobs: tuple[Point, ...]
     over: tuple[Point, ...] = ()
+
+    @property
+    def series(self) -> Series:
+        """What the authors measured."""
+        return self.scenario.series[self.name]
+
+    @property
+    def axis(self) -> str:
+        """What varies along it."""
+        return self.scenario.options.axis.name
+
+    @property
+    def field(self) -> str:
+        """What is plotted."""
+        return self.scenario.axes.field
 
     @property
     def needed(self) -> tuple[Point, ...]:
@@ -46,7 +56,7 @@ class Line:
 
     @property
     def x(self) -> tuple[int, ...]:
-        """What varies along it."""
+        """The values of what varies along it."""
         return tuple(getattr(job.options, self.axis) for job in self.jobs)
 
 
@@ -56,7 +66,7 @@ class Plan:
 
     Parameters:
         scenario: what to replay.
-        lines: its series with their points.
+        lines: its series.
         overrides: what-if settings.
     """
 
@@ -77,35 +87,40 @@ class Plan:
 
 @each_machine_once()
 def plan_all(
-    scenarios: Iterable[Scenario], overrides: Mapping[str, Any] | None = None
+    scenarios: Iterable[Scenario],
+    overrides: Mapping[str, Any] | None = None,
+    needed: Callable[[Scenario], bool] = lambda _: True,
 ) -> list[Plan]:
-    """Plan scenarios; machines that they share are resolved once."""
+    """Plan scenarios; machines that they share are resolved once.
+
+    Parameters:
+        scenarios: what to plan.
+        overrides: what-if settings by path; they must suit every adapter.
+        needed: which scenarios must have no fault; faulty others are left out.
+
+    Raises:
+        CatalogError: every fault of those that are needed.
+    """
     plans: list[Plan] = []
     faults: list[str] = []
     for scenario in scenarios:
         try:
             plans.append(plan(scenario, overrides=overrides))
         except CatalogError as error:
-            faults += error.faults
+            faults += error.faults if needed(scenario) else ()
     if faults:
-        raise CatalogError(dict.fromkeys(faults))
+        raise CatalogError(faults)
     return plans
 
 
-@each_machine_once()
 def plan_papers(first: Iterable[Scenario] = ()) -> list[Plan]:
     """Plan some scenarios, and behind them all others of the catalogue.
 
     A faulty one of the user's own that is not among the first is left out.
     """
     first = list(first)
-    named, every = {one.id for one in first}, every_scenario(first)
-    own = [one for one in every if not (one.id in named or is_shipped(one.id))]
-    plans = plan_all(one for one in every if one not in own)
-    for one in own:
-        with suppress(CatalogError):
-            plans.append(plan(one))
-    return plans
+    named = {one.id for one in first}
+    return plan_all(every_scenario(first), needed=lambda one: one.id in named or is_shipped(one.id))
 
 
 def plan(
@@ -122,112 +137,85 @@ def plan(
         CatalogError: every fault of the scenario and of the request.
     """
     settings = as_texts(overrides)
-    names = _chosen(scenario, series)
-    faults = [
-        f"series: {scenario.id} has no {name!r}; "
-        f"allowed: {one_of(list(scenario.series))}{nearest(name, scenario.series)}"
-        for name in names
-        if name not in scenario.series
-    ]
-    swept = _swept(scenario, sizes, x, faults)
+    faults: list[str] = []
+    names = list(_chosen(scenario, series, faults))
+    given = _given(scenario, sizes, x, faults)
     faults += _not_measured(scenario)
     lines = []
-    for name in (name for name in names if name in scenario.series):
+    for name in names:
+        workload, beside = scenario.workload_of(name), scenario.series[name].over
         try:
-            lines.append(_line(scenario, name, swept, settings))
+            jobs = _points(scenario, name, workload, given, settings)
+            over = _points(scenario, name, beside, given, settings) if beside else ()
+            lines.append(Line(scenario, name, jobs, over))
         except CatalogError as error:
             faults += error.faults
     if faults:
-        raise CatalogError(dict.fromkeys(faults))
+        raise CatalogError(faults)
     return Plan(scenario, tuple(lines), settings)
 
 
-def _chosen(scenario: Scenario, series: object) -> list[str]:
-    if series is None:
-        return list(scenario.series)
-    names = [series] if isinstance(series, str) else series
+def _chosen(scenario: Scenario, series: object, faults: list[str]) -> Iterator[str]:
+    known = list(scenario.series)
+    names = [series] if isinstance(series, str) else known if series is None else series
     names = list(names) if isinstance(names, Iterable) else []
     if not names or not all(isinstance(name, str) for name in names):
-        allowed = f"some of {one_of(list(scenario.series))}"
-        raise CatalogError([f"series: found {series!r}; allowed: {allowed}"])
-    return names
+        raise CatalogError([f"series: found {series!r}; allowed: some of {one_of(known)}"])
+    for name in names:
+        if name in known:
+            yield name
+        else:
+            close = nearest(name, known)
+            faults.append(f"series: {scenario.id} has no {name!r}; allowed: {one_of(known)}{close}")
 
 
 def _not_measured(scenario: Scenario) -> Iterator[str]:
     """Faults of axes, series and claims about what the workloads do not measure."""
     plotted = scenario.axes.field
     for name, series in scenario.series.items():
-        workload = find_workload(scenario.workload_of(name))
-        if workload is None:
-            continue
-        where = "axes.field" if series.result is None else f"series.{name}.result"
         result = series.result or plotted
-        over = None if series.over is None else find_workload(series.over)
-        if over is not None and result not in derivable(over.fields):
-            yield (
-                f"{scenario.id}: series.{name}.over: needs {result}; "
-                f"{over.name} measures {one_of(over.fields)}"
-            )
-        wanted = {where: result} | {
-            f"claims[{number}].quantity": QUANTITIES[claim.quantity].field
-            for number, claim in enumerate(scenario.claims, start=1)
-            if name in (one for one, *_ in references(claim))
-            and (series.result is None or QUANTITIES[claim.quantity].field != plotted)
-        }
-        measured = derivable(workload.fields)
-        for place, field in wanted.items():
-            if field not in measured:
-                yield (
-                    f"{scenario.id}: {place}: needs {field}; "
-                    f"{workload.name} measures {one_of(workload.fields)}"
-                )
+        where = "axes.field" if series.result is None else f"series.{name}.result"
+        needed = [(f"series.{name}.over", result, series.over or "")]
+        needed += [(where, result, scenario.workload_of(name))]
+        for number, claim in enumerate(scenario.claims, start=1):
+            field = QUANTITIES[claim.quantity].field
+            read = name in (one for one, *_ in references(claim))
+            if read and (series.result is None or field != plotted):
+                needed.append((f"claims[{number}].quantity", field, scenario.workload_of(name)))
+        for place, field, workload in needed:
+            found = find_workload(workload)
+            if found is not None and field not in derivable(found.fields):
+                measures = f"{found.name} measures {one_of(found.fields)}"
+                yield f"{scenario.id}: {place}: needs {field}; {measures}"
 
 
-def _swept(
+def _given(
     scenario: Scenario,
     sizes: str | Sequence[int] | None,
     x: str | Sequence[int] | None,
     faults: list[str],
 ) -> dict[str, tuple[int, ...]]:
-    """The values of the x axis, and the one size, number of queue pairs and reuse beside it."""
-    axis, points = scenario.options.axis, scenario.options.points
-    swept: dict[str, tuple[int, ...]] = {
-        name: (value,) for name, value in scenario.options.fixed().items()
-    }
-    if points is not None:
-        swept[axis.name] = points
-    wanted = {"sizes": (AXES["size"], sizes), "x": (axis, x)}
-    for name, (one, given) in wanted.items():
-        if given is not None:
+    """Read what is asked for instead of the values of the figure."""
+    axis = scenario.options.axis
+    found: dict[str, tuple[int, ...]] = {}
+    for name, option, values in (("sizes", AXES["size"], sizes), ("x", axis, x)):
+        if values is not None:
             try:
-                swept[one.name] = one.read(given)
+                found[option.name] = option.read(values)
             except ValueError as error:
                 faults += [f"{name}: {line}" for line in str(error).splitlines()]
-    if axis.name != "size" and len(swept.get("size", ())) > 1:
+    if axis.name != "size" and len(found.get("size", ())) > 1:
         faults.append(f"sizes: found several; allowed: one, beside {axis.name} on the x axis")
     if axis.name == "size" and sizes is not None and x is not None:
         faults.append("x: found with sizes, which are the x axis; leave one out")
-    return swept
+    return found
 
 
-def _line(
-    scenario: Scenario,
-    name: str,
-    swept: Mapping[str, tuple[int, ...]],
-    overrides: Mapping[str, str],
-) -> Line:
-    series = scenario.series[name]
-    jobs = _jobs(scenario, name, scenario.workload_of(name), swept, overrides)
-    over = series.over
-    beside = () if over is None else _jobs(scenario, name, over, swept, overrides)
-    return Line(name, series, scenario.options.axis.name, scenario.axes.field, jobs, beside)
-
-
-def _jobs(
+def _points(
     scenario: Scenario,
     name: str,
     wanted: str,
-    swept: Mapping[str, tuple[int, ...]],
+    given: Mapping[str, tuple[int, ...]],
     overrides: Mapping[str, str],
 ) -> tuple[Point, ...]:
     """Return the points of a benchmark as a series measures them."""
@@ -236,7 +224,7 @@ def _jobs(
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
     overrides = {**series.overrides, **overrides}
-    chosen = {**scenario.options.chosen, **swept, **series.chosen}
+    chosen = {**scenario.options.chosen, **given, **series.chosen}
     if wanted == series.over:
         chosen = {name: one for name, one in chosen.items() if name in workload.options}
     asked = Experiment.of(
@@ -247,11 +235,10 @@ def _jobs(
         stack=series.stack,
         mtu=None if "mtu" in overrides else scenario.options.mtu,
         overrides=overrides,
-        **chosen,
     )
     machine = asked.machine()
     try:
-        return tuple(replace(asked, testbed=machine, settings=chosen, overrides={}).benchmark())
+        return tuple(Experiment(wanted, machine, chosen).benchmark())
     except CatalogError as error:
         where = f"{scenario.id}: series.{name}"
         raise CatalogError([f"{where}: {fault}" for fault in error.faults]) from None

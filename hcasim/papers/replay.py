@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from os import PathLike, fspath
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
 
 from hcasim.catalog import Machine
 from hcasim.ground.errors import flag_fault, name_fault, refuse, settings_fault
 from hcasim.ground.quantities import result
 from hcasim.ground.text import brief
-from hcasim.papers.document import RunDocument, RunsDocument
 from hcasim.papers.loader import load_scenario
-from hcasim.papers.plan import Line, Plan, plan, plan_all
+from hcasim.papers.plan import Line, Plan, plan
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve, beside, measured_with, side_by_side, table
+from hcasim.runs.document import Head, Notes, Profile, Rows, Seconds, Setup
 from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.point import Point, all_notes
 from hcasim.runs.store import usual_store
@@ -30,6 +32,41 @@ if TYPE_CHECKING:
 
     from hcasim.papers.figure import Mark
     from hcasim.workloads import Result
+
+
+class Simulated(Setup):
+    """How a series of a scenario was simulated."""
+
+    name: str = Field(description="of the series")
+    label: str = Field(description="its name in the legend")
+
+
+class SimulatedRows(Simulated):
+    """A series of a scenario with what was simulated."""
+
+    rows: Rows
+
+
+class RunDocument(Head):
+    """What `hcasim run --json` prints of a scenario."""
+
+    schema_: Literal["hcasim-run"] = Field(alias="schema")
+    scenario: str = Field(description="its id")
+    title: str
+    testbed: str = Field(description="of all series that name none")
+    workload: str = Field(description="of all series that name none")
+    overrides: dict[str, str] = Field(description="what-if settings by path")
+    series: tuple[SimulatedRows, ...]
+    notes: Notes = ()
+    profile: Profile | None = Field(default=None, description="only if it was asked for")
+    wall_seconds: Seconds = None
+
+
+class RunsDocument(Head):
+    """What `hcasim run --json` prints of several scenarios."""
+
+    schema_: Literal["hcasim-runs"] = Field(alias="schema")
+    scenarios: tuple[RunDocument, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,8 +100,6 @@ class Replay(Table):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the curves for JSON, in the form of the schema `run`."""
-        took = self.wall_seconds
-        cost = profile_of(self.costs.values(), timing=took is not None)
         return RunDocument(
             **RunDocument.head(),
             scenario=self.scenario.id,
@@ -74,8 +109,7 @@ class Replay(Table):
             overrides=self.overrides,
             series=[{**curve.named, "rows": curve.rows} for curve in self.curves.values()],
             **({"notes": self.notes} if self.notes else {}),
-            **({"profile": cost} if cost else {}),
-            **({} if took is None else {"wall_seconds": round(took, 3)}),
+            **spent(self.wall_seconds, self.costs),
         ).to_dict()
 
     @property
@@ -117,14 +151,13 @@ class Replay(Table):
     def title(self) -> str:
         """What is shown, with the what-if settings."""
         what_if = ", ".join(f"{path} = {text}" for path, text in self.overrides.items())
-        return f"{self.scenario.title} ({what_if})" if what_if else self.scenario.title
+        return self.scenario.title + (f" ({what_if})" if what_if else "")
 
     def to_html(self) -> str:
         """Return the curves side by side as HTML, as notebooks show them."""
-        scenario = self.scenario
-        return f"<p>{escape(f'{scenario.place}: {self.title}')}</p>" + side_by_side(
-            list(self.curves.values()), scenario.axes.field
-        )
+        heading = escape(f"{self.scenario.place}: {self.title}")
+        values = side_by_side(list(self.curves.values()), self.scenario.axes.field)
+        return f"<p>{heading}</p>{values}"
 
 
 @dataclass(frozen=True)
@@ -203,42 +236,21 @@ def replay(
     scenario = scenario.moved(testbed, adapter)
     chosen = plan(scenario, series=series, sizes=sizes, x=x, overrides=overrides)
     with on_scheduler(scheduler):
-        return run_plans([chosen], jobs, progress, cache, profile)[0]
+        return replay_all([chosen], jobs, progress, cache, profile)[0]
 
 
 def replay_all(
-    scenarios: Iterable[Scenario],
-    *,
-    overrides: Mapping[str, Any] | None = None,
+    plans: Sequence[Plan],
     jobs: int | None = None,
     progress: Progress | None = None,
     cache: bool = True,
     profile: bool = False,
 ) -> list[Replay]:
-    """Replay several scenarios; points that they share are simulated once.
+    """Simulate what is planned, with the parameters of `replay`; shared points are simulated once.
 
     Parameters:
-        scenarios: what to replay.
-        overrides: what-if settings by path; they must suit every adapter.
-        jobs: processes to use; all processors without it.
-        progress: is told how many points are done.
-        cache: take what earlier runs have simulated with this code, and keep what is new.
-        profile: also measure what simulating costs; then all is simulated, and nothing kept.
-
-    Raises:
-        CatalogError: every fault of the scenarios.
+        plans: of each scenario.
     """
-    return run_plans(plan_all(scenarios, overrides), jobs, progress, cache, profile)
-
-
-def run_plans(
-    plans: Sequence[Plan],
-    jobs: int | None,
-    progress: Progress | None,
-    cache: bool,
-    profile: bool = False,
-) -> list[Replay]:
-    """Simulate what is planned; points that plans share are simulated once."""
     started = perf_counter()
     points = run_points(
         (job for one in plans for job in one.jobs),
@@ -260,6 +272,18 @@ def run_plans(
         )
         for one in plans
     ]
+
+
+def spent(seconds: float | None, costs: Mapping[Point, Cost]) -> dict[str, Any]:
+    """Return what simulating cost, for a document: nothing of what is not known.
+
+    Parameters:
+        seconds: that it took, or None to leave out all times.
+        costs: of each point.
+    """
+    cost = profile_of(costs.values(), timing=seconds is not None)
+    took = {} if seconds is None else {"wall_seconds": round(seconds, 3)}
+    return took | ({"profile": cost} if cost else {})
 
 
 def measured(line: Line, points: Mapping[Point, Result]) -> Curve:

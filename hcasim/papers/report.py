@@ -2,39 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from os import PathLike, fspath
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, Literal, get_args
+
+from pydantic import Field
 
 from hcasim.catalog import CatalogError
 from hcasim.ground.errors import flag_fault, name_fault, refuse
 from hcasim.ground.text import brief, html_table
-from hcasim.papers.document import ReproduceDocument
-from hcasim.papers.loader import list_papers, load_context, load_scenarios, references
+from hcasim.papers.claim import references
+from hcasim.papers.loader import list_papers, load_context, load_scenarios
 from hcasim.papers.plan import plan_papers
-from hcasim.papers.replay import Replay, run_plans
+from hcasim.papers.replay import Replay, Simulated, replay_all, spent
 from hcasim.papers.roles import Role, standings
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.verdict import Verdict, from_context, judge
 from hcasim.runs.curve import Curve
+from hcasim.runs.document import Form, Head, Profile, Seconds
 from hcasim.runs.executor import Progress, on_scheduler
 from hcasim.runs.point import Point
 from hcasim.runs.table import Table
 from hcasim.workloads.result import Cost, profile_of
 
-if TYPE_CHECKING:
-    pass
-
 ROLES = get_args(Role)
 NUMBERS = ("value", "ratio", "percent", "difference")
 """The kinds of claims that state a number; the others state an order or a limit."""
 STATUSES = ("pass", "fail", "deviation", "context")
-_STATED = ("claim", "scenario", "system", "statement", "published")
-COLUMNS = (*_STATED, "simulated", "error", "role", "status")
+_NUMBERS = ("published", "simulated", "error")
+COLUMNS = ("claim", "scenario", "system", "statement", *_NUMBERS, "role", "status")
+_SHOWN = 8
+"""Claims that a line of an overview names."""
+
+
+class RoleCount(Form):
+    """How many claims have a role, and about how many readings; see `Report.roles`."""
+
+    claims: int
+    readings: int
+    numbers: int
+    orders: int
+    limits: int
+
+
+class Summary(Form):
+    """How many statements have each status."""
+
+    passed: int = Field(alias="pass")
+    fail: int
+    deviation: int
+    context: int
+    roles: dict[str, RoleCount]
+
+
+class Replayed(Form):
+    """A scenario that was replayed."""
+
+    scenario: str = Field(description="its id")
+    series: tuple[Simulated, ...]
+
+
+class ReproduceDocument(Head):
+    """What `hcasim reproduce --json` prints."""
+
+    schema_: Literal["hcasim-reproduce"] = Field(alias="schema")
+    instead: dict[Literal["testbed", "adapter"], str] = Field(
+        default={},
+        description="id or file of what stood in for the authors' machine; not there if nothing",
+    )
+    wall_seconds: Seconds = None
+    profile: Profile | None = Field(default=None, description="only if it was asked for")
+    summary: Summary
+    claims: tuple[Verdict, ...]
+    scenarios: tuple[Replayed, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,17 +135,20 @@ class Report(Table):
         found = {}
         for role in ROLES:
             own = [one for one in self.verdicts if one.role == role]
+            readings = {one.first for one in own}
             numbers = {one.first for one in own if one.kind in NUMBERS}
             orders = {one.first for one in own if one.kind == "ordering"} - numbers
-            readings = {one.first for one in own}
-            found[role] = {
-                "claims": len(own),
-                "readings": len(readings),
-                "numbers": len(numbers),
-                "orders": len(orders),
-                "limits": len(readings - orders - numbers),
-            }
+            counts = (own, readings, numbers, orders, readings - orders - numbers)
+            found[role] = dict(zip(RoleCount.model_fields, map(len, counts), strict=True))
         return found
+
+    @property
+    def by_paper(self) -> dict[str, Report]:
+        """The statements of each paper or collection alone."""
+        found: dict[str, list[Verdict]] = {}
+        for one in self.verdicts:
+            found.setdefault(one.scenario.partition("/")[0], []).append(one)
+        return {name: replace(self, verdicts=tuple(own)) for name, own in found.items()}
 
     @property
     def deviations(self) -> list[Verdict]:
@@ -110,13 +157,10 @@ class Report(Table):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report for JSON, in the form of the schema `reproduce`."""
-        took = self.wall_seconds
-        cost = profile_of(self.costs.values(), timing=took is not None)
         return ReproduceDocument(
             **ReproduceDocument.head(),
             **({"instead": self.instead} if self.instead else {}),
-            **({} if took is None else {"wall_seconds": round(took, 3)}),
-            **({"profile": cost} if cost else {}),
+            **spent(self.wall_seconds, self.costs),
             summary={**self.summary, "roles": self.roles},
             claims=[verdict.model_dump() for verdict in self.verdicts],
             scenarios=[
@@ -137,20 +181,21 @@ class Report(Table):
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return COLUMNS, and the claims as text, without statements of context."""
-        judged = (one for one in self.verdicts if one.status != "context")
-        return [COLUMNS, *map(_row, judged)]
+        rows = [
+            (one.id, one.scenario, one.system, one.statement, *one.texts, one.role, one.status)
+            for one in self.verdicts
+            if one.status != "context"
+        ]
+        return [COLUMNS, *rows]
 
     def closing_lines(self) -> list[str]:
         """Return the explanations of missed claims and a summary."""
         lines = [*_explanations(self.deviations)]
         for part, name in self.instead.items():
-            what = "all series on testbed" if part == "testbed" else "all series with adapter"
-            lines.append(f"{what} {name}, not with what the authors had")
-        counts = self.summary
-        lines.append(
-            f"{counts['pass']} pass, {counts['fail']} fail, {counts['deviation']} deviation "
-            f"(documented), {counts['context']} context (not replayed)"
-        )
+            what = f"all series {'on' if part == 'testbed' else 'with'} {part} {name}"
+            lines.append(f"{what}, not with what the authors had")
+        told = {"deviation": " (documented)", "context": " (not replayed)"}
+        lines.append(", ".join(f"{n} {one}{told.get(one, '')}" for one, n in self.summary.items()))
         for role, count in self.roles.items():
             error = self.median_error(role)
             claims, readings, *parts = (f"{one} {name}" for name, one in count.items())
@@ -159,6 +204,40 @@ class Report(Table):
             if count["claims"]:
                 lines.append(f"{role}: {claims} about {readings}: {', '.join(parts)}")
         return lines
+
+    def overview(self) -> Iterator[str]:
+        """Yield a line for all, one for each paper or collection if there are several, and one for
+        each kind of miss."""
+        took = "" if self.wall_seconds is None else f" in {self.wall_seconds:.0f} s"
+        figures = _count(len(self.replays), "figure")
+        yield f"{self.title}: {figures}{took}; {self._agreement}"
+        papers = self.by_paper
+        if len(papers) > 1:
+            yield from (f"{name}: {one._agreement}" for name, one in papers.items())
+        roles = [
+            f"{role}: {_count(count['numbers'], 'number')}, median error {100 * error:.1f} %"
+            for role, count in self.roles.items()
+            if (error := self.median_error(role)) is not None
+        ]
+        if roles:
+            yield "; ".join(roles)
+        for status, what in (
+            ("deviation", "Documented deviations, the largest first"),
+            ("fail", "Missed, and no deviation is documented"),
+        ):
+            if missed := [one for one in self.verdicts if one.status == status]:
+                yield f"{what}: {_named(missed)}"
+
+    @property
+    def _agreement(self) -> str:
+        counts = self.summary
+        judged = counts["pass"] + counts["fail"] + counts["deviation"]
+        text = f"{counts['pass']} of {_count(judged, 'claim')} pass"
+        if counts["deviation"]:
+            text += f", {_count(counts['deviation'], 'documented deviation')}"
+        if counts["fail"]:
+            text += f", {counts['fail']} missed"
+        return text
 
     def to_html(self) -> str:
         """Return the claims and what closes them as HTML, as notebooks show it."""
@@ -177,15 +256,15 @@ def reproduce(
     cache: bool = True,
     profile: bool = False,
 ) -> Report:
-    """Replay papers or scenarios and compare them with their claims.
+    """Replay papers, collections or scenarios and compare them with their claims.
 
     On another machine the claims are the same, and so are the series that they compare: with
     `adapter`, two that differ by their adapters only become one. Roles follow from the evidence of
     the values of that machine.
 
     Parameters:
-        identifiers: papers such as "liu2004", or scenarios such as "liu2004/fig03" or the path of
-            a file; all papers without them.
+        identifiers: papers or collections such as "liu2004", or scenarios such as "liu2004/fig03"
+            or the path of a file; without them all papers and collections.
         testbed: id or file of another one than the authors had, for all series.
         adapter: id or file of one that all series have instead of their own.
         jobs: processes to use; all processors without it.
@@ -204,8 +283,9 @@ def reproduce(
     given: Any = identifiers
     lone = isinstance(given, str | PathLike) or not isinstance(given, Iterable)
     named = [given] if lone else list(given)
+    allowed = "papers, collections, scenarios, or paths of files"
     refuse(
-        *(name_fault("identifiers", one, "papers, scenarios, or paths of files") for one in named),
+        *(name_fault("identifiers", one, allowed) for one in named),
         "" if testbed is None else name_fault("testbed", testbed),
         "" if adapter is None else name_fault("adapter", adapter),
         flag_fault("cache", cache),
@@ -215,23 +295,22 @@ def reproduce(
     parts = {"testbed": testbed, "adapter": adapter}
     instead = {part: fspath(name) for part, name in parts.items() if name is not None}
     if instead and not wanted:
-        fault = "found with all papers; allowed: with some that are named, or scenarios"
+        fault = "found without a name; allowed: with papers, collections or scenarios"
         raise CatalogError(f"{part}: {fault}" for part in instead)
     wanted = wanted or list_papers()
     asked = load_scenarios(wanted)
-    others = dict.fromkeys(name.partition(":")[0] for one in asked for name in _needed(one))
+    needed = dict.fromkeys(name for one in asked for name in _needed(one))
+    others = dict.fromkeys(name.partition(":")[0] for name in needed)
     for scenario in asked:
         others.pop(scenario.id, None)
     # What claims compare is all on the same machine.
-    found = (*asked, *load_scenarios(others))
-    moved = [scenario.moved(testbed, adapter) for scenario in found]
+    moved = [one.moved(testbed, adapter) for one in (*asked, *load_scenarios(others))]
     asked = moved[: len(asked)]
     every = plan_papers(moved)
     standing = standings(every)
-    needed = {name for one in asked for name in _needed(one)}
     read = [one.only(needed) for one in every]
     with on_scheduler(scheduler):
-        replays = run_plans([one for one in read if one.lines], jobs, progress, cache, profile)
+        replays = replay_all([one for one in read if one.lines], jobs, progress, cache, profile)
     curves: dict[str, Curve] = {}
     for one in replays:
         curves |= {one.scenario.qualified(name): found for name, found in one.curves.items()}
@@ -255,9 +334,16 @@ def _needed(scenario: Scenario) -> Iterator[str]:
         yield from (scenario.qualified(name) for name, *_ in references(claim))
 
 
-def _row(verdict: Verdict) -> tuple[str, ...]:
-    stated = (verdict.id, verdict.scenario, verdict.system, verdict.statement)
-    return (*stated, *verdict.texts, verdict.role, verdict.status)
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _named(verdicts: Sequence[Verdict]) -> str:
+    """Name claims, those that are missed by most first: by how much, where that is a number."""
+    largest = sorted(verdicts, key=lambda one: -abs(one.error or 0.0))
+    shown = [f"{one.id} {one.texts[2]}".rstrip() for one in largest[:_SHOWN]]
+    more = len(largest) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _explanations(verdicts: Iterable[Verdict]) -> Iterator[str]:

@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 from hcasim.catalog import CatalogError, nearest, resolve
 from hcasim.ground.quantities import QUANTITIES
-from hcasim.papers.claim import Claim, Measure
+from hcasim.papers.claim import Claim, Measure, Points
 from hcasim.papers.loader import load_context
 from hcasim.papers.plan import Line, Plan
 from hcasim.papers.scenario import Scenario
-from hcasim.papers.select import Points, select
 
 Role = Literal["fitted", "derived", "predicted"]
 Node = object
@@ -79,14 +78,10 @@ def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
 
 def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
     """Return the claims that some value of some machine was fitted to or chosen from."""
+    lines = [line for plan in plans for line in plan.lines]
     machines = {
-        (
-            plan.scenario.testbed_of(line.name),
-            line.series.adapter,
-            line.jobs[0].machine.stack.id,
-        )
-        for plan in plans
-        for line in plan.lines
+        (one.scenario.testbed_of(one.name), one.series.adapter, one.jobs[0].machine.stack.id)
+        for one in lines
     }
     # As described: what a scenario's authors set has no provenance but that.
     parameters = {
@@ -94,7 +89,7 @@ def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
         for testbed, adapter, stack in machines
         for one in resolve(testbed, adapter=adapter, stack=stack).parameters
     }
-    papers = {plan.scenario.paper for plan in plans}
+    papers = {one.scenario.paper for one in lines}
     known = {*claims, *(one.id for paper in papers for one in load_context(paper))}
     faults = sorted(
         f"{one.path}: claims: found no {name!r} in the scenarios{nearest(name, known)}"
@@ -112,22 +107,13 @@ def _pairs(
 ) -> Iterator[tuple[Node, Node]]:
     """Yield the numbers of a claim, each with that which it is stated beside."""
     for measure in claim.measure:
-        own, other = (
-            [lines[scenario.qualified(name)] for name in names]
-            for names in (measure.series, measure.against or ())
-        )
-        x = {one for line in own for one in line.x}
-        against = {one for line in other for one in line.x} if other else None
-        for here, there in select(measure, x, against):
-            left, right = (
-                _node(claim, measure, side, points)
-                for side, points in ((own, here), (other, there))
-            )
-            if other and claim.kind != "difference":
+        for here, there in scenario.readings(measure, lines):
+            left, right = (_node(claim, measure, *side) for side in (here, there))
+            if measure.against and claim.kind != "difference":
                 yield left, right
             else:
                 yield left, KNOWN
-                if other:
+                if measure.against:
                     yield right, KNOWN
 
 
@@ -151,5 +137,5 @@ def _says_numbers(claim: Claim) -> bool:
     """Whether more follows from a claim than itself: from orders, limits and extremes nothing."""
     if claim.kind == "ordering":
         return claim.relation == "~"
-    extreme = claim.relation in ("<=", ">=") and any(one.select == "all" for one in claim.measure)
+    extreme = claim.extreme and any(one.select == "all" for one in claim.measure)
     return claim.kind in ("value", "ratio", "percent") and not extreme

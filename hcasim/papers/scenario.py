@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,7 +20,16 @@ from hcasim.catalog import one_of
 from hcasim.catalog.adapter import FirmwareMode
 from hcasim.catalog.link import LARGEST_MTU
 from hcasim.ground.text import brief
-from hcasim.papers.claim import Claim, Entry, Text, as_tuple, one_or_several, read_size
+from hcasim.papers.claim import (
+    Claim,
+    Entry,
+    Measure,
+    Points,
+    Text,
+    as_tuple,
+    one_or_several,
+    read_size,
+)
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS
 
@@ -30,6 +39,8 @@ Several = Annotated[
     BeforeValidator(one_or_several, json_schema_input_type=Size | tuple[Size, ...]),
     Field(min_length=1),
 ]
+Side = tuple[list[Any], Points]
+"""Curves, and the points at which their best result is read."""
 AS_IN_ROWS = {"sizes": "size"}
 """What a file names otherwise than the key of a row."""
 
@@ -60,7 +71,8 @@ class Settings(Entry):
     @field_validator("*")
     @classmethod
     def _is_allowed(cls, value: Any, info: ValidationInfo) -> Any:
-        option = OPTIONS.get(AS_IN_ROWS.get(info.field_name or "", info.field_name or ""))
+        name = info.field_name or ""
+        option = OPTIONS.get(AS_IN_ROWS.get(name, name))
         if option is not None and value is not None:
             values = value if isinstance(value, tuple) else (value,)
             if faults := list(filter(None, map(option.fault, values))):
@@ -75,14 +87,8 @@ class Settings(Entry):
     @cached_property
     def chosen(self) -> dict[str, Any]:
         """The options that are set, by name; of an axis all values."""
-        named = {
-            AS_IN_ROWS.get(name, name): getattr(self, name) for name in type(self).model_fields
-        }
-        return {
-            name: OPTIONS[name].read(value)
-            for name, value in named.items()
-            if name in OPTIONS and value is not None
-        }
+        named = ((AS_IN_ROWS.get(n, n), getattr(self, n)) for n in type(self).model_fields)
+        return {n: OPTIONS[n].read(one) for n, one in named if n in OPTIONS and one is not None}
 
 
 class Options(Settings):
@@ -101,18 +107,14 @@ class Options(Settings):
 
     @model_validator(mode="after")
     def _has_one_axis(self) -> Options:
-        if len(self._several) > 1:
-            several = one_of(self._several)
-            raise ValueError(f"found several values of {several}; allowed: of one, the x axis")
+        if len(several := self._several) > 1:
+            allowed = "allowed: of one, the x axis"
+            raise ValueError(f"found several values of {one_of(several)}; {allowed}")
         return self
 
     @property
-    def _swept(self) -> dict[str, tuple[int, ...]]:
-        return {name: values for name, values in self.chosen.items() if name in AXES}
-
-    @property
     def _several(self) -> list[str]:
-        return [name for name, values in self._swept.items() if len(values) > 1]
+        return [n for n, values in self.chosen.items() if n in AXES and len(values) > 1]
 
     @property
     def axis(self) -> Option:
@@ -122,12 +124,7 @@ class Options(Settings):
     @property
     def points(self) -> tuple[int, ...] | None:
         """The values along the x axis; None if that is the usual size of the workload."""
-        return self._swept.get(self.axis.name)
-
-    def fixed(self) -> dict[str, int]:
-        """What has one value and is not the x axis: of size, qps and reuse."""
-        swept = self._swept
-        return {name: values[0] for name, values in swept.items() if name != self.axis.name}
+        return self.chosen.get(self.axis.name)
 
 
 class Series(Settings):
@@ -165,9 +162,8 @@ class Series(Settings):
     @property
     def overrides(self) -> dict[str, str]:
         """What the authors changed of the host, by path, as a what-if setting would."""
-        if self.chipset_flag is None:
-            return {}
-        return {"host.pcix_bridge.streaming": "true" if self.chipset_flag else "false"}
+        flag = self.chipset_flag
+        return {} if flag is None else {"host.pcix_bridge.streaming": str(flag).lower()}
 
 
 if not TYPE_CHECKING:
@@ -214,7 +210,8 @@ class Scenario(Entry):
     Parameters:
         id: "<paper>/<figure>", from the place of the file.
         title: what was measured.
-        paper: author and year; or "modern", of numbers that were published in many places.
+        paper: author and year; or the name of a collection of numbers that were published in many
+            places, such as "modern".
         figure: number in the paper; "Table 1" for a table; else what the numbers come from.
         section: where the paper discusses it.
         testbed: id of the testbed, of all series that name none.
@@ -241,13 +238,9 @@ class Scenario(Entry):
     def _draws_overheads_or_none(self) -> Scenario:
         drawn = self.axes.field == "overhead_percent"
         why = "missing; axes.field is" if drawn else "found; allowed if axes.field is"
-        faults = [
-            f"series.{name}.over: {why} overhead_percent"
-            for name, one in self.series.items()
-            if (one.over is not None) != drawn
-        ]
-        if faults:
-            raise ValueError("; ".join(faults))
+        wrong = [name for name, one in self.series.items() if (one.over is not None) != drawn]
+        if wrong:
+            raise ValueError("; ".join(f"series.{n}.over: {why} overhead_percent" for n in wrong))
         return self
 
     def __repr__(self) -> str:
@@ -258,8 +251,7 @@ class Scenario(Entry):
     @property
     def place(self) -> str:
         """Where it stands: "liu2004, Figure 3", "sur2005, Table 1" or "modern, pcie-bench"."""
-        number = self.figure
-        return f"{self.paper}, {number if number[0].isalpha() else f'Figure {number}'}"
+        return f"{self.paper}, {'' if self.figure[0].isalpha() else 'Figure '}{self.figure}"
 
     def moved(
         self, testbed: str | PathLike[str] | None, adapter: str | PathLike[str] | None
@@ -270,9 +262,8 @@ class Scenario(Entry):
             testbed: id or file instead of its own, for all series.
             adapter: id or file instead of the series' own.
         """
-        where = [f"on {testbed}"] * (testbed is not None) + [f"with {adapter}"] * (
-            adapter is not None
-        )
+        instead = {"on": testbed, "with": adapter}
+        where = [f"{word} {name}" for word, name in instead.items() if name is not None]
         if not where:
             return self
         changes: dict[str, Any] = {} if testbed is None else {"testbed": None}
@@ -289,6 +280,21 @@ class Scenario(Entry):
     def workload_of(self, series: str) -> str:
         """Return the name of the benchmark that measured a series."""
         return self.series[series].workload or self.workload
+
+    def readings(self, measure: Measure, found: Mapping[str, Any]) -> Iterator[tuple[Side, Side]]:
+        """Yield what a measure reads: of its series, and of those that they are compared with.
+
+        Parameters:
+            measure: of one of its claims.
+            found: curves, or lines of a plan, by scenario and series: "liu2004/fig06:pcie".
+        """
+        own, other = (
+            [found[self.qualified(name)] for name in names]
+            for names in (measure.series, measure.against or ())
+        )
+        x, against = ([at for one in side for at in one.x] for side in (own, other))
+        for here, there in measure.points(x, against if other else None):
+            yield (own, here), (other, there)
 
     def qualified(self, reference: str) -> str:
         """Return a reference to a series with its scenario: "liu2004/fig06:pcie"."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
-from typing import Any, Literal
+from typing import Literal
 
 from hcasim.ground.quantities import QUANTITIES
-from hcasim.papers.claim import Claim, Context, Measure, Statement
+from hcasim.papers.claim import Claim, Context, Measure, Points, Statement
 from hcasim.papers.roles import Role, Standing
 from hcasim.papers.scenario import Scenario
-from hcasim.papers.select import Points, select
 from hcasim.runs.curve import Curve
 from hcasim.workloads.options import AXES
 
@@ -53,28 +52,21 @@ class Verdict(Statement):
     @property
     def texts(self) -> tuple[str, str, str]:
         """What was published, what was simulated and the error, in words; "" for what is not."""
-        error = "" if self.error is None else f"{100 * self.error:+.1f} %"
-        return self._published_text, self._simulated_text, error
-
-    @property
-    def _published_text(self) -> str:
-        if isinstance(self.published, str):
-            return self.published
-        if isinstance(self.published, tuple):
-            low, high = self.published
-            return f"{low:g} to {high:g} {self.unit}"
-        sign = {"=": "", "~": "~ "}.get(self.relation, f"{self.relation} ")
-        return f"{sign}{self.published:g} {self.unit}"
-
-    @property
-    def _simulated_text(self) -> str:
-        if self.simulated is None:
-            return ""
-        if self.kind == "ordering":
-            return f"{self.simulated:.3f} x"
-        units = QUANTITIES[self.quantity].units
-        digits = {"x": 3, "%": 1}.get(self.unit, units.get(self.unit, (1, 0))[1])
-        return f"{self.simulated:.{digits}f} {self.unit}"
+        low, high = self.ends
+        sign = "" if self.relation == "=" else f"{self.relation} "
+        published = f"{low:g} to {high:g}" if low < high else f"{sign}{low:g}"
+        simulated = ""
+        if self.simulated is not None:
+            unit = "x" if self.kind == "ordering" else self.unit
+            digits = {"x": 3, "%": 1}.get(unit)
+            if digits is None:
+                digits = QUANTITIES[self.quantity].units.get(unit, (1, 0))[1]
+            simulated = f"{self.simulated:.{digits}f} {unit}"
+        return (
+            self.published if isinstance(self.published, str) else f"{published} {self.unit}",
+            simulated,
+            "" if self.error is None else f"{100 * self.error:+.1f} %",
+        )
 
 
 @dataclass(frozen=True)
@@ -95,10 +87,10 @@ class _Finding:
     error: float | None
     text: str = ""
 
-    @property
-    def rank(self) -> tuple[bool, float]:
-        """Orders findings: a miss comes behind all that passed."""
-        return not self.passed, self.severity
+
+def _rank(finding: _Finding) -> tuple[bool, float]:
+    # A miss comes behind all that passed.
+    return not finding.passed, finding.severity
 
 
 def relative_error(simulated: float, published: Number) -> float:
@@ -137,7 +129,7 @@ def judge(
         ValueError: two series of which each point is wanted share none.
     """
     findings = [_find(claim, measure, scenario, curves) for measure in claim.measure]
-    worst = max(findings, key=lambda one: one.rank)
+    worst = max(findings, key=_rank)
     passed = all(one.passed for one in findings)
     notes = [one.text for one in findings if one.text]
     if claim.contradiction:
@@ -147,7 +139,7 @@ def judge(
         status = "pass" if passed else "deviation"
         notes += [STALE] if passed else [claim.deviation.reason, claim.deviation.mechanism]
     return Verdict(
-        **_stated(claim),
+        **claim.stated,
         scenario=scenario.id,
         quantity=claim.quantity,
         kind=claim.kind,
@@ -164,11 +156,7 @@ def judge(
 def from_context(context: Context, paper: str) -> Verdict:
     """Report a statement that nothing replays, with its reason."""
     where = f"{paper}/context"
-    return Verdict(**_stated(context), scenario=where, first=context.id, note=context.reason)
-
-
-def _stated(statement: Statement) -> dict[str, Any]:
-    return {name: getattr(statement, name) for name in Statement.model_fields}
+    return Verdict(**context.stated, scenario=where, first=context.id, note=context.reason)
 
 
 def _find(
@@ -176,62 +164,44 @@ def _find(
 ) -> _Finding:
     """Judge the numbers of one measure; the worst counts, but of an extreme only itself."""
     found = []
-    for left, right, where in _read(claim, measure, scenario, curves):
+    axis = AXES[curves[scenario.qualified(measure.series[0])].axis]
+    for here, there in scenario.readings(measure, curves):
+        one = _judge(claim, measure, _best(claim, *here), _best(claim, *there))
+        where = f" at {axis.label(here[1][0])}" if measure.select == "all" else ""
+        if measure.against_at is not None:
+            where = f" at {axis.label(here[1][0])} / {axis.label(there[1][0])}"
+        text = one.text
         if claim.kind == "ordering":
-            one = _judge_order(claim, left, measure.factor * right)
             text = f"{_name(measure)} {one.simulated:.3f}{where}"
-        else:
-            if claim.kind == "threshold":
-                apart = measure.against is not None
-                one = _judge_limit(claim, 100 * abs(left / right - 1) if apart else left)
-            else:
-                one = _judge_number(claim, left, right)
-            text = one.text
-            if len(claim.measure) > 1 or where:
-                own = f"{_name(measure)} {one.simulated:.4g} {claim.unit}{where}"
-                text = ", ".join(filter(None, (own, text)))
+        elif len(claim.measure) > 1 or where:
+            own = f"{_name(measure)} {one.simulated:.4g} {claim.unit}{where}"
+            text = ", ".join(filter(None, (own, text)))
         found.append(replace(one, text=text))
-    worst = max(found, key=lambda one: one.rank)
+    if not found:
+        raise ValueError(f"{claim.id}: the two series share no {axis.name}")
+    worst = max(found, key=_rank)
     if claim.kind == "ordering" and len(found) > 1:
-        low, high = (extreme(one.simulated for one in found) for extreme in (min, max))
+        low, high = (end(one.simulated for one in found) for end in (min, max))
         return replace(worst, text=f"{_name(measure)} {low:.3f} to {high:.3f}")
-    # "Up to" and "at least" are about the extreme of all points.
-    numbers = claim.kind not in ("ordering", "threshold")
-    if numbers and claim.relation in ("<=", ">=") and worst.severity < inf:
-        extreme = max if claim.relation == "<=" else min
-        return extreme(found, key=lambda one: one.simulated)
+    if claim.kind != "threshold" and claim.extreme and worst.severity < inf:
+        worst = claim.extreme(found, key=lambda one: one.simulated)
     return worst
 
 
-def _read(
-    claim: Claim, measure: Measure, scenario: Scenario, curves: Mapping[str, Curve]
-) -> Iterator[tuple[float, float, str]]:
-    """Yield the numbers of a measure in the unit of the claim: of the series, of the other or NaN,
-    and where, if there may be several."""
-    own, other = (
-        [curves[scenario.qualified(name)] for name in names]
-        for names in (measure.series, measure.against or ())
-    )
-    x, against = ([int(one) for curve in side for one in curve.x] for side in (own, other))
-    pairs = select(measure, x, against if other else None)
-    axis = AXES[own[0].axis]
-    if not pairs:
-        raise ValueError(f"{claim.id}: the two series share no {axis.name}")
-    for left, right in pairs:
-        where = f" at {axis.label(left[0])}" if measure.select == "all" else ""
-        if measure.against_at is not None:
-            where = f" at {axis.label(left[0])} / {axis.label(right[0])}"
-        yield _best(claim, own, left), _best(claim, other, right), where
-
-
 def _best(claim: Claim, curves: Iterable[Curve], points: Points) -> float:
-    factor, field = QUANTITIES[claim.quantity].factor(claim.unit), QUANTITIES[claim.quantity].field
-    found = (row[field] for one in curves for row in one.rows if row[one.axis] in points)
-    return float(factor * QUANTITIES[claim.quantity].best(found, default=nan))
+    """Return the best result at some points, in the unit of the claim; NaN without curves."""
+    quantity = QUANTITIES[claim.quantity]
+    found = (row[quantity.field] for one in curves for row in one.rows if row[one.axis] in points)
+    return float(quantity.factor(claim.unit) * quantity.best(found, default=nan))
 
 
-def _judge_number(claim: Claim, left: float, right: float) -> _Finding:
-    published, text = _published(claim), ""
+def _judge(claim: Claim, measure: Measure, left: float, right: float) -> _Finding:
+    """Judge one number, or pair of numbers."""
+    if claim.kind == "ordering":
+        return _judge_order(claim, left, measure.factor * right)
+    if claim.kind == "threshold":
+        return _judge_limit(claim, left if measure.against is None else 100 * abs(left / right - 1))
+    published, text = claim.ends, ""
     compared = simulated = left
     if claim.kind == "difference":
         compared = simulated = left - right
@@ -240,7 +210,8 @@ def _judge_number(claim: Claim, left: float, right: float) -> _Finding:
     elif claim.kind == "percent":
         # A change of 24 % is a ratio of 1.24: that is what was measured twice and divided.
         sign = 1 if claim.change == "gain" else -1
-        published, compared = _as_ratio(published, sign), left / right
+        low, high = sorted(1 + sign * one / 100 for one in claim.ends)
+        published, compared = (low, high), left / right
         simulated = sign * 100 * (compared - 1)
         text = f"compared as the ratio {compared:.3f}"
     error = relative_error(compared, published)
@@ -260,27 +231,13 @@ def _judge_order(claim: Claim, left: float, right: float) -> _Finding:
 
 
 def _judge_limit(claim: Claim, simulated: float) -> _Finding:
-    limit = _published(claim)
-    assert isinstance(limit, float)
-    passed, excess = {
-        "<": (simulated < limit, simulated - limit),
-        "<=": (simulated <= limit, simulated - limit),
-        ">=": (simulated >= limit, limit - simulated),
-        "=": (simulated == limit, abs(simulated - limit)),
-    }[claim.relation]
+    excess = simulated - claim.ends[0]
+    if claim.relation == ">=":
+        excess = -excess
+    elif claim.relation == "=":
+        excess = abs(excess)
+    passed = excess < 0 if claim.relation == "<" else excess <= 0
     return _Finding(simulated, passed, excess, None)
-
-
-def _published(claim: Claim) -> Number:
-    assert not isinstance(claim.published, str)
-    return claim.published
-
-
-def _as_ratio(percent: Number, sign: int) -> Number:
-    if isinstance(percent, tuple):
-        low, high = sorted(1 + sign * one / 100 for one in percent)
-        return low, high
-    return 1 + sign * percent / 100
 
 
 def _name(measure: Measure) -> str:

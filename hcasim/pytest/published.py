@@ -17,8 +17,7 @@ from hcasim.ground.quantities import QUANTITIES, derivable, traced
 from hcasim.ground.reading import MEASURED, read_file
 from hcasim.ground.text import plain
 from hcasim.papers.verdict import Number
-from hcasim.runs.benchmark import Benchmark
-from hcasim.runs.curve import Curve
+from hcasim.runs.table import Table
 from hcasim.traces import Source, Trace, import_trace
 from hcasim.workloads.options import AXES
 
@@ -26,6 +25,7 @@ ALLOWED = (
     "numbers by the x axis, a table of pandas, a curve, a trace, or a file: .csv, or a trace or "
     "what perftest, OSU, IMB or NetPIPE printed"
 )
+_NAMES = {one.field: name for name, one in QUANTITIES.items()}
 
 
 @dataclass(frozen=True)
@@ -58,15 +58,13 @@ def opened(published: object, folder: Path) -> object:
     if not isinstance(published, str | PathLike):
         return published
     path = folder / published
-    name = display(path)
     data = read_file(path, MEASURED)
     if path.suffix.lower() != ".csv":
-        return import_trace(Source(name, data))
+        return import_trace(Source(display(path), data))
     try:
-        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig")), strict=True))
+        return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig")), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise CatalogError([f"{name}: found no CSV in UTF-8: {error}"]) from None
-    return rows
+        raise CatalogError([f"{display(path)}: found no CSV in UTF-8: {error}"]) from None
 
 
 def read_published(
@@ -86,47 +84,30 @@ def read_published(
         CatalogError: every fault.
     """
     known = derivable(fields)
-    names = {name: one.field for name, one in QUANTITIES.items() if one.field in known}
-    field = names.get(quantity, quantity)
+    field = QUANTITIES[quantity].field if quantity in QUANTITIES else quantity
     if field and field not in known:
-        has = f"{workload} has {_named(known)}"
-        refuse(f"quantity: found {quantity!r}; {has}{nearest(quantity, [*names, *known])}")
-    found = _pairs(published, workload, axis, fields, field)
-    field = field or found.field
-    return Published(field, *_unit(field, unit), _values(found.pairs, axis))
-
-
-@dataclass(frozen=True)
-class _Found:
-    field: str
+        close = nearest(quantity, [*(_NAMES[one] for one in known if one in _NAMES), *known])
+        refuse(f"quantity: found {quantity!r}; {workload} has {_named(known)}{close}")
     pairs: Iterable[tuple[Any, Any]]
-
-
-def _pairs(
-    published: object, workload: str, axis: str, fields: Sequence[str], field: str
-) -> _Found:
-    """Find x and y of each point, and what y is."""
-    if isinstance(published, Benchmark):
-        published = published.curve
-    if isinstance(published, Mapping):
-        return _Found(field or _only(fields, workload), published.items())
-    if isinstance(published, Trace):
+    if isinstance(published, Mapping | Trace):
         field = field or _only(fields, workload)
-        return _Found(field, list(_traced(published, workload, axis, field)))
-    rows = _rows(published, axis)
-    faults = [] if rows else ["published: found no rows"]
-    columns = list(rows[0]) if rows else []
-    if rows and axis not in columns:
-        faults.append(f"published: found the columns {one_of(columns)}; {axis} is missing")
-    refuse(*faults)
-    field = field or _only([one for one in fields if one in columns], "the table", fields)
-    if field not in columns:
-        refuse(f"published: found the columns {one_of(columns)}; {field} is missing")
-    return _Found(field, [(row[axis], row[field]) for row in rows])
+        pairs = published.items() if isinstance(published, Mapping) else ()
+        if isinstance(published, Trace):
+            pairs = _traced(published, workload, axis, field)
+    else:
+        rows = _rows(published, axis)
+        columns = list(rows[0]) if rows else []
+        found = f"published: found the columns {one_of(columns)}"
+        refuse("" if rows else "published: found no rows")
+        refuse("" if axis in columns else f"{found}; {axis} is missing")
+        field = field or _only([one for one in fields if one in columns], "the table", fields)
+        refuse("" if field in columns else f"{found}; {field} is missing")
+        pairs = ((row[axis], row[field]) for row in rows)
+    return Published(field, *_unit(field, unit), _values(pairs, axis))
 
 
 def _rows(published: object, axis: str) -> Sequence[Mapping[str, Any]]:
-    if isinstance(published, Curve):
+    if isinstance(published, Table):
         return published.rows
     frame: Any = published
     if hasattr(frame, "to_dict") and hasattr(frame, "columns"):
@@ -146,15 +127,14 @@ def _only(fields: Sequence[str], owner: str, allowed: Sequence[str] = ()) -> str
 
 def _named(fields: Sequence[str]) -> str:
     """Name quantities as `quantity` does."""
-    names = {one.field: name for name, one in QUANTITIES.items()}
-    return one_of([names.get(field, field) for field in fields])
+    return one_of([_NAMES.get(field, field) for field in fields])
 
 
 def _traced(trace: Trace, workload: str, axis: str, field: str) -> Iterator[tuple[Any, Any]]:
-    """The points of a workload in a trace, in the unit of a row."""
+    """Yield the points of a workload in a trace, in the unit of a row."""
     wanted = traced(field)
-    if wanted is None:
-        raise CatalogError([f"quantity: {field} is in no trace"])
+    refuse("" if wanted else f"quantity: {field} is in no trace")
+    assert wanted is not None
     quantity = QUANTITIES[wanted[0]]
     assert quantity.trace is not None
     for point in trace.points:
@@ -164,12 +144,14 @@ def _traced(trace: Trace, workload: str, axis: str, field: str) -> Iterator[tupl
 
 
 def _unit(field: str, unit: str) -> tuple[str, float]:
-    quantity = next((one for one in QUANTITIES.values() if one.field == field), None)
-    units = {} if quantity is None else {quantity.unit: (1.0, 0), **quantity.units}
+    """Return the unit of the numbers, and how much of it is one of the row's."""
+    quantity = QUANTITIES.get(_NAMES.get(field, ""))
+    own = "" if quantity is None else quantity.unit
+    units = {} if quantity is None else {own: (1.0, 0), **quantity.units}
     if not unit:
-        return ("" if quantity is None else quantity.unit), 1.0
-    if unit not in units:
-        refuse(f"unit: found {unit!r}; allowed: {one_of([*units])}{nearest(unit, units)}")
+        return own, 1.0
+    allowed = f"allowed: {one_of([*units])}{nearest(unit, units)}"
+    refuse("" if unit in units else f"unit: found {unit!r}; {allowed}")
     return unit, units[unit][0]
 
 
@@ -184,10 +166,8 @@ def _values(pairs: Iterable[tuple[Any, Any]], axis: str) -> dict[int, Number]:
             continue
         value = _number(y)
         if value is None:
-            faults.append(
-                f"published: {axis} {x}: found {y!r}; allowed: a positive number, or both ends of "
-                "a range"
-            )
+            allowed = "a positive number, or both ends of a range"
+            faults.append(f"published: {axis} {x}: found {y!r}; allowed: {allowed}")
         elif key in found:
             faults.append(f"published: found {axis} {x} twice; allowed: one curve")
         else:
@@ -197,16 +177,13 @@ def _values(pairs: Iterable[tuple[Any, Any]], axis: str) -> dict[int, Number]:
 
 
 def _number(given: Any) -> Number | None:
-    if isinstance(given, tuple | list):
-        low, high = (_positive(one) for one in given) if len(given) == 2 else (None, None)
-        return None if low is None or high is None or low > high else (low, high)
-    return _positive(given)
-
-
-def _positive(given: Any) -> float | None:
-    number: Any = plain(given)
+    """Return a positive number or a range of those; None if it is neither."""
+    both = given if isinstance(given, tuple | list) else (given, given)
+    ends: list[Any] = [plain(one) for one in both]
     try:
-        value = float(number)
+        low, high = map(float, ends)
     except (TypeError, ValueError):
         return None
-    return value if 0 < value < inf and not isinstance(number, bool) else None
+    if not 0 < low <= high < inf or any(isinstance(one, bool) for one in ends):
+        return None
+    return (low, high) if isinstance(given, tuple | list) else low

@@ -10,8 +10,9 @@ from pydantic import Field, TypeAdapter
 from hcasim.calibrate.document import CalibrateDocument
 from hcasim.catalog import Fit, file_schema
 from hcasim.ground.errors import CatalogError, nearest, one_of
-from hcasim.papers.document import ReproduceDocument, RunDocument, RunsDocument
 from hcasim.papers.loader import ContextFile
+from hcasim.papers.replay import RunDocument, RunsDocument
+from hcasim.papers.report import ReproduceDocument
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.application_document import AppDocument
 from hcasim.runs.document import BenchmarkDocument

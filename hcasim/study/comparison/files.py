@@ -17,7 +17,7 @@ from hcasim.runs.machine import CHOICES
 from hcasim.study.comparison.side import Side
 
 if TYPE_CHECKING:
-    from hcasim.papers.document import RunDocument
+    from hcasim.papers.replay import RunDocument
     from hcasim.runs.document import Setup
     from hcasim.study.sweep.document import SweepDocument
 
@@ -65,7 +65,7 @@ def read_result(given: str | PathLike[str] | Benchmark) -> Side:
         return Side(given.machine, given.workload, given.curve.rows)
     from pydantic import ValidationError
 
-    from hcasim.papers.document import RunDocument
+    from hcasim.papers.replay import RunDocument
     from hcasim.runs.document import BenchmarkDocument
     from hcasim.study.sweep.document import SweepDocument
 

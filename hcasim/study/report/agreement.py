@@ -9,6 +9,7 @@ from hcasim.papers.claim import Claim
 from hcasim.papers.report import Report
 from hcasim.papers.verdict import Verdict
 
+_PAPER = "paper or collection"
 _NUMBER_OF = {"published": 0, "simulated": 1, "error": 2}
 
 
@@ -31,7 +32,7 @@ def claims(report: Report) -> Table:
     """Return the table of all claims that were judged."""
     columns: tuple[str | Column, ...] = (
         "claim",
-        Column("paper", chosen=True),
+        Column(_PAPER, chosen=True),
         "figure",
         "system",
         Column("statement", prose=True),
@@ -108,7 +109,7 @@ def context(report: Report) -> Table:
     """Return the table of the statements that nothing replays."""
     columns: tuple[str | Column, ...] = (
         "statement",
-        "paper",
+        _PAPER,
         "system",
         "published",
     )
@@ -137,8 +138,8 @@ def by_paper(reports: Mapping[str, Report]) -> Table:
         for name, one in reports.items()
     ]
     titles = (*counted, "median error, fitted", "median error, predicted")
-    columns: tuple[str | Column, ...] = ("paper", *(Column(one, right=True) for one in titles))
-    return Table("Statements by paper", columns, rows)
+    columns: tuple[str | Column, ...] = (_PAPER, *(Column(one, right=True) for one in titles))
+    return Table("Statements by paper or collection", columns, rows)
 
 
 def by_role(report: Report) -> Table:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 
 from hcasim import __version__
 from hcasim.pages import Block, Code, Counts, Document, Facts, Section, Text
 from hcasim.papers.report import Report
-from hcasim.papers.verdict import Verdict
 from hcasim.study.report.agreement import (
     by_paper,
     by_role,
     claims,
     context,
     deviations,
-    paper_of,
 )
 from hcasim.study.report.figures import figures
 from hcasim.study.report.provenance import Provenance
@@ -52,7 +49,7 @@ def _summary(report: Report, command: str, made: datetime | None) -> Iterator[Bl
     yield Counts([(told, report.summary[one], one) for one, told in _COUNTED.items()])
     papers = list(dict.fromkeys(one.scenario.paper for one in report.replays))
     facts = [
-        ("papers", ", ".join(papers)),
+        ("papers and collections", ", ".join(papers)),
         ("replayed", f"{len(report.replays)} figures and tables"),
         *((f"instead: {part}", name) for part, name in report.instead.items()),
         ("hcasim", __version__),
@@ -67,12 +64,8 @@ def _summary(report: Report, command: str, made: datetime | None) -> Iterator[Bl
 
 
 def _agreement(report: Report) -> Iterator[Block]:
-    papers: dict[str, list[Verdict]] = {}
-    for one in report.verdicts:
-        papers.setdefault(paper_of(one), []).append(one)
-    if len(papers) > 1:
-        alone = {name: replace(report, verdicts=tuple(own)) for name, own in papers.items()}
-        yield by_paper(alone)
+    if len(report.by_paper) > 1:
+        yield by_paper(report.by_paper)
     yield Text(
         "The error is relative to what was published; the bar shows how much of the tolerance it "
         "takes, of which each half of the bar is all. A claim is fitted if a value was fitted to "
@@ -92,7 +85,7 @@ def _deviations(report: Report) -> Iterator[Block]:
 
 
 def _figures(report: Report) -> Iterator[Block]:
-    yield Text("Lines and bars are simulated, stars are what the paper states of single points.")
+    yield Text("Lines and bars are simulated, stars are what was published of single points.")
     yield from figures(report)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import one_of
 from hcasim.ground.quantities import QUANTITIES, title
-from hcasim.papers.claim import Claim
-from hcasim.papers.loader import load_scenario, references
+from hcasim.papers.claim import Claim, references
+from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import Line, plan
 from hcasim.papers.replay import measured
 from hcasim.papers.roles import Standing

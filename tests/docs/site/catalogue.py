@@ -199,7 +199,7 @@ def _validity(
         rows.append((link, *map(str, counts), str(missed), str(len(load_context(paper)))))
     totals = (str(sum(int(row[column]) for row in rows)) for column in range(1, len(rows[0])))
     rows.append(("all", *totals))
-    columns = ("paper", "claims", "readings", *get_args(Role), "missed", "context")
+    columns = ("paper or collection", "claims", "readings", *get_args(Role), "missed", "context")
     parts = [table(columns, rows)]
     if simulated:
         parts.append(_errors(standing, simulated))

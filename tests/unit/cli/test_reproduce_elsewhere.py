@@ -75,7 +75,7 @@ def test_what_was_simulated_of_the_authors_machine_does_not_stand_for_another(
 
 def test_it_is_not_for_all_papers_and_must_suit_them(hcasim_: Hcasim) -> None:
     (fault,) = hcasim_("reproduce", "--adapter", "mt25208").faults
-    assert fault.startswith("adapter: found with all papers; allowed: ")
+    assert fault.startswith("adapter: found without a name; allowed: with papers, ")
     faults = hcasim_("reproduce", "sur2005/fig3b", "--adapter", "ne010e").faults
     assert "firmware_mode: found 'mem', but ne010e has no modes" in faults
     (fault,) = hcasim_("reproduce", "liu2004/fig03", "--testbed", "lui2004").faults

@@ -1,18 +1,37 @@
 """Figures have the papers' axes, mark what was published, and are the same each time."""
 
-import itertools
-import math
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hcasim.ground.quantities import title
-from hcasim.papers.figure import STAR
+from hcasim.papers.figure import NESTED, STAR
 from hcasim.papers.loader import list_scenarios, load_scenario
 from hcasim.papers.replay import replay
 from hcasim.runs.drawing import FORMATS, render
 
 pytestmark = pytest.mark.usefixtures("simulated")
+
+
+def drawn(scenario: str, **given: Any) -> Any:
+    """The axes of a figure."""
+    return replay(scenario, jobs=1, **given).plot().axes[0]
+
+
+def stars(axes: Any) -> dict[str, list[tuple[float, float]]]:
+    """The places of published numbers, by their name in the legend."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for one in axes.containers:
+        if one.get_label().endswith("published"):
+            places = found.setdefault(one.get_label().removeprefix("_"), [])
+            places.append(tuple(one.lines[0].get_xydata()[0].tolist()))
+    return found
+
+
+def legend(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 @pytest.mark.parametrize(
@@ -23,106 +42,132 @@ def test_the_same_figure_is_the_same_file(figure: str, form: str) -> None:
     assert render(found.plot(), form) == render(found.plot(), form)
 
 
-def test_the_size_axis_is_logarithmic_with_the_paper_s_labels() -> None:
-    axes = replay("liu2004/fig06", jobs=1).plot().axes[0]
-    assert axes.get_xscale() == "log"
-    labels = [tick.get_text() for tick in axes.get_xticklabels()]
-    assert labels == ["4", "16", "64", "256", "1K", "4K", "16K", "64K", "1M"]
-    assert axes.get_xlabel() == "Message Size (Bytes)"
+POWERS = ["4", "16", "64", "256", "1K", "4K", "16K", "64K", "1M"]
 
 
-def test_published_values_are_marked_at_what_they_say() -> None:
-    axes = replay("liu2004/fig03", jobs=1).plot().axes[0]
-    marks = {
-        container.get_label(): container.lines[0].get_xydata()[0].tolist()
-        for container in axes.containers
+@pytest.mark.parametrize(
+    ("scenario", "scale", "ticks", "x", "y"),
+    [
+        ("liu2004/fig06", "log", POWERS, "Message Size (Bytes)", "Bandwidth (MB/s)"),
+        ("sur2005/fig3c", "log", [str(2**n) for n in range(8)], "Number of QPs", "Memory (KiB)"),
+        (
+            "sur2005/table1",
+            "linear",
+            ["0", "25", "50", "75", "100"],
+            "Buffer Reuse (%)",
+            "Bandwidth (MB/s)",
+        ),
+    ],
+)
+def test_the_axes_are_those_of_the_paper(
+    scenario: str, scale: str, ticks: list[str], x: str, y: str
+) -> None:
+    axes = drawn(scenario)
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ticks
+    assert (axes.get_xscale(), axes.get_xlabel(), axes.get_ylabel()) == (scale, x, y)
+    assert axes.get_title().startswith(f"{load_scenario(scenario).place}: ")
+
+
+def test_each_axis_has_a_name_and_the_unit_of_what_is_drawn() -> None:
+    for scenario in list_scenarios():
+        found = load_scenario(scenario)
+        unit = re.fullmatch(r".+ (\(.+\))", found.axes.y)
+        assert unit is not None
+        assert title(found.axes.field).endswith(unit[1])
+        assert ("(" in found.axes.x) == (found.options.axis.is_size or "%" in found.axes.x) or (
+            found.axes.kind == "bars"
+        )
+
+
+def test_ten_percent_of_a_scatter_can_be_seen() -> None:
+    assert drawn("sur2005/fig3b").get_yscale() == "log"
+
+
+def test_the_axis_reaches_as_far_as_the_paper_s_and_starts_at_zero() -> None:
+    assert drawn("liu2004/fig04").get_ylim() == (0.0, 60.0)
+
+
+def test_values_that_are_alike_do_not_lie_on_the_edge() -> None:
+    axes = drawn("sur2005/table1", series=["mem"])
+    (line,) = (one for one in axes.lines if one.get_label() == "Mem, simulated")
+    assert axes.get_ylim()[1] >= 1.049 * max(line.get_ydata())
+
+
+def test_published_values_are_marked_where_they_were_read_in_the_unit_of_the_axis() -> None:
+    axes = drawn("liu2004/fig03")
+    assert stars(axes) == {
+        "PCI-Express, published": [(4.0, 3.8)],
+        "PCI-X, published": [(4.0, 4.8)],
     }
-    assert marks == {
-        "PCI-Express, published": [4.0, 3.8],
-        "PCI-X, published": [4.0, 4.8],
-    }
-
-
-def test_stars_that_would_hide_each_other_stand_side_by_side() -> None:
-    figure = replay("sur2005/table1", jobs=1).plot()
-    figure.canvas.draw()
-    stars = [container.lines[0] for container in figure.axes[0].containers]
-    assert len(stars) == 10
-    drawn = [
-        tuple(star.get_transform().transform(star.get_xydata())[0] * 72 / figure.dpi)
-        for star in stars
+    assert legend(axes) == [
+        *("PCI-Express, simulated", "PCI-X, simulated"),
+        *("PCI-Express, published", "PCI-X, published"),
     ]
-    apart = [math.dist(one, two) for one, two in itertools.combinations(drawn, 2)]
-    assert min(apart) >= 0.99 * STAR
-    # Where nothing is near, a star stands where it belongs.
-    alone = replay("liu2004/fig03", series=["pcie"], jobs=1).plot()
-    (star,) = [container.lines[0] for container in alone.axes[0].containers]
-    place = alone.axes[0].transData.transform([(4, 3.8)])[0]
-    assert star.get_transform().transform(star.get_xydata())[0] == pytest.approx(place)
+    axes = drawn("sur2005/table1", series=["mem"])
+    printed = {100: 926, 75: 925, 50: 927, 25: 926, 0: 922}
+    read = [(at, pytest.approx(one * 2**20 / 1e6)) for at, one in printed.items()]
+    assert stars(axes) == {"Mem, published": read}
+    assert legend(axes) == ["Mem, simulated", "Mem, published"]
 
 
-def test_a_limit_from_below_is_marked_in_the_unit_of_the_axis() -> None:
+def test_a_limit_from_below_is_marked() -> None:
     found = replay("benjegerdes2004/fig01", series=["dell"], jobs=1)
     (mark,) = found.marks()
     assert (mark.series, mark.bound) == ("dell", ">")
     assert mark.low == pytest.approx(6e9 / 2**20)
-    labels = [text.get_text() for text in found.plot().axes[0].get_legend().get_texts()]
-    assert labels == ["Dell 2650, 2.4 GHz", "Dell 2650, 2.4 GHz, published"]
+    assert legend(found.plot().axes[0])[1] == "Dell 2650, 2.4 GHz, published"
 
 
-def test_ten_percent_of_a_scatter_can_be_seen() -> None:
-    axes = replay("sur2005/fig3b", jobs=1).plot().axes[0]
-    assert axes.get_yscale() == "log"
+def test_the_largest_of_a_curve_is_marked_where_it_is() -> None:
+    found = replay("rashti2007/fig10", jobs=1)
+    (mark,) = (one for one in found.marks() if one.low == 100.0)
+    curve = found[mark.series]
+    assert curve.at(mark.at)["overlap_percent"] == max(curve["overlap_percent"])
 
 
-def test_each_y_axis_has_a_name_and_the_unit_of_what_is_drawn() -> None:
-    for scenario in list_scenarios():
-        axes = load_scenario(scenario).axes
-        found = re.fullmatch(r".+ (\(.+\))", axes.y)
-        assert found is not None
-        assert title(axes.field).endswith(found[1])
+def test_a_star_that_would_hide_another_is_smaller_and_lies_on_it() -> None:
+    axes = drawn("sur2005/table1")
+    found = [one.lines[0] for one in axes.containers]
+    assert {one.get_xydata()[0][0] for one in found} == {0.0, 25.0, 50.0, 75.0, 100.0}
+    sizes = {one.get_zorder(): one.get_markersize() for one in found}
+    assert sizes == {3: STAR, 4: pytest.approx(STAR * NESTED)}
+    alone = drawn("liu2004/fig03", series=["pcie"])
+    assert alone.containers[0].lines[0].get_markersize() == STAR
 
 
 def test_a_what_if_is_not_put_beside_published_values() -> None:
-    found = replay("liu2004/fig03", series=["pcie"], overrides={"adapter.bus.lanes": "1"}, jobs=1)
-    assert not found.plot().axes[0].containers
+    assert not stars(drawn("liu2004/fig03", series=["pcie"], overrides={"adapter.bus.lanes": "1"}))
 
 
-def test_the_axis_reaches_as_far_as_the_paper_s_and_starts_at_zero() -> None:
-    axes = replay("liu2004/fig04", jobs=1).plot().axes[0]
-    assert axes.get_ylim() == (0.0, 60.0)
-
-
-def test_atomics_are_bars_in_groups() -> None:
-    axes = replay("liu2004/fig05", jobs=1).plot().axes[0]
+def test_bars_stand_in_groups_and_by_what_varies() -> None:
+    axes = drawn("liu2004/fig05")
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["comp_swap", "fetch_add"]
     assert len(axes.patches) == 4
+    assert legend(axes) == ["PCI-X, simulated", "PCI-Express, simulated"]
+    axes = drawn("liu2004/fig19")
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "2"]
+    assert len(axes.patches) == 2 * len(load_scenario("liu2004/fig19").series)
 
 
-def test_queue_pairs_are_a_logarithmic_axis_with_each_number() -> None:
-    axes = replay("sur2005/fig3c", jobs=1).plot().axes[0]
-    assert axes.get_xscale() == "log"
-    labels = [tick.get_text() for tick in axes.get_xticklabels()]
-    assert labels == ["1", "2", "4", "8", "16", "32", "64", "128"]
-    assert axes.get_ylabel() == "Memory (KiB)"
-
-
-def test_reuse_is_a_linear_axis_and_a_table_is_titled_as_one() -> None:
-    axes = replay("sur2005/table1", jobs=1).plot().axes[0]
-    assert axes.get_xscale() == "linear"
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0", "25", "50", "75", "100"]
-    assert axes.get_title().startswith("sur2005, Table 1: ")
-
-
-def test_published_values_are_marked_where_they_were_read_and_in_the_unit_of_the_axis() -> None:
-    axes = replay("sur2005/table1", series=["mem"], jobs=1).plot().axes[0]
-    marks = [tuple(container.lines[0].get_xydata()[0]) for container in axes.containers]
-    printed = {100: 926, 75: 925, 50: 927, 25: 926, 0: 922}
-    assert marks == [(at, pytest.approx(one * 2**20 / 1e6)) for at, one in printed.items()]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["Mem", "Mem, published"]
-
-
-def test_values_that_are_alike_do_not_lie_on_the_edge() -> None:
-    axes = replay("sur2005/table1", series=["mem"], jobs=1).plot().axes[0]
-    (line,) = (one for one in axes.lines if one.get_label() == "Mem")
-    assert axes.get_ylim()[1] >= 1.049 * max(line.get_ydata())
+@pytest.mark.usefixtures("edit")
+def test_a_published_value_is_marked_on_its_bar() -> None:
+    file = Path("scenarios/liu2004/fig05.toml")
+    claim = """
+[[claims]]
+id = "MY-1"
+section = "IV"
+system = "ours"
+statement = "time of an atomic"
+quantity = "latency"
+kind = "value"
+published = 7.5
+unit = "us"
+relation = "="
+measure = { series = "pcie_fetch_add", select = "smallest" }
+"""
+    file.write_text(file.read_text() + claim)
+    axes = drawn("liu2004/fig05")
+    ((at, height),) = stars(axes)["PCI-Express, published"]
+    bar = next(one for one in axes.patches if one.get_x() < at < one.get_x() + one.get_width())
+    assert (height, bar.get_x() + bar.get_width() / 2) == (7.5, pytest.approx(at))
+    assert bar.get_facecolor() == axes.containers[-1].lines[0].get_color()

@@ -123,28 +123,29 @@ def relist(old: str, new: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("edit")
-def test_a_claim_that_does_not_exist_cannot_be_fitted() -> None:
+def test_the_claims_of_a_fit_are_some_that_there_are() -> None:
     (fault,) = relist('"LIU-057"', '"LIU-75"')
     assert fault.startswith(f"{FIT}: claims: found no 'LIU-75' in the scenarios; did you mean")
-
-
-@pytest.mark.usefixtures("edit")
-def test_a_fit_without_claims_has_nothing_to_be_fitted_to() -> None:
     text = Path(FIT).read_text()
     Path(FIT).write_text(re.sub(r"claims = .*\n", "", text))
     with pytest.raises(CatalogError, match="claims: missing; allowed: ids of claims"):
         observed("liu2004")
 
 
+NUMBER = "allowed if fitted: one number of one measure"
+
+
 @pytest.mark.usefixtures("edit")
-@pytest.mark.parametrize("other", ["LIU-003", "LIU-040", "LIU-072", "LIU-076"])
-def test_only_a_single_number_can_be_fitted(other: str) -> None:
+@pytest.mark.parametrize(
+    ("other", "found", "allowed"),
+    [
+        *((name, "kind ", NUMBER) for name in ("LIU-003", "LIU-040", "LIU-072", "LIU-076")),
+        ("RAS-016", "quantity 'overhead'", "allowed if fitted: what one benchmark measures"),
+    ],
+)
+def test_only_a_single_number_of_one_benchmark_can_be_fitted(
+    other: str, found: str, allowed: str
+) -> None:
     (fault,) = relist('"LIU-057"', f'"{other}"')
-    assert f"{other}: found kind " in fault
-    assert fault.endswith("; allowed if fitted: one number of one measure")
-
-
-@pytest.mark.usefixtures("edit")
-def test_an_overhead_of_one_benchmark_over_another_cannot_be_fitted() -> None:
-    (fault,) = relist('"LIU-057"', '"RAS-016"')
-    assert "RAS-016: found quantity 'overhead'; allowed if fitted: " in fault
+    assert f"{other}: found {found}" in fault
+    assert fault.endswith(allowed)

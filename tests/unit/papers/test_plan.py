@@ -1,61 +1,63 @@
 """A figure needs the points that its authors measured, on the machines that they had."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from hcasim.catalog import CatalogError
 from hcasim.papers.loader import load_scenario
-from hcasim.papers.plan import plan
+from hcasim.papers.plan import Line, plan
 
 
-def test_a_what_if_changes_the_machine_of_the_chosen_series() -> None:
-    (line,) = plan(
-        load_scenario("liu2004/fig03"), series=["pcie"], overrides={"adapter.bus.lanes": "1"}
-    ).lines
-    assert line.jobs[0].machine.overrides == {"adapter.bus.lanes": "1"}
+def lines(scenario: str, **given: Any) -> dict[str, Line]:
+    return {line.name: line for line in plan(load_scenario(scenario), **given).lines}
 
 
-def test_the_options_are_those_of_the_authors() -> None:
-    lines = {line.name: line for line in plan(load_scenario("liu2004/fig10")).lines}
-    options = lines["pcix_binding"].jobs[0].options
-    assert (options.mode, options.ports, options.processes) == ("binding", 2, 2)
-    assert (options.window, options.warmup, options.iters) == (64, 10, 100)
+@pytest.mark.parametrize(
+    ("scenario", "series", "options"),
+    [
+        ("liu2004/fig10", "pcix_binding", {"mode": "binding", "ports": 2, "processes": 2}),
+        ("liu2004/fig10", "pcix_binding", {"window": 64, "warmup": 10, "iters": 100}),
+        ("sur2005/fig2", "pcix_n_n", {"memory": "adapter"}),
+        ("rashti2007/fig8b", "four_nodes", {"nodes": 4, "processes": 1}),
+        ("rashti2007/fig8a", "two_pairs", {"nodes": 2, "processes": 2}),
+        ("benjegerdes2004/fig04", "cq", {"verb": "send", "completion": "cq"}),
+        ("benjegerdes2004/fig04", "memory", {"verb": "send", "completion": "memory"}),
+        ("benjegerdes2004/fig04", "write", {"verb": "write", "completion": "memory"}),
+    ],
+)
+def test_the_options_are_those_of_the_authors(
+    scenario: str, series: str, options: dict[str, Any]
+) -> None:
+    found = vars(lines(scenario)[series].jobs[0].options)
+    assert {name: found[name] for name in options} == options
+
+
+def test_the_machine_is_that_of_the_series() -> None:
+    fig3a = lines("sur2005/fig3a").values()
+    given = {(one.jobs[0].options.qps, one.jobs[0].machine.adapter.firmware_mode) for one in fig3a}
+    assert given == {(1, "mem"), (1, "memfree"), (128, "mem"), (128, "memfree")}
+    found = lines("liu2004/fig03", series=["pcie"], overrides={"adapter.bus.lanes": "1"})
+    assert found["pcie"].jobs[0].machine.overrides == {"adapter.bus.lanes": "1"}
 
 
 FLAG = "host.pcix_bridge.streaming"
 
 
-def flags(overrides: dict[str, str] | None = None) -> dict[str, bool]:
-    """Whether the bridge of each series runs on over boundaries."""
-    lines = plan(load_scenario("benjegerdes2004/fig02"), overrides=overrides).lines
-    return {line.name: line.jobs[0].machine.host.pcix_bridge.streaming for line in lines}
-
-
-def test_the_flag_of_the_chipset_is_set_where_the_authors_set_it() -> None:
-    assert flags() == {"set": True, "clear": False}
-
-
-def test_a_what_if_goes_before_the_flag_of_the_chipset() -> None:
-    assert flags({FLAG: "false"}) == {"set": False, "clear": False}
-    assert flags({FLAG: "true"}) == {"set": True, "clear": True}
-
-
-def test_a_series_may_have_queue_pairs_and_a_place_of_its_buffers_of_its_own() -> None:
-    given = {
-        (one.jobs[0].options.qps, one.jobs[0].machine.adapter.firmware_mode)
-        for one in plan(load_scenario("sur2005/fig3a")).lines
-    }
-    assert given == {(1, "mem"), (1, "memfree"), (128, "mem"), (128, "memfree")}
-    places = [one.jobs[0].options.memory for one in plan(load_scenario("sur2005/fig2")).lines]
-    assert places == ["adapter", "host", "adapter", "host"]
-
-
-def test_a_series_may_be_of_more_nodes_or_processes() -> None:
-    (four,) = plan(load_scenario("rashti2007/fig8b")).lines
-    assert (four.jobs[0].options.nodes, four.jobs[0].options.processes) == (4, 1)
-    (two,) = plan(load_scenario("rashti2007/fig8a")).lines
-    assert (two.jobs[0].options.nodes, two.jobs[0].options.processes) == (2, 2)
+@pytest.mark.parametrize(
+    ("what_if", "flags"),
+    [
+        (None, {"set": True, "clear": False}),
+        ({FLAG: "false"}, {"set": False, "clear": False}),
+        ({FLAG: "true"}, {"set": True, "clear": True}),
+    ],
+)
+def test_the_flag_of_the_chipset_is_as_the_authors_set_it_unless_a_what_if_does(
+    what_if: dict[str, str] | None, flags: dict[str, bool]
+) -> None:
+    found = lines("benjegerdes2004/fig02", overrides=what_if)
+    assert {n: one.jobs[0].machine.host.pcix_bridge.streaming for n, one in found.items()} == flags
 
 
 def test_what_the_workload_does_not_measure_is_a_fault(edit: Callable[[str, str], None]) -> None:
@@ -91,15 +93,5 @@ def test_an_overhead_is_over_what_another_workload_measures_too(
 def test_a_series_may_rotate_through_buffers(edit: Callable[[str, str], None]) -> None:
     edit('workload = "write_lat"', 'workload = "netpipe"')
     edit('adapter = "mt25208"', 'adapter = "mt25208"\nbuffers = 3')
-    lines = plan(load_scenario("liu2004/fig03")).lines
-    assert [line.jobs[0].options.buffers for line in lines] == [3, 1]
-
-
-def test_a_series_of_netpipe_says_how_messages_travel_and_are_noticed() -> None:
-    lines = {line.name: line for line in plan(load_scenario("benjegerdes2004/fig04")).lines}
-    options = {name: lines[name].jobs[0].options for name in ("cq", "memory", "write")}
-    assert {name: (one.verb, one.completion) for name, one in options.items()} == {
-        "cq": ("send", "cq"),
-        "memory": ("send", "memory"),
-        "write": ("write", "memory"),
-    }
+    found = lines("liu2004/fig03").values()
+    assert [line.jobs[0].options.buffers for line in found] == [3, 1]

@@ -33,12 +33,6 @@ def test_a_scenario_s_claims_bring_the_series_they_refer_to(simulated: Simulated
     }
 
 
-def test_a_paper_brings_all_its_statements_in_order() -> None:
-    report = reproduce(["liu2004"])
-    assert [v.id for v in report.verdicts] == [f"LIU-{n:03d}" for n in range(1, 106)]
-    assert len(report.replays) == 18
-
-
 def test_a_report_is_a_table_with_a_row_for_each_claim() -> None:
     report = reproduce(["liu2004/fig05"], adapter="mt25218")
     table = report.to_pandas()
@@ -65,84 +59,57 @@ def test_an_unknown_paper_is_a_fault() -> None:
         reproduce(["liu2005"])
 
 
-def test_the_summary_counts_each_statement_once() -> None:
+def test_a_paper_brings_all_its_statements_in_order_and_each_counts_once() -> None:
     report = reproduce(["liu2004"])
+    assert [v.id for v in report.verdicts] == [f"LIU-{n:03d}" for n in range(1, 106)]
+    assert len(report.replays) == 18
     assert sum(report.summary.values()) == 105
     assert report.summary["fail"] > 0
     assert not report.ok
-
-
-def test_every_miss_is_explained_or_said_to_be_unexplained() -> None:
-    report = reproduce(["liu2004"])
+    assert all(len(row) == len(COLUMNS) for row in report.lines())
+    assert len(report.lines()) - 1 == 105 - report.summary["context"]
+    assert "<table>" in report._repr_html_()
+    # Every miss is explained, or said to be unexplained.
     lines = report.closing_lines()
     assert {verdict.status for verdict in report.deviations} == {"fail", "deviation"}
     for verdict in report.deviations:
         line = next(line for line in lines if line.startswith(f"{verdict.id}: "))
         assert ("missed, and no deviation is documented" in line) == (verdict.status == "fail")
-
-
-def test_the_report_is_the_json_of_the_design() -> None:
-    data = json.loads(json.dumps(reproduce(["liu2004"]).to_dict()))
-    assert list(data) == [
-        "schema",
-        "version",
-        "hcasim",
-        "wall_seconds",
-        "summary",
-        "claims",
-        "scenarios",
-    ]
+    data = json.loads(json.dumps(report.to_dict()))
+    head = ["schema", "version", "hcasim", "wall_seconds", "summary", "claims", "scenarios"]
+    assert list(data) == head
     assert list(data["summary"]) == ["pass", "fail", "deviation", "context", "roles"]
+    assert list(data["summary"]["roles"]) == ["fitted", "derived", "predicted"]
     counts = {"claims", "readings", "numbers", "orders", "limits"}
     assert all(set(one) == counts for one in data["summary"]["roles"].values())
-    assert list(data["summary"]["roles"]) == ["fitted", "derived", "predicted"]
-    keys = {
-        "id",
-        "scenario",
-        "system",
-        "quantity",
-        "kind",
-        "published",
-        "unit",
-        "relation",
-        "simulated",
-        "error",
-        "tolerance",
-        "role",
-        "first",
-        "status",
-        "note",
-    }
-    assert all(keys <= set(claim) for claim in data["claims"])
+    shown = {"id", "section", "system", "statement", "published", "unit", "relation", "scenario"}
+    shown |= {"quantity", "kind", "simulated", "error", "tolerance", "role", "first", "status"}
+    assert all(shown | {"note"} == set(claim) for claim in data["claims"])
 
 
-def test_the_error_in_the_report_is_relative_and_signed() -> None:
-    by_id = {v.id: v for v in reproduce(["liu2004/fig03"], jobs=1).verdicts}
-    assert by_id["LIU-041"].error == pytest.approx(4.004 / 3.8 - 1)
+def test_errors_are_relative_and_signed_and_their_median_is_that_of_a_role() -> None:
+    report = reproduce(["liu2004/fig03"], jobs=1)
+    by_id = {v.id: v for v in report.verdicts}
+    each = [4.004 / 3.8 - 1, 5.004 / 4.8 - 1]
+    assert [by_id[name].error for name in ("LIU-041", "LIU-042")] == pytest.approx(each)
     assert by_id["LIU-041"].role == "fitted"
+    assert report.median_error("fitted") == pytest.approx(sum(each) / 2)
+    assert report.median_error("nobody") is None
+    assert 0 < report.replays[0].wall_seconds <= report.wall_seconds < 60
 
 
 def a_verdict(**fields: Any) -> Verdict:
     """A verdict that could be any."""
-    ordinary = {
+    ordinary: dict[str, Any] = {"section": "I", "system": "a machine", "statement": "a statement"}
+    ordinary |= {
         "id": "X-1",
-        "scenario": "x/fig01",
-        "section": "I",
-        "system": "a machine",
-        "statement": "a statement",
-        "quantity": "latency",
-        "kind": "value",
-        "published": 4.0,
-        "unit": "us",
-        "relation": "=",
-        "simulated": 4.1,
-        "error": 0.025,
-        "tolerance": 0.05,
-        "role": "predicted",
         "first": "X-1",
-        "status": "pass",
+        "scenario": "x/fig01",
         "note": "",
+        "role": "predicted",
     }
+    ordinary |= {"quantity": "latency", "kind": "value", "published": 4.0, "unit": "us"}
+    ordinary |= {"relation": "=", "simulated": 4.1, "error": 0.025, "status": "pass"}
     return Verdict(**(ordinary | fields))
 
 
@@ -216,21 +183,30 @@ def test_a_documented_deviation_is_no_failure() -> None:
     assert not Report((a_verdict(status="fail"),), (), 0.0).ok
 
 
-def test_the_time_that_it_took_is_reported() -> None:
-    report = reproduce(["liu2004/fig03"], jobs=1)
-    assert 0 < report.wall_seconds < 60
-    assert 0 < report.replays[0].wall_seconds <= report.wall_seconds
-
-
-def test_the_table_has_a_text_for_each_column() -> None:
-    report = reproduce(["liu2004"])
-    assert all(len(row) == len(COLUMNS) for row in report.lines()[1:])
-    assert len(report.lines()) - 1 == 105 - report.summary["context"]
-    assert "<table>" in report._repr_html_()
-
-
-def test_the_median_error_is_that_of_the_role() -> None:
-    report = reproduce(["liu2004/fig03"], jobs=1)
-    each = [4.004 / 3.8 - 1, 5.004 / 4.8 - 1]
-    assert report.median_error("fitted") == pytest.approx(sum(each) / 2)
-    assert report.median_error("nobody") is None
+def test_an_overview_has_a_line_for_each_paper_and_kind_of_miss_with_the_largest_first() -> None:
+    verdicts = [
+        a_verdict(id="a1", error=0.01),
+        a_verdict(id="a2", error=None, status="deviation"),
+        *(a_verdict(id=f"b{n}", error=-n / 10, status="deviation") for n in range(1, 9)),
+        a_verdict(id="b9", error=0.5, status="fail"),
+        a_verdict(id="b10", error=None, status="context", role="context"),
+    ]
+    found = [
+        one.model_copy(update={"scenario": f"{one.id[0]}/fig01", "first": one.id})
+        for one in verdicts
+    ]
+    assert list(Report(tuple(found), (), 12.4).overview()) == [
+        (
+            "Published and simulated: 0 figures in 12 s; "
+            "1 of 11 claims pass, 9 documented deviations, 1 missed"
+        ),
+        "a: 1 of 2 claims pass, 1 documented deviation",
+        "b: 0 of 9 claims pass, 8 documented deviations, 1 missed",
+        "predicted: 11 numbers, median error 45.0 %",
+        (
+            "Documented deviations, the largest first: b8 -80.0 %, b7 -70.0 %, b6 -60.0 %, "
+            "b5 -50.0 %, b4 -40.0 %, b3 -30.0 %, b2 -20.0 %, b1 -10.0 % and 1 more"
+        ),
+        "Missed, and no deviation is documented: b9 +50.0 %",
+    ]
+    assert len(list(Report(tuple(found[:1]), (), None).overview())) == 2

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.papers.claim import Measure
-from hcasim.papers.select import Points, select
+from hcasim.papers.claim import Measure, Points
 
 X = (16, 4, 8)
 
@@ -30,7 +29,7 @@ def a_measure(**fields: Any) -> Measure:
     ],
 )
 def test_points_are_selected_by_what_varies(fields: dict[str, Any], points: list[Points]) -> None:
-    assert select(a_measure(**fields), X) == [(one, ()) for one in points]
+    assert a_measure(**fields).points(X) == [(one, ()) for one in points]
 
 
 @pytest.mark.parametrize(
@@ -46,4 +45,4 @@ def test_points_are_selected_by_what_varies(fields: dict[str, Any], points: list
 def test_of_two_series_each_is_selected_by_itself_but_where_all_count_the_shared_ones(
     fields: dict[str, Any], pairs: list[tuple[Points, Points]]
 ) -> None:
-    assert select(a_measure(against="two", **fields), X, (2, 8, 16)) == pairs
+    assert a_measure(against="two", **fields).points(X, (2, 8, 16)) == pairs
