@@ -13,9 +13,8 @@ from zlib import crc32
 from hcasim.fabric.ethernet import FCS
 from hcasim.fabric.packet import Packet
 from hcasim.fabric.rocev2 import IP, UDP
-from hcasim.study.capture import transport
-from hcasim.study.capture.frames import Frame, Frames, Way
-from hcasim.study.capture.pcap import ETHERNET
+from hcasim.study.capture import infiniband
+from hcasim.study.capture.frames import ETHERNET, Frame, Frames, Way
 
 ROCE_PORT: Final = 4791
 _IPV4: Final = 0x0800
@@ -66,8 +65,8 @@ class Rocev2Frames(EthernetFrames):
 
     def of(self, packet: Packet, way: Way) -> list[Frame]:
         """The frame."""
-        base = transport.headers(packet, way.service)
-        carried = transport.data(packet)
+        base = infiniband.headers(packet, way.service)
+        carried = infiniband.data(packet)
         size = UDP + len(base) + len(carried) + 4
         # The source port spreads the flows of a node over the paths of a network.
         port = 0xC000 | (way.source_qpn * 0x9E37 ^ way.qpn) & 0x3FFF
@@ -75,7 +74,7 @@ class Rocev2Frames(EthernetFrames):
         inside = outer + struct.pack(">HHHH", port, ROCE_PORT, size, 0) + base
         if self.keeps(packet.size):
             inside += carried
-            inside += transport.invariant_crc(_masked(inside))
+            inside += infiniband.invariant_crc(_masked(inside))
         return [self.around(inside, way.source_lid, way.lid, packet.size)]
 
 
@@ -84,4 +83,4 @@ def _masked(inside: bytes) -> bytes:
     found = bytearray(inside)
     for place in (1, 8, 10, 11, IP + 6, IP + 7):
         found[place] = 0xFF
-    return b"\xff" * 8 + transport.masked_bth(bytes(found), IP + UDP)
+    return b"\xff" * 8 + infiniband.masked_bth(bytes(found), IP + UDP)

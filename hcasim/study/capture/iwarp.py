@@ -60,11 +60,7 @@ class _Direction:
 
 
 class IwarpFrames(EthernetFrames):
-    """Frames of connections.
-
-    Parameters:
-        timestamps: whether TCP segments carry them.
-    """
+    """Frames of connections, whose TCP segments carry timestamps or do not."""
 
     def __init__(self, snap: int | None, timestamps: bool) -> None:
         super().__init__(snap)

@@ -122,11 +122,7 @@ def context(report: Report) -> Table:
 
 
 def by_paper(reports: Mapping[str, Report]) -> Table:
-    """Return the table of how well each paper is met.
-
-    Parameters:
-        reports: on each paper alone.
-    """
+    """Return the table of how well each paper is met, from reports on each alone."""
     counted = ("pass", "deviation", "fail", "context")
     rows = [
         [

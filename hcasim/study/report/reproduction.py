@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 
 from hcasim import __version__
-from hcasim.pages import Block, Code, Counts, Document, Facts, Section, Text
+from hcasim.ground.quantities import title
+from hcasim.pages import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Content,
+    Counts,
+    Document,
+    Facts,
+    Figure,
+    Section,
+    Table,
+    Text,
+)
+from hcasim.papers.replay import Replay
 from hcasim.papers.report import Report
 from hcasim.papers.verdict import Verdict
+from hcasim.runs.curve import beside
 from hcasim.study.report.agreement import (
     by_paper,
     by_role,
+    claim_place,
     claims,
     context,
     deviations,
+    figure_place,
     paper_of,
 )
-from hcasim.study.report.figures import figures
 from hcasim.study.report.provenance import Provenance
 
 _COUNTED = {
@@ -30,13 +48,7 @@ _COUNTED = {
 
 
 def document(report: Report, command: str = "", made: datetime | None = None) -> Document:
-    """Describe a reproduction for readers.
-
-    Parameters:
-        report: what it found.
-        command: that made it.
-        made: when; left out without it.
-    """
+    """Describe a reproduction for readers, with the command that made it, and when."""
     provenance = Provenance(report.replays)
     sections = [
         Section("Agreement", list(_agreement(report))),
@@ -93,7 +105,9 @@ def _deviations(report: Report) -> Iterator[Block]:
 
 def _figures(report: Report) -> Iterator[Block]:
     yield Text("Lines and bars are simulated, stars are what the paper states of single points.")
-    yield from figures(report)
+    statuses = {one.id: one.status for one in report.verdicts}
+    for paper, replays in groupby(report.replays, lambda one: one.scenario.paper):
+        yield Section(paper, [_figure(one, statuses) for one in replays])
 
 
 def _roles(report: Report) -> Iterator[Block]:
@@ -103,3 +117,26 @@ def _roles(report: Report) -> Iterator[Block]:
         "worst of its errors."
     )
     yield by_role(report)
+
+
+def _figure(replay: Replay, statuses: Mapping[str, str]) -> Section:
+    scenario = replay.scenario
+    heading = f"{scenario.place}: {replay.title}"
+    claims = [
+        Cell(one.id, link=claim_place(one.id), mark=statuses.get(one.id, ""))
+        for one in scenario.claims
+    ]
+    how: list[tuple[str, Content | Sequence[Content]]] = [
+        ("scenario", scenario.id),
+        ("discussed in", scenario.section),
+        ("testbed", ", ".join(dict.fromkeys(map(scenario.testbed_of, scenario.series)))),
+        ("workload", ", ".join(dict.fromkeys(map(scenario.workload_of, scenario.series)))),
+        *([("claims", claims)] if claims else []),
+    ]
+    curves, quantity = list(replay.curves.values()), scenario.axes.field
+    (first, *others), rows = beside(curves, quantity)
+    columns: tuple[str | Column, ...] = (first, *(Column(one, right=True) for one in others))
+    values = Table(title(quantity), columns, rows)
+    drawing = Figure(heading, replay.plot())
+    folded = Section("Values", [values], f"values-{figure_place(scenario.id)}", folded=True)
+    return Section(heading, [drawing, Facts(how), folded], figure_place(scenario.id))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from hcasim import __version__
@@ -21,32 +21,24 @@ from hcasim.pages import (
     Table,
 )
 from hcasim.pages import Text as Paragraph
-from hcasim.study.sweep.drawing import Facets
-from hcasim.study.sweep.table import Sweep
-from hcasim.study.sweep.trial import ERROR
+from hcasim.study.sweep.table import ERROR, Sweep
 
 
 def document(
     found: Sweep,
-    facets: Facets | None = None,
+    facets: Mapping[str, str | None] | None = None,
     command: str = "",
     made: datetime | None = None,
 ) -> Document:
-    """Describe a sweep for readers.
-
-    Parameters:
-        found: what it measured.
-        facets: how it is drawn; chosen by what varies without.
-        command: that made it.
-        made: when; left out without it.
+    """Describe a sweep for readers, with the command that made it, and when.
 
     Raises:
         CatalogError: a column of the facets that is none.
     """
     sections = [
-        Section("What was measured", list(_measured(found, facets or Facets()))),
+        Section("Simulated results", list(_results(found, facets or {}))),
         *([Section("Refused", [_refused(found)])] if found.refused else []),
-        Section("What all points have alike", [Facts(_alike(found))]),
+        Section("Common settings", [Facts(_alike(found))]),
         Section("Where each value comes from", list(_values(found))),
     ]
     name = ", ".join(dict.fromkeys(str(row["workload"]) for row in found.rows))
@@ -74,10 +66,10 @@ def _summary(found: Sweep, command: str, made: datetime | None) -> Iterator[Bloc
         yield Code(f"$ {command}")
 
 
-def _measured(found: Sweep, facets: Facets) -> Iterator[Block]:
+def _results(found: Sweep, facets: Mapping[str, str | None]) -> Iterator[Block]:
     if found.axes and found.refused < len(found.rows):
-        drawing = found.plot(**vars(facets))
-        yield Figure(title(facets.y or found.fields[0]), drawing)
+        drawing = found.plot(**facets)
+        yield Figure(title(facets.get("y") or found.fields[0]), drawing)
     names = (*found.axes, *found.fields)
     # Readers choose rows by what varies.
     columns = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -72,13 +72,12 @@ def several(given: Any, option: Option | None, *, again: bool = False) -> list[A
         faults.append("found no value; allowed: one or more")
     if faults:
         raise ValueError("\n".join(faults))
-    kept: list[Any] = []
-    seen = set()
+    if again:
+        return found
+    kept: dict[Any, Any] = {}
     for value in found:
-        if again or (type(value) is bool, value) not in seen:
-            seen.add((type(value) is bool, value))
-            kept.append(value)
-    return kept
+        kept.setdefault((type(value) is bool, value), value)
+    return [*kept.values()]
 
 
 def _expanded(item: Any, option: Option | None) -> list[Any]:
@@ -118,31 +117,22 @@ def _range(text: str, option: Option | None) -> list[Any]:
     match = _RANGE.fullmatch(text)
     if match is None:
         raise ValueError(f"found the range {text!r}; allowed: {_RANGES}")
-    first, low_unit, last, high_unit, how, by, by_unit = match.groups()
-    if option is not None and how is None:
-        if option.title:
-            values = list(option.read(text))
-            faults = dict.fromkeys(filter(None, map(option.fault, values)))
-            if faults:
-                raise ValueError("\n".join(faults))
-            return values
-        return [_read(_whole(one, text), option) for one in _doubling(text, *_ends(text, option))]
-    if option is not None:
-        low, high = _ends(text, option)
-        step = Fraction(_read(f"{by}{by_unit or ''}", option) if how == "+" else Fraction(by))
-        return [_read(_whole(one, text), option) for one in _steps(text, low, high, how, step)]
-    unit = high_unit or low_unit or ""
-    if {low_unit or unit, by_unit or unit} != {unit}:
-        raise ValueError(f"found the range {text!r} with several units; allowed: one")
-    ends = (Fraction(first), Fraction(last))
-    numbers = _steps(text, *ends, how, Fraction(by)) if how else _doubling(text, *ends)
-    return [_written(number, unit) for number in numbers]
-
-
-def _ends(text: str, option: Option) -> tuple[Fraction, Fraction]:
-    first, _, last = text.partition("..")
-    last = re.split(r"[+*/]", last)[0]
-    return Fraction(_read(first.strip(), option)), Fraction(_read(last.strip(), option))
+    first, low_unit, last, high_unit, how, by, by_unit = match.groups(default="")
+    step = Fraction(by or 2)
+    if option is None:
+        unit = high_unit or low_unit
+        if {low_unit or unit, by_unit or unit} != {unit}:
+            raise ValueError(f"found the range {text!r} with several units; allowed: one")
+        numbers = _steps(text, Fraction(first), Fraction(last), how, step)
+        return [_written(number, unit) for number in numbers]
+    if option.title and not how:
+        values = list(option.read(text))
+        if faults := dict.fromkeys(filter(None, map(option.fault, values))):
+            raise ValueError("\n".join(faults))
+        return values
+    low, high = (Fraction(_read(one, option)) for one in (first + low_unit, last + high_unit))
+    step = Fraction(_read(by + by_unit, option)) if how == "+" else step
+    return [_read(_whole(one, text), option) for one in _steps(text, low, high, how, step)]
 
 
 def _whole(number: Fraction, text: str) -> int:
@@ -153,34 +143,26 @@ def _whole(number: Fraction, text: str) -> int:
     return int(number)
 
 
-def _doubling(text: str, low: Fraction, high: Fraction) -> Iterator[Fraction]:
-    return _steps(text, low, high, "*", Fraction(2), last=True)
-
-
-def _steps(
-    text: str, low: Fraction, high: Fraction, how: str, by: Fraction, *, last: bool = False
-) -> Iterator[Fraction]:
-    """The numbers of a range; by doubling its end is one of them."""
+def _steps(text: str, low: Fraction, high: Fraction, how: str, by: Fraction) -> list[Fraction]:
+    """Return the numbers of a range; without a way they double, and the end is one of them."""
     if low > high:
         raise ValueError(f"found the range {text!r}, whose end is below its start")
     if how == "/":
         if by.denominator != 1 or not 2 <= by <= MOST:
             raise ValueError(f"found the range {text!r}; allowed: 2 to {MOST} parts behind /")
-        return (low + (high - low) * n / (by - 1) for n in range(int(by)))
-    if (how == "+" and by <= 0) or (how == "*" and (by <= 1 or low <= 0)):
+        return [low + (high - low) * n / (by - 1) for n in range(int(by))]
+    if by <= 0 if how == "+" else by <= 1 or low <= 0:
         allowed = "a step above 0" if how == "+" else "a start above 0 and a factor above 1"
         raise ValueError(f"found the range {text!r}; allowed: {allowed}")
-    if how == "+" and (high - low) / by > MOST:
-        raise ValueError(f"found the range {text!r}; allowed: at most {MOST} values")
-    found = []
-    while low <= high:
+    found: list[Fraction] = []
+    few = how != "+" or (high - low) / by <= MOST
+    while few and low <= high:
         found.append(low)
-        if len(found) > MOST:
-            raise ValueError(f"found the range {text!r}; allowed: at most {MOST} values")
+        few = len(found) <= MOST
         low = low + by if how == "+" else _product(low, by)
-    if last and found[-1] != high:
-        found.append(high)
-    return iter(found)
+    if not few:
+        raise ValueError(f"found the range {text!r}; allowed: at most {MOST} values")
+    return found if how or found[-1] == high else [*found, high]
 
 
 def _product(number: Fraction, factor: Fraction) -> Fraction:
