@@ -25,8 +25,6 @@ REST = "structure"
 
 WHOLES = ("adapter", "host", "stack")
 """What may be another as a whole in a testbed."""
-Whole = dict[str, dict[str, Any]]
-"""Choices and overrides that make a whole what it is on a side."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +44,12 @@ class Cause:
     b: str = ""
 
 
-def _whole(name: str, side: Experiment, machine: Machine) -> Whole:
-    choices = {name: side.choices.get(name) or getattr(machine, name).id}
+def _whole(name: str, side: Experiment, machine: Machine) -> dict[str, Any]:
+    """Return the settings that make a whole what it is on a side, by name and by path."""
+    own: dict[str, Any] = {name: side.choices.get(name) or getattr(machine, name).id}
     if name == "adapter":
-        choices["firmware_mode"] = machine.groups[0].firmware_mode or None
-    own = {p: v for p, v in side.overrides.items() if p.partition(".")[0] == name}
-    return {"choices": choices, "overrides": own}
+        own["firmware_mode"] = machine.groups[0].firmware_mode
+    return own | {p: one for p, one in side.overrides.items() if p.startswith(f"{name}.")}
 
 
 class Mixed:
@@ -85,7 +83,7 @@ class Mixed:
         self.together: dict[str, str] = {}
         self._options: dict[str, tuple[Any, Any]] = {}
         self._paths: dict[str, tuple[str, str]] = {}
-        self._wholes: dict[str, tuple[Whole, Whole]] = {}
+        self._wholes: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
         ends = [one.benchmark() for one in (a, b)]
         varied = [one.name for one in varying([vars(p.options) for p in (*ends[0], *ends[1])])]
         first, second = (vars(one[0].options) for one in ends)
@@ -105,8 +103,8 @@ class Mixed:
         given = {name: (str(x), str(y)) for name, (x, y) in self._options.items()}
         single = [Cause(name, (name,), *texts) for name, texts in {**self._paths, **given}.items()]
         wholes = [
-            Cause(name, (name,), *(str(one["choices"][name]) for one in pair))
-            for name, pair in self._wholes.items()
+            Cause(name, (name,), str(ours[name]), str(theirs[name]))
+            for name, (ours, theirs) in self._wholes.items()
         ]
         self.causes = [*wholes, *grouped(single, groups)]
         self.causes.append(Cause(REST, (REST, *self.together)))
@@ -163,10 +161,9 @@ class Mixed:
         base = self.sides[own]
         for name, pair in self._wholes.items():
             if (name in chosen) != bool(own):
-                kept = {p: v for p, v in base.overrides.items() if p.partition(".")[0] != name}
-                theirs = pair[name in chosen]
-                settings = {**base.settings, **theirs["choices"]}
-                base = replace(base, settings=settings, overrides={**kept, **theirs["overrides"]})
+                left = {n: one for n, one in base.settings.items() if n not in pair[own]}
+                paths = {p: v for p, v in base.overrides.items() if not p.startswith(f"{name}.")}
+                base = replace(base, settings=left, overrides=paths).with_(**pair[not own])
         overrides = {
             path: texts[path in chosen]
             for path, texts in self._paths.items()
