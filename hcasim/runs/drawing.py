@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from hcasim.ground.quantities import title
 from hcasim.ground.text import printable
@@ -155,6 +155,6 @@ def draw_line(
     )
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[int | float]:
     """Whether a value has a place on an axis of numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)

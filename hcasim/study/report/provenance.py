@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
+from hcasim import __version__
 from hcasim.catalog import Machine, Parameter, Value
 from hcasim.catalog.provenance import EVIDENCE
-from hcasim.pages import Block, Cell, Column, Content, Counts, Table, Text
+from hcasim.pages import Block, Cell, Code, Column, Content, Counts, Facts, Table, Text
 from hcasim.papers.replay import Replay
 
 Parameters = tuple[Parameter[Value], ...]
@@ -167,3 +169,19 @@ def _interval(parameter: Parameter[Value]) -> str:
 def _few(names: list[str]) -> str:
     more = len(names) - _FEW
     return ", ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")
+
+
+def summary(
+    counts: Sequence[tuple[str, int, str]],
+    facts: Sequence[tuple[str, str]],
+    command: str,
+    made: datetime | None,
+    took: str = "",
+) -> Iterator[Block]:
+    """Yield what a report begins with: counts, facts, and what made it, when and how long."""
+    yield Counts(counts)
+    when = f"{made:%Y-%m-%d %H:%M %Z}".strip() if made else ""
+    run = [("hcasim", __version__), ("made", when), ("took", took)]
+    yield Facts([*facts, *((name, one) for name, one in run if one)])
+    if command:
+        yield Code(f"$ {command}")

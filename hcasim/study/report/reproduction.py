@@ -7,15 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 
-from hcasim import __version__
 from hcasim.ground.quantities import title
 from hcasim.pages import (
     Block,
     Cell,
-    Code,
     Column,
     Content,
-    Counts,
     Document,
     Facts,
     Figure,
@@ -37,7 +34,7 @@ from hcasim.study.report.agreement import (
     figure_place,
     paper_of,
 )
-from hcasim.study.report.provenance import Provenance
+from hcasim.study.report.provenance import Provenance, summary
 
 _COUNTED = {
     "pass": "claims pass",
@@ -61,21 +58,15 @@ def document(report: Report, command: str = "", made: datetime | None = None) ->
 
 
 def _summary(report: Report, command: str, made: datetime | None) -> Iterator[Block]:
-    yield Counts([(told, report.summary[one], one) for one, told in _COUNTED.items()])
-    papers = list(dict.fromkeys(one.scenario.paper for one in report.replays))
+    counts = [(told, report.summary[one], one) for one, told in _COUNTED.items()]
+    papers = dict.fromkeys(one.scenario.paper for one in report.replays)
     facts = [
         ("papers", ", ".join(papers)),
         ("replayed", f"{len(report.replays)} figures and tables"),
         *((f"instead: {part}", name) for part, name in report.instead.items()),
-        ("hcasim", __version__),
     ]
-    if made is not None:
-        facts.append(("made", f"{made:%Y-%m-%d %H:%M %Z}".strip()))
-    if report.wall_seconds is not None:
-        facts.append(("took", f"{report.wall_seconds:.1f} s"))
-    yield Facts(facts)
-    if command:
-        yield Code(f"$ {command}")
+    took = "" if report.wall_seconds is None else f"{report.wall_seconds:.1f} s"
+    yield from summary(counts, facts, command, made, took)
 
 
 def _agreement(report: Report) -> Iterator[Block]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from hcasim import __version__
 from hcasim.ground.quantities import title, written
 from hcasim.pages import (
     Block,
     Cell,
-    Code,
     Column,
     Content,
-    Counts,
     Document,
     Facts,
     Figure,
@@ -21,6 +18,8 @@ from hcasim.pages import (
     Table,
 )
 from hcasim.pages import Text as Paragraph
+from hcasim.runs.drawing import is_number
+from hcasim.study.report.provenance import summary
 from hcasim.study.sweep.table import ERROR, Sweep
 
 
@@ -55,15 +54,8 @@ def _summary(found: Sweep, command: str, made: datetime | None) -> Iterator[Bloc
     counts = [("points", len(found.rows), "")]
     if found.refused:
         counts.append(("points that were refused", found.refused, "fail"))
-    yield Counts(counts)
-    facts = [("hcasim", __version__)]
-    if found.drawn:
-        facts.append(("bands", BANDS.format(found.samples, len(found.drawn))))
-    if made is not None:
-        facts.append(("made", f"{made:%Y-%m-%d %H:%M %Z}".strip()))
-    yield Facts(facts)
-    if command:
-        yield Code(f"$ {command}")
+    bands = [("bands", BANDS.format(found.samples, len(found.drawn)))] if found.drawn else []
+    yield from summary(counts, bands, command, made)
 
 
 def _results(found: Sweep, facets: Mapping[str, str | None]) -> Iterator[Block]:
@@ -114,9 +106,5 @@ def _values(found: Sweep) -> Iterator[Block]:
 
 
 def _cell(value: object, name: str) -> Cell:
-    if value is None:
-        return Cell("")
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return Cell(str(value))
     text = written(value, name) if isinstance(value, float) else str(value)
-    return Cell(text, order=float(value))
+    return Cell("" if value is None else text, float(value) if is_number(value) else None)
