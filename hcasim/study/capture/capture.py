@@ -15,10 +15,9 @@ from hcasim.fabric.link import PACKET
 from hcasim.fabric.packet import Deth, Packet
 from hcasim.ground.errors import CatalogError
 from hcasim.hca import QPType, QueuePair
-from hcasim.study.capture.ethernet import Rocev2Frames
+from hcasim.study.capture.ethernet import IwarpFrames, Rocev2Frames
 from hcasim.study.capture.frames import Frames, PcapFile, Way
 from hcasim.study.capture.infiniband import InfinibandFrames
-from hcasim.study.capture.iwarp import IwarpFrames
 from hcasim.study.onlooker import Onlooker, Write, written
 
 ENDINGS: Final = (".pcap", ".pcap.gz")

@@ -19,8 +19,8 @@ from hcasim.runs.document import BenchmarkDocument, Setup
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import CHOICES
 from hcasim.study.comparison.sides import Side
-from hcasim.study.sweep.columns import column_unit
 from hcasim.study.sweep.table import ERROR, SweepDocument
+from hcasim.study.sweep.values import column_unit
 
 ALLOWED = "a testbed by id or file, or a .json file that bench -o, run -o or sweep -o has written"
 _KINDS: dict[str, type[BenchmarkDocument | RunDocument | SweepDocument]] = {

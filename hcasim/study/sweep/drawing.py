@@ -9,7 +9,7 @@ from hcasim.catalog import CatalogError
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.quantities import band_fields, title
 from hcasim.runs.drawing import axis_title, draw_line, is_number, mark_axis, new_figure, plain
-from hcasim.study.sweep.columns import column_unit
+from hcasim.study.sweep.values import column_unit
 from hcasim.workloads.options import OPTIONS
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from hcasim.runs.experiment import Experiment
 from hcasim.runs.launch import LAUNCH, Launch
 from hcasim.runs.machine import CHOICES
 from hcasim.runs.point import Point
-from hcasim.study.sweep.columns import unit_of
 from hcasim.study.sweep.expression import Expression, ExpressionError, read_expression
-from hcasim.study.sweep.values import MOST, Times, several
+from hcasim.study.sweep.values import MOST, Times, several, unit_of
 from hcasim.workloads import find_workload, unknown_workload
 from hcasim.workloads.options import OPTIONS
 

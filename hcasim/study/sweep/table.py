@@ -16,8 +16,8 @@ from hcasim.runs.launch import Launch
 from hcasim.runs.notes import all_notes
 from hcasim.runs.point import Point
 from hcasim.runs.table import Table, cell
-from hcasim.study.sweep.columns import column_of, number_of
 from hcasim.study.sweep.plan import Planned
+from hcasim.study.sweep.values import column_of, number_of
 from hcasim.workloads.result import Result
 
 if TYPE_CHECKING:
